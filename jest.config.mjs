@@ -1,0 +1,14 @@
+/** Tests are TypeScript modules; swc compiles each file on the fly, so that types are the type check's business alone. */
+export default {
+  rootDir: '.',
+  testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/simulator/**/*.spec.ts', '<rootDir>/test/**/*.spec.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '/dist/', '<rootDir>/test/architecture/violations/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform: { '^.+\\.ts$': ['@swc/jest', { swcrc: true, module: { type: 'es6' } }] },
+  maxWorkers: 2,
+  workerIdleMemoryLimit: '1500MB',
+  testTimeout: 30_000,
+};
