@@ -1,0 +1,75 @@
+import { applyDecorators, createParamDecorator, SetMetadata } from '@nestjs/common';
+import type { ExecutionContext } from '@nestjs/common';
+import { ApiExtension, ApiSecurity } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { UnauthenticatedError } from '../error/index.js';
+import type { Caller } from './caller.js';
+import { isKnownPermission } from './permission.catalogue.js';
+
+/** What a route demands of its caller. A route without a declaration is refused. */
+export type AccessRule =
+  | { readonly kind: 'public' }
+  | { readonly kind: 'login'; readonly tokenInQuery: boolean }
+  | { readonly kind: 'permission'; readonly anyOf: readonly string[]; readonly tokenInQuery: boolean };
+
+export const ACCESS_RULE = 'access:rule';
+
+interface AccessOptions {
+  /** For addresses that a browser opens by itself, without headers: `Authorization` and `clientid` in the query. */
+  readonly tokenInQuery?: boolean;
+}
+
+/** The caller needs one of the permissions. */
+export function RequirePermission(
+  first: string,
+  ...rest: (string | AccessOptions)[]
+): MethodDecorator & ClassDecorator {
+  const others = rest.filter((entry) => typeof entry === 'string');
+  const options = rest.find((entry) => typeof entry === 'object');
+  const anyOf = [first, ...others];
+  const unknown = anyOf.find((permission) => !isKnownPermission(permission));
+  if (unknown) throw new Error(`Permission ${unknown} is not in the catalogue.`);
+  return declared(
+    { kind: 'permission', anyOf, tokenInQuery: options?.tokenInQuery ?? false },
+    anyOf.join(' or '),
+  );
+}
+
+/** Any signed-in caller. Allowed only for the routes on the reviewed list of the architecture test. */
+export function LoginOnly(options: AccessOptions = {}): MethodDecorator & ClassDecorator {
+  return declared({ kind: 'login', tokenInQuery: options.tokenInQuery ?? false }, 'any signed-in user');
+}
+
+/** Anybody, signed in or not. */
+export function Public(): MethodDecorator & ClassDecorator {
+  return applyDecorators(
+    SetMetadata(ACCESS_RULE, { kind: 'public' } satisfies AccessRule),
+    ApiExtension('x-permission', 'none'),
+  );
+}
+
+function declared(rule: AccessRule, shown: string): MethodDecorator & ClassDecorator {
+  return applyDecorators(
+    SetMetadata(ACCESS_RULE, rule),
+    ApiExtension('x-permission', shown),
+    ApiSecurity({ authorization: [], clientid: [] }),
+  );
+}
+
+/** A request that the authentication guard has let through. */
+export interface AuthenticatedRequest extends Request {
+  caller?: Caller;
+}
+
+/** The caller of the request, as a parameter of a controller method. */
+export const CurrentCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
+  const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
+  if (!caller) throw new UnauthenticatedError();
+  return caller;
+});
+
+/** The caller of a public route, undefined when nobody is signed in. */
+export const OptionalCaller = createParamDecorator(
+  (_: unknown, context: ExecutionContext): Caller | undefined =>
+    context.switchToHttp().getRequest<AuthenticatedRequest>().caller,
+);

@@ -1,0 +1,22 @@
+import { Global, Module } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { AuthenticationGuard, PermissionGuard } from './access.guard.js';
+import { OpenStreams } from './open-streams.js';
+import { PermissionController } from './permission.controller.js';
+import { TenantLifecycle } from './tenant-lifecycle.js';
+import { TenantRevision } from './tenant-revision.js';
+
+/** The gate of every request. CallerResolver comes from identity/, which is global for that reason. */
+@Global()
+@Module({
+  controllers: [PermissionController],
+  providers: [
+    TenantRevision,
+    TenantLifecycle,
+    OpenStreams,
+    { provide: APP_GUARD, useClass: AuthenticationGuard },
+    { provide: APP_GUARD, useClass: PermissionGuard },
+  ],
+  exports: [TenantRevision, TenantLifecycle, OpenStreams],
+})
+export class AccessModule {}

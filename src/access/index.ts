@@ -1,0 +1,25 @@
+export {
+  ACCESS_RULE,
+  CurrentCaller,
+  LoginOnly,
+  OptionalCaller,
+  Public,
+  RequirePermission,
+} from './access.decorators.js';
+export type { AccessRule } from './access.decorators.js';
+export { AccessModule } from './access.module.js';
+export { isSuperAdmin, mayAny, requireSuperAdmin } from './caller.js';
+export type { Caller } from './caller.js';
+export { CallerResolver } from './caller.resolver.js';
+export { OpenStreams } from './open-streams.js';
+export type { StreamEnd } from './open-streams.js';
+export {
+  ALL_PERMISSIONS,
+  isKnownPermission,
+  permissionCatalogue,
+  tenantAdminPermissions,
+  userPermissions,
+} from './permission.catalogue.js';
+export { TenantLifecycle } from './tenant-lifecycle.js';
+export type { TenantParticipant } from './tenant-lifecycle.js';
+export { TenantRevision } from './tenant-revision.js';

@@ -1,0 +1,36 @@
+import { Controller, Get } from '@nestjs/common';
+import { ApiProperty, ApiTags } from '@nestjs/swagger';
+import { AnswersPage, Page } from '../http/index.js';
+import { CurrentCaller, RequirePermission } from './access.decorators.js';
+import type { Caller } from './caller.js';
+import { isSuperAdmin } from './caller.js';
+import { permissionCatalogue } from './permission.catalogue.js';
+
+class PermissionView {
+  @ApiProperty({ example: 'system:model:list' })
+  permission: string;
+
+  @ApiProperty({ example: 'models' })
+  group: string;
+
+  @ApiProperty({ example: 'See the list: models' })
+  description: string;
+}
+
+@ApiTags('roles')
+@Controller('system/permission')
+export class PermissionController {
+  /** The permissions that the caller may put into a role. */
+  @Get('list')
+  @RequirePermission('system:role:list')
+  @AnswersPage(PermissionView)
+  list(@CurrentCaller() caller: Caller): Page<PermissionView> {
+    const grantable = permissionCatalogue.filter((info) => isSuperAdmin(caller) || !info.installation);
+    const rows = grantable.map(({ permission, group, description }) => ({
+      permission,
+      group,
+      description,
+    }));
+    return new Page(rows, rows.length);
+  }
+}

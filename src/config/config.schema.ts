@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import { commaList, onOff, optionalText, text, url, variable, wholeNumber } from './variable.js';
+import type { Variable } from './variable.js';
+
+const MINUTE = 60;
+
+const seconds = (value: number, description: string, max = 24 * 60 * MINUTE): Variable<number> =>
+  variable(wholeNumber(1, max), {
+    default: String(value),
+    example: String(value),
+    description: `${description} (seconds)`,
+  });
+
+const count = (value: number, description: string, max = 1_000_000): Variable<number> =>
+  variable(wholeNumber(1, max), {
+    default: String(value),
+    example: String(value),
+    description,
+  });
+
+/**
+ * Every variable that Plinth reads, in the order of the README's table, which is generated from here.
+ * A secret has no default: it is given, or made once in DATA_DIR.
+ */
+export const variables = {
+  PORT: variable(wholeNumber(0, 65_535), {
+    default: '6039',
+    example: '6039',
+    description: 'Port of the HTTP server; 0 takes any free one',
+  }),
+  HOST: variable(text, {
+    default: '127.0.0.1',
+    example: '0.0.0.0',
+    description: 'Address the HTTP server listens on; 0.0.0.0 opens it to the network',
+  }),
+  DATA_DIR: variable(text, {
+    default: './data',
+    example: '/var/lib/plinth',
+    description: 'Folder of the embedded database, uploaded files and generated keys',
+  }),
+  DATABASE_URL: variable(url('postgres:', 'postgresql:'), {
+    example: 'postgres://plinth:password@db:5432/plinth',
+    description: 'PostgreSQL 15 or newer; unset means the embedded database in DATA_DIR',
+    secret: true,
+  }),
+  DATABASE_POOL_SIZE: count(20, 'Connections to PostgreSQL per process', 1_000),
+  REDIS_URL: variable(url('redis:', 'rediss:'), {
+    example: 'redis://redis:6379',
+    description: 'Redis for events and rate limits shared by several processes; unset: in process',
+    secret: true,
+  }),
+  QDRANT_URL: variable(url('http:', 'https:'), {
+    example: 'http://qdrant:6333',
+    description: 'Qdrant 1.15 or newer as vector store; unset: the relational store',
+  }),
+  QDRANT_API_KEY: variable(optionalText, {
+    example: 'a long random text',
+    description: 'Key for QDRANT_URL',
+    secret: true,
+  }),
+  SECRET_KEY: variable(z.string().min(32, 'must have at least 32 characters').optional(), {
+    example: 'the output of: openssl rand -base64 32',
+    description:
+      'Encrypts stored credentials; required with DATABASE_URL, else made once in DATA_DIR/secret.key',
+    secret: true,
+  }),
+  SECRET_KEY_PREVIOUS: variable(z.string().min(32, 'must have at least 32 characters').optional(), {
+    example: 'the SECRET_KEY before the last change',
+    description: 'Still decrypts what the former key encrypted; the next start re-encrypts it',
+    secret: true,
+  }),
+  JWT_SECRET: variable(z.string().min(32, 'must have at least 32 characters').optional(), {
+    example: 'the output of: openssl rand -base64 32',
+    description: 'Signs login tokens; default: a key derived from SECRET_KEY',
+    secret: true,
+  }),
+  ADMIN_PASSWORD: variable(z.string().min(5, 'must have at least 5 characters').max(72).optional(), {
+    example: 'a long password',
+    description: 'Password of admin on the first start; default: a random one, printed once',
+    secret: true,
+  }),
+  DEMO: variable(onOff.optional(), {
+    example: 'off',
+    description:
+      'The offline demo (simulated providers and models); default: on with the embedded database, else off',
+  }),
+  DEMO_PORT: variable(wholeNumber(0, 65_535), {
+    default: '6040',
+    example: '6040',
+    description: 'Port of the offline demo’s simulator on 127.0.0.1; another one if it is taken',
+  }),
+  LOG_LEVEL: variable(z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']), {
+    default: 'info',
+    example: 'debug',
+    description: 'Least severe log line that is written',
+  }),
+  LOG_FORMAT: variable(z.enum(['auto', 'json', 'text']), {
+    default: 'auto',
+    example: 'json',
+    description: 'json, or text for people; auto: text on a terminal, else json',
+  }),
+  TZ: variable(
+    text.refine((zone) => isTimeZone(zone), 'must be a time zone of the IANA list'),
+    { default: 'UTC', example: 'Europe/Berlin', description: 'Time zone of every time on the wire' },
+  ),
+  CORS_ORIGINS: variable(commaList, {
+    default: '',
+    example: 'https://app.example.com,https://admin.example.com',
+    description: 'Origins of browsers that may call the API from another site; none by default',
+  }),
+  TRUST_PROXY: variable(wholeNumber(0, 10), {
+    default: '0',
+    example: '1',
+    description: 'How many reverse proxies in front may be believed about the client’s address',
+  }),
+  ALLOW_PRIVATE_MODEL_HOSTS: variable(commaList.optional(), {
+    example: '10.0.0.0/8,ollama.internal',
+    description:
+      'Private addresses models may live at: CIDRs and names, or *; default: * with the embedded database, else none',
+  }),
+  REQUEST_BODY_LIMIT_KB: count(1_024, 'Largest JSON body (KiB)', 102_400),
+  REQUEST_HEADER_TIMEOUT_SECONDS: seconds(30, 'Longest time a client may take to send its headers'),
+  REQUEST_BODY_TIMEOUT_SECONDS: seconds(300, 'Longest time a client may take to send a request'),
+  SHUTDOWN_GRACE_SECONDS: seconds(10, 'How long open requests and streams may go on after a stop'),
+  UPLOAD_LIMIT_MB: count(50, 'Largest uploaded file (MiB)', 10_240),
+  CAPTCHA: variable(onOff, {
+    default: 'off',
+    example: 'on',
+    description: 'Ask for a captcha at login and registration',
+  }),
+  LOGIN_FAILURE_LIMIT: count(5, 'Wrong passwords before an account is locked', 1_000),
+  LOGIN_LOCK_SECONDS: seconds(10 * MINUTE, 'How long an account stays locked'),
+  CHAT_CONNECT_TIMEOUT_SECONDS: seconds(10, 'Chat: time to connect to a provider'),
+  CHAT_IDLE_TIMEOUT_SECONDS: seconds(3 * MINUTE, 'Chat: time without a byte that ends a stream'),
+  CHAT_BLOCKING_TIMEOUT_SECONDS: seconds(3 * MINUTE, 'Chat: a call without streaming, in all'),
+  CHAT_STREAM_TIMEOUT_SECONDS: seconds(30 * MINUTE, 'Chat: a stream that keeps producing, in all'),
+  CHAT_PING_SECONDS: seconds(10, 'Chat: time between comment pings on an open stream', 300),
+  CHAT_HISTORY_MESSAGES: count(20, 'Chat: messages of a session sent along at most', 1_000),
+  CHAT_ATTEMPTS: count(3, 'Chat: tries before the first token', 10),
+  CHAT_BUFFER_KB: count(256, 'Chat: answer held for a slow reader before the provider is paused (KiB)', 65_536),
+  CHAT_STREAMS_PER_USER: count(20, 'Chat: open streams of one user per process', 1_000_000),
+  CHAT_STREAMS: count(2_000, 'Chat: open streams per process', 1_000_000),
+} satisfies Record<string, Variable>;
+
+function isTimeZone(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+}

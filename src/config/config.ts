@@ -1,0 +1,97 @@
+import { createHash, hkdfSync } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { z } from 'zod';
+import { variables } from './config.schema.js';
+import { generatedSecret } from './generated-secret.js';
+import type { Variable } from './variable.js';
+
+type Values = {
+  readonly [Name in keyof typeof variables]: z.output<(typeof variables)[Name]['schema']>;
+};
+
+/** A variable of the environment whose value cannot be used. The message names it, the problem and an example. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * The validated configuration, one property per variable plus what follows from them.
+ * The only reader of the environment; secrets are hidden from inspection and JSON.
+ */
+export interface Config extends Values {
+  /** True when no DATABASE_URL is set: the store, queue and files live in DATA_DIR. */
+  readonly embedded: boolean;
+  readonly demo: boolean;
+  readonly allowedPrivateHosts: readonly string[];
+  /** 32 bytes that encrypt stored credentials, and those of SECRET_KEY_PREVIOUS where given. */
+  readonly encryptionKeys: { readonly current: Buffer; readonly previous?: Buffer };
+  /** 32 bytes that sign login tokens. */
+  readonly tokenKey: Buffer;
+}
+
+/** Injection token of the Config, which is an interface and has none of its own. */
+export const CONFIG = Symbol('Config');
+
+/** Reads and checks every variable. Throws ConfigError naming all bad ones; makes DATA_DIR/secret.key where needed. */
+export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const values = readValues(environment);
+  const embedded = values.DATABASE_URL === undefined;
+  const dataDir = resolve(values.DATA_DIR);
+  if (!embedded && values.SECRET_KEY === undefined) {
+    throw new ConfigError(
+      `SECRET_KEY is required when DATABASE_URL is set, so that every process decrypts the same credentials. Example: ${variables.SECRET_KEY.example}`,
+    );
+  }
+  const secret = values.SECRET_KEY ?? generatedSecret(dataDir);
+  const config: Config = {
+    ...values,
+    DATA_DIR: dataDir,
+    embedded,
+    demo: values.DEMO ?? embedded,
+    allowedPrivateHosts: values.ALLOW_PRIVATE_MODEL_HOSTS ?? (embedded ? ['*'] : []),
+    encryptionKeys: {
+      current: keyFrom(secret, 'credentials'),
+      ...(values.SECRET_KEY_PREVIOUS && {
+        previous: keyFrom(values.SECRET_KEY_PREVIOUS, 'credentials'),
+      }),
+    },
+    tokenKey: keyFrom(values.JWT_SECRET ?? secret, 'tokens'),
+  };
+  return hideSecrets(config);
+}
+
+function readValues(environment: Readonly<Record<string, string | undefined>>): Values {
+  const problems: string[] = [];
+  const entries = Object.entries<Variable>(variables).map(([name, about]) => {
+    const given = environment[name]?.trim();
+    const value = given === undefined || given === '' ? about.default : given;
+    const result = about.schema.safeParse(value);
+    if (result.success) return [name, result.data];
+    const shown = about.secret ? '(hidden)' : `"${value ?? ''}"`;
+    const problem = result.error.issues.map((issue) => issue.message).join(', ');
+    problems.push(`${name} ${shown}: ${problem}. Example: ${about.example}`);
+    return [name, undefined];
+  });
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return Object.fromEntries(entries) as Values;
+}
+
+/** HKDF (RFC 5869) separates the keys, so that a token key never decrypts a credential. */
+function keyFrom(secret: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, 'plinth', purpose, 32));
+}
+
+/** Names a key without revealing it: the first 8 hex digits of its SHA-256. */
+export function keyId(key: Buffer): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 8);
+}
+
+function hideSecrets(config: Config): Config {
+  const secretNames = Object.entries<Variable>(variables)
+    .filter(([, about]) => about.secret)
+    .map(([name]) => name);
+  for (const name of [...secretNames, 'encryptionKeys', 'tokenKey']) {
+    Object.defineProperty(config, name, { enumerable: false });
+  }
+  return Object.freeze(config);
+}

@@ -1,0 +1,33 @@
+import type { PGlite } from '@electric-sql/pglite';
+import { DataSource } from 'typeorm';
+import type { EntityTarget, ObjectLiteral } from 'typeorm';
+import { migrations } from './migrations/index.js';
+import { postgresDriver } from './pool.js';
+import type { StatementObserver } from './pool.js';
+import { SnakeNamingStrategy } from './snake-naming.strategy.js';
+
+export interface DataSourceSettings {
+  readonly entities: readonly EntityTarget<ObjectLiteral>[];
+  /** Exactly one of the two: a server's address, or an open embedded database. */
+  readonly url?: string | undefined;
+  readonly embedded?: PGlite | undefined;
+  readonly poolSize: number;
+  readonly observe?: StatementObserver | undefined;
+}
+
+/** A TypeORM data source on either store. The schema comes from migrations only, never from `synchronize`. */
+export function createDataSource(settings: DataSourceSettings): DataSource {
+  return new DataSource({
+    type: 'postgres',
+    driver: postgresDriver(settings.embedded, settings.observe),
+    ...(settings.url && { url: settings.url }),
+    poolSize: settings.poolSize,
+    entities: [...settings.entities] as (new () => ObjectLiteral)[],
+    migrations,
+    migrationsTransactionMode: 'each',
+    namingStrategy: new SnakeNamingStrategy(),
+    synchronize: false,
+    installExtensions: false,
+    extra: { application_name: 'plinth' },
+  });
+}

@@ -1,0 +1,85 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Injectable } from '@nestjs/common';
+import type { Pool, QueryResultRow } from 'pg';
+import { DataSource } from 'typeorm';
+import type { EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
+
+interface OpenTransaction {
+  readonly manager: EntityManager;
+  readonly afterCommit: (() => void | Promise<void>)[];
+}
+
+/** A statement that each connection prepares once; the name must be unique to the text. */
+export interface PreparedStatement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/**
+ * The relational store. Whatever runs inside `transaction` joins it by itself: on the embedded store,
+ * which has one connection, a statement outside would wait for its own transaction for ever.
+ */
+@Injectable()
+export class Database {
+  private readonly open = new AsyncLocalStorage<OpenTransaction>();
+
+  constructor(readonly dataSource: DataSource) {}
+
+  get manager(): EntityManager {
+    return this.open.getStore()?.manager ?? this.dataSource.manager;
+  }
+
+  repository<E extends ObjectLiteral>(entity: EntityTarget<E>): Repository<E> {
+    return this.manager.getRepository(entity);
+  }
+
+  /** Runs the work in one transaction, joining an open one. A thrown error rolls everything back. */
+  async transaction<T>(work: () => Promise<T>): Promise<T> {
+    if (this.open.getStore()) return work();
+    const afterCommit: OpenTransaction['afterCommit'] = [];
+    const result = await this.dataSource.transaction((manager) =>
+      this.open.run({ manager, afterCommit }, work),
+    );
+    for (const action of afterCommit) await action();
+    return result;
+  }
+
+  /** Runs the action once the open transaction is committed, or at once when there is none. */
+  async afterCommit(action: () => void | Promise<void>): Promise<void> {
+    const transaction = this.open.getStore();
+    if (transaction) transaction.afterCommit.push(action);
+    else await action();
+  }
+
+  /** Rows of a statement, joining an open transaction. */
+  async query<Row>(sql: string, parameters: readonly unknown[] = []): Promise<Row[]> {
+    const result: unknown = await this.manager.query(sql, [...parameters]);
+    // TypeORM answers [rows, count] for UPDATE and DELETE, and rows for everything else.
+    const isChange = Array.isArray(result) && result.length === 2 && Array.isArray(result[0]);
+    return (isChange ? (result as unknown[])[0] : result) as Row[];
+  }
+
+  /**
+   * Rows of a prepared statement straight from the driver's pool: for the few statements of the hot path.
+   * It takes a connection of its own and must not be called inside a transaction.
+   */
+  async prepared<Row extends QueryResultRow>(
+    statement: PreparedStatement,
+    values: unknown[],
+  ): Promise<Row[]> {
+    const { rows } = await this.pool.query<Row>({ ...statement, values });
+    return rows;
+  }
+
+  /** Connections in use, idle and asked for. */
+  poolUse(): { total: number; idle: number; waiting: number } {
+    const { totalCount, idleCount, waitingCount } = this.pool;
+    return { total: totalCount, idle: idleCount, waiting: waitingCount };
+  }
+
+  private get pool(): Pool {
+    const { driver } = this.dataSource;
+    if (!('master' in driver)) throw new Error('The data source is not connected.');
+    return driver.master as Pool;
+  }
+}

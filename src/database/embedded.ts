@@ -1,0 +1,40 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import { vector } from '@electric-sql/pglite-pgvector';
+import { lockDirectory } from './directory-lock.js';
+
+// PGlite must be opened with the same extensions every time: a missing one fails the start.
+const extensions = { vector };
+
+export interface EmbeddedStore {
+  readonly database: PGlite;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens PostgreSQL inside this process (PGlite, WebAssembly) on DATA_DIR/pg.
+ * Throws DirectoryInUseError when another process has it open.
+ */
+export async function openEmbedded(dataDir: string): Promise<EmbeddedStore> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const unlock = await lockDirectory(dataDir);
+  try {
+    const database = await PGlite.create({ dataDir: join(dataDir, 'pg'), extensions });
+    return {
+      database,
+      close: async () => {
+        await database.close();
+        await unlock();
+      },
+    };
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+/** An embedded store in memory, filled from a dump; for tests, which share one migrated template. */
+export async function openInMemory(dump?: Blob): Promise<PGlite> {
+  return PGlite.create({ extensions, ...(dump && { loadDataDir: dump }) });
+}

@@ -1,0 +1,12 @@
+export { createDataSource } from './data-source.js';
+export { Database } from './database.js';
+export type { PreparedStatement } from './database.js';
+export { DatabaseModule, migrate } from './database.module.js';
+export type { DatabaseOptions } from './database.module.js';
+export { DirectoryInUseError } from './directory-lock.js';
+export { openEmbedded, openInMemory } from './embedded.js';
+export type { EmbeddedStore } from './embedded.js';
+export type { StatementObserver } from './pool.js';
+export { containing } from './search.js';
+export { TenantScoped } from './tenant-scoped.js';
+export type { TenantOwned } from './tenant-scoped.js';

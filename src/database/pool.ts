@@ -1,0 +1,43 @@
+import pg from 'pg';
+import type { PGlite } from '@electric-sql/pglite';
+import { createPgConfig } from '@electric-sql/pglite/node-postgres';
+
+/** Sees the text of every statement before it runs. The tests use it to assert tenant predicates. */
+export type StatementObserver = (sql: string) => void;
+
+// int8 (OID 20) holds ids and counts here, all far below 2^53: read them as numbers.
+pg.types.setTypeParser(20, Number);
+// numeric (OID 1700) holds prices: read them as numbers too.
+pg.types.setTypeParser(1700, Number);
+
+/**
+ * The driver handed to TypeORM: node-postgres, with its pool observed and, for the embedded database,
+ * connected to PGlite, which has a single connection.
+ */
+export function postgresDriver(embedded?: PGlite, observe?: StatementObserver): typeof pg {
+  class ObservedClient extends pg.Client {
+    // node-postgres declares query() with a dozen overloads; only the text of the first argument is read here.
+    override query = ((...args: [unknown, ...unknown[]]) => {
+      observe?.(statementText(args[0]));
+      return Reflect.apply(pg.Client.prototype.query, this, args) as unknown;
+    }) as typeof pg.Client.prototype.query;
+  }
+
+  class Pool extends pg.Pool {
+    constructor(options: pg.PoolConfig = {}) {
+      super({
+        ...options,
+        ...(embedded && { ...createPgConfig(embedded), max: 1, idleTimeoutMillis: 0 }),
+        ...(observe && { Client: ObservedClient }),
+      });
+    }
+  }
+
+  return { ...pg, Pool } as typeof pg;
+}
+
+function statementText(query: unknown): string {
+  if (typeof query === 'string') return query;
+  if (typeof query === 'object' && query !== null && 'text' in query) return String(query.text);
+  return '';
+}

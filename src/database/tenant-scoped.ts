@@ -1,0 +1,137 @@
+import { In } from 'typeorm';
+import type {
+  DeepPartial,
+  EntityTarget,
+  FindOptionsOrder,
+  FindOptionsWhere,
+  ObjectLiteral,
+  Repository,
+} from 'typeorm';
+import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
+import { InvalidInputError, NotFoundError } from '../error/index.js';
+import { Page } from '../http/index.js';
+import type { PageQuery } from '../http/index.js';
+import type { Database } from './database.js';
+
+export interface TenantOwned extends ObjectLiteral {
+  id: number;
+  tenantId: string;
+}
+
+type Where<E> = FindOptionsWhere<E> | FindOptionsWhere<E>[];
+
+/**
+ * The rows of one table, asked tenant by tenant: no method finds by id alone. A feature's repository
+ * holds one and adds its own queries beside it. `scope` narrows further, to the rows of one user for example;
+ * what lies outside the tenant or the scope is answered like what does not exist.
+ */
+export class TenantScoped<E extends TenantOwned> {
+  constructor(
+    private readonly database: Database,
+    private readonly entity: EntityTarget<E>,
+    /** What a reader calls one row, for messages: "The provider". */
+    private readonly label: string,
+  ) {}
+
+  get rows(): Repository<E> {
+    return this.database.repository(this.entity);
+  }
+
+  async find(tenantId: string, where: Where<E> = {}, order?: FindOptionsOrder<E>): Promise<E[]> {
+    return this.rows.find({ where: within(tenantId, where), ...(order && { order }) });
+  }
+
+  async findOne(tenantId: string, where: Where<E>, order?: FindOptionsOrder<E>): Promise<E | null> {
+    return this.rows.findOne({ where: within(tenantId, where), ...(order && { order }) });
+  }
+
+  async count(tenantId: string, where: Where<E> = {}): Promise<number> {
+    return this.rows.count({ where: within(tenantId, where) });
+  }
+
+  /** The row, or NotFoundError. */
+  async get(tenantId: string, id: number, scope: FindOptionsWhere<E> = {}): Promise<E> {
+    const row = await this.findOne(tenantId, { ...scope, id } as FindOptionsWhere<E>);
+    if (!row) throw new NotFoundError(this.label);
+    return row;
+  }
+
+  /** The page asked for; the client's order comes first, then the given one, which must end in a unique field. */
+  async page(
+    tenantId: string,
+    query: PageQuery,
+    where: Where<E>,
+    order: FindOptionsOrder<E>,
+  ): Promise<Page<E>> {
+    const pageNum = Math.max(1, query.pageNum ?? 1);
+    const [rows, total] = await this.rows.findAndCount({
+      where: within(tenantId, where),
+      order: { ...this.requestedOrder(query), ...order, ...this.requestedOrder(query) },
+      ...(query.pageSize && { take: query.pageSize, skip: (pageNum - 1) * query.pageSize }),
+    });
+    return new Page(rows, total);
+  }
+
+  async insert(tenantId: string, values: Omit<DeepPartial<E>, 'tenantId'>): Promise<E> {
+    const row = this.rows.create({ ...values, tenantId } as DeepPartial<E>);
+    return this.rows.save(row, { reload: false, transaction: false });
+  }
+
+  /** Changes the given columns; undefined ones stay. NotFoundError if there is no such row. */
+  async update(
+    tenantId: string,
+    id: number,
+    change: QueryDeepPartialEntity<E>,
+    scope: FindOptionsWhere<E> = {},
+  ): Promise<void> {
+    const where = within(tenantId, { ...scope, id } as FindOptionsWhere<E>);
+    if (Object.values(change).every((value) => value === undefined)) {
+      await this.get(tenantId, id, scope);
+      return;
+    }
+    const { affected } = await this.rows.update(where as FindOptionsWhere<E>, change);
+    if (affected === 0) throw new NotFoundError(this.label);
+  }
+
+  /** Deletes all the rows or, when one of them is not there, none. */
+  async remove(tenantId: string, ids: readonly number[], scope: FindOptionsWhere<E> = {}): Promise<void> {
+    await this.database.transaction(async () => {
+      const where = within(tenantId, { ...scope, id: In([...ids]) } as FindOptionsWhere<E>);
+      const { affected } = await this.rows.delete(where as FindOptionsWhere<E>);
+      if (affected !== new Set(ids).size) throw new NotFoundError(this.label);
+    });
+  }
+
+  private requestedOrder(query: PageQuery): FindOptionsOrder<E> {
+    const columns = splitList(query.orderByColumn);
+    const directions = splitList(query.isAsc).map(readDirection);
+    if (directions.length > 1 && directions.length !== columns.length) {
+      throw new InvalidInputError('isAsc must name one direction, or one for each field of orderByColumn.');
+    }
+    const known = new Set(this.rows.metadata.columns.map((column) => column.propertyName));
+    const entries = columns.map((column, index) => {
+      if (!known.has(column)) throw new InvalidInputError(`orderByColumn: there is no field ${column}.`);
+      return [column, directions[index] ?? directions[0] ?? 'ASC'] as const;
+    });
+    return Object.fromEntries(entries) as FindOptionsOrder<E>;
+  }
+}
+
+function within<E extends TenantOwned>(tenantId: string, where: Where<E>): Where<E> {
+  if (Array.isArray(where)) return where.map((one) => ({ ...one, tenantId }) as FindOptionsWhere<E>);
+  return { ...where, tenantId } as FindOptionsWhere<E>;
+}
+
+function splitList(list: string | undefined): string[] {
+  return (list ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function readDirection(word: string): 'ASC' | 'DESC' {
+  const direction = word.toLowerCase();
+  if (direction === 'asc' || direction === 'ascending') return 'ASC';
+  if (direction === 'desc' || direction === 'descending') return 'DESC';
+  throw new InvalidInputError('isAsc must be asc or desc.');
+}

@@ -1,0 +1,54 @@
+/** The codes an envelope carries; the HTTP status stays 200 (architecture, section 3). */
+export type ErrorCode = 400 | 401 | 403 | 404 | 405 | 409 | 429 | 500;
+
+/**
+ * A failure that a caller may be told about. Its message is stable English, holds no secret, and says
+ * what to do next; `data` is what a client needs to act on it.
+ */
+export abstract class DomainError extends Error {
+  abstract readonly code: ErrorCode;
+  readonly data: unknown;
+
+  constructor(message: string, options: { cause?: unknown; data?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.data = options.data ?? null;
+  }
+}
+
+export class InvalidInputError extends DomainError {
+  readonly code = 400;
+}
+
+export class UnauthenticatedError extends DomainError {
+  readonly code = 401;
+
+  constructor(message = 'You are not signed in, or the sign-in has ended. Sign in again.') {
+    super(message);
+  }
+}
+
+export class ForbiddenError extends DomainError {
+  readonly code = 403;
+
+  constructor(message = 'You are not allowed to do this. Ask an administrator for the permission.') {
+    super(message);
+  }
+}
+
+/** Also the answer for a record of another tenant or user, so that its existence stays unknown. */
+export class NotFoundError extends DomainError {
+  readonly code = 404;
+
+  constructor(what: string) {
+    super(`${what} was not found. It may have been deleted.`);
+  }
+}
+
+export class ConflictError extends DomainError {
+  readonly code = 409;
+}
+
+export class TooManyRequestsError extends DomainError {
+  readonly code = 429;
+}

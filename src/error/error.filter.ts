@@ -1,0 +1,80 @@
+import { Catch, HttpException, Logger } from '@nestjs/common';
+import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { DomainError } from './domain.error.js';
+
+interface ErrorEnvelope {
+  readonly code: number;
+  readonly msg: string;
+  readonly data: unknown;
+}
+
+/**
+ * Turns every error into the envelope `{code, msg, data}` with HTTP 200. What is not a DomainError
+ * becomes a 500 that carries the request id and nothing of the cause, which goes to the log instead.
+ */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  private readonly logger = new Logger(ErrorFilter.name);
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const response = http.getResponse<Response>();
+    const envelope = this.envelope(error, http.getRequest<Request>());
+    if (response.headersSent) {
+      // Bytes are out already: cutting the connection is the only honest sign left.
+      response.destroy();
+      return;
+    }
+    response.status(200).json(envelope);
+  }
+
+  private envelope(error: unknown, request: Request): ErrorEnvelope {
+    if (error instanceof DomainError) return envelopeOf(error);
+    if (error instanceof HttpException) return this.ofFramework(error, request);
+    const parserStatus = bodyParserStatus(error);
+    if (parserStatus === 413) return { code: 400, msg: 'The request body is too large.', data: null };
+    if (parserStatus !== undefined) {
+      return { code: 400, msg: 'The request body is not readable JSON.', data: null };
+    }
+    return this.unexpected(error, request);
+  }
+
+  private ofFramework(error: HttpException, request: Request): ErrorEnvelope {
+    switch (error.getStatus()) {
+      case 404:
+        return { code: 404, msg: `There is no ${request.method} ${request.path}.`, data: null };
+      case 413:
+        return { code: 400, msg: 'The uploaded file is too large.', data: null };
+      case 400:
+        return { code: 400, msg: error.message, data: null };
+      default:
+        return this.unexpected(error, request);
+    }
+  }
+
+  private unexpected(error: unknown, request: Request): ErrorEnvelope {
+    const id = requestId(request);
+    this.logger.error({ err: error, requestId: id, method: request.method, path: request.path });
+    return {
+      code: 500,
+      msg: `Something went wrong on our side. Try again; if it stays, report request ${id}.`,
+      data: null,
+    };
+  }
+}
+
+export function envelopeOf(error: DomainError): ErrorEnvelope {
+  return { code: error.code, msg: error.message, data: error.data };
+}
+
+function requestId(request: Request): string {
+  const { id } = request as Request & { id?: unknown };
+  return typeof id === 'string' ? id : 'unknown';
+}
+
+/** Express' body parsers throw errors with `type` and `status`; see the http-errors package. */
+function bodyParserStatus(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('type' in error) || !('status' in error)) return undefined;
+  return typeof error.status === 'number' && error.status < 500 ? error.status : undefined;
+}

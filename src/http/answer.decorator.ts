@@ -1,0 +1,51 @@
+import { applyDecorators } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
+import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
+
+type Schema = Record<string, unknown>;
+
+/** Documents a route that answers `{code, msg, data}` with `data` of the given view. */
+export const Answers = (view: Type): MethodDecorator => documented(view, { data: ref(view) });
+
+/** Documents a route whose `data` is an array of the given view. */
+export const AnswersArray = (view: Type): MethodDecorator =>
+  documented(view, { data: { type: 'array', items: ref(view) } });
+
+/** Documents a `/list` route: `{code, msg, total, rows}`, no `data`. */
+export const AnswersPage = (view: Type): MethodDecorator =>
+  documented(view, {
+    total: { type: 'integer' },
+    rows: { type: 'array', items: ref(view) },
+  });
+
+/** Documents a route that answers a status only: `data` is null. */
+export const AnswersStatus = (): MethodDecorator =>
+  ApiOkResponse({ schema: envelopeSchema({ data: { nullable: true } }) });
+
+/** Documents a route whose `data` is the id of what was made. */
+export const AnswersId = (): MethodDecorator =>
+  ApiOkResponse({ schema: envelopeSchema({ data: { type: 'string', example: '1' } }) });
+
+function documented(view: Type, properties: Schema): MethodDecorator {
+  return applyDecorators(ApiExtraModels(view), ApiOkResponse({ schema: envelopeSchema(properties) }));
+}
+
+function ref(view: Type): Schema {
+  return { $ref: getSchemaPath(view) };
+}
+
+function envelopeSchema(properties: Schema): Schema {
+  return {
+    type: 'object',
+    required: ['code', 'msg'],
+    properties: {
+      code: {
+        type: 'integer',
+        description: '200 done; 400, 401, 403, 404, 405, 409, 429 or 500 say why not',
+        example: 200,
+      },
+      msg: { type: 'string', example: 'Done.' },
+      ...properties,
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import { Injectable, SetMetadata } from '@nestjs/common';
+import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Response } from 'express';
+import { map } from 'rxjs';
+import type { Observable } from 'rxjs';
+import { envelope } from './envelope.js';
+
+const NO_ENVELOPE = 'http:no-envelope';
+
+/** For a route that writes its own answer: a stream, a file, or the plain form another tool reads. */
+export const NoEnvelope = (): MethodDecorator & ClassDecorator => SetMetadata(NO_ENVELOPE, true);
+
+/** Wraps what a controller returns into the envelope and answers HTTP 200, POST included. */
+@Injectable()
+export class EnvelopeInterceptor implements NestInterceptor {
+  constructor(private readonly reflector: Reflector) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const plain = this.reflector.getAllAndOverride<boolean | undefined>(NO_ENVELOPE, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    if (plain) return next.handle();
+    context.switchToHttp().getResponse<Response>().status(200);
+    return next.handle().pipe(map(envelope));
+  }
+}

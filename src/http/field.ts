@@ -1,0 +1,192 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import type { ApiPropertyOptions } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsNotEmpty,
+  IsNumber,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+  MinLength,
+} from 'class-validator';
+
+/**
+ * One decorator says everything about a field of a request or an answer: what OpenAPI shows, what is accepted, and how
+ * the spellings of existing clients (digit strings for numbers, null for "not given") are read.
+ */
+interface FieldOptions {
+  /** Absent, null and (for numbers) blank mean "not given". Fields are required unless this is true. */
+  readonly optional?: boolean;
+  readonly description?: string;
+  readonly example?: unknown;
+}
+
+interface TextOptions extends FieldOptions {
+  readonly min?: number;
+  readonly max?: number;
+  readonly pattern?: RegExp;
+  /** Said when the pattern does not match, e.g. "must be six digits". */
+  readonly patternMessage?: string;
+}
+
+interface NumberOptions extends FieldOptions {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** A string, kept as given. Required text must hold more than white space; numbers are read as their digits. */
+export function Text(options: TextOptions = {}): PropertyDecorator {
+  return field(options, { type: String, minLength: options.min, maxLength: options.max }, [
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'number' ? String(value) : (value ?? undefined),
+    ),
+    IsString({ message: '$property must be text' }),
+    ...(options.optional ? [] : [IsNotEmpty({ message: '$property must not be empty' }), NotBlank()]),
+    ...(options.min === undefined
+      ? []
+      : [MinLength(options.min, { message: `$property must have at least ${options.min} characters` })]),
+    ...(options.max === undefined
+      ? []
+      : [MaxLength(options.max, { message: `$property must have at most ${options.max} characters` })]),
+    ...(options.pattern
+      ? [
+          Matches(options.pattern, {
+            message: `$property ${options.patternMessage ?? 'has the wrong form'}`,
+          }),
+        ]
+      : []),
+  ]);
+}
+
+/** A whole number; a string of digits is read as one. */
+export function Whole(options: NumberOptions = {}): PropertyDecorator {
+  const min = options.min ?? Number.MIN_SAFE_INTEGER;
+  const max = options.max ?? Number.MAX_SAFE_INTEGER;
+  return field(options, { type: 'integer', minimum: options.min, maximum: options.max }, [
+    Transform(({ value }: { value: unknown }) => readNumber(value)),
+    IsInt({ message: '$property must be a whole number' }),
+    Min(min, { message: `$property must be at least ${min}` }),
+    Max(max, { message: `$property must be at most ${max}` }),
+  ]);
+}
+
+/** A number, with fractions. */
+export function Decimal(options: NumberOptions = {}): PropertyDecorator {
+  const min = options.min ?? -Number.MAX_VALUE;
+  const max = options.max ?? Number.MAX_VALUE;
+  return field(options, { type: 'number', minimum: options.min, maximum: options.max }, [
+    Transform(({ value }: { value: unknown }) => readNumber(value)),
+    IsNumber({ allowNaN: false, allowInfinity: false }, { message: '$property must be a number' }),
+    Min(min, { message: `$property must be at least ${min}` }),
+    Max(max, { message: `$property must be at most ${max}` }),
+  ]);
+}
+
+/** The id of a record: a whole number above 0. */
+export function Id(options: FieldOptions = {}): PropertyDecorator {
+  return Whole({ example: 1, ...options, min: 1 });
+}
+
+/** One of the given texts; a number is read as its digits. */
+export function OneOf(values: readonly string[], options: FieldOptions = {}): PropertyDecorator {
+  return field(options, { enum: [...values] }, [
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'number' ? String(value) : (value ?? undefined),
+    ),
+    IsIn([...values], { message: `$property must be one of ${values.join(', ')}` }),
+  ]);
+}
+
+/** 0 or 1 as a number; '0', '1', true and false are read as such. */
+export function ZeroOrOne(options: FieldOptions = {}): PropertyDecorator {
+  return field(options, { type: 'integer', enum: [0, 1] }, [
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'boolean' ? Number(value) : readNumber(value),
+    ),
+    IsIn([0, 1], { message: '$property must be 0 or 1' }),
+  ]);
+}
+
+/** True or false; 'true', 'false', 0 and 1 are read as such. */
+export function Flag(options: FieldOptions = {}): PropertyDecorator {
+  return field(options, { type: 'boolean' }, [
+    Transform(({ value }: { value: unknown }) => readBoolean(value)),
+    IsIn([true, false], { message: '$property must be true or false' }),
+  ]);
+}
+
+/** A list of texts; a comma list and a single text are read as one. */
+export function Texts(options: TextOptions & { maxItems?: number } = {}): PropertyDecorator {
+  return field(options, { type: [String] }, [
+    Transform(({ value }: { value: unknown }) => readList(value)),
+    IsArray({ message: '$property must be a list' }),
+    ArrayMaxSize(options.maxItems ?? 1_000, { message: '$property has too many entries' }),
+    IsString({ each: true, message: 'each entry of $property must be text' }),
+    MaxLength(options.max ?? 10_000, { each: true, message: 'an entry of $property is too long' }),
+  ]);
+}
+
+/** A list of record ids; a comma list, digit strings and a single id are read as one. */
+export function Ids(options: FieldOptions = {}): PropertyDecorator {
+  return field(options, { type: 'array', items: { type: 'integer' } }, [
+    Transform(({ value }: { value: unknown }) => {
+      const list = readList(value);
+      return Array.isArray(list) ? list.map(readNumber) : list;
+    }),
+    IsArray({ message: '$property must be a list of ids' }),
+    ArrayMaxSize(1_000, { message: '$property has more than 1000 entries' }),
+    IsInt({ each: true, message: 'each entry of $property must be an id' }),
+    Min(1, { each: true, message: 'each entry of $property must be an id' }),
+  ]);
+}
+
+function field(
+  options: FieldOptions,
+  schema: Partial<Record<keyof ApiPropertyOptions | 'minLength' | 'maxLength', unknown>>,
+  rules: readonly PropertyDecorator[],
+): PropertyDecorator {
+  const { optional = false, description, example } = options;
+  const documented = Object.fromEntries(
+    Object.entries({ ...schema, description, example, required: !optional }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  ) as ApiPropertyOptions;
+  return applyDecorators(ApiProperty(documented), ...(optional ? [IsOptional()] : []), ...rules);
+}
+
+function NotBlank(): PropertyDecorator {
+  return Matches(/\S/, { message: '$property must not be empty' });
+}
+
+function readNumber(value: unknown): unknown {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value !== 'string') return value;
+  const trimmed = value.trim();
+  if (trimmed === '') return undefined;
+  return /^-?\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : value;
+}
+
+function readBoolean(value: unknown): unknown {
+  if (value === null || value === undefined || value === '') return undefined;
+  if (value === 'true' || value === '1' || value === 1) return true;
+  if (value === 'false' || value === '0' || value === 0) return false;
+  return value;
+}
+
+function readList(value: unknown): unknown {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value === 'number') return [String(value)];
+  if (typeof value !== 'string') return value;
+  return value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}

@@ -1,0 +1,16 @@
+import { Text, Whole } from './field.js';
+
+/** Paging and order of a list. Without pageSize all rows come. */
+export class PageQuery {
+  @Whole({ optional: true, description: 'Page, counted from 1; below 1 means 1' })
+  pageNum?: number;
+
+  @Whole({ optional: true, min: 1, description: 'Rows a page; all rows when absent' })
+  pageSize?: number;
+
+  @Text({ optional: true, description: 'Comma list of fields to order by', example: 'createTime' })
+  orderByColumn?: string;
+
+  @Text({ optional: true, description: 'asc or desc, once or for each field', example: 'desc' })
+  isAsc?: string;
+}

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+
+const HEADERS = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-cache, no-transform',
+  Connection: 'keep-alive',
+  'X-Accel-Buffering': 'no',
+} as const;
+
+/** All open writers of the process, so that one timer serves every ping. */
+const open = new Set<SseWriter>();
+let pings: NodeJS.Timeout | undefined;
+
+/**
+ * Server-sent events (WHATWG HTML, section 9.2) written straight on a response: LF framing, one `data:` line an event.
+ * Several frames go out in one write. Every method is safe after the client has left.
+ */
+export class SseWriter {
+  private lastWrite = Date.now();
+  private ended = false;
+
+  constructor(
+    private readonly response: ServerResponse,
+    private readonly pingMs: number,
+  ) {}
+
+  /** Sends the headers and a first comment at once, so that proxies and clients know the stream is open. */
+  start(): void {
+    this.response.writeHead(200, HEADERS);
+    this.response.socket?.setNoDelay(true);
+    this.response.once('close', () => this.forget());
+    this.write(': connected\n\n');
+    open.add(this);
+    pings ??= setInterval(pingSilentWriters, 1_000).unref();
+  }
+
+  get closed(): boolean {
+    return this.ended || this.response.destroyed || this.response.writableEnded;
+  }
+
+  /** Writes ready frames; false means the client reads slowly: await `drained` before producing more. */
+  write(frames: string): boolean {
+    if (this.closed) return true;
+    this.lastWrite = Date.now();
+    return this.response.write(frames);
+  }
+
+  /** Resolves when the client has caught up or the signal (which must fire when the client leaves) aborts. */
+  async drained(signal: AbortSignal): Promise<void> {
+    if (this.closed || signal.aborted || !this.response.writableNeedDrain) return;
+    await once(this.response, 'drain', { signal }).catch(() => undefined);
+  }
+
+  onClose(listener: () => void): void {
+    this.response.once('close', listener);
+  }
+
+  end(): void {
+    if (this.closed) return;
+    this.forget();
+    this.response.end();
+  }
+
+  pingIfSilent(now: number): void {
+    if (now - this.lastWrite >= this.pingMs) this.write(': ping\n\n');
+  }
+
+  private forget(): void {
+    this.ended = true;
+    open.delete(this);
+    if (open.size > 0) return;
+    clearInterval(pings);
+    pings = undefined;
+  }
+}
+
+function pingSilentWriters(): void {
+  const now = Date.now();
+  for (const writer of open) writer.pingIfSilent(now);
+}
+
+/** One event as text. `data` is JSON, which never holds a line feed. */
+export function sseFrame(event: string, data: object): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AddressInfo } from 'node:net';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { createApp } from '../../src/app.js';
+import { loadConfig } from '../../src/config/index.js';
+import { openInMemory } from '../../src/database/index.js';
+import { Session } from './session.js';
+import { recordStatement } from './statement-recorder.js';
+import { createServerDatabase } from './server-database.js';
+import { ADMIN_PASSWORD, embeddedTemplate, WEB_CLIENT } from './template.js';
+
+/** A running Plinth with a database of its own, on the store that the environment chooses. */
+export class Plinth {
+  private constructor(
+    readonly app: NestExpressApplication,
+    readonly url: string,
+    readonly dataDir: string,
+    private readonly dispose: () => Promise<void>,
+  ) {}
+
+  /** Boots the whole application on a copy of the migrated template; `environment` overrides variables. */
+  static async start(environment: Record<string, string> = {}): Promise<Plinth> {
+    const dataDir = mkdtempSync(join(tmpdir(), 'plinth-test-'));
+    const server = process.env['DATABASE_URL'];
+    const database = server ? await createServerDatabase(server) : undefined;
+    const config = loadConfig({
+      PORT: '0',
+      DATA_DIR: dataDir,
+      SECRET_KEY: 'test-secret-key-of-at-least-32-characters',
+      ADMIN_PASSWORD,
+      LOG_LEVEL: 'silent',
+      DEMO: 'off',
+      ALLOW_PRIVATE_MODEL_HOSTS: '*',
+      DATABASE_POOL_SIZE: '5',
+      ...(database && { DATABASE_URL: database.url }),
+      ...(process.env['REDIS_URL'] && { REDIS_URL: process.env['REDIS_URL'] }),
+      ...environment,
+    });
+    const memory = database ? undefined : await openInMemory(await embeddedTemplate());
+    const app = await createApp(config, {
+      observe: recordStatement,
+      ...(memory && { store: { database: memory, close: () => memory.close() } }),
+    });
+    await app.listen(0, '127.0.0.1');
+    const { port } = app.getHttpServer().address() as AddressInfo;
+    return new Plinth(app, `http://127.0.0.1:${port}`, dataDir, async () => {
+      await database?.drop();
+    });
+  }
+
+  /** Signs in; without arguments as `admin`, the super administrator of tenant 000000. */
+  async signIn(
+    username = 'admin',
+    password = ADMIN_PASSWORD,
+    tenantId = '000000',
+    clientId = WEB_CLIENT,
+  ): Promise<Session> {
+    const anonymous = new Session(this.url, {});
+    const answer = await anonymous.post<{ access_token: string }>('/auth/login', {
+      tenantId,
+      username,
+      password,
+      clientId,
+      grantType: 'password',
+    });
+    if (answer.code !== 200) throw new Error(`Sign-in failed: ${answer.msg}`);
+    return new Session(this.url, {
+      authorization: `Bearer ${answer.data.access_token}`,
+      clientid: clientId,
+    });
+  }
+
+  anonymous(): Session {
+    return new Session(this.url, {});
+  }
+
+  async stop(): Promise<void> {
+    await this.app.close();
+    await this.dispose();
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { databaseUrl, serverTemplate } from './template.js';
+
+export interface ServerDatabase {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** A fresh copy of the migrated template on the PostgreSQL server. */
+export async function createServerDatabase(server: string): Promise<ServerDatabase> {
+  const name = `plinth_test_${randomBytes(6).toString('hex')}`;
+  await onServer(server, `CREATE DATABASE ${name} TEMPLATE ${await serverTemplate(server)}`);
+  return {
+    url: databaseUrl(server, name),
+    drop: () => onServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+async function onServer(server: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: server });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,61 @@
+import { request } from 'undici';
+import { canary } from './canary.js';
+
+export interface Answer<Data = unknown> {
+  code: number;
+  msg: string;
+  data: Data;
+  total: number;
+  rows: Data extends readonly (infer Row)[] ? Row[] : Record<string, unknown>[];
+}
+
+/** One signed-in (or anonymous) client speaking JSON over real HTTP. Every answer is searched for leaked secrets. */
+export class Session {
+  constructor(
+    readonly url: string,
+    readonly headers: Record<string, string>,
+  ) {}
+
+  get<Data = unknown>(path: string): Promise<Answer<Data>> {
+    return this.call<Data>('GET', path);
+  }
+
+  post<Data = unknown>(path: string, body?: unknown): Promise<Answer<Data>> {
+    return this.call<Data>('POST', path, body);
+  }
+
+  put<Data = unknown>(path: string, body?: unknown): Promise<Answer<Data>> {
+    return this.call<Data>('PUT', path, body);
+  }
+
+  delete<Data = unknown>(path: string): Promise<Answer<Data>> {
+    return this.call<Data>('DELETE', path);
+  }
+
+  /** The envelope of a JSON route; throws when the answer is not HTTP 200 with an envelope. */
+  async call<Data>(method: string, path: string, body?: unknown): Promise<Answer<Data>> {
+    const { status, text } = await this.raw(method, path, body);
+    if (status !== 200) throw new Error(`${method} ${path}: HTTP ${status} ${text.slice(0, 200)}`);
+    return JSON.parse(text) as Answer<Data>;
+  }
+
+  async raw(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number; text: string; headers: Record<string, unknown> }> {
+    const response = await request(this.url + path, {
+      method: method as 'GET',
+      headers: {
+        ...this.headers,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.body.text();
+    canary.check(`${method} ${path}`, text);
+    return { status: response.statusCode, text, headers: response.headers };
+  }
+}

@@ -1,0 +1,98 @@
+import { existsSync, rmSync } from 'node:fs';
+import { open, readFile, rename, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { createApp } from '../../src/app.js';
+import { loadConfig } from '../../src/config/index.js';
+import { openInMemory } from '../../src/database/index.js';
+
+export const ADMIN_PASSWORD = 'admin-test-password';
+
+/** The client that both existing apps sign in with. */
+export const WEB_CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';
+
+/** One template per run of the tests; jest.config.mjs names the run and global-teardown.mjs removes it. */
+const run = process.env['PLINTH_TEST_RUN'] ?? 'single';
+const dumpFile = join(tmpdir(), `plinth-template-${run}.tar`);
+const templateDatabase = `plinth_template_${run}`;
+
+const environment = {
+  SECRET_KEY: 'test-secret-key-of-at-least-32-characters',
+  ADMIN_PASSWORD,
+  LOG_LEVEL: 'silent',
+  DEMO: 'off',
+};
+
+/** Dump of an embedded database with all migrations and seeds. The first test that asks makes it, the others wait. */
+export async function embeddedTemplate(): Promise<Blob> {
+  if (await takeTurn(dumpFile)) {
+    try {
+      await writeEmbeddedTemplate();
+    } finally {
+      rmSync(`${dumpFile}.lock`, { force: true });
+    }
+  }
+  return new Blob([await readFile(dumpFile)]);
+}
+
+async function writeEmbeddedTemplate(): Promise<void> {
+  const memory = await openInMemory();
+  const app = await createApp(loadConfig(environment), {
+    store: { database: memory, close: async () => undefined },
+  });
+  await app.init();
+  const dump = await memory.dumpDataDir('none');
+  await writeFile(`${dumpFile}.part`, Buffer.from(await dump.arrayBuffer()));
+  await rename(`${dumpFile}.part`, dumpFile);
+  await app.close();
+  await memory.close();
+}
+
+/** True for the one process that has to make the file; false as soon as it is there. */
+async function takeTurn(file: string): Promise<boolean> {
+  for (;;) {
+    if (existsSync(file)) return false;
+    try {
+      await (await open(`${file}.lock`, 'wx')).close();
+      if (!existsSync(file)) return true;
+      rmSync(`${file}.lock`, { force: true });
+    } catch {
+      await sleep(50);
+    }
+  }
+}
+
+/** Name of the migrated and seeded database on the server that every test database is copied from. */
+export async function serverTemplate(server: string): Promise<string> {
+  const client = new pg.Client({ connectionString: server });
+  await client.connect();
+  try {
+    // Held until the connection ends: one test process makes the template, the others wait here.
+    await client.query('SELECT pg_advisory_lock(hashtext($1))', [templateDatabase]);
+    const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [
+      templateDatabase,
+    ]);
+    if (rowCount === 0) await writeServerTemplate(server, client);
+    return templateDatabase;
+  } finally {
+    await client.end();
+  }
+}
+
+async function writeServerTemplate(server: string, client: pg.Client): Promise<void> {
+  const draft = `${templateDatabase}_draft`;
+  await client.query(`DROP DATABASE IF EXISTS ${draft} WITH (FORCE)`);
+  await client.query(`CREATE DATABASE ${draft}`);
+  const app = await createApp(loadConfig({ ...environment, DATABASE_URL: databaseUrl(server, draft) }));
+  await app.init();
+  await app.close();
+  await client.query(`ALTER DATABASE ${draft} RENAME TO ${templateDatabase}`);
+}
+
+export function databaseUrl(server: string, name: string): string {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}
