@@ -1,0 +1,62 @@
+import type { ChatRequest } from '../chat/chat-request.js';
+import { quotesFor, summaryOf } from './extract.js';
+import { isMostlyCjk } from './features.js';
+import { readPrompt } from './prompt.js';
+import { quotable } from './sentences.js';
+import { CHINESE, ENGLISH, type Phrases } from './phrases.js';
+
+const LONG_INPUT = 600;
+const ASKS_FOR_SUMMARY = /summar|outline|abstract|key points|总结|概括|摘要|归纳|要点/i;
+
+interface Composition {
+  reasoning: string;
+  text: string;
+}
+
+/** A deterministic answer: it quotes the material that came with the question. */
+export function compose(request: ChatRequest): Composition {
+  const { question, passages } = readPrompt(request);
+  const phrases = isMostlyCjk(question) ? CHINESE : ENGLISH;
+  const toolResult = lastToolResult(request);
+  const quotes = quotesFor(question, passages);
+  const parts = [
+    phrases.greeting(quotable(question)),
+    ...describeImages(request, phrases),
+    ...body(question, passages, quotes, toolResult, phrases),
+  ];
+  return {
+    reasoning: phrases.thinking(quotable(question), passages.length, quotes.length),
+    text: parts.join('\n\n'),
+  };
+}
+
+function body(
+  question: string,
+  passages: string[],
+  quotes: string[],
+  toolResult: string | undefined,
+  phrases: Phrases,
+): string[] {
+  if (toolResult !== undefined) return [phrases.toolResult, bullets([quotable(toolResult)])];
+  const material = [...passages, question].join('\n');
+  const wantsSummary = ASKS_FOR_SUMMARY.test(question) && passages.length > 0;
+  if (wantsSummary || question.length > LONG_INPUT) {
+    return [phrases.summary, bullets(summaryOf(wantsSummary ? passages.join('\n') : material))];
+  }
+  if (quotes.length > 0) return [phrases.quotes, bullets(quotes)];
+  return [passages.length > 1 ? phrases.nothingFound : phrases.explanation];
+}
+
+function lastToolResult(request: ChatRequest): string | undefined {
+  const last = request.messages.at(-1);
+  return last?.role === 'tool' ? last.text : undefined;
+}
+
+function describeImages(request: ChatRequest, phrases: Phrases): string[] {
+  const images = request.messages.flatMap((message) => message.images);
+  return images.length === 0 ? [] : [phrases.images(images)];
+}
+
+function bullets(lines: string[]): string {
+  return lines.map((line) => `- ${line}`).join('\n');
+}

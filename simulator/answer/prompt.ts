@@ -1,0 +1,53 @@
+import type { ChatRequest } from '../chat/chat-request.js';
+import { isMostlyCjk } from './features.js';
+import { paragraphsOf } from './sentences.js';
+
+/** The parts of a request that an answer is made of. */
+interface Prompt {
+  question: string;
+  /** Passages handed over together with the question. */
+  passages: string[];
+}
+
+const LONGEST_QUESTION = 300;
+const SHORTEST_PASSAGE = 30;
+const SHORTEST_CJK_PASSAGE = 12;
+const QUESTION_LABEL = /^(?:(?:user )?question|query|问题|用户问题|提问)\s*[:：]\s*/i;
+const ENDS_AS_QUESTION = /[?？]\s*$/;
+/** Directions to the model are no material to quote. */
+const IS_INSTRUCTION = /^(?:you (?:are|must|should)|answer|use |please|do not|你是|请|回答|不要)/i;
+const ENDS_AS_INTRODUCTION = /[:：]\s*$/;
+
+/** Separates the question from the retrieved material, wherever the caller has put the latter. */
+export function readPrompt(request: ChatRequest): Prompt {
+  const user = request.messages.findLast((message) => message.role === 'user')?.text ?? '';
+  const system = request.messages
+    .filter((message) => message.role === 'system')
+    .flatMap((message) => paragraphsOf(message.text));
+  const question = labelledLine(user) ?? findQuestion(paragraphsOf(user));
+  const material = [...system, ...paragraphsOf(user.replace(question, () => ''))];
+  return {
+    question: question.replace(QUESTION_LABEL, ''),
+    passages: material.filter(isPassage),
+  };
+}
+
+function labelledLine(text: string): string | undefined {
+  return text.split('\n').find((line) => QUESTION_LABEL.test(line));
+}
+
+function findQuestion(paragraphs: string[]): string {
+  const short = paragraphs.filter((paragraph) => paragraph.length <= LONGEST_QUESTION);
+  return (
+    // The question stands first or last; a question inside the material is not the one asked.
+    [short.at(0), short.at(-1)].find((paragraph) => ENDS_AS_QUESTION.test(paragraph ?? '')) ??
+    short.at(0) ??
+    paragraphs.at(0) ??
+    ''
+  );
+}
+
+function isPassage(paragraph: string): boolean {
+  if (ENDS_AS_INTRODUCTION.test(paragraph) || IS_INSTRUCTION.test(paragraph)) return false;
+  return paragraph.length >= (isMostlyCjk(paragraph) ? SHORTEST_CJK_PASSAGE : SHORTEST_PASSAGE);
+}

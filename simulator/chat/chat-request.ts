@@ -1,0 +1,51 @@
+import { type JsonObject, type JsonValue, objectsOf, stringOf } from '../http/json.js';
+
+export interface SeenImage {
+  mime: string;
+  /** Undefined when the image is only linked. */
+  bytes: number | undefined;
+}
+
+export interface ChatMessage {
+  role: 'system' | 'user' | 'assistant' | 'tool';
+  text: string;
+  images: SeenImage[];
+}
+
+/** What any of the chat protocols asks for. */
+export interface ChatRequest {
+  model: string;
+  messages: ChatMessage[];
+  stream: boolean;
+  /** Whether a stream ends with the usage; some protocols always send it. */
+  includeUsage: boolean;
+}
+
+/** The request does not follow the protocol. */
+export class InvalidRequest extends Error {}
+
+export function requiredModel(body: JsonObject): string {
+  const model = stringOf(body['model']);
+  if (model === '') throw new InvalidRequest('model: field required');
+  return model;
+}
+
+export function requiredMessages(body: JsonObject): JsonObject[] {
+  const messages = objectsOf(body['messages']);
+  if (messages.length === 0) throw new InvalidRequest('messages: at least one message is required');
+  return messages;
+}
+
+/** The text of a content member, which is a string or a list of parts. */
+export function textOfContent(content: JsonValue | undefined): string {
+  if (typeof content === 'string') return content;
+  const texts = objectsOf(content).map((part) => stringOf(part['text']));
+  return texts.filter((text) => text !== '').join('\n');
+}
+
+/** Reads `data:image/png;base64,…`; an ordinary address has no known size. */
+export function imageOfAddress(address: string): SeenImage {
+  const data = /^data:([^;,]+);base64,(.*)$/s.exec(address);
+  if (data === null) return { mime: 'linked image', bytes: undefined };
+  return { mime: data[1] ?? '', bytes: Buffer.from(data[2] ?? '', 'base64').length };
+}
