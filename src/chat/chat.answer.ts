@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable, Logger } from '@nestjs/common';
+import type { Caller } from '../access/index.js';
+import { unexpectedMessage } from '../error/index.js';
+import { currentRequest, setEnvelopeCode } from '../http/index.js';
+import type { SseWriter } from '../http/index.js';
+import type { ResolvedChatModel } from '../model/index.js';
+import { Metrics } from '../operation/index.js';
+import { UpstreamError } from '../provider/index.js';
+import type { ChatMessage } from '../provider/index.js';
+import { doneFrame, errorFrames, usageFrame } from './chat.frames.js';
+import { publicMessage } from './chat.turn.js';
+import type { Turn, TurnOutcome } from './chat.turn.js';
+import { turnUsage } from './chat.usage.js';
+import { TurnRepository } from './turn.repository.js';
+import type { TurnAnswer } from './turn.repository.js';
+
+export interface EndedTurn {
+  readonly turn: Turn;
+  readonly model: ResolvedChatModel;
+  readonly messages: readonly ChatMessage[];
+  readonly outcome: TurnOutcome;
+}
+
+const FOREIGN_KEY_VIOLATION = '23503';
+const STORE_RETRY_MS = 500;
+
+/** Ends an answer: stores it, counts it, then tells the client. In this order, so that `done` means stored. */
+@Injectable()
+export class ChatAnswer {
+  private readonly logger = new Logger('Chat');
+
+  constructor(
+    private readonly turns: TurnRepository,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** An error before the turn began: nothing is stored. */
+  refuse(writer: SseWriter, error: unknown): void {
+    const message = this.messageOf(error);
+    setEnvelopeCode(writer.response, codeOf(error));
+    writer.write(errorFrames(message));
+  }
+
+  async end(caller: Caller, ended: EndedTurn): Promise<void> {
+    const { turn, model, messages, outcome } = ended;
+    const error = outcome.state === 'failed' ? this.messageOf(outcome.error) : undefined;
+    const usage = turnUsage(turn.usage, messages, turn.text + turn.reasoning);
+    this.count(ended);
+    const stored = await this.store(caller, {
+      turnId: turn.id,
+      sessionId: turn.sessionId,
+      content: turn.text,
+      reasoning: turn.reasoning,
+      modelName: model.modelName,
+      state: outcome.state,
+      finishReason: outcome.finishReason,
+      error,
+      usage,
+      firstTokenMs: turn.firstTokenMs,
+      durationMs: turn.durationMs,
+    });
+    if (!stored) turn.say(errorFrames('The answer could not be stored. Copy it if you need it.'));
+    else if (error !== undefined) turn.say(errorFrames(error), codeOf(outcome.error));
+    else if (turn.stopReason === 'signed-out') turn.say(errorFrames(SIGNED_OUT));
+    else if (turn.stopReason === 'shutdown') turn.say(errorFrames(SHUTDOWN));
+    else turn.say(usageFrame(usage) + doneFrame(outcome.finishReason));
+  }
+
+  /** False when the answer could not be stored. One of a deleted user or tenant is dropped on purpose. */
+  private async store(caller: Caller, answer: TurnAnswer): Promise<boolean> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.turns.finish(caller, answer);
+        return true;
+      } catch (error) {
+        if (isForeignKeyViolation(error)) return true;
+        this.logger.error({ msg: 'An answer could not be stored', turnId: answer.turnId, attempt, err: error });
+        if (attempt === 2) return false;
+        await sleep(STORE_RETRY_MS);
+      }
+    }
+  }
+
+  private count({ turn, model, outcome }: EndedTurn): void {
+    const { error, state } = outcome;
+    const provider = model.providerCode;
+    const failure = error instanceof UpstreamError ? error.kind : 'error';
+    const outcomes = { complete: 'ok', stopped: 'aborted', failed: failure };
+    this.metrics.upstreamCall({
+      provider,
+      kind: 'chat',
+      outcome: outcomes[state],
+      seconds: turn.durationMs / 1_000,
+    });
+    if (turn.firstTokenMs !== undefined) this.metrics.firstToken(provider, turn.firstTokenMs / 1_000);
+  }
+
+  private messageOf(error: unknown): string {
+    const message = publicMessage(error);
+    if (message !== undefined) return message;
+    this.logger.error({ msg: 'A chat turn failed unexpectedly', err: error });
+    return unexpectedMessage(currentRequest()?.id);
+  }
+}
+
+const SIGNED_OUT = 'Your sign-in has ended, so the answer stops here. Sign in again to go on.';
+const SHUTDOWN = 'The service is restarting, so the answer stops here. Send the message again in a moment.';
+
+function isForeignKeyViolation(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === FOREIGN_KEY_VIOLATION;
+}
+
+function codeOf(error: unknown): number {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : 500;
+}

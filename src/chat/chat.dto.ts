@@ -1,0 +1,38 @@
+import { Decimal, Flag, Id, Text, Texts, Whole } from '../http/index.js';
+
+/** One message to a model. Fields that the documented clients do not send are optional additions. */
+export class SendBody {
+  @Text({ max: 1_000_000, description: 'What the user says', example: 'Hello, what can you do?' })
+  content: string;
+
+  @Text({
+    optional: true,
+    max: 200,
+    description: 'modelName of a chat model; blank means the tenant’s first enabled one',
+  })
+  model?: string;
+
+  @Id({ optional: true, description: 'A session of the caller; its messages are sent along' })
+  sessionId?: number;
+
+  @Id({ optional: true, description: 'Refused until agents exist' })
+  agentId?: number;
+
+  @Id({ optional: true, description: 'Refused until knowledge bases exist' })
+  knowledgeId?: number;
+
+  @Flag({ optional: true, description: 'Ask the model for its thinking text where it can' })
+  enableThinking?: boolean;
+
+  @Decimal({ optional: true, min: 0, max: 2 })
+  temperature?: number;
+
+  @Decimal({ optional: true, min: 0, max: 1 })
+  topP?: number;
+
+  @Whole({ optional: true, min: 1, max: 1_000_000, description: 'Longest answer in tokens' })
+  maxTokens?: number;
+
+  @Texts({ optional: true, maxItems: 8, max: 100, description: 'Texts that end the answer' })
+  stop?: string[];
+}

@@ -1,0 +1,59 @@
+import { ConflictError, DomainError, InvalidInputError, TooManyRequestsError } from '../error/index.js';
+
+export class TurnInProgressError extends ConflictError {
+  constructor() {
+    super('An answer is still being written in this session. Wait for it, or stop it first.');
+  }
+}
+
+export class IdempotencyMismatchError extends ConflictError {
+  constructor() {
+    super('This Idempotency-Key was used with another message. Send a new key with a new message.');
+  }
+}
+
+export class IdempotencyInProgressError extends ConflictError {
+  constructor() {
+    super('The message with this Idempotency-Key is still being answered. Try again later.');
+  }
+}
+
+export class NotYetSupportedError extends InvalidInputError {
+  constructor(field: string) {
+    super(`${field} cannot be used yet on this installation. Send the message without it.`);
+  }
+}
+
+export class MessageTooLongError extends InvalidInputError {
+  constructor(tokens: number, window: number) {
+    super(
+      `The message is too long for the model: about ${tokens} tokens of ${window}. Shorten it or choose another model.`,
+    );
+  }
+}
+
+export class TooManyStreamsError extends TooManyRequestsError {
+  constructor() {
+    super('Too many answers are being written at once. Wait for one to end, or stop one.');
+  }
+}
+
+export class AnswerTooLongError extends DomainError {
+  readonly code = 500;
+
+  constructor() {
+    super('The model wrote more than can be stored, so its answer was cut here.');
+  }
+}
+
+/** Why a turn was ended from our side before the model had finished. */
+export type StopReason = 'client-left' | 'stopped' | 'signed-out' | 'shutdown';
+
+/** The abort reason of a turn. */
+export class TurnStopped extends Error {
+  override readonly name = 'TurnStopped';
+
+  constructor(readonly reason: StopReason) {
+    super(`The turn was ended: ${reason}.`);
+  }
+}

@@ -1,0 +1,29 @@
+import { sseFrame } from '../http/index.js';
+import type { TurnUsage } from './chat.usage.js';
+
+/**
+ * The frames of /chat/send. Existing clients read `content`, `done` and `[ERROR]` and ignore the others
+ * (client contract, section 5); every frame has exactly one data line.
+ */
+const CONTENT_PREFIX = 'event: content\ndata: {"event":"content","content":';
+
+export function contentFrame(text: string): string {
+  return `${CONTENT_PREFIX}${JSON.stringify(text)}}\n\n`;
+}
+
+export function reasoningFrame(text: string): string {
+  return `${CONTENT_PREFIX}"","reasoning_content":${JSON.stringify(text)}}\n\n`;
+}
+
+export function usageFrame(usage: TurnUsage): string {
+  return sseFrame('usage', { event: 'usage', usage });
+}
+
+export function doneFrame(finishReason: string): string {
+  return sseFrame('done', { event: 'done', done: true, finishReason });
+}
+
+/** An error as both kinds of clients read it; nothing follows but the end of the stream. */
+export function errorFrames(message: string): string {
+  return sseFrame('error', { event: 'error', error: message }) + sseFrame('[ERROR]', { msg: message });
+}

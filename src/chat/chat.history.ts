@@ -1,0 +1,58 @@
+import type { ChatMessage } from '../provider/index.js';
+import { MessageTooLongError } from './chat.errors.js';
+import { estimateMessageTokens } from './chat.usage.js';
+
+/** Assumed where a model's record does not say (architecture, section 10). */
+const ASSUMED_WINDOW = 32_768;
+
+/** Kept free for the answer where neither the request nor the model says how long it may be. */
+const ASSUMED_ANSWER = 4_096;
+
+export interface StoredMessage {
+  readonly role: string;
+  readonly content: string;
+}
+
+export interface HistoryLimits {
+  readonly contextWindow: number | undefined;
+  readonly maxAnswer: number | undefined;
+}
+
+/**
+ * What is sent to the model: the newest stored exchanges that fit beside the question and the answer, oldest first,
+ * then the question. An exchange whose answer is missing or empty is left out whole, so that roles alternate.
+ * Throws MessageTooLongError when the question alone exceeds a window that the model's record states.
+ */
+export function historyWindow(
+  stored: readonly StoredMessage[],
+  question: ChatMessage,
+  limits: HistoryLimits,
+): ChatMessage[] {
+  const window = limits.contextWindow ?? ASSUMED_WINDOW;
+  const answer = Math.min(limits.maxAnswer ?? ASSUMED_ANSWER, Math.floor(window / 2));
+  const questionTokens = estimateMessageTokens(question);
+  if (limits.contextWindow !== undefined && questionTokens > limits.contextWindow) {
+    throw new MessageTooLongError(questionTokens, limits.contextWindow);
+  }
+  let room = window - answer - questionTokens;
+  const kept: ChatMessage[] = [];
+  for (const exchange of exchanges(stored).reverse()) {
+    room -= exchange.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+    if (room < 0) break;
+    kept.unshift(...exchange);
+  }
+  return [...kept, question];
+}
+
+function exchanges(stored: readonly StoredMessage[]): ChatMessage[][] {
+  const pairs: ChatMessage[][] = [];
+  let question: ChatMessage | undefined;
+  for (const { role, content } of stored) {
+    if (role === 'user') question = { role, content };
+    else if (role === 'assistant' && question && content !== '') {
+      pairs.push([question, { role, content }]);
+      question = undefined;
+    }
+  }
+  return pairs;
+}

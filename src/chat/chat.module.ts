@@ -1,0 +1,31 @@
+import { Module } from '@nestjs/common';
+import { ModelModule } from '../model/index.js';
+import { ChatAnswer } from './chat.answer.js';
+import { ChatController } from './chat.controller.js';
+import { ChatReplay } from './chat.replay.js';
+import { ChatService } from './chat.service.js';
+import { MessageController } from './message.controller.js';
+import { MessageRepository } from './message.repository.js';
+import { MessageService } from './message.service.js';
+import { RunningTurns } from './running-turns.js';
+import { SessionController } from './session.controller.js';
+import { SessionRepository } from './session.repository.js';
+import { SessionService } from './session.service.js';
+import { TurnRepository } from './turn.repository.js';
+
+@Module({
+  imports: [ModelModule],
+  controllers: [ChatController, SessionController, MessageController],
+  providers: [
+    ChatService,
+    ChatAnswer,
+    ChatReplay,
+    RunningTurns,
+    TurnRepository,
+    SessionService,
+    SessionRepository,
+    MessageService,
+    MessageRepository,
+  ],
+})
+export class ChatModule {}

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { DomainError } from '../error/index.js';
+import { setEnvelopeCode } from '../http/index.js';
+import type { SseWriter } from '../http/index.js';
+import type { ResolvedChatModel } from '../model/index.js';
+import { retryBeforeFirstPart } from '../provider/index.js';
+import type { CallLimits, ChatMessage, ChatPart, Usage } from '../provider/index.js';
+import { AnswerTooLongError, TurnStopped } from './chat.errors.js';
+import type { StopReason } from './chat.errors.js';
+import { contentFrame, reasoningFrame } from './chat.frames.js';
+import type { MessageState } from './message.entity.js';
+
+/** Longest answer that is kept, in characters of text and thinking together. */
+const MAX_ANSWER = 8_000_000;
+
+/** How the model is asked, beside the messages. */
+export interface Generation {
+  readonly thinking: boolean;
+  readonly temperature: number | undefined;
+  readonly topP: number | undefined;
+  readonly maxTokens: number | undefined;
+  readonly stop: readonly string[] | undefined;
+}
+
+export interface TurnLimits extends CallLimits {
+  readonly attempts: number;
+}
+
+/** How a turn ended, and for a failed one why. */
+export interface TurnOutcome {
+  readonly state: MessageState;
+  readonly finishReason: string;
+  readonly error?: unknown;
+}
+
+/**
+ * One answer being written: takes the parts of the adapter, writes them to the client and keeps them. The text it holds
+ * is always the concatenation of the content frames it wrote. It never throws; its outcome says how it ended.
+ */
+export class Turn {
+  readonly id = randomUUID();
+  text = '';
+  reasoning = '';
+  usage: Usage | undefined;
+  firstTokenMs: number | undefined;
+  /** Settles when the turn is over and stored. */
+  settled: Promise<void> = Promise.resolve();
+
+  private readonly abort = new AbortController();
+  private readonly started = performance.now();
+  private finish: { reason: string } | undefined;
+
+  constructor(
+    readonly tenantId: string,
+    readonly sessionId: number | undefined,
+    private readonly writer: SseWriter,
+  ) {
+    writer.onClose(() => this.stop('client-left'));
+  }
+
+  get durationMs(): number {
+    return Math.round(performance.now() - this.started);
+  }
+
+  get stopReason(): StopReason | undefined {
+    const reason: unknown = this.abort.signal.reason;
+    return reason instanceof TurnStopped ? reason.reason : undefined;
+  }
+
+  /** Ends the turn with what there is. The first reason counts; after the end it does nothing. */
+  stop(reason: StopReason): void {
+    if (!this.abort.signal.aborted) this.abort.abort(new TurnStopped(reason));
+  }
+
+  /** Writes frames unless the client has left. `code` is the envelope code that logs and metrics show. */
+  say(frames: string, code = 200): void {
+    setEnvelopeCode(this.writer.response, code);
+    this.writer.write(frames);
+  }
+
+  /** Calls the model and writes its answer until it ends, fails or is stopped. */
+  async run(
+    model: ResolvedChatModel,
+    messages: readonly ChatMessage[],
+    how: { generation: Generation; limits: TurnLimits },
+  ): Promise<TurnOutcome> {
+    const { signal } = this.abort;
+    const { attempts, ...limits } = how.limits;
+    const call = { model: model.modelName, messages, ...defined(how.generation) };
+    try {
+      signal.throwIfAborted();
+      const open = (): AsyncIterable<readonly ChatPart[]> =>
+        model.adapter.stream(call, model.connection, { limits, signal });
+      for await (const parts of retryBeforeFirstPart(open, { attempts, signal })) {
+        signal.throwIfAborted();
+        const frames = this.take(parts);
+        if (frames !== '' && !this.writer.write(frames)) await this.writer.drained(signal);
+      }
+      signal.throwIfAborted();
+      return { state: 'complete', finishReason: this.finish?.reason ?? 'stop' };
+    } catch (error) {
+      return this.outcomeOf(error);
+    }
+  }
+
+  private outcomeOf(error: unknown): TurnOutcome {
+    const { stopReason } = this;
+    if (stopReason) return { state: 'stopped', finishReason: stopReason };
+    return { state: 'failed', finishReason: 'error', error };
+  }
+
+  /** Keeps the parts of one read and answers their frames; neighbouring pieces of text become one frame. */
+  private take(parts: readonly ChatPart[]): string {
+    let frames = '';
+    let text = '';
+    let reasoning = '';
+    for (const part of parts) {
+      switch (part.type) {
+        case 'text-delta':
+          if (reasoning !== '') {
+            frames += this.keepReasoning(reasoning);
+            reasoning = '';
+          }
+          text += part.text;
+          break;
+        case 'reasoning-delta':
+          if (text !== '') {
+            frames += this.keepText(text);
+            text = '';
+          }
+          reasoning += part.text;
+          break;
+        case 'usage':
+          this.usage = part.usage;
+          break;
+        case 'finish':
+          this.finish = { reason: part.reason };
+          break;
+        case 'tool-call':
+          // No tools are offered in this conversation, so a call has nobody to answer it.
+          break;
+      }
+    }
+    if (reasoning !== '') frames += this.keepReasoning(reasoning);
+    if (text !== '') frames += this.keepText(text);
+    return frames;
+  }
+
+  private keepText(text: string): string {
+    this.keep(text);
+    this.text += text;
+    return contentFrame(text);
+  }
+
+  private keepReasoning(text: string): string {
+    this.keep(text);
+    this.reasoning += text;
+    return reasoningFrame(text);
+  }
+
+  private keep(piece: string): void {
+    this.firstTokenMs ??= this.durationMs;
+    if (this.text.length + this.reasoning.length + piece.length > MAX_ANSWER) {
+      throw new AnswerTooLongError();
+    }
+  }
+}
+
+/** What clients and the stored message may say about a failure; undefined when only the log may. */
+export function publicMessage(error: unknown): string | undefined {
+  return error instanceof DomainError ? error.message : undefined;
+}
+
+function defined(generation: Generation): Partial<Generation> {
+  return Object.fromEntries(
+    Object.entries(generation).filter(([, value]) => value !== undefined),
+  ) as Partial<Generation>;
+}

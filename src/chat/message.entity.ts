@@ -1,0 +1,76 @@
+import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
+
+export type MessageRole = 'user' | 'assistant' | 'system';
+
+/** How an answer ended: as the model meant it, ended from our side with what there was, or broken off. */
+export type MessageState = 'complete' | 'stopped' | 'failed';
+
+/** One message of a conversation; a question and its answer share the turn id. */
+@Entity({ name: 'chat_message' })
+export class ChatMessage {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
+  id: number;
+
+  @Column({ type: 'varchar' })
+  tenantId: string;
+
+  @Column({ type: 'bigint' })
+  userId: number;
+
+  @Column({ type: 'bigint', nullable: true })
+  sessionId: number | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  turnId: string | null;
+
+  @Column({ type: 'varchar' })
+  role: MessageRole;
+
+  @Column({ type: 'text' })
+  content: string;
+
+  @Column({ type: 'text', nullable: true })
+  reasoning: string | null;
+
+  @Column({ type: 'varchar', nullable: true })
+  modelName: string | null;
+
+  @Column({ type: 'varchar', default: 'complete' })
+  state: MessageState;
+
+  @Column({ type: 'varchar', nullable: true })
+  finishReason: string | null;
+
+  @Column({ type: 'varchar', nullable: true })
+  error: string | null;
+
+  @Column({ type: 'integer', nullable: true })
+  inputTokens: number | null;
+
+  @Column({ type: 'integer', nullable: true })
+  outputTokens: number | null;
+
+  @Column({ type: 'integer', default: 0 })
+  totalTokens: number;
+
+  @Column({ type: 'boolean', default: false })
+  usageEstimated: boolean;
+
+  @Column({ type: 'integer', nullable: true })
+  firstTokenMs: number | null;
+
+  @Column({ type: 'integer', nullable: true })
+  durationMs: number | null;
+
+  @Column({ type: 'varchar', nullable: true })
+  idempotencyKey: string | null;
+
+  @Column({ type: 'char', length: 64, nullable: true })
+  requestHash: string | null;
+
+  @Column({ type: 'varchar', nullable: true })
+  remark: string | null;
+
+  @CreateDateColumn({ type: 'timestamptz' })
+  createTime: Date;
+}

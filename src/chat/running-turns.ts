@@ -1,0 +1,80 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { CONFIG } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { EventBus } from '../event/index.js';
+import type { Turn } from './chat.turn.js';
+import { LEASE_SECONDS, TurnRepository } from './turn.repository.js';
+
+const RENEW_MS = (LEASE_SECONDS * 1_000) / 3;
+
+/**
+ * The turns of this process. Renews the leases of those that run in sessions, passes stops on to them, and frees
+ * the sessions of turns that died with another process.
+ */
+@Injectable()
+export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(RunningTurns.name);
+  private readonly turns = new Map<string, Turn>();
+  private timer: NodeJS.Timeout | undefined;
+  private unsubscribe: (() => void) | undefined;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly repository: TurnRepository,
+    private readonly bus: EventBus,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    this.unsubscribe = this.bus.subscribe('chat.stop', ({ tenantId, sessionId }) => {
+      for (const turn of this.turns.values()) {
+        if (turn.tenantId === tenantId && turn.sessionId === sessionId) turn.stop('stopped');
+      }
+    });
+    // The embedded store has one process, so at its start no turn can be alive.
+    await this.repository.sweep(this.config.embedded);
+    this.timer = setInterval(() => void this.tend(), RENEW_MS).unref();
+  }
+
+  /** Ends every turn with what it has and waits until all are stored. */
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    this.unsubscribe?.();
+    for (const turn of this.turns.values()) turn.stop('shutdown');
+    await Promise.allSettled([...this.turns.values()].map((turn) => turn.settled));
+  }
+
+  get size(): number {
+    return this.turns.size;
+  }
+
+  has(turnId: string): boolean {
+    return this.turns.has(turnId);
+  }
+
+  add(turn: Turn): void {
+    this.turns.set(turn.id, turn);
+  }
+
+  remove(turn: Turn): void {
+    this.turns.delete(turn.id);
+  }
+
+  private async tend(): Promise<void> {
+    try {
+      await this.renewLeases();
+      await this.repository.sweep(false);
+    } catch (error) {
+      this.logger.warn({ msg: 'Turns could not be tended; trying again', err: error });
+    }
+  }
+
+  private async renewLeases(): Promise<void> {
+    const inSessions = [...this.turns.values()].filter((turn) => turn.sessionId !== undefined);
+    if (inSessions.length === 0) return;
+    const stopped = await this.repository.renew(
+      inSessions.map((turn) => ({ tenantId: turn.tenantId, turnId: turn.id })),
+    );
+    for (const turnId of stopped) this.turns.get(turnId)?.stop('stopped');
+  }
+}

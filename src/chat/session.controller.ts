@@ -1,0 +1,55 @@
+import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, RequirePermission } from '../access/index.js';
+import type { Caller } from '../access/index.js';
+import { Answers, AnswersId, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../http/index.js';
+import type { Page } from '../http/index.js';
+import { CreateSessionBody, SessionListQuery, UpdateSessionBody } from './session.dto.js';
+import { SessionService } from './session.service.js';
+import { SessionView } from './session.view.js';
+
+@ApiTags('chat sessions')
+@Controller('system/session')
+export class SessionController {
+  constructor(private readonly sessions: SessionService) {}
+
+  /** The caller's own sessions. */
+  @Get('list')
+  @RequirePermission('system:session:list')
+  @AnswersPage(SessionView)
+  list(@CurrentCaller() caller: Caller, @Query() query: SessionListQuery): Promise<Page<SessionView>> {
+    return this.sessions.list(caller, query);
+  }
+
+  /** One of the caller's sessions. */
+  @Get(':id')
+  @RequirePermission('system:session:query')
+  @Answers(SessionView)
+  detail(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<SessionView> {
+    return this.sessions.detail(caller, id);
+  }
+
+  /** Opens a session; `data` is its id. */
+  @Post()
+  @RequirePermission('system:session:add')
+  @AnswersId()
+  create(@CurrentCaller() caller: Caller, @Body() body: CreateSessionBody): Promise<string> {
+    return this.sessions.create(caller, body);
+  }
+
+  /** Changes a session's texts. */
+  @Put()
+  @RequirePermission('system:session:edit')
+  @AnswersStatus()
+  update(@CurrentCaller() caller: Caller, @Body() body: UpdateSessionBody): Promise<void> {
+    return this.sessions.update(caller, body);
+  }
+
+  /** Deletes sessions with all their messages. */
+  @Delete(':ids')
+  @RequirePermission('system:session:remove')
+  @AnswersStatus()
+  remove(@CurrentCaller() caller: Caller, @Param('ids', IdsPipe) ids: number[]): Promise<void> {
+    return this.sessions.remove(caller, ids);
+  }
+}

@@ -1,0 +1,41 @@
+import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+
+/** A conversation of one user. While a turn runs in it, it carries that turn's id and lease. */
+@Entity({ name: 'chat_session' })
+export class ChatSession {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
+  id: number;
+
+  @Column({ type: 'varchar' })
+  tenantId: string;
+
+  @Column({ type: 'bigint' })
+  userId: number;
+
+  @Column({ type: 'varchar' })
+  sessionTitle: string;
+
+  @Column({ type: 'text' })
+  sessionContent: string;
+
+  @Column({ type: 'varchar', nullable: true })
+  conversationId: string | null;
+
+  @Column({ type: 'varchar', nullable: true })
+  remark: string | null;
+
+  @CreateDateColumn({ type: 'timestamptz' })
+  createTime: Date;
+
+  @UpdateDateColumn({ type: 'timestamptz' })
+  updateTime: Date;
+
+  @Column({ type: 'uuid', nullable: true, select: false })
+  turnId: string | null;
+
+  @Column({ type: 'timestamptz', nullable: true, select: false })
+  turnLease: Date | null;
+
+  @Column({ type: 'boolean', default: false, select: false })
+  stopRequested: boolean;
+}

@@ -1,0 +1,233 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../access/index.js';
+import { Database } from '../database/index.js';
+import type { StoredMessage } from './chat.history.js';
+import type { TurnUsage } from './chat.usage.js';
+import type { MessageState } from './message.entity.js';
+
+export interface Question {
+  readonly turnId: string;
+  readonly sessionId: number | undefined;
+  readonly content: string;
+  readonly modelName: string;
+  readonly idempotencyKey: string | undefined;
+  readonly requestHash: string | undefined;
+}
+
+export interface TurnAnswer {
+  readonly turnId: string;
+  readonly sessionId: number | undefined;
+  readonly content: string;
+  readonly reasoning: string;
+  readonly modelName: string;
+  readonly state: MessageState;
+  readonly finishReason: string;
+  readonly error: string | undefined;
+  readonly usage: TurnUsage;
+  readonly firstTokenMs: number | undefined;
+  readonly durationMs: number;
+}
+
+export interface StoredTurn {
+  readonly turnId: string;
+  readonly requestHash: string | null;
+  readonly ageSeconds: number;
+  readonly answer: StoredAnswer | undefined;
+}
+
+export interface StoredAnswer {
+  readonly content: string;
+  readonly reasoning: string | null;
+  readonly state: MessageState;
+  readonly finishReason: string | null;
+  readonly error: string | null;
+  readonly usage: TurnUsage;
+}
+
+/** How long a turn holds its session without renewing; a process that died loses it after this time. */
+export const LEASE_SECONDS = 30;
+
+const INSERT_QUESTION = {
+  name: 'chat-insert-question',
+  text: `INSERT INTO chat_message
+      (tenant_id, user_id, turn_id, role, content, model_name, idempotency_key, request_hash)
+    VALUES ($1, $2, $3, 'user', $4, $5, $6, $7) RETURNING id`,
+};
+
+const CLAIM_AND_INSERT_QUESTION = {
+  name: 'chat-claim-and-insert-question',
+  text: `WITH claimed AS (
+      UPDATE chat_session
+      SET turn_id = $3, turn_lease = now() + interval '${LEASE_SECONDS} seconds',
+        stop_requested = false, update_time = now()
+      WHERE tenant_id = $1 AND user_id = $2 AND id = $8
+        AND (turn_id IS NULL OR turn_lease < now())
+      RETURNING id
+    )
+    INSERT INTO chat_message
+      (tenant_id, user_id, turn_id, role, content, model_name, idempotency_key, request_hash, session_id)
+    SELECT $1, $2, $3, 'user', $4, $5, $6, $7, id FROM claimed RETURNING id`,
+};
+
+const ANSWER_COLUMNS = `tenant_id, user_id, turn_id, role, content, reasoning, model_name, state,
+  finish_reason, error, input_tokens, output_tokens, total_tokens, usage_estimated, first_token_ms, duration_ms`;
+const ANSWER_VALUES = `$1, $2::bigint, $3::uuid, 'assistant', $4, $5, $6, $7, $8, $9, $10::integer, $11::integer, $12::integer,
+  $13::boolean, $14::integer, $15::integer`;
+
+const INSERT_ANSWER = {
+  name: 'chat-insert-answer',
+  text: `INSERT INTO chat_message (${ANSWER_COLUMNS}) VALUES (${ANSWER_VALUES})`,
+};
+
+/** The answer of a session that was deleted meanwhile is dropped with it. */
+const RELEASE_AND_INSERT_ANSWER = {
+  name: 'chat-release-and-insert-answer',
+  text: `WITH released AS (
+      UPDATE chat_session SET turn_id = NULL, turn_lease = NULL, stop_requested = false
+      WHERE tenant_id = $1 AND id = $16 AND turn_id = $3
+    )
+    INSERT INTO chat_message (${ANSWER_COLUMNS}, session_id)
+    SELECT ${ANSWER_VALUES}, id FROM chat_session WHERE tenant_id = $1 AND id = $16`,
+};
+
+/** What a turn reads and writes: few statements, prepared once per connection, because every turn pays for them. */
+@Injectable()
+export class TurnRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Stores the question and, in a session, takes the turn. False when the session is not free or not the caller's. */
+  async begin(caller: Caller, question: Question): Promise<boolean> {
+    const { turnId, content, modelName, idempotencyKey, requestHash, sessionId } = question;
+    const values = [
+      caller.tenantId,
+      caller.userId,
+      turnId,
+      content,
+      modelName,
+      idempotencyKey ?? null,
+      requestHash ?? null,
+    ];
+    const rows =
+      sessionId === undefined
+        ? await this.database.prepared(INSERT_QUESTION, values)
+        : await this.database.prepared(CLAIM_AND_INSERT_QUESTION, [...values, sessionId]);
+    return rows.length === 1;
+  }
+
+  /** Stores the answer and frees the session. */
+  async finish(caller: Caller, answer: TurnAnswer): Promise<void> {
+    const { usage, sessionId } = answer;
+    const values = [
+      caller.tenantId,
+      caller.userId,
+      answer.turnId,
+      answer.content,
+      answer.reasoning === '' ? null : answer.reasoning,
+      answer.modelName,
+      answer.state,
+      answer.finishReason,
+      answer.error ?? null,
+      usage.inputTokens,
+      usage.outputTokens,
+      usage.totalTokens,
+      usage.estimated,
+      answer.firstTokenMs ?? null,
+      answer.durationMs,
+    ];
+    if (sessionId === undefined) await this.database.prepared(INSERT_ANSWER, values);
+    else await this.database.prepared(RELEASE_AND_INSERT_ANSWER, [...values, sessionId]);
+  }
+
+  /** The newest messages of the session before this turn, oldest first. */
+  async history(
+    caller: Caller,
+    sessionId: number,
+    before: { turnId: string; limit: number },
+  ): Promise<StoredMessage[]> {
+    const rows = await this.database.prepared<StoredMessage>(
+      {
+        name: 'chat-history',
+        text: `SELECT role, content FROM chat_message
+          WHERE tenant_id = $1 AND user_id = $2 AND session_id = $3
+            AND turn_id IS DISTINCT FROM $4 AND role IN ('user', 'assistant')
+          ORDER BY id DESC LIMIT $5`,
+      },
+      [caller.tenantId, caller.userId, sessionId, before.turnId, before.limit],
+    );
+    return rows.reverse();
+  }
+
+  async ownsSession(caller: Caller, sessionId: number): Promise<boolean> {
+    const rows = await this.database.query(
+      'SELECT id FROM chat_session WHERE tenant_id = $1 AND user_id = $2 AND id = $3',
+      [caller.tenantId, caller.userId, sessionId],
+    );
+    return rows.length === 1;
+  }
+
+  /** The turn that was sent with this key, if any. */
+  async findByKey(caller: Caller, key: string): Promise<StoredTurn | undefined> {
+    const [row] = await this.database.query<StoredTurnRow>(
+      `SELECT question.turn_id AS "turnId", question.request_hash AS "requestHash",
+         extract(epoch FROM now() - question.create_time)::integer AS "ageSeconds", answer.id AS "answerId", answer.content, answer.reasoning,
+         answer.state, answer.finish_reason AS "finishReason", answer.error,
+         answer.input_tokens AS "inputTokens", answer.output_tokens AS "outputTokens",
+         answer.total_tokens AS "totalTokens", answer.usage_estimated AS estimated
+       FROM chat_message question
+       LEFT JOIN chat_message answer ON answer.tenant_id = question.tenant_id
+         AND answer.turn_id = question.turn_id AND answer.role = 'assistant'
+       WHERE question.tenant_id = $1 AND question.user_id = $2 AND question.idempotency_key = $3`,
+      [caller.tenantId, caller.userId, key],
+    );
+    if (!row) return undefined;
+    const { turnId, requestHash, ageSeconds } = row;
+    return { turnId, requestHash, ageSeconds, answer: storedAnswer(row) };
+  }
+
+  /** Renews the leases of running turns; answers those whose users asked them to stop. */
+  async renew(turns: readonly { tenantId: string; turnId: string }[]): Promise<string[]> {
+    const rows = await this.database.query<{ turnId: string; stopRequested: boolean }>(
+      `UPDATE chat_session session SET turn_lease = now() + interval '${LEASE_SECONDS} seconds'
+       FROM unnest($1::text[], $2::uuid[]) AS running (tenant_id, turn_id)
+       WHERE session.tenant_id = running.tenant_id AND session.turn_id = running.turn_id
+       RETURNING session.turn_id AS "turnId", session.stop_requested AS "stopRequested"`,
+      [turns.map((turn) => turn.tenantId), turns.map((turn) => turn.turnId)],
+    );
+    return rows.filter((row) => row.stopRequested).map((row) => row.turnId);
+  }
+
+  /**
+   * Frees the sessions whose turn has died with its process, in all tenants, and stores in each that the answer
+   * broke off. `all` also takes leases that have not run out: right at the start of the only process there is.
+   */
+  async sweep(all: boolean): Promise<number> {
+    const rows = await this.database.query(
+      `WITH dead AS (
+         SELECT tenant_id, id, user_id, turn_id FROM chat_session
+         WHERE turn_id IS NOT NULL AND ($1 OR turn_lease < now())
+         FOR UPDATE SKIP LOCKED
+       ), freed AS (
+         UPDATE chat_session session SET turn_id = NULL, turn_lease = NULL, stop_requested = false
+         FROM dead WHERE session.tenant_id = dead.tenant_id AND session.id = dead.id
+       )
+       INSERT INTO chat_message
+         (tenant_id, user_id, session_id, turn_id, role, content, state, finish_reason, error)
+       SELECT tenant_id, user_id, id, turn_id, 'assistant', '', 'failed', 'error', $2 FROM dead
+       RETURNING id`,
+      [all, 'The service stopped while this answer was being written. Send the message again.'],
+    );
+    return rows.length;
+  }
+}
+
+interface StoredTurnRow extends Omit<StoredTurn, 'answer'>, Omit<StoredAnswer, 'usage'>, TurnUsage {
+  readonly answerId: number | null;
+}
+
+function storedAnswer(row: StoredTurnRow): StoredAnswer | undefined {
+  if (row.answerId === null) return undefined;
+  const { content, reasoning, state, finishReason, error } = row;
+  const { inputTokens, outputTokens, totalTokens, estimated } = row;
+  const usage = { inputTokens, outputTokens, totalTokens, estimated };
+  return { content, reasoning, state, finishReason, error, usage };
+}

@@ -1,0 +1,32 @@
+import { Module } from '@nestjs/common';
+import type { DynamicModule, OnApplicationBootstrap } from '@nestjs/common';
+import type { Config } from '../config/index.js';
+import { ModelModule } from '../model/index.js';
+import { ProviderModule } from '../provider/index.js';
+import { DemoSeed } from './demo.seed.js';
+import { DemoSimulator } from './demo.simulator.js';
+
+/** The offline demo: simulated model services, so that a first start can chat without network or keys. */
+@Module({})
+export class DemoModule implements OnApplicationBootstrap {
+  constructor(
+    private readonly simulator: DemoSimulator,
+    private readonly seed: DemoSeed,
+  ) {}
+
+  /** Empty unless the configuration turns the demo on. */
+  static for(config: Config): DynamicModule[] {
+    if (!config.demo) return [];
+    return [
+      {
+        module: DemoModule,
+        imports: [ProviderModule, ModelModule],
+        providers: [DemoSimulator, DemoSeed],
+      },
+    ];
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.seed.apply(await this.simulator.start());
+  }
+}

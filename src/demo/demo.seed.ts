@@ -1,0 +1,113 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Inject, Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import { systemCaller, TenantRevision } from '../access/index.js';
+import type { Caller } from '../access/index.js';
+import { CONFIG } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { ModelService } from '../model/index.js';
+import { ProviderService } from '../provider/index.js';
+
+/** The tenant that every installation has. */
+const DEMO_TENANT = '000000';
+
+const providers = [
+  { providerCode: 'custom_api', providerName: 'Offline demo (chat-completions)', sortOrder: 90 },
+  { providerCode: 'custom_messages', providerName: 'Offline demo (messages)', sortOrder: 91 },
+  { providerCode: 'ollama', providerName: 'Offline demo (ollama)', sortOrder: 92 },
+];
+
+const models = [
+  {
+    modelName: 'demo-chat-paced',
+    modelDescribe: 'Offline demo: chat',
+    providerCode: 'custom_api',
+    path: '/v1',
+  },
+  {
+    modelName: 'demo-reasoner-paced',
+    modelDescribe: 'Offline demo: chat with thinking',
+    providerCode: 'custom_api',
+    path: '/v1',
+  },
+  {
+    modelName: 'demo-messages-paced',
+    modelDescribe: 'Offline demo: messages protocol',
+    providerCode: 'custom_messages',
+    path: '/v1',
+  },
+  {
+    modelName: 'demo-local-paced',
+    modelDescribe: 'Offline demo: local model runtime',
+    providerCode: 'ollama',
+    path: '',
+  },
+];
+
+/** Remembers that the demo was set up, and where its simulator was then. */
+const markSchema = z.object({ url: z.string() });
+
+/**
+ * Sets up providers and models for the simulator once per DATA_DIR: what an administrator deletes stays deleted.
+ * When the simulator has another port than last time, the demo's models follow it.
+ */
+@Injectable()
+export class DemoSeed {
+  private readonly markFile: string;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly providers: ProviderService,
+    private readonly models: ModelService,
+    private readonly revision: TenantRevision,
+  ) {
+    this.markFile = join(config.DATA_DIR, 'demo.json');
+  }
+
+  async apply(url: string): Promise<void> {
+    const caller = systemCaller(DEMO_TENANT, await this.revision.current(DEMO_TENANT));
+    const mark = await this.readMark();
+    if (!mark) await this.create(caller, url);
+    else if (mark.url !== url) await this.follow(caller, mark.url, url);
+    await mkdir(this.config.DATA_DIR, { recursive: true });
+    await writeFile(this.markFile, JSON.stringify({ url }));
+  }
+
+  private async create(caller: Caller, url: string): Promise<void> {
+    for (const provider of providers) {
+      const { total } = await this.providers.list(caller, { providerCode: provider.providerCode });
+      if (total === 0) {
+        await this.providers.create(caller, { ...provider, apiHost: `${url}/v1`, status: 0 });
+      }
+    }
+    for (const { path, ...model } of models) {
+      await this.models.create(caller, {
+        ...model,
+        category: 'chat',
+        apiHost: url + path,
+        apiKey: 'offline-demo',
+        remark: 'Answers come from the built-in simulator, not from a real model.',
+      });
+    }
+  }
+
+  /** Moves the models that are still at the simulator's former address to its present one. */
+  private async follow(caller: Caller, from: string, to: string): Promise<void> {
+    const { rows } = await this.models.list(caller, {});
+    for (const { id, providerCode, modelName, category, apiHost } of rows) {
+      if (apiHost !== from && !apiHost?.startsWith(`${from}/`)) continue;
+      const moved = to + apiHost.slice(from.length);
+      await this.models.update(caller, { id, providerCode, modelName, category, apiHost: moved });
+    }
+  }
+
+  private async readMark(): Promise<z.output<typeof markSchema> | undefined> {
+    try {
+      return markSchema.parse(JSON.parse(await readFile(this.markFile, 'utf8')));
+    } catch {
+      // Not there, or cut by a crash while it was written: the demo is set up anew.
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { z } from 'zod';
+import { CONFIG } from '../config/index.js';
+import type { Config } from '../config/index.js';
+
+const START_LIMIT_MS = 10_000;
+const STOP_LIMIT_MS = 2_000;
+
+/** What the simulator tells its parent once it listens. */
+const readyMessage = z.object({ url: z.string() });
+
+/** Runs the simulator as a child process, so that it shares neither memory nor event loop with the service. */
+@Injectable()
+export class DemoSimulator implements OnApplicationShutdown {
+  private readonly logger = new Logger('Demo');
+  private child: ChildProcess | undefined;
+  private stopping = false;
+
+  constructor(@Inject(CONFIG) private readonly config: Config) {}
+
+  /** Starts it and answers its address. On another port than DEMO_PORT when that one is taken. */
+  async start(): Promise<string> {
+    return (await this.startOn(this.config.DEMO_PORT)) ?? (await this.startOn(0)) ?? this.fail();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.stopping = true;
+    const { child } = this;
+    if (!child || child.exitCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill('SIGTERM');
+    const killer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
+    await exit;
+    clearTimeout(killer);
+  }
+
+  private async startOn(port: number): Promise<string | undefined> {
+    const program = fileURLToPath(new URL('../../simulator/main.js', import.meta.url));
+    const child = fork(program, ['--port', String(port)], {
+      // A group of its own: Ctrl-C reaches the service first, which then ends its child in order.
+      detached: true,
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      execArgv: [],
+      // It needs nothing of the service's environment, least of all its secrets.
+      env: {},
+    });
+    const exited = once(child, 'exit');
+    const limit = AbortSignal.timeout(START_LIMIT_MS);
+    const ready = once(child, 'message', { signal: limit });
+    const first = await Promise.race([ready, exited.then(() => undefined)]).catch(() => undefined);
+    const message = readyMessage.safeParse(first?.[0]);
+    if (!message.success) {
+      child.kill('SIGKILL');
+      return undefined;
+    }
+    this.child = child;
+    child.once('exit', (code) => {
+      if (!this.stopping) this.logger.error({ msg: 'The offline demo ended; restart to use it', code });
+    });
+    return message.data.url;
+  }
+
+  private fail(): never {
+    throw new Error('The offline demo’s simulator did not start. Set DEMO=off to start without it.');
+  }
+}
