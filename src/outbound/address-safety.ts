@@ -1,0 +1,147 @@
+import type { LookupAddress } from 'node:dns';
+import { BlockList, isIP } from 'node:net';
+import { addCidr, contains, effectiveAddresses, ruleAgainst } from './ip-address.js';
+import { ForbiddenAddressError } from './outbound.errors.js';
+
+/** Names under which clouds hand out credentials; refused by name, whatever they resolve to. */
+const METADATA_NAMES: ReadonlySet<string> = new Set([
+  'metadata',
+  'metadata.google.internal',
+  'metadata.goog',
+  'instance-data',
+  'instance-data.ec2.internal',
+  'metadata.tencentyun.com',
+]);
+
+export interface AddressRules {
+  /** CIDRs, single IP addresses, host names, or `*` for every private address. */
+  readonly allowedPrivateHosts: readonly string[];
+  /** Ports that may be called; every port if not given. */
+  readonly allowedPorts?: readonly number[];
+}
+
+/**
+ * Decides which addresses may be called. Pure: it never resolves a name. Link-local, metadata,
+ * multicast and unspecified addresses are refused whatever is allowed.
+ */
+export class AddressSafety {
+  private readonly everyPrivateHost: boolean;
+  private readonly allowedNames: ReadonlySet<string>;
+  private readonly allowedAddresses = new BlockList();
+  private readonly allowedPorts?: ReadonlySet<number>;
+
+  constructor(rules: AddressRules) {
+    this.everyPrivateHost = rules.allowedPrivateHosts.includes('*');
+    const names = rules.allowedPrivateHosts.filter(
+      (entry) => !addCidr(this.allowedAddresses, entry),
+    );
+    this.allowedNames = new Set(names.map((name) => canonicalName(name)));
+    const malformed = names.find((name) => name !== '*' && !/^[\p{L}\p{N}._-]+$/u.test(name));
+    if (malformed !== undefined) {
+      throw new Error(
+        `ALLOW_PRIVATE_MODEL_HOSTS: "${malformed}" is neither a CIDR, an IP address, a host name nor *. Example: 10.0.0.0/8,ollama.internal`,
+      );
+    }
+    if (rules.allowedPorts !== undefined) this.allowedPorts = new Set(rules.allowedPorts);
+  }
+
+  /**
+   * Checks everything that can be known without resolving, and answers the parsed address, which is
+   * the one to call: nothing parses the text a second time. Throws ForbiddenAddressError.
+   */
+  check(address: string): URL {
+    const url = parse(address);
+    if (url.username !== '' || url.password !== '') {
+      throw ForbiddenAddressError.always(
+        'user name or password in the address',
+        'Remove it; enter the key in its own field.',
+      );
+    }
+    if (url.hash !== '' || address.includes('#')) {
+      throw ForbiddenAddressError.always(
+        'fragment in the address',
+        'Remove the # and what follows.',
+      );
+    }
+    this.checkPort(url);
+    this.checkHost(url.hostname);
+    return url;
+  }
+
+  /** Checks what a name resolved to; one bad address refuses them all. Throws ForbiddenAddressError. */
+  checkResolved(hostname: string, addresses: readonly LookupAddress[]): void {
+    const name = canonicalName(hostname);
+    for (const { address } of addresses) this.checkAddress(address, this.allowedNames.has(name));
+  }
+
+  private checkPort(url: URL): void {
+    const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+    if (this.allowedPorts !== undefined && !this.allowedPorts.has(port)) {
+      throw ForbiddenAddressError.always('port', 'Use the default port.');
+    }
+  }
+
+  private checkHost(hostname: string): void {
+    const host = canonicalName(hostname);
+    if (isIP(host) !== 0) {
+      this.checkAddress(host, false);
+    } else if (METADATA_NAMES.has(host)) {
+      throw ForbiddenAddressError.always('cloud metadata');
+    } else if (/(^|\.)localhost$/.test(host) && !this.allowsLoopbackName(host)) {
+      // RFC 6761: these names mean loopback, so saving such an address needs no resolution to be refused.
+      throw ForbiddenAddressError.unlessAllowed('loopback');
+    }
+  }
+
+  private allowsLoopbackName(name: string): boolean {
+    return (
+      this.everyPrivateHost ||
+      this.allowedNames.has(name) ||
+      contains(this.allowedAddresses, '127.0.0.1') ||
+      contains(this.allowedAddresses, '::1')
+    );
+  }
+
+  private checkAddress(address: string, nameIsAllowed: boolean): void {
+    for (const effective of effectiveAddresses(address)) {
+      const rule = ruleAgainst(effective);
+      if (rule === undefined) continue;
+      if (rule.always) throw ForbiddenAddressError.always(rule.name);
+      const allowed =
+        nameIsAllowed ||
+        this.everyPrivateHost ||
+        contains(this.allowedAddresses, effective) ||
+        contains(this.allowedAddresses, address);
+      if (!allowed) throw ForbiddenAddressError.unlessAllowed(rule.name);
+    }
+  }
+}
+
+function parse(address: string): URL {
+  const url = URL.parse(address);
+  if (url === null || url.hostname === '') {
+    throw ForbiddenAddressError.always(
+      'not an address',
+      'Enter one such as https://api.example.com/v1.',
+    );
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw ForbiddenAddressError.always('neither http nor https', 'Enter an http or https address.');
+  }
+  // The URL standard drops tabs and line feeds and turns \ into /; nobody means that.
+  if (/[\\\p{Cc}]/u.test(address)) {
+    throw ForbiddenAddressError.always(
+      'backslash or control character in the address',
+      'Remove it.',
+    );
+  }
+  return url;
+}
+
+/** Lower case, without the brackets of IPv6 and the trailing dots that mean the same host. */
+function canonicalName(hostname: string): string {
+  return hostname
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.+$/, '');
+}

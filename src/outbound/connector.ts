@@ -1,0 +1,45 @@
+import type { LookupAddress } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import { buildConnector } from 'undici';
+
+interface ConnectorOptions {
+  readonly connectMs: number;
+  readonly resolve: (hostname: string) => Promise<LookupAddress[]>;
+  /** Throws when one of the addresses may not be called. */
+  readonly check: (hostname: string, addresses: readonly LookupAddress[]) => void;
+  readonly ca?: string | Buffer;
+}
+
+/**
+ * Connections whose name is resolved once, here, so that the address that was checked is the address
+ * that is called: a name server that answers differently the second time is never asked a second time.
+ */
+export function connectorFor(options: ConnectorOptions): buildConnector.connector {
+  return buildConnector({
+    timeout: options.connectMs,
+    // Pausing one HTTP/2 stream would not pause its socket.
+    allowH2: false,
+    lookup: checkedLookup(options),
+    ...(options.ca !== undefined && { ca: options.ca }),
+  });
+}
+
+function checkedLookup({ resolve, check }: ConnectorOptions): LookupFunction {
+  const checked = async (hostname: string): Promise<LookupAddress[]> => {
+    const addresses = await resolve(hostname);
+    check(hostname, addresses);
+    if (addresses.length === 0) throw Object.assign(new Error('No address'), { code: 'ENOTFOUND' });
+    return addresses;
+  };
+  return (hostname, options, callback) => {
+    checked(hostname).then(
+      (addresses) => {
+        const [first] = addresses;
+        if (options.all === true) callback(null, addresses);
+        else callback(null, first?.address ?? '', first?.family);
+      },
+      (error: unknown) =>
+        callback(error instanceof Error ? error : new Error('Not resolved', { cause: error }), []),
+    );
+  };
+}

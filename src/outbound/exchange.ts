@@ -1,0 +1,192 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { OutboundError, outboundErrorOf } from './outbound.errors.js';
+import type { OutboundResponse } from './outbound-call.js';
+import { PausableTimeout } from './pausable-timeout.js';
+
+/** How long an answer that nobody wants any more may go on before its connection is destroyed. */
+const DRAIN_MS = 100;
+const DRAIN_BYTES = 64 * 1024;
+
+/**
+ * One request and its answer on undici's lowest interface: no stream object, no promise per chunk.
+ * Chunks of one socket read are handed over together; a chunk that comes while the reader is busy
+ * pauses the socket, so at most one read is held.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly response: Promise<OutboundResponse>;
+  private readonly total?: PausableTimeout;
+  private drain?: NodeJS.Timeout;
+  private controller?: Dispatcher.DispatchController;
+  private chunks: Buffer[] = [];
+  private drainedBytes = 0;
+  private failure?: Error;
+  private ended = false;
+  private discarded = false;
+  private paused = false;
+  /** The caller has been told of an answer but has not taken it yet: the rest of this read belongs to it. */
+  private handingOver = false;
+  private wakeReader?: () => void;
+  private readonly answer: PromiseWithResolvers<OutboundResponse>;
+
+  constructor(
+    private readonly signal: AbortSignal,
+    totalMs: number | undefined,
+  ) {
+    this.answer = Promise.withResolvers<OutboundResponse>();
+    this.response = this.answer.promise;
+    signal.addEventListener('abort', this.onAbort, { once: true });
+    if (totalMs !== undefined) {
+      this.total = new PausableTimeout(totalMs, () =>
+        this.abort(new OutboundError('timeout-total')),
+      );
+    }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.failure !== undefined) controller.abort(this.failure);
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    // 1xx answers precede the real one.
+    if (status < 200) return;
+    // The first bytes mostly come with the headers, before the caller had a chance to ask for them.
+    this.handingOver = true;
+    setImmediate(() => (this.handingOver = false));
+    this.answer.resolve({
+      status,
+      headers,
+      body: { [Symbol.asyncIterator]: () => this.reader() },
+      text: (limitBytes) => this.text(limitBytes),
+      discard: () => this.discard(),
+    });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.discarded) {
+      this.drainedBytes += chunk.length;
+      if (this.drainedBytes > DRAIN_BYTES) this.abort(new OutboundError('aborted'));
+      return;
+    }
+    // undici's parser reports an empty piece when it is resumed; pausing on it would go on for ever.
+    if (chunk.length === 0) return;
+    this.chunks.push(chunk);
+    if (this.handingOver) return;
+    if (this.wakeReader !== undefined) {
+      this.handingOver = true;
+      this.wake();
+    } else if (!this.paused) {
+      this.paused = true;
+      this.total?.pause();
+      controller.pause();
+    }
+  }
+
+  onResponseEnd(): void {
+    this.ended = true;
+    this.settle();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.failure ??= outboundErrorOf(error);
+    this.answer.reject(this.failure);
+    this.settle();
+  }
+
+  private readonly onAbort = (): void => this.abort(new OutboundError('aborted'));
+
+  /** Destroys the socket at once; before there is one, the request is dropped when it would be sent. */
+  private abort(reason: OutboundError): void {
+    if (this.ended || this.failure !== undefined) return;
+    this.failure = reason;
+    this.controller?.abort(reason);
+    this.answer.reject(reason);
+    this.settle();
+  }
+
+  private settle(): void {
+    this.signal.removeEventListener('abort', this.onAbort);
+    this.total?.clear();
+    clearTimeout(this.drain);
+    this.wake();
+  }
+
+  private wake(): void {
+    const wake = this.wakeReader;
+    this.wakeReader = undefined;
+    wake?.();
+  }
+
+  private reader(): AsyncIterator<Buffer> {
+    return {
+      next: () => this.next(),
+      return: () => {
+        if (!this.discarded) this.abort(new OutboundError('aborted'));
+        return Promise.resolve({ done: true, value: undefined });
+      },
+    };
+  }
+
+  private async next(): Promise<IteratorResult<Buffer, undefined>> {
+    if (this.isWaiting()) {
+      this.resume();
+      // Resuming may deliver at once what undici held back.
+      if (this.isWaiting()) {
+        await new Promise<void>((resolve) => {
+          this.wakeReader = resolve;
+        });
+      }
+    }
+    this.handingOver = false;
+    if (this.discarded) return { done: true, value: undefined };
+    const [first] = this.chunks;
+    if (first !== undefined) {
+      const value = this.chunks.length === 1 ? first : Buffer.concat(this.chunks);
+      this.chunks = [];
+      return { done: false, value };
+    }
+    if (this.failure !== undefined) throw this.failure;
+    return { done: true, value: undefined };
+  }
+
+  private isWaiting(): boolean {
+    return this.chunks.length === 0 && !this.ended && !this.discarded && this.failure === undefined;
+  }
+
+  private resume(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    this.total?.resume();
+    this.controller?.resume();
+  }
+
+  private async text(limitBytes: number): Promise<string> {
+    const read: Buffer[] = [];
+    let bytes = 0;
+    for (let item = await this.next(); item.done !== true; item = await this.next()) {
+      bytes += item.value.length;
+      if (bytes > limitBytes) {
+        const error = new OutboundError('too-large');
+        this.abort(error);
+        throw error;
+      }
+      read.push(item.value);
+    }
+    return Buffer.concat(read).toString('utf8');
+  }
+
+  private discard(): void {
+    if (this.discarded) return;
+    this.discarded = true;
+    this.chunks = [];
+    if (this.ended || this.failure !== undefined) return;
+    this.drain = setTimeout(() => this.abort(new OutboundError('aborted')), DRAIN_MS);
+    this.resume();
+    this.wake();
+  }
+}

@@ -1,0 +1,148 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Why an IP address is not an ordinary public one. */
+export interface AddressRule {
+  readonly name: string;
+  /** True: no setting allows it. False: ALLOW_PRIVATE_MODEL_HOSTS can. */
+  readonly always: boolean;
+}
+
+interface Rule extends AddressRule {
+  readonly blocked: BlockList;
+}
+
+/** In this order: an address of several ranges is judged by the first. */
+const RULES: readonly Rule[] = [
+  // AWS and most others, AWS over IPv6, Google over IPv6, Alibaba, Oracle, Azure's wire server.
+  rule('cloud metadata', true, [
+    '169.254.169.254/32',
+    'fd00:ec2::/32',
+    'fd20:ce::254/128',
+    '100.100.100.200/32',
+    '192.0.0.192/32',
+    '168.63.129.16/32',
+  ]),
+  rule('link-local', true, ['169.254.0.0/16', 'fe80::/10']),
+  // On Linux a connection to 0.0.0.0 reaches the machine itself.
+  rule('unspecified address', true, ['0.0.0.0/8', '::/128']),
+  rule('broadcast', true, ['255.255.255.255/32']),
+  rule('multicast', true, ['224.0.0.0/4', 'ff00::/8']),
+  // Local-use NAT64 (RFC 8215): where the IPv4 address sits is up to the network, so it cannot be judged.
+  rule('translated address', true, ['64:ff9b:1::/48']),
+  rule('loopback', false, ['127.0.0.0/8', '::1/128']),
+  rule('private network', false, [
+    '10.0.0.0/8',
+    '172.16.0.0/12',
+    '192.168.0.0/16',
+    '100.64.0.0/10',
+    'fc00::/7',
+    'fec0::/10',
+  ]),
+  // IANA special-purpose registries: never the address of a public service.
+  rule('reserved range', false, [
+    '192.0.0.0/24',
+    '192.0.2.0/24',
+    '192.88.99.0/24',
+    '198.18.0.0/15',
+    '198.51.100.0/24',
+    '203.0.113.0/24',
+    '240.0.0.0/4',
+    '100::/64',
+    '2001:db8::/32',
+    '3fff::/20',
+    '5f00::/16',
+  ]),
+];
+
+function rule(name: string, always: boolean, cidrs: readonly string[]): Rule {
+  const blocked = new BlockList();
+  for (const cidr of cidrs) addCidr(blocked, cidr);
+  return { name, always, blocked };
+}
+
+/** Adds `10.0.0.0/8`, `fd00::/8` or a single address. Answers false when the text is none of them. */
+export function addCidr(list: BlockList, text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const family = isIP(address);
+  const longest = family === 4 ? 32 : 128;
+  const length = prefix === undefined ? longest : Number(/^\d{1,3}$/.test(prefix) ? prefix : NaN);
+  if (family === 0 || rest.length > 0 || !(length <= longest)) return false;
+  list.addSubnet(address, length, family === 4 ? 'ipv4' : 'ipv6');
+  return true;
+}
+
+/** The first rule against an address, or undefined for a public one. */
+export function ruleAgainst(address: string): AddressRule | undefined {
+  return RULES.find(({ blocked }) => contains(blocked, address));
+}
+
+export function contains(list: BlockList, address: string): boolean {
+  const family = isIP(address);
+  return family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+/**
+ * The addresses a packet may really go to: for an IPv6 address that carries an IPv4 address (mapped,
+ * compatible, 6to4, Teredo, NAT64) the IPv4 address, for every other one the address itself.
+ */
+export function effectiveAddresses(address: string): readonly string[] {
+  const plain = address.replace(/%.*$/, '');
+  if (isIP(plain) !== 6) return [plain];
+  const bytes = bytesOfIpv6(plain);
+  const embedded = EMBEDDINGS.find(({ prefix }) => prefix.every((byte, at) => bytes[at] === byte));
+  if (embedded === undefined || isUnspecifiedOrLoopback(bytes)) return [plain];
+  return embedded.read(bytes);
+}
+
+interface Embedding {
+  readonly prefix: readonly number[];
+  read(bytes: Uint8Array): readonly string[];
+}
+
+const ZEROS_10 = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+const last4 = (bytes: Uint8Array): readonly string[] => [ipv4(bytes, 12)];
+
+const EMBEDDINGS: readonly Embedding[] = [
+  // RFC 4291: mapped ::ffff:a.b.c.d, then compatible ::a.b.c.d
+  { prefix: [...ZEROS_10, 0xff, 0xff], read: last4 },
+  { prefix: [...ZEROS_10, 0, 0], read: last4 },
+  // RFC 2765: translated ::ffff:0:a.b.c.d
+  { prefix: [0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0], read: last4 },
+  // RFC 6052: NAT64 64:ff9b::/96
+  { prefix: [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0], read: last4 },
+  // RFC 3056: 6to4 2002:a.b:c.d::/48
+  { prefix: [0x20, 0x02], read: (bytes) => [ipv4(bytes, 2)] },
+  // RFC 4380: Teredo 2001::/32, the server's address plain and the client's with every bit inverted
+  {
+    prefix: [0x20, 0x01, 0, 0],
+    read: (bytes) => [
+      ipv4(
+        bytes.map((byte) => byte ^ 0xff),
+        12,
+      ),
+      ipv4(bytes, 4),
+    ],
+  },
+];
+
+function ipv4(bytes: Uint8Array, at: number): string {
+  return bytes.subarray(at, at + 4).join('.');
+}
+
+function isUnspecifiedOrLoopback(bytes: Uint8Array): boolean {
+  return bytes.subarray(0, 15).every((byte) => byte === 0) && (bytes[15] ?? 0) <= 1;
+}
+
+/** The 16 bytes of a valid IPv6 address, a dotted IPv4 tail included. */
+function bytesOfIpv6(address: string): Uint8Array {
+  const [dotted = ''] = /[\d.]*\.[\d.]*$/.exec(address) ?? [];
+  const [a = 0, b = 0, c = 0, d = 0] = dotted.split('.').map(Number);
+  const groupsOfDotted = `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+  const hex = dotted === '' ? address : address.slice(0, -dotted.length) + groupsOfDotted;
+  const [head = [], tail = []] = hex
+    .split('::')
+    .map((half) => (half === '' ? [] : half.split(':')));
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0');
+  const groups = [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16));
+  return Uint8Array.from(groups.flatMap((group) => [group >> 8, group & 0xff]));
+}

@@ -1,0 +1,306 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { OutboundHttp } from './outbound-http.js';
+import type { OutboundRequest } from './outbound-call.js';
+import { ForbiddenAddressError } from './outbound.errors.js';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+let handler: Handler = (_request, response) => void response.end('ok');
+const sockets = new Set<Socket>();
+const server = createServer((request, response) => handler(request, response));
+server.on('connection', (socket) => {
+  sockets.add(socket);
+  socket.on('close', () => sockets.delete(socket));
+});
+let port = 0;
+let http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.0/8'] });
+
+const request = (overrides: Partial<OutboundRequest> = {}): OutboundRequest => ({
+  method: 'GET',
+  headers: {},
+  signal: new AbortController().signal,
+  timeouts: { connectMs: 1_000, idleMs: 1_000 },
+  ...overrides,
+});
+const url = (path = '/'): string => `http://127.0.0.1:${port}${path}`;
+
+async function nextOf(reader: AsyncIterator<Buffer>): Promise<Buffer> {
+  const item = await reader.next();
+  if (item.done === true) throw new Error('The body ended early');
+  return item.value;
+}
+
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  port = (server.address() as AddressInfo).port;
+});
+
+afterEach(async () => {
+  await http.close();
+  http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.0/8'] });
+});
+
+afterAll(async () => {
+  await http.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+describe('an ordinary call', () => {
+  it('sends method, headers and body, and reuses the connection', async () => {
+    const ports = new Set<number | undefined>();
+    handler = (incoming, response) => {
+      ports.add(incoming.socket.remotePort);
+      incoming.pipe(response.writeHead(201, { 'x-seen': incoming.headers['x-test'] }));
+    };
+    for (let round = 0; round < 3; round++) {
+      const response = await http.request(
+        url(),
+        request({ method: 'POST', headers: { 'x-test': 'yes' }, body: 'héllo' }),
+      );
+      expect([response.status, response.headers['x-seen']]).toEqual([201, 'yes']);
+      expect(await response.text(100)).toBe('héllo');
+      await delay(5);
+    }
+    expect(ports.size).toBe(1);
+  });
+
+  it('hands over the chunks of one read together', async () => {
+    handler = (_incoming, response) => {
+      response.socket?.cork();
+      for (let chunk = 0; chunk < 50; chunk++) response.write(`${chunk};`);
+      response.end();
+      process.nextTick(() => response.socket?.uncork());
+    };
+    const response = await http.request(url(), request());
+    const reads: string[] = [];
+    for await (const bytes of response.body) reads.push(bytes.toString());
+    expect(reads.join('').split(';')).toHaveLength(51);
+    expect(reads.length).toBeLessThan(10);
+  });
+
+  it('stops at the limit of text()', async () => {
+    handler = (_incoming, response) => void response.end('x'.repeat(2_000));
+    const response = await http.request(url(), request());
+    await expect(response.text(1_000)).rejects.toMatchObject({ kind: 'too-large' });
+  });
+});
+
+describe('addresses', () => {
+  it('refuses a redirect and names it', async () => {
+    handler = (_incoming, response) =>
+      void response.writeHead(302, { location: 'http://169.254.169.254/x?token=1' }).end();
+    const call = http.request(url(), request());
+    await expect(call).rejects.toMatchObject({
+      kind: 'redirect',
+      message: expect.stringContaining('(302) to http://169.254.169.254/x,'),
+    });
+  });
+
+  it('refuses a literal before any connection', async () => {
+    const call = http.request('http://169.254.169.254/', request());
+    await expect(call).rejects.toBeInstanceOf(ForbiddenAddressError);
+  });
+
+  it('asks the resolver once per connection and calls the address it checked', async () => {
+    handler = (incoming, response) => void response.end(incoming.headers.host);
+    const answers = ['127.0.0.1', '169.254.169.254'];
+    let asked = 0;
+    await http.close();
+    http = new OutboundHttp({
+      allowedPrivateHosts: ['127.0.0.0/8'],
+      resolve: () => Promise.resolve([{ address: answers[asked++] ?? '0.0.0.0', family: 4 }]),
+    });
+    const first = await http.request(`http://rebind.example:${port}/`, request());
+    expect(await first.text(100)).toBe(`rebind.example:${port}`);
+    expect(asked).toBe(1);
+    const otherConnection = http.request(`http://rebind2.example:${port}/`, request());
+    await expect(otherConnection).rejects.toMatchObject({ rule: 'cloud metadata' });
+  });
+
+  it('refuses a name that leads to a private address', async () => {
+    await http.close();
+    http = new OutboundHttp({
+      allowedPrivateHosts: [],
+      resolve: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
+    });
+    const seen = sockets.size;
+    const call = http.request(`http://inner.example:${port}/`, request());
+    await expect(call).rejects.toThrow(/ALLOW_PRIVATE_MODEL_HOSTS/);
+    expect(sockets.size).toBe(seen);
+  });
+
+  it('checks an address for saving without resolving it', () => {
+    expect(() => http.assertAddressAllowed('http://10.0.0.1/')).toThrow(ForbiddenAddressError);
+    expect(() => http.assertAddressAllowed('https://nowhere.invalid/v1')).not.toThrow();
+  });
+});
+
+describe('failures', () => {
+  it('names a refused connection, an unknown name and a reset', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port: free } = closed.address() as AddressInfo;
+    closed.close();
+    await expect(http.request(`http://127.0.0.1:${free}/`, request())).rejects.toMatchObject({
+      kind: 'connect',
+      retryable: true,
+    });
+    await http.close();
+    http = new OutboundHttp({
+      allowedPrivateHosts: ['127.0.0.0/8'],
+      resolve: (hostname) =>
+        hostname === 'reset.example'
+          ? Promise.resolve([{ address: '127.0.0.1', family: 4 }])
+          : Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' })),
+    });
+    await expect(http.request('http://nowhere.invalid/', request())).rejects.toMatchObject({
+      kind: 'dns',
+      retryable: false,
+    });
+    handler = (incoming) => void incoming.socket.destroy();
+    await expect(http.request(`http://reset.example:${port}/`, request())).rejects.toMatchObject({
+      kind: 'reset',
+      retryable: true,
+    });
+  });
+
+  it('ends a call that stays silent before or after the headers', async () => {
+    handler = () => undefined;
+    const timeouts = { connectMs: 1_000, idleMs: 100 };
+    await expect(http.request(url(), request({ timeouts }))).rejects.toMatchObject({
+      kind: 'timeout-idle',
+      retryable: false,
+    });
+    handler = (_incoming, response) => void response.write('first');
+    const response = await http.request(url(), request({ timeouts }));
+    await expect(response.text(100)).rejects.toMatchObject({ kind: 'timeout-idle' });
+  });
+
+  it('ends a call that goes on for too long', async () => {
+    handler = (_incoming, response) => {
+      const timer = setInterval(() => response.write('.'), 10);
+      response.on('close', () => clearInterval(timer));
+    };
+    const timeouts = { connectMs: 1_000, idleMs: 1_000, totalMs: 150 };
+    const response = await http.request(url(), request({ timeouts }));
+    await expect(response.text(100_000)).rejects.toMatchObject({ kind: 'timeout-total' });
+  });
+
+  it('ends a connection that is not made in time', async () => {
+    await http.close();
+    http = new OutboundHttp({
+      allowedPrivateHosts: [],
+      resolve: () => new Promise(() => undefined),
+    });
+    const timeouts = { connectMs: 100, idleMs: 1_000 };
+    await expect(http.request('http://slow.example/', request({ timeouts }))).rejects.toMatchObject(
+      { kind: 'timeout-connect' },
+    );
+  });
+});
+
+describe('abort', () => {
+  it('destroys the socket at once, also in mid-stream', async () => {
+    const closed = Promise.withResolvers<number>();
+    handler = (_incoming, response) => {
+      response.write('first');
+      response.on('close', () => closed.resolve(performance.now()));
+    };
+    const controller = new AbortController();
+    const response = await http.request(url(), request({ signal: controller.signal }));
+    const reader = response.body[Symbol.asyncIterator]();
+    expect(String(await nextOf(reader))).toBe('first');
+    const pending = reader.next();
+    const before = performance.now();
+    controller.abort();
+    await expect(pending).rejects.toMatchObject({ kind: 'aborted', retryable: false });
+    expect((await closed.promise) - before).toBeLessThan(50);
+  });
+
+  it('answers at once while waiting for headers or for a connection', async () => {
+    handler = () => undefined;
+    const waiting = new AbortController();
+    const call = http.request(url(), request({ signal: waiting.signal }));
+    setTimeout(() => waiting.abort(), 20);
+    await expect(call).rejects.toMatchObject({ kind: 'aborted' });
+    await expect(http.request(url(), request({ signal: waiting.signal }))).rejects.toMatchObject({
+      kind: 'aborted',
+    });
+  });
+
+  it('destroys the socket when the reader leaves early', async () => {
+    const closed = Promise.withResolvers<undefined>();
+    handler = (_incoming, response) => {
+      response.write('first');
+      response.on('close', () => closed.resolve(undefined));
+    };
+    const response = await http.request(url(), request());
+    for await (const _bytes of response.body) break;
+    await closed.promise;
+  });
+});
+
+describe('discard', () => {
+  it('keeps the connection of an answer that ends at once', async () => {
+    const ports = new Set<number | undefined>();
+    handler = (incoming, response) => {
+      ports.add(incoming.socket.remotePort);
+      response.write('data');
+      setTimeout(() => response.end(), 10);
+    };
+    for (let round = 0; round < 2; round++) {
+      const response = await http.request(url(), request());
+      for await (const _bytes of response.body) {
+        response.discard();
+        break;
+      }
+      await delay(50);
+    }
+    expect(ports.size).toBe(1);
+  });
+
+  it('destroys the connection of one that goes on', async () => {
+    const closed = Promise.withResolvers<undefined>();
+    handler = (_incoming, response) => {
+      response.write('data');
+      response.on('close', () => closed.resolve(undefined));
+    };
+    const response = await http.request(url(), request());
+    response.discard();
+    await closed.promise;
+  });
+});
+
+describe('back-pressure', () => {
+  it('pauses the sender while nobody reads, and does not count that time as idle', async () => {
+    let sent = 0;
+    handler = (_incoming, response) => {
+      const block = Buffer.alloc(64 * 1024, 'x');
+      const write = (): void => {
+        while (sent < 64 * 1024 * 1024) {
+          sent += block.length;
+          if (!response.write(block)) return void response.once('drain', write);
+        }
+        response.end();
+      };
+      write();
+    };
+    const timeouts = { connectMs: 1_000, idleMs: 150, totalMs: 5_000 };
+    const response = await http.request(url(), request({ timeouts }));
+    const reader = response.body[Symbol.asyncIterator]();
+    let received = (await nextOf(reader)).length;
+    await delay(500);
+    expect(sent).toBeLessThan(32 * 1024 * 1024);
+    for (let item = await reader.next(); item.done !== true; item = await reader.next()) {
+      received += item.value.length;
+    }
+    expect(received).toBe(64 * 1024 * 1024);
+  });
+});

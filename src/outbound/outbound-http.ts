@@ -1,0 +1,114 @@
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { Agent } from 'undici';
+import { AddressSafety } from './address-safety.js';
+import { connectorFor } from './connector.js';
+import { Exchange } from './exchange.js';
+import type { OutboundRequest, OutboundResponse } from './outbound-call.js';
+import { OutboundError } from './outbound.errors.js';
+
+export interface OutboundHttpOptions {
+  /** CIDRs, IP addresses, host names, or `*`: the private addresses that may be called. */
+  readonly allowedPrivateHosts: readonly string[];
+  /** Ports that may be called; every port if not given. */
+  readonly allowedPorts?: readonly number[];
+  /** Resolves a name; the system's resolver if not given. */
+  readonly resolve?: (hostname: string) => Promise<LookupAddress[]>;
+  /** Certificates trusted instead of the built-in ones. */
+  readonly ca?: string | Buffer;
+}
+
+/** Enough for every stream that one process serves at once. */
+const CONNECTIONS_PER_ORIGIN = 2048;
+const KEEP_ALIVE_MS = 20_000;
+const LONGEST_KEEP_ALIVE_MS = 60_000;
+
+/**
+ * The one HTTP client for addresses that users enter: every address is checked, the connection goes
+ * to the address that was checked, and redirects are refused.
+ */
+export class OutboundHttp {
+  private readonly safety: AddressSafety;
+  private readonly resolve: (hostname: string) => Promise<LookupAddress[]>;
+  private readonly ca?: string | Buffer;
+  /** By connect time-out, which undici ties to the connection and not to the request. */
+  private readonly agents = new Map<number, Agent>();
+  private closed = false;
+
+  constructor(options: OutboundHttpOptions) {
+    this.safety = new AddressSafety(options);
+    this.resolve = options.resolve ?? ((hostname) => lookup(hostname, { all: true }));
+    if (options.ca !== undefined) this.ca = options.ca;
+  }
+
+  /**
+   * Checks an address as far as that is possible without the network; for saving it. Throws
+   * ForbiddenAddressError. The name it resolves to is checked at every connection.
+   */
+  assertAddressAllowed(address: string): void {
+    this.safety.check(address);
+  }
+
+  /**
+   * Sends one request. Every status below 300 and from 400 on is an answer; a redirect is an
+   * OutboundError. Fails with ForbiddenAddressError or OutboundError.
+   */
+  async request(address: string, request: OutboundRequest): Promise<OutboundResponse> {
+    const url = this.safety.check(address);
+    if (this.closed || request.signal.aborted) throw new OutboundError('aborted');
+    const exchange = new Exchange(request.signal, request.timeouts.totalMs);
+    this.agentFor(request.timeouts.connectMs).dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: request.method,
+        headers: { 'accept-encoding': 'identity', ...request.headers },
+        body: request.body ?? null,
+        headersTimeout: request.timeouts.idleMs,
+        bodyTimeout: request.timeouts.idleMs,
+      },
+      exchange,
+    );
+    const response = await exchange.response;
+    if (response.status >= 300 && response.status < 400) {
+      response.discard();
+      throw redirectError(response);
+    }
+    return response;
+  }
+
+  /** Ends every open call with OutboundError `aborted`; no call is possible afterwards. */
+  async close(): Promise<void> {
+    this.closed = true;
+    const agents = [...this.agents.values()];
+    this.agents.clear();
+    await Promise.all(agents.map((agent) => agent.destroy()));
+  }
+
+  private agentFor(connectMs: number): Agent {
+    const known = this.agents.get(connectMs);
+    if (known !== undefined) return known;
+    const agent = new Agent({
+      connections: CONNECTIONS_PER_ORIGIN,
+      pipelining: 1,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS,
+      connect: connectorFor({
+        connectMs,
+        resolve: this.resolve,
+        check: (hostname, addresses) => this.safety.checkResolved(hostname, addresses),
+        ...(this.ca !== undefined && { ca: this.ca }),
+      }),
+    });
+    this.agents.set(connectMs, agent);
+    return agent;
+  }
+}
+
+function redirectError(response: OutboundResponse): Error {
+  const location = URL.parse(response.headers.location ?? '');
+  const target = location === null ? '' : ` to ${location.origin}${location.pathname}`;
+  return new OutboundError('redirect', {
+    detail: `The service answered with a redirect (${response.status})${target}, which is not followed. Enter its final address.`,
+  });
+}

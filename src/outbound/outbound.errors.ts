@@ -1,0 +1,128 @@
+import { DomainError } from '../error/index.js';
+
+/** The name of the setting that opens private networks; error messages point to it. */
+const SETTING = 'ALLOW_PRIVATE_MODEL_HOSTS';
+
+/**
+ * An address that Plinth refuses to call. `rule` names what refused it. The message holds neither host
+ * nor IP address, because people who may use a model need not know where it lives.
+ */
+export class ForbiddenAddressError extends DomainError {
+  readonly code = 400;
+
+  private constructor(
+    readonly rule: string,
+    message: string,
+  ) {
+    super(message, { data: { rule } });
+  }
+
+  /** No setting allows it. */
+  static always(
+    rule: string,
+    advice = 'Enter the public address of the service.',
+  ): ForbiddenAddressError {
+    return new ForbiddenAddressError(rule, `This address is refused (${rule}). ${advice}`);
+  }
+
+  /** The operator can allow it. */
+  static unlessAllowed(rule: string): ForbiddenAddressError {
+    return new ForbiddenAddressError(
+      rule,
+      `This address is refused (${rule}). An operator can allow it with ${SETTING}: its CIDR, its host name, or *.`,
+    );
+  }
+}
+
+export type OutboundErrorKind =
+  | 'connect'
+  | 'dns'
+  | 'tls'
+  | 'timeout-connect'
+  | 'timeout-idle'
+  | 'timeout-total'
+  | 'reset'
+  | 'aborted'
+  | 'redirect'
+  | 'too-large'
+  /** What came back is not HTTP. */
+  | 'protocol'
+  /** The request itself cannot be sent, for example because of a header value. */
+  | 'request';
+
+const MESSAGES: Record<OutboundErrorKind, string> = {
+  connect: 'The service could not be reached. Check its address and that it is running.',
+  dns: 'The host name of the service could not be resolved. Check the address.',
+  tls: 'The service’s certificate could not be verified. Check the address and the certificate.',
+  'timeout-connect': 'Connecting to the service took too long. Check its address, or try again.',
+  'timeout-idle': 'The service sent nothing for too long. Try again.',
+  'timeout-total': 'The service took too long in all. Try again, or ask for less.',
+  reset: 'The service closed the connection. Try again.',
+  aborted: 'The call was cancelled.',
+  redirect: 'The service answered with a redirect, which is not followed. Enter its final address.',
+  'too-large': 'The service’s answer is too large. Ask for less.',
+  protocol: 'What answered does not speak HTTP. Check the address and whether it needs https.',
+  request: 'The request cannot be sent. Check the address and the API key for stray characters.',
+};
+
+/**
+ * Whether trying again may help: the request did not get through. Time without a byte is not among
+ * them, because a second wait of minutes helps nobody.
+ */
+const RETRYABLE: ReadonlySet<OutboundErrorKind> = new Set(['connect', 'timeout-connect', 'reset']);
+
+/** A call that failed below HTTP, or whose answer is not wanted. The message names no host. */
+export class OutboundError extends DomainError {
+  readonly code = 500;
+  readonly retryable: boolean;
+
+  constructor(
+    readonly kind: OutboundErrorKind,
+    options: { cause?: unknown; detail?: string; retryable?: boolean } = {},
+  ) {
+    super(options.detail ?? MESSAGES[kind], { cause: options.cause });
+    this.retryable = options.retryable ?? RETRYABLE.has(kind);
+  }
+}
+
+const KIND_BY_CODE: Readonly<Record<string, OutboundErrorKind>> = {
+  UND_ERR_CONNECT_TIMEOUT: 'timeout-connect',
+  ETIMEDOUT: 'timeout-connect',
+  UND_ERR_HEADERS_TIMEOUT: 'timeout-idle',
+  UND_ERR_BODY_TIMEOUT: 'timeout-idle',
+  UND_ERR_ABORTED: 'aborted',
+  UND_ERR_DESTROYED: 'aborted',
+  UND_ERR_CLOSED: 'aborted',
+  UND_ERR_SOCKET: 'reset',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'reset',
+  UND_ERR_HEADERS_OVERFLOW: 'protocol',
+  UND_ERR_INVALID_ARG: 'request',
+  ERR_INVALID_CHAR: 'request',
+  ECONNRESET: 'reset',
+  EPIPE: 'reset',
+  ENOTFOUND: 'dns',
+  EAI_AGAIN: 'dns',
+  ENODATA: 'dns',
+  EPROTO: 'tls',
+};
+
+const TLS_CODE = /^ERR_(TLS|SSL)_|CERT|^UNABLE_TO_|^HOSTNAME_MISMATCH$/;
+
+/** Translates what the HTTP client or the system reports; an error of ours passes unchanged. */
+export function outboundErrorOf(error: unknown): Error {
+  if (error instanceof OutboundError || error instanceof ForbiddenAddressError) return error;
+  const code = codeOf(error);
+  // A name server that is busy for a moment, unlike a name that does not exist.
+  if (code === 'EAI_AGAIN') return new OutboundError('dns', { cause: error, retryable: true });
+  return new OutboundError(kindOf(code), { cause: error });
+}
+
+function kindOf(code: string): OutboundErrorKind {
+  if (code.startsWith('HPE_')) return 'protocol';
+  if (TLS_CODE.test(code)) return 'tls';
+  return KIND_BY_CODE[code] ?? 'connect';
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
