@@ -1,0 +1,18 @@
+import { DomainError } from '../../error/index.js';
+
+/** A call to a provider whose code has no adapter of the kind needed (specification, Errors 7). */
+export class UnsupportedProviderError extends DomainError {
+  readonly code = 500;
+
+  constructor(providerCode: string, known: readonly string[]) {
+    super(
+      `Unsupported model category: ${providerCode}. Choose a provider with one of these codes: ${known.join(', ')}.`,
+      { data: { known } },
+    );
+  }
+}
+
+/** A service address that cannot be used as entered. */
+export class InvalidAddressError extends DomainError {
+  readonly code = 400;
+}

@@ -1,0 +1,59 @@
+import { InvalidAddressError } from '../adapter.errors.js';
+
+export interface AddressForm {
+  /** The path that the protocol appends, for example `/chat/completions`. */
+  readonly endpoint: string;
+  /** Endpoints of other protocols: an address that ends in one belongs to another provider code. */
+  readonly foreignEndpoints?: readonly string[];
+  /** The path that a bare domain gets, for example `/v1`. */
+  readonly prefix: string;
+  /** Endings that are completed or dropped, for example `/openai` to `/openai/v1`. */
+  readonly endings?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The URL to call for a stored address (specification, Address handling): trailing slashes and the
+ * protocol's own endpoint are removed, a bare domain gets the usual prefix, any other path is kept;
+ * then the endpoint is appended. Throws InvalidAddressError.
+ */
+export function endpointOf(address: string, form: AddressForm): string {
+  const url = parseAddress(address);
+  let path = withoutSlashes(url.pathname);
+  if (form.foreignEndpoints?.some((endpoint) => path.endsWith(endpoint)) === true) {
+    throw new InvalidAddressError(
+      'The service address does not match the protocol. Choose the provider of the other protocol, or enter the base address.',
+    );
+  }
+  if (path.endsWith(form.endpoint)) path = withoutSlashes(path.slice(0, -form.endpoint.length));
+  for (const [ending, completed] of Object.entries(form.endings ?? {})) {
+    if (path.endsWith(ending)) path = path.slice(0, -ending.length) + completed;
+  }
+  return `${url.origin}${path === '' ? form.prefix : path}${form.endpoint}`;
+}
+
+/** The address as a URL; throws InvalidAddressError if it cannot be a service's base address. */
+export function parseAddress(address: string): URL {
+  const text = address.trim();
+  if (text === '') {
+    throw new InvalidAddressError(
+      'Enter the service address, for example https://api.example.com/v1.',
+    );
+  }
+  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
+  if (url === null || url.hostname === '') {
+    throw new InvalidAddressError(
+      'The service address must be a valid http or https address, for example https://api.example.com/v1.',
+    );
+  }
+  if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
+    throw new InvalidAddressError(
+      'The service address must not contain a user name, a query (?) or a fragment (#). Remove that part.',
+    );
+  }
+  return url;
+}
+
+/** A path without slashes at its end; the root becomes the empty text. */
+export function withoutSlashes(path: string): string {
+  return path.replace(/\/+$/, '');
+}

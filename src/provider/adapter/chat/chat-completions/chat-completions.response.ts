@@ -1,0 +1,188 @@
+import { EventStreamDecoder } from '../../event-stream.js';
+import type { ServerSentEvent } from '../../event-stream.js';
+import { isRecord, numberIn, recordIn, recordsIn, textIn } from '../../json-fields.js';
+import type { JsonRecord } from '../../json-fields.js';
+import type { Secrets } from '../../safe-text.js';
+import { errorInAnswer } from '../../upstream-failure.js';
+import type { ChatCompletion, ChatPart, FinishReason, Usage } from '../chat.adapter.js';
+import {
+  AnswerState,
+  cutError,
+  completionOf,
+  isJson,
+  parseJson,
+  protocolError,
+} from '../stream-mapping.js';
+import type { StreamMapping } from '../stream-mapping.js';
+import { chatCompletionSchema } from './chat-completions.wire.js';
+
+/** The mark after the last event; the only event that is not JSON. */
+const END_MARK = '[DONE]';
+
+/** Maps a stream of chat-completion chunks. */
+export class ChatCompletionsStream implements StreamMapping {
+  private readonly decoder = new EventStreamDecoder();
+  private readonly state: AnswerState;
+  private over = false;
+
+  constructor(
+    private readonly secrets: Secrets,
+    withThinking: boolean,
+  ) {
+    this.state = new AnswerState(withThinking);
+  }
+
+  get isOver(): boolean {
+    return this.over;
+  }
+
+  get isFinished(): boolean {
+    return this.state.isFinished;
+  }
+
+  read(bytes: Buffer, parts: ChatPart[]): void {
+    const events: ServerSentEvent[] = [];
+    try {
+      this.decoder.push(bytes, events);
+    } finally {
+      for (const { data } of events) this.readEvent(data, parts);
+    }
+  }
+
+  end(parts: ChatPart[]): void {
+    for (const { data } of this.decoder.end()) {
+      if (data !== END_MARK && !isJson(data)) throw cutError();
+      this.readEvent(data, parts);
+    }
+    this.state.end(parts);
+  }
+
+  private readEvent(data: string, parts: ChatPart[]): void {
+    if (this.over || data === '') return;
+    if (data === END_MARK) {
+      this.over = true;
+      return;
+    }
+    const chunk = parseJson(data);
+    if (!isRecord(chunk)) throw protocolError('The provider sent an event that is not an object.');
+    throwIfError(chunk, this.secrets);
+    const usage = recordIn(chunk, 'usage');
+    if (usage !== undefined) this.state.setUsage(toUsage(usage));
+    // Only the first choice is asked for; a chunk without any carries usage or nothing.
+    const [choice] = recordsIn(chunk, 'choices');
+    if (choice !== undefined) this.readChoice(choice, parts);
+  }
+
+  private readChoice(choice: JsonRecord, parts: ChatPart[]): void {
+    const delta = recordIn(choice, 'delta');
+    if (delta !== undefined) this.readDelta(delta, parts);
+    const reason = textIn(choice, 'finish_reason');
+    if (reason !== undefined && reason !== '') {
+      this.state.setFinish(toFinishReason(reason), reason, parts);
+    }
+  }
+
+  private readDelta(delta: JsonRecord, parts: ChatPart[]): void {
+    this.state.addThinking(textIn(delta, 'reasoning_content') ?? textIn(delta, 'reasoning'), parts);
+    this.state.addText(toText(delta['content']), parts);
+    this.state.addRefusal(textIn(delta, 'refusal'), parts);
+    if (!Array.isArray(delta['tool_calls'])) return;
+    for (const call of recordsIn(delta, 'tool_calls')) {
+      const named = recordIn(call, 'function');
+      this.state.addToolCall({
+        index: numberIn(call, 'index'),
+        id: textIn(call, 'id'),
+        name: named && textIn(named, 'name'),
+        arguments: named && textIn(named, 'arguments'),
+      });
+    }
+  }
+}
+
+/** Maps an answer in one piece. Throws UpstreamError. */
+export function toCompletion(
+  answer: unknown,
+  secrets: Secrets,
+  withThinking: boolean,
+): ChatCompletion {
+  if (isRecord(answer)) throwIfError(answer, secrets);
+  const parsed = chatCompletionSchema.safeParse(answer);
+  const choice = parsed.data?.choices?.[0];
+  if (choice === undefined) {
+    throw protocolError('The provider answered without a choice.', parsed.error);
+  }
+  const { message } = choice;
+  const raw = choice.finish_reason ?? '';
+  return completionOf({
+    text: toText(message.content),
+    reasoning: withThinking ? (message.reasoning_content ?? message.reasoning ?? '') : '',
+    refusal: message.refusal ?? '',
+    toolCalls: (message.tool_calls ?? []).map((call, index) => ({
+      index,
+      id: call.id ?? undefined,
+      name: call.function.name ?? undefined,
+      arguments: call.function.arguments ?? undefined,
+    })),
+    reason: toFinishReason(raw),
+    raw,
+    usage: parsed.data?.usage ? toUsage(parsed.data.usage) : undefined,
+  });
+}
+
+/** Errors come as `{error}`, as `{object: "error", …}`, or as `{code, message}` without choices. */
+function throwIfError(answer: JsonRecord, secrets: Secrets): void {
+  const error = answer['error'];
+  if (error !== undefined && error !== null) throw errorInAnswer(error, secrets);
+  if (answer['object'] === 'error') throw errorInAnswer(answer, secrets);
+  if (
+    answer['choices'] === undefined &&
+    textIn(answer, 'message') !== undefined &&
+    answer['code']
+  ) {
+    throw errorInAnswer(answer, secrets);
+  }
+}
+
+/** Mostly a text; some vendors send a list of text pieces. */
+function toText(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content.map((piece) => (isRecord(piece) ? (textIn(piece, 'text') ?? '') : '')).join('');
+}
+
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', 'stop'],
+  ['length', 'length'],
+  ['tool_calls', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+  ['content_filter', 'content-filter'],
+  // Zhipu
+  ['sensitive', 'content-filter'],
+  ['network_error', 'error'],
+  // DeepSeek
+  ['insufficient_system_resource', 'error'],
+  // Gateways that translate other protocols only in part
+  ['eos', 'stop'],
+  ['end_turn', 'stop'],
+  ['max_tokens', 'length'],
+  ['error', 'error'],
+]);
+
+function toFinishReason(raw: string): FinishReason {
+  return FINISH_REASONS.get(raw) ?? 'other';
+}
+
+function toUsage(raw: JsonRecord): Usage {
+  const prompt = recordIn(raw, 'prompt_tokens_details');
+  const completion = recordIn(raw, 'completion_tokens_details');
+  return {
+    inputTokens: numberIn(raw, 'prompt_tokens'),
+    outputTokens: numberIn(raw, 'completion_tokens'),
+    totalTokens: numberIn(raw, 'total_tokens'),
+    // DeepSeek names its cache hits itself.
+    cachedInputTokens:
+      numberIn(prompt, 'cached_tokens') ?? numberIn(raw, 'prompt_cache_hit_tokens'),
+    reasoningTokens: numberIn(completion, 'reasoning_tokens'),
+    raw,
+  };
+}

@@ -1,0 +1,141 @@
+/**
+ * The contract of a chat model's adapter. An adapter holds no state of any tenant: the call, the
+ * connection and the signal are arguments, and one instance serves every tenant at once.
+ */
+export interface ChatAdapter {
+  /** The provider code that selects it. */
+  readonly code: string;
+  /** Its name in lists for people. */
+  readonly label: string;
+
+  /** The URL that would be called for a stored address. Pure; throws InvalidAddressError. */
+  endpoint(address: string): string;
+
+  /**
+   * Streams an answer. Each array holds the parts of one read of the network and is never empty. Text
+   * arrives as it was written; a tool call arrives once, whole and parsed, and only if the finish
+   * reason says that it is complete; `usage` comes at most once; `finish` comes exactly once and last.
+   * Leaving the loop, or the signal, ends the call upstream at once. Fails with UpstreamError (or
+   * ForbiddenAddressError, InvalidAddressError) after everything that came before the failure.
+   */
+  stream(
+    call: ChatCall,
+    connection: ModelConnection,
+    options: ChatCallOptions,
+  ): AsyncIterable<readonly ChatPart[]>;
+
+  /** The same as one answer. */
+  complete(
+    call: ChatCall,
+    connection: ModelConnection,
+    options: ChatCallOptions,
+  ): Promise<ChatCompletion>;
+}
+
+export interface ChatCall {
+  /** The id the service knows the model by. */
+  readonly model: string;
+  readonly messages: readonly ChatMessage[];
+  readonly tools?: readonly ToolDefinition[];
+  /** Only sent together with tools. */
+  readonly toolChoice?: 'auto' | 'none' | 'required';
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly maxTokens?: number;
+  readonly stop?: readonly string[];
+  /** False: thinking text is not handed over. True or false is also asked for where the protocol can. */
+  readonly thinking?: boolean;
+}
+
+export type ChatMessage =
+  | { readonly role: 'system'; readonly content: string }
+  | { readonly role: 'user'; readonly content: string | readonly ContentPart[] }
+  | {
+      readonly role: 'assistant';
+      readonly content: string;
+      readonly toolCalls?: readonly ToolCall[];
+    }
+  | {
+      readonly role: 'tool';
+      readonly toolCallId: string;
+      readonly name: string;
+      readonly content: string;
+    };
+
+export type ContentPart =
+  | { readonly type: 'text'; readonly text: string }
+  /** `data` is base64. */
+  | { readonly type: 'image'; readonly mimeType: string; readonly data: string }
+  | { readonly type: 'image-url'; readonly url: string };
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** The JSON text as the model wrote it; `{}` where it wrote none. */
+  readonly arguments: string;
+  /** The same, parsed strictly once. */
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of an object. */
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** Where a model lives, as its record holds it. */
+export interface ModelConnection {
+  readonly address: string;
+  readonly credential?: string;
+  /** Version header of the messages protocol. */
+  readonly protocolVersion?: string;
+}
+
+/** All in milliseconds; idle and total do not run while back-pressure holds the stream. */
+export interface CallLimits {
+  readonly connectMs: number;
+  /** Longest silence, before the first byte and between bytes. */
+  readonly idleMs: number;
+  readonly totalMs: number;
+}
+
+export interface ChatCallOptions {
+  readonly limits: CallLimits;
+  readonly signal: AbortSignal;
+}
+
+export type ChatPart =
+  | { readonly type: 'text-delta'; readonly text: string }
+  | { readonly type: 'reasoning-delta'; readonly text: string }
+  | { readonly type: 'tool-call'; readonly toolCall: ToolCall }
+  | { readonly type: 'usage'; readonly usage: Usage }
+  | ({ readonly type: 'finish' } & Finish);
+
+/** `raw` is the service's own word. */
+export interface Finish {
+  readonly reason: FinishReason;
+  readonly raw?: string;
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'error' | 'other';
+
+/** Token counts; unknown is undefined, never 0. */
+export interface Usage {
+  /** The whole prompt, cached tokens included. */
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+  readonly totalTokens?: number | undefined;
+  readonly cachedInputTokens?: number | undefined;
+  readonly reasoningTokens?: number | undefined;
+  /** What the service sent. */
+  readonly raw: unknown;
+}
+
+export interface ChatCompletion {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly toolCalls: readonly ToolCall[];
+  readonly finish: Finish;
+  readonly usage?: Usage;
+}

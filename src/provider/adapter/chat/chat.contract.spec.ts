@@ -1,0 +1,301 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../../../simulator/index.js';
+import type { Simulator } from '../../../../simulator/index.js';
+import { OutboundHttp } from '../../../outbound/index.js';
+import { retryBeforeFirstPart } from '../retry.js';
+import { UpstreamError } from '../upstream.error.js';
+import type { ChatAdapter, ChatCall, ChatPart, ModelConnection } from './chat.adapter.js';
+import { chatAdapters } from './chat-adapters.js';
+
+const CREDENTIAL = 'canary-key-1f9a7c';
+const WORDS_20 = Array.from({ length: 20 }, (_, at) => `tok${at} `)
+  .join('')
+  .trim();
+const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.0/8'] });
+let simulator: Simulator;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+});
+afterEach(() => simulator.reset());
+afterAll(async () => {
+  await http.close();
+  await simulator.close();
+});
+
+interface Outcome {
+  readonly parts: readonly ChatPart[];
+  readonly text: string;
+  readonly failure: unknown;
+}
+
+const limits = { connectMs: 2_000, idleMs: 5_000, totalMs: 20_000 };
+const options = (signal = new AbortController().signal) => ({ limits, signal });
+
+const callOf = (model: string, extra: Partial<ChatCall> = {}): ChatCall => ({
+  model,
+  messages: [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'Hello, 世界' },
+  ],
+  ...extra,
+});
+
+async function outcomeOf(stream: AsyncIterable<readonly ChatPart[]>): Promise<Outcome> {
+  const parts: ChatPart[] = [];
+  let failure: unknown;
+  try {
+    for await (const some of stream) {
+      expect(some.length).toBeGreaterThan(0);
+      parts.push(...some);
+    }
+  } catch (error) {
+    failure = error;
+  }
+  const text = parts.map((part) => (part.type === 'text-delta' ? part.text : '')).join('');
+  return { parts, text, failure };
+}
+
+const protocolOf = (adapter: ChatAdapter): string =>
+  /(chat\/completions|messages|api\/chat)$/.exec(adapter.endpoint('http://x.test'))?.[1] ?? '';
+
+describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as const))(
+  'the adapter %s',
+  (_code, adapter) => {
+    const isOllama = protocolOf(adapter) === 'api/chat';
+    const isMessages = protocolOf(adapter) === 'messages';
+    const connection = (): ModelConnection => ({
+      address: simulator.url,
+      credential: CREDENTIAL,
+    });
+    const streamOf = (model: string, extra?: Partial<ChatCall>) =>
+      adapter.stream(callOf(model, extra), connection(), options());
+    const run = (model: string, extra?: Partial<ChatCall>): Promise<Outcome> =>
+      outcomeOf(streamOf(model, extra));
+    const complete = (model: string, extra?: Partial<ChatCall>) =>
+      adapter.complete(callOf(model, extra), connection(), options());
+
+    it('streams text, usage and one finish, which comes last', async () => {
+      const { parts, text, failure } = await run('sim--chunks-20');
+      expect(failure).toBeUndefined();
+      expect(text.trim()).toBe(WORDS_20);
+      expect(parts.filter(({ type }) => type === 'usage')).toMatchObject([
+        { usage: { inputTokens: expect.any(Number), outputTokens: expect.any(Number) } },
+      ]);
+      expect(parts.filter(({ type }) => type === 'finish')).toHaveLength(1);
+      expect(parts.at(-1)).toMatchObject({ type: 'finish', reason: 'stop' });
+    });
+
+    it('answers the same in one piece', async () => {
+      const completion = await complete('sim--chunks-20');
+      expect(completion.text.trim()).toBe(WORDS_20);
+      expect(completion.finish.reason).toBe('stop');
+      expect(completion.usage?.totalTokens).toBeGreaterThan(0);
+    });
+
+    it('sends the key where the protocol has it, and no header for a blank one', async () => {
+      await run('sim--chunks-1');
+      await outcomeOf(
+        adapter.stream(callOf('sim--chunks-1'), { ...connection(), credential: ' ' }, options()),
+      );
+      const [withKey, withoutKey] = simulator.requests.map(({ headers }) => headers);
+      const expected = isMessages
+        ? { 'x-api-key': CREDENTIAL, 'anthropic-version': '2023-06-01' }
+        : { authorization: `Bearer ${CREDENTIAL}` };
+      if (!isOllama) expect(withKey).toMatchObject(expected);
+      expect(withoutKey).not.toHaveProperty('authorization');
+      expect(withoutKey).not.toHaveProperty('x-api-key');
+      if (isOllama) expect(withKey).not.toHaveProperty('authorization');
+    });
+
+    it.each([
+      'sim--chunks-20--bytesplit',
+      'sim--chunks-20--crlf',
+      'sim--chunks-20--crlf--bytesplit',
+      'sim--chunks-20--comments-5--first-20',
+      'sim--chunks-20--onewrite',
+      'sim--chunks-20--emptychoices',
+    ])('reads %s alike', async (model) => {
+      const { text, failure } = await run(model);
+      expect(failure).toBeUndefined();
+      expect(text.trim()).toBe(WORDS_20);
+    });
+
+    it('keeps characters whole', async () => {
+      const whole = await complete('sim--unicode');
+      const { text } = await run('sim--unicode--bytesplit');
+      expect(text).toBe(whole.text);
+      expect(text).not.toContain('\uFFFD');
+      const echo = await run('sim--echo--bytesplit');
+      expect(echo.text).toContain('Hello, 世界');
+    });
+
+    it('survives bytes that are not UTF-8', async () => {
+      const { parts, text, failure } = await run('sim--wrongutf8');
+      expect(failure).toBeUndefined();
+      expect(text).toContain('\uFFFD');
+      expect(parts.at(-1)?.type).toBe('finish');
+    });
+
+    it('reports no usage where there is none', async () => {
+      const { parts, failure } = await run('sim--chunks-3--nousage');
+      expect(failure).toBeUndefined();
+      const usages = parts.flatMap((part) => (part.type === 'usage' ? [part.usage] : []));
+      for (const usage of usages) expect(usage.totalTokens).toBeUndefined();
+    });
+
+    it('calls tools with arguments parsed once', async () => {
+      const tools = [
+        { name: 'get_weather', description: 'Weather', inputSchema: { type: 'object' } },
+      ];
+      const { parts } = await run('sim--toolcall-get_weather--bytesplit', { tools });
+      const calls = parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCall] : []));
+      expect(calls).toHaveLength(1);
+      expect(calls[0]).toMatchObject({ name: 'get_weather', id: expect.stringMatching(/./) });
+      expect(calls[0]?.input).toEqual(JSON.parse(calls[0]?.arguments ?? ''));
+      expect(parts.at(-1)).toMatchObject({ type: 'finish', reason: 'tool-calls' });
+      const completion = await complete('sim--toolcall-get_weather', { tools });
+      expect(completion.toolCalls).toMatchObject([{ name: 'get_weather' }]);
+      expect(completion.finish.reason).toBe('tool-calls');
+    });
+
+    it('never repairs a tool call', async () => {
+      const broken = { name: 'get_weather', arguments: '{"city": "Par' };
+      if (!isOllama) {
+        simulator.script({ toolCalls: [broken] });
+        const { parts, failure } = await run('sim');
+        // The messages protocol sends no arguments as text in one piece, so only streams are tried.
+        expect(failure).toMatchObject({ kind: 'content', retryable: false });
+        expect(parts.some(({ type }) => type === 'tool-call')).toBe(false);
+      }
+      simulator.script({
+        toolCalls: [{ name: 'get_weather' }],
+        length: true,
+        finishReason: 'length',
+      });
+      expect((await run('sim')).failure).toMatchObject({ kind: 'content' });
+    });
+
+    it('says why an answer ended', async () => {
+      expect((await run('sim--length')).parts.at(-1)).toMatchObject({ reason: 'length' });
+      expect((await complete('sim--length')).finish.reason).toBe('length');
+      if (isOllama) return;
+      expect((await run('sim--refusal')).parts.at(-1)).toMatchObject({ reason: 'content-filter' });
+      expect((await complete('sim--refusal')).finish.reason).toBe('content-filter');
+    });
+
+    it('hands over thinking text apart, unless it is not wanted', async () => {
+      const step = { reasoning: 'Let me think. ', text: 'Done.' };
+      simulator.script(step, step, step);
+      const { parts, text } = await run('sim');
+      const thinking = parts.map((part) => (part.type === 'reasoning-delta' ? part.text : ''));
+      expect([thinking.join('').trim(), text]).toEqual(['Let me think.', 'Done.']);
+      const without = await run('sim', { thinking: false });
+      expect(without.parts.some(({ type }) => type === 'reasoning-delta')).toBe(false);
+      expect((await complete('sim', { thinking: true })).reasoning.trim()).toBe('Let me think.');
+    });
+
+    it.each([
+      ['cut-3', 'cut'],
+      ['reset-3', 'connection'],
+      ['malformed-3', 'protocol'],
+      ['error-3', 'overloaded'],
+    ])('%s is a failure after the text before it', async (word, kind) => {
+      const { text, failure, parts } = await run(`sim--chunks-20--${word}`);
+      // Ollama's errors carry no kind.
+      const expected = isOllama && word === 'error-3' ? 'invalid-request' : kind;
+      expect(failure).toBeInstanceOf(UpstreamError);
+      expect(failure).toMatchObject({ kind: expected, code: 500 });
+      expect(text.trim()).toBe('tok0 tok1 tok2');
+      expect(parts.some(({ type }) => type === 'finish')).toBe(false);
+    });
+
+    it('keeps what came in the same read as a failure', async () => {
+      const { text, failure } = await run('sim--chunks-20--error-5--onewrite');
+      expect(failure).toBeInstanceOf(UpstreamError);
+      expect(text.trim()).toBe('tok0 tok1 tok2 tok3 tok4');
+    });
+
+    it('needs no end mark after the finish reason', async () => {
+      const { failure, parts } = await run('sim--chunks-3--nodone');
+      if (isOllama) expect(failure).toMatchObject({ kind: 'cut' });
+      else expect([failure, parts.at(-1)?.type]).toEqual([undefined, 'finish']);
+    });
+
+    it('refuses an event that is too large', async () => {
+      expect((await run('sim--huge')).failure).toMatchObject({ kind: 'protocol' });
+    });
+
+    it('ends a silent stream', async () => {
+      const impatient = { limits: { ...limits, idleMs: 150 }, signal: options().signal };
+      const call = callOf('sim--chunks-20--stall-2');
+      const { text, failure } = await outcomeOf(adapter.stream(call, connection(), impatient));
+      expect(failure).toMatchObject({ kind: 'timeout', retryable: false });
+      expect(text.trim()).toBe('tok0 tok1');
+    });
+
+    it('leaves upstream at once when aborted or left', async () => {
+      const controller = new AbortController();
+      const call = callOf('sim--chunks-20--stall-2');
+      const aborted = outcomeOf(adapter.stream(call, connection(), options(controller.signal)));
+      setTimeout(() => controller.abort(), 50);
+      expect((await aborted).failure).toMatchObject({ kind: 'aborted', retryable: false });
+      for await (const _parts of streamOf('sim--chunks-20--stall-2')) break;
+      const deadline = performance.now() + 1_000;
+      while (simulator.openConnections() > 0 && performance.now() < deadline) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      expect(simulator.requests.map(({ ended }) => ended)).toEqual([
+        'client-closed',
+        'client-closed',
+      ]);
+    });
+
+    it.each([
+      [400, 'invalid-request', false],
+      [401, 'authentication', false],
+      [403, 'authentication', false],
+      [404, 'not-found', false],
+      [408, 'timeout', true],
+      [429, 'rate-limit', true],
+      [500, 'overloaded', true],
+      [503, 'overloaded', true],
+    ])('status %d is %s', async (status, kind, retryable) => {
+      const expected = { status, kind, retryable, code: 500 };
+      const { failure } = await run(`sim--status-${status}`);
+      expect(failure).toMatchObject({
+        ...expected,
+        message: expect.stringContaining(`(${status})`),
+      });
+      await expect(complete(`sim--status-${status}`)).rejects.toMatchObject(expected);
+    });
+
+    it('reads Retry-After', async () => {
+      const { failure } = await run('sim--status-429--retryafter-7');
+      expect(failure).toMatchObject({ retryAfterMs: 7_000 });
+    });
+
+    it('passes on neither key nor address from an error', async () => {
+      const failures = [
+        (await run('sim--leak')).failure,
+        (await run('sim--chunks-3--error-1--leak')).failure,
+        await complete('sim--leak').catch((error: unknown) => error),
+      ];
+      for (const failure of failures) {
+        expect(failure).toBeInstanceOf(UpstreamError);
+        expect(String(failure)).not.toMatch(/canary|127\.0\.0\.1|http:/);
+      }
+    });
+
+    it('can be tried again before the first part', async () => {
+      const retry = { attempts: 3, signal: options().signal, sleep: () => Promise.resolve() };
+      const model = 'sim--chunks-3--failfirst-2';
+      const { text } = await outcomeOf(retryBeforeFirstPart(() => streamOf(model), retry));
+      expect(text.trim()).toBe('tok0 tok1 tok2');
+      expect(simulator.requests).toHaveLength(3);
+      const broken = retryBeforeFirstPart(() => streamOf('sim--chunks-9--reset-2'), retry);
+      expect((await outcomeOf(broken)).text.trim()).toBe('tok0 tok1');
+      expect(simulator.requests).toHaveLength(4);
+    });
+  },
+);

@@ -1,0 +1,151 @@
+import { expect, test } from '@jest/globals';
+import type { ChatCall } from './chat.adapter.js';
+import { toChatCompletionsBody } from './chat-completions/chat-completions.request.js';
+import { toMessagesBody } from './messages/messages.request.js';
+import { toOllamaBody } from './ollama/ollama.request.js';
+
+const call: ChatCall = {
+  model: 'm',
+  messages: [
+    { role: 'system', content: 'Be brief.' },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'What is this?' },
+        { type: 'image', mimeType: 'image/png', data: 'aWs=' },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: '',
+      toolCalls: [
+        { id: 'a', name: 'look', arguments: '{"x": 1}', input: { x: 1 } },
+        { id: 'b', name: 'look', arguments: '{}', input: {} },
+      ],
+    },
+    { role: 'tool', toolCallId: 'a', name: 'look', content: 'a cat' },
+    { role: 'tool', toolCallId: 'b', name: 'look', content: 'a dog' },
+    { role: 'user', content: 'So?' },
+  ],
+  tools: [{ name: 'look', description: 'Looks', inputSchema: { type: 'object' } }],
+  toolChoice: 'required',
+  temperature: 0,
+  maxTokens: 100,
+  stop: ['END'],
+};
+/** As it goes over the wire: without undefined. */
+const wire = (body: unknown): unknown => JSON.parse(JSON.stringify(body));
+
+test('a call in the words of chat-completions', () => {
+  const dialect = { maxOutputField: 'max_completion_tokens', streamUsage: true } as const;
+  const toolCall = (id: string, json: string): object => ({
+    id,
+    type: 'function',
+    function: { name: 'look', arguments: json },
+  });
+  expect(wire(toChatCompletionsBody(call, true, dialect))).toEqual({
+    model: 'm',
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is this?' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,aWs=' } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [toolCall('a', '{"x": 1}'), toolCall('b', '{}')],
+      },
+      { role: 'tool', tool_call_id: 'a', content: 'a cat' },
+      { role: 'tool', tool_call_id: 'b', content: 'a dog' },
+      { role: 'user', content: 'So?' },
+    ],
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'look', description: 'Looks', parameters: { type: 'object' } },
+      },
+    ],
+    tool_choice: 'required',
+    temperature: 0,
+    max_completion_tokens: 100,
+    stop: ['END'],
+  });
+  const without = { maxOutputField: 'max_tokens', streamUsage: false } as const;
+  const minimal = { model: 'm', messages: [], toolChoice: 'auto' } as const;
+  expect(wire(toChatCompletionsBody(minimal, true, without))).toEqual({
+    model: 'm',
+    messages: [],
+    stream: true,
+  });
+});
+
+test('a call in the words of the messages protocol', () => {
+  expect(wire(toMessagesBody(call, false))).toEqual({
+    model: 'm',
+    max_tokens: 100,
+    stream: false,
+    system: 'Be brief.',
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is this?' },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aWs=' } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool_use', id: 'a', name: 'look', input: { x: 1 } },
+          { type: 'tool_use', id: 'b', name: 'look', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a', content: 'a cat' },
+          { type: 'tool_result', tool_use_id: 'b', content: 'a dog' },
+          { type: 'text', text: 'So?' },
+        ],
+      },
+    ],
+    tools: [{ name: 'look', description: 'Looks', input_schema: { type: 'object' } }],
+    tool_choice: { type: 'any' },
+    temperature: 0,
+    stop_sequences: ['END'],
+  });
+  expect(toMessagesBody({ model: 'm', messages: [] }, true)).toMatchObject({ max_tokens: 4096 });
+});
+
+test('a call in the words of Ollama', () => {
+  const toolCall = (input: object): object => ({ function: { name: 'look', arguments: input } });
+  expect(wire(toOllamaBody({ ...call, thinking: true }, true))).toEqual({
+    model: 'm',
+    stream: true,
+    think: true,
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'What is this?', images: ['aWs='] },
+      { role: 'assistant', content: '', tool_calls: [toolCall({ x: 1 }), toolCall({})] },
+      { role: 'tool', tool_name: 'look', content: 'a cat' },
+      { role: 'tool', tool_name: 'look', content: 'a dog' },
+      { role: 'user', content: 'So?' },
+    ],
+    tools: [
+      {
+        type: 'function',
+        function: { name: 'look', description: 'Looks', parameters: { type: 'object' } },
+      },
+    ],
+    options: { temperature: 0, num_predict: 100, stop: ['END'] },
+  });
+  expect(wire(toOllamaBody({ model: 'm', messages: [] }, false))).not.toHaveProperty('think');
+  const url = { role: 'user', content: [{ type: 'image-url', url: 'https://x.test/a' }] } as const;
+  expect(() => toOllamaBody({ model: 'm', messages: [url] }, true)).toThrow('Upload the image');
+});

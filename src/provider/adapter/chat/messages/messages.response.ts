@@ -1,0 +1,189 @@
+import { EventStreamDecoder } from '../../event-stream.js';
+import type { ServerSentEvent } from '../../event-stream.js';
+import { isRecord, numberIn, recordIn, textIn } from '../../json-fields.js';
+import type { JsonRecord } from '../../json-fields.js';
+import type { Secrets } from '../../safe-text.js';
+import { errorInAnswer } from '../../upstream-failure.js';
+import type { ChatCompletion, ChatPart, FinishReason, Usage } from '../chat.adapter.js';
+import {
+  AnswerState,
+  cutError,
+  completionOf,
+  isJson,
+  parseJson,
+  protocolError,
+} from '../stream-mapping.js';
+import type { StreamMapping } from '../stream-mapping.js';
+import { messageSchema } from './messages.wire.js';
+
+/** Maps a stream of the messages protocol. */
+export class MessagesStream implements StreamMapping {
+  private readonly decoder = new EventStreamDecoder();
+  private readonly state: AnswerState;
+  /** The input count comes at the start, the output count at the end. */
+  private usage: JsonRecord = {};
+  private over = false;
+
+  constructor(
+    private readonly secrets: Secrets,
+    withThinking: boolean,
+  ) {
+    this.state = new AnswerState(withThinking);
+  }
+
+  get isOver(): boolean {
+    return this.over;
+  }
+
+  get isFinished(): boolean {
+    return this.state.isFinished;
+  }
+
+  read(bytes: Buffer, parts: ChatPart[]): void {
+    const events: ServerSentEvent[] = [];
+    try {
+      this.decoder.push(bytes, events);
+    } finally {
+      for (const { data } of events) this.readEvent(data, parts);
+    }
+  }
+
+  end(parts: ChatPart[]): void {
+    for (const { data } of this.decoder.end()) {
+      if (!isJson(data)) throw cutError();
+      this.readEvent(data, parts);
+    }
+    this.state.end(parts);
+  }
+
+  private readEvent(data: string, parts: ChatPart[]): void {
+    // Gateways in front of this protocol add the end mark of chat-completions.
+    if (this.over || data === '' || data === '[DONE]') return;
+    const event = parseJson(data);
+    if (!isRecord(event)) throw protocolError('The provider sent an event that is not an object.');
+    switch (event['type']) {
+      case 'content_block_delta':
+        this.readDelta(event, recordIn(event, 'delta'), parts);
+        return;
+      case 'content_block_start':
+        this.readBlock(event, recordIn(event, 'content_block'), parts);
+        return;
+      case 'message_start':
+        this.readUsage(recordIn(event, 'message') ?? {});
+        return;
+      case 'message_delta':
+        this.readMessageDelta(event, parts);
+        return;
+      case 'message_stop':
+        this.over = true;
+        return;
+      case 'error':
+        throw errorInAnswer(event['error'], this.secrets);
+      default:
+        // ping, content_block_stop, and what later versions add; or an error without a type.
+        if (isRecord(event['error'])) throw errorInAnswer(event['error'], this.secrets);
+    }
+  }
+
+  private readDelta(event: JsonRecord, delta: JsonRecord | undefined, parts: ChatPart[]): void {
+    if (delta === undefined) return;
+    this.state.addText(textIn(delta, 'text'), parts);
+    this.state.addThinking(textIn(delta, 'thinking'), parts);
+    const json = textIn(delta, 'partial_json');
+    if (json !== undefined) {
+      this.state.addToolCall({ index: numberIn(event, 'index'), arguments: json });
+    }
+  }
+
+  private readBlock(event: JsonRecord, block: JsonRecord | undefined, parts: ChatPart[]): void {
+    if (block === undefined) return;
+    if (block['type'] !== 'tool_use') {
+      this.state.addText(textIn(block, 'text'), parts);
+      this.state.addThinking(textIn(block, 'thinking'), parts);
+      return;
+    }
+    // The input is empty here and comes in pieces; some gateways send it whole instead.
+    const input = recordIn(block, 'input') ?? {};
+    this.state.addToolCall({
+      index: numberIn(event, 'index'),
+      id: textIn(block, 'id'),
+      name: textIn(block, 'name'),
+      ...(Object.keys(input).length > 0 && { arguments: JSON.stringify(input) }),
+    });
+  }
+
+  private readMessageDelta(event: JsonRecord, parts: ChatPart[]): void {
+    this.readUsage(event);
+    const reason = textIn(recordIn(event, 'delta') ?? {}, 'stop_reason');
+    if (reason !== undefined) this.state.setFinish(toFinishReason(reason), reason, parts);
+  }
+
+  private readUsage(holder: JsonRecord): void {
+    const usage = recordIn(holder, 'usage');
+    if (usage === undefined) return;
+    this.usage = { ...this.usage, ...usage };
+    this.state.setUsage(toUsage(this.usage));
+  }
+}
+
+/** Maps an answer in one piece. Throws UpstreamError. */
+export function toCompletion(
+  answer: unknown,
+  secrets: Secrets,
+  withThinking: boolean,
+): ChatCompletion {
+  if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
+  const parsed = messageSchema.safeParse(answer);
+  if (!parsed.success)
+    throw protocolError('The provider answered without a message.', parsed.error);
+  const { content, usage } = parsed.data;
+  const raw = parsed.data.stop_reason ?? '';
+  return completionOf({
+    text: content.map(({ text }) => text ?? '').join(''),
+    reasoning: withThinking ? content.map(({ thinking }) => thinking ?? '').join('') : '',
+    toolCalls: content
+      .filter(({ type }) => type === 'tool_use')
+      .map(({ id, name, input }, index) => ({
+        index,
+        id: id ?? undefined,
+        name: name ?? undefined,
+        arguments: JSON.stringify(input ?? {}),
+      })),
+    reason: toFinishReason(raw),
+    raw,
+    usage: usage ? toUsage(usage) : undefined,
+  });
+}
+
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_use', 'tool-calls'],
+  ['refusal', 'content-filter'],
+]);
+
+function toFinishReason(raw: string): FinishReason {
+  return FINISH_REASONS.get(raw) ?? 'other';
+}
+
+/** This protocol counts cached tokens beside the input; the contract counts them in it. */
+function toUsage(raw: JsonRecord): Usage {
+  const uncached = numberIn(raw, 'input_tokens');
+  const cached = numberIn(raw, 'cache_read_input_tokens');
+  const written = numberIn(raw, 'cache_creation_input_tokens');
+  const outputTokens = numberIn(raw, 'output_tokens');
+  const inputTokens =
+    uncached === undefined ? undefined : uncached + (cached ?? 0) + (written ?? 0);
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens:
+      inputTokens === undefined || outputTokens === undefined
+        ? undefined
+        : inputTokens + outputTokens,
+    cachedInputTokens: cached,
+    raw,
+  };
+}

@@ -1,0 +1,142 @@
+import { isRecord, numberIn, recordIn, recordsIn, textIn } from '../../json-fields.js';
+import type { JsonRecord } from '../../json-fields.js';
+import { JsonLinesDecoder } from '../../json-lines.js';
+import type { Secrets } from '../../safe-text.js';
+import { errorInAnswer } from '../../upstream-failure.js';
+import type { ChatCompletion, ChatPart, FinishReason, Usage } from '../chat.adapter.js';
+import {
+  AnswerState,
+  cutError,
+  completionOf,
+  isJson,
+  parseJson,
+  protocolError,
+} from '../stream-mapping.js';
+import type { StreamMapping } from '../stream-mapping.js';
+import type { ToolCallPiece } from '../tool-call.js';
+import { ollamaAnswerSchema } from './ollama.wire.js';
+
+/** Maps a stream of JSON lines of /api/chat. */
+export class OllamaStream implements StreamMapping {
+  private readonly decoder = new JsonLinesDecoder();
+  private readonly state: AnswerState;
+  private calls = 0;
+  private over = false;
+
+  constructor(
+    private readonly secrets: Secrets,
+    withThinking: boolean,
+  ) {
+    this.state = new AnswerState(withThinking);
+  }
+
+  get isOver(): boolean {
+    return this.over;
+  }
+
+  get isFinished(): boolean {
+    return this.state.isFinished;
+  }
+
+  read(bytes: Buffer, parts: ChatPart[]): void {
+    const lines: string[] = [];
+    try {
+      this.decoder.push(bytes, lines);
+    } finally {
+      for (const line of lines) this.readLine(line, parts);
+    }
+  }
+
+  end(parts: ChatPart[]): void {
+    for (const line of this.decoder.end()) {
+      if (!isJson(line)) throw cutError();
+      this.readLine(line, parts);
+    }
+    this.state.end(parts);
+  }
+
+  private readLine(line: string, parts: ChatPart[]): void {
+    if (this.over) return;
+    const answer = parseJson(line);
+    if (!isRecord(answer)) throw protocolError('The provider sent a line that is not an object.');
+    if (answer['error']) throw errorInAnswer(answer['error'], this.secrets);
+    const message = recordIn(answer, 'message');
+    if (message !== undefined) {
+      this.state.addThinking(textIn(message, 'thinking'), parts);
+      this.state.addText(textIn(message, 'content'), parts);
+      for (const piece of piecesIn(message, this.calls)) {
+        this.calls++;
+        this.state.addToolCall(piece);
+      }
+    }
+    if (answer['done'] !== true) return;
+    this.over = true;
+    this.state.setUsage(toUsage(answer));
+    const raw = textIn(answer, 'done_reason') ?? '';
+    this.state.setFinish(toFinishReason(raw), raw, parts);
+  }
+}
+
+/** Maps an answer in one piece. Throws UpstreamError. */
+export function toCompletion(
+  answer: unknown,
+  secrets: Secrets,
+  withThinking: boolean,
+): ChatCompletion {
+  if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
+  const parsed = ollamaAnswerSchema.safeParse(answer);
+  if (!parsed.success)
+    throw protocolError('The provider answered without a message.', parsed.error);
+  const { message } = parsed.data;
+  const raw = parsed.data.done_reason ?? '';
+  return completionOf({
+    text: message.content ?? '',
+    reasoning: withThinking ? (message.thinking ?? '') : '',
+    toolCalls: piecesIn(message, 0),
+    reason: toFinishReason(raw),
+    raw,
+    usage: toUsage(parsed.data),
+  });
+}
+
+/** Calls come whole here, with their arguments as an object. */
+function piecesIn(message: JsonRecord, before: number): readonly ToolCallPiece[] {
+  return recordsIn(message, 'tool_calls').map((call, at) => {
+    const named = recordIn(call, 'function') ?? {};
+    const given = named['arguments'] ?? {};
+    return {
+      index: before + at,
+      id: textIn(call, 'id'),
+      name: textIn(named, 'name'),
+      arguments: typeof given === 'string' ? given : JSON.stringify(given),
+    };
+  });
+}
+
+/** Older versions send no reason with `done`. */
+function toFinishReason(raw: string): FinishReason {
+  switch (raw) {
+    case 'stop':
+    case '':
+      return 'stop';
+    case 'length':
+      return 'length';
+    default:
+      return 'other';
+  }
+}
+
+function toUsage(answer: JsonRecord): Usage {
+  const inputTokens = numberIn(answer, 'prompt_eval_count');
+  const outputTokens = numberIn(answer, 'eval_count');
+  const { message: _message, ...raw } = answer;
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens:
+      inputTokens === undefined || outputTokens === undefined
+        ? undefined
+        : inputTokens + outputTokens,
+    raw,
+  };
+}

@@ -1,0 +1,150 @@
+import { UpstreamError } from '../upstream.error.js';
+import type {
+  ChatCompletion,
+  ChatPart,
+  Finish,
+  FinishReason,
+  ToolCall,
+  Usage,
+} from './chat.adapter.js';
+import { ToolCallCollector } from './tool-call.js';
+import type { ToolCallPiece } from './tool-call.js';
+
+/** What a protocol does with one answer's bytes. Made anew for every answer; does no I/O. */
+export interface StreamMapping {
+  /** Adds the parts of one read to `parts`, also those before a failure. Throws UpstreamError. */
+  read(bytes: Buffer, parts: ChatPart[]): void;
+  /** The stream is over: adds what is left, the finish last. Throws UpstreamError (cut) if it was not finished. */
+  end(parts: ChatPart[]): void;
+  /** The protocol's end mark came: nothing follows. */
+  readonly isOver: boolean;
+  /** The finish reason came: the answer itself is complete. */
+  readonly isFinished: boolean;
+}
+
+/** What every protocol keeps in mind during one answer. */
+export class AnswerState {
+  private readonly toolCalls = new ToolCallCollector();
+  private usage: Usage | undefined;
+  private finish: Finish | undefined;
+  private refused = false;
+
+  constructor(private readonly withThinking: boolean) {}
+
+  get isFinished(): boolean {
+    return this.finish !== undefined;
+  }
+
+  addText(text: string | undefined, parts: ChatPart[]): void {
+    if (text !== undefined && text !== '') parts.push({ type: 'text-delta', text });
+  }
+
+  /** The model declines: its words are text, and the answer counts as filtered. */
+  addRefusal(text: string | undefined, parts: ChatPart[]): void {
+    if (text === undefined || text === '') return;
+    this.refused = true;
+    this.addText(text, parts);
+  }
+
+  addThinking(text: string | undefined, parts: ChatPart[]): void {
+    if (!this.withThinking || text === undefined || text === '') return;
+    parts.push({ type: 'reasoning-delta', text });
+  }
+
+  addToolCall(piece: ToolCallPiece): void {
+    this.toolCalls.add(piece);
+  }
+
+  /** The last one counts: services report running totals. */
+  setUsage(usage: Usage): void {
+    this.usage = usage;
+  }
+
+  /** The answer is complete; so are its tool calls, which are handed over now. */
+  setFinish(reason: FinishReason, raw: string, parts: ChatPart[]): void {
+    if (this.finish !== undefined) return;
+    const calls = this.toolCalls.finish(reason);
+    this.finish = { reason: finalReason(reason, calls, this.refused), raw };
+    for (const toolCall of calls) parts.push({ type: 'tool-call', toolCall });
+  }
+
+  end(parts: ChatPart[]): void {
+    if (this.finish === undefined) throw cutError();
+    if (this.usage !== undefined) parts.push({ type: 'usage', usage: this.usage });
+    parts.push({ type: 'finish', ...this.finish });
+  }
+}
+
+/** An answer in one piece, as a protocol found it. */
+export interface WholeAnswer {
+  readonly text: string;
+  readonly reasoning: string;
+  /** The words with which the model declined, where the protocol keeps them apart. */
+  readonly refusal?: string;
+  readonly toolCalls: readonly ToolCallPiece[];
+  readonly reason: FinishReason;
+  readonly raw: string;
+  readonly usage?: Usage | undefined;
+}
+
+/** Throws UpstreamError for tool calls that cannot be used and for an answer that holds nothing. */
+export function completionOf(answer: WholeAnswer): ChatCompletion {
+  const { text, reasoning, refusal = '', reason, raw, usage } = answer;
+  const collector = new ToolCallCollector();
+  for (const piece of answer.toolCalls) collector.add(piece);
+  const toolCalls = collector.finish(reason);
+  if (raw === '' && text === '' && refusal === '' && toolCalls.length === 0) {
+    throw protocolError('The provider answered without content.');
+  }
+  return {
+    text: text + refusal,
+    reasoning,
+    toolCalls,
+    finish: { reason: finalReason(reason, toolCalls, refusal !== ''), raw },
+    ...(usage !== undefined && { usage }),
+  };
+}
+
+/** Some services say "stop" after a tool call or a refusal; what the answer holds decides. */
+function finalReason(
+  reason: FinishReason,
+  calls: readonly ToolCall[],
+  refused: boolean,
+): FinishReason {
+  if (refused) return 'content-filter';
+  return calls.length > 0 ? 'tool-calls' : reason;
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw protocolError('The provider sent something that is not JSON.', cause);
+  }
+}
+
+/** Whether a last piece that the stream left unterminated came whole. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function protocolError(what: string, cause?: unknown): UpstreamError {
+  return new UpstreamError({
+    kind: 'protocol',
+    message: `${what} Check that the address belongs to a model service of this protocol.`,
+    cause,
+  });
+}
+
+export function cutError(): UpstreamError {
+  return new UpstreamError({
+    kind: 'cut',
+    message: 'The provider ended the answer before it was finished. Try again.',
+    retryable: true,
+  });
+}

@@ -1,0 +1,30 @@
+/**
+ * Reads of single fields from parsed JSON, for streams, where a schema per event would cost more than
+ * everything else. A field of another type counts as absent.
+ */
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
+export function isRecord(value: unknown): value is JsonRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function recordIn(record: JsonRecord, field: string): JsonRecord | undefined {
+  const value = record[field];
+  return isRecord(value) ? value : undefined;
+}
+
+export function textIn(record: JsonRecord, field: string): string | undefined {
+  const value = record[field];
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function numberIn(record: JsonRecord | undefined, field: string): number | undefined {
+  const value = record?.[field];
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** The objects of a list; anything else in it is passed over. */
+export function recordsIn(record: JsonRecord, field: string): readonly JsonRecord[] {
+  const value = record[field];
+  return Array.isArray(value) ? value.filter((item) => isRecord(item)) : [];
+}

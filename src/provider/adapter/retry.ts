@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { UpstreamError } from './upstream.error.js';
+
+export interface RetryOptions {
+  /** Tries in all, the first included. */
+  readonly attempts: number;
+  readonly signal: AbortSignal;
+  /** Between 0 and 1; for tests. */
+  readonly random?: () => number;
+  /** Must leave no timer behind when the signal fires; for tests. */
+  readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+}
+
+const FIRST_BACKOFF_MS = 300;
+const LONGEST_BACKOFF_MS = 5_000;
+/** A longer wish of the provider is cut to this: somebody is waiting for the answer. */
+const LONGEST_RETRY_AFTER_MS = 20_000;
+
+/**
+ * Passes a stream on, and opens it again as long as it fails in a way that may pass and nothing has
+ * come out of it. After the first part there is no second try, because the reader has seen it.
+ */
+export async function* retryBeforeFirstPart<T>(
+  open: () => AsyncIterable<T>,
+  options: RetryOptions,
+): AsyncGenerator<T, void, void> {
+  for (let attempt = 1; ; attempt++) {
+    let started = false;
+    try {
+      for await (const part of open()) {
+        started = true;
+        yield part;
+      }
+      return;
+    } catch (error) {
+      if (started) throw error;
+      await pauseBeforeRetry(error, attempt, options);
+    }
+  }
+}
+
+/** The same for a call with one answer. */
+export async function retryCall<T>(call: () => Promise<T>, options: RetryOptions): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call();
+    } catch (error) {
+      await pauseBeforeRetry(error, attempt, options);
+    }
+  }
+}
+
+/** Throws the error if there is to be no other try; else waits: half of the backoff, plus a random share of the other half. */
+async function pauseBeforeRetry(
+  error: unknown,
+  attempt: number,
+  { attempts, signal, random = Math.random, sleep = pause }: RetryOptions,
+): Promise<void> {
+  const mayPass = error instanceof UpstreamError && error.retryable;
+  if (!mayPass || attempt >= attempts || signal.aborted) throw error;
+  const backoff = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1));
+  const jittered = backoff / 2 + (random() * backoff) / 2;
+  const wished = Math.min(LONGEST_RETRY_AFTER_MS, error.retryAfterMs ?? 0);
+  await sleep(Math.max(jittered, wished), signal);
+}
+
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  try {
+    await delay(milliseconds, undefined, { signal });
+  } catch {
+    // The only failure is the signal's; it is told in the words of this folder.
+    throw abortedError();
+  }
+}
+
+function abortedError(): UpstreamError {
+  return new UpstreamError({ kind: 'aborted', message: 'The call was cancelled.' });
+}

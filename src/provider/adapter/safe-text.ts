@@ -1,0 +1,83 @@
+/** What must not be repeated to users, even if a vendor writes it into an error. */
+export interface Secrets {
+  readonly credential?: string;
+  /** The service's address; its host is removed in every form. */
+  readonly address: string;
+}
+
+const LONGEST_TEXT = 300;
+/** Shorter ones are placeholders such as "x", and would hit ordinary words. */
+const SHORTEST_CREDENTIAL = 4;
+/** Vendors echo the first or last characters of a key; this many in a row are no accident. */
+const SHORTEST_ECHO = 6;
+
+/** Masked echoes of a key: sk-ab****cd, sk-ab...cd, sk-ab…cd */
+const MASKED: readonly RegExp[] = [
+  /[\w-]*(?:\*{2,}|•{2,}|…)[\w*•…-]*/g,
+  /\b[\w-]{2,}\.{3}[\w-]{2,}\b/g,
+];
+
+const PATTERNS: readonly (readonly [RegExp, string])[] = [
+  [/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]]+/gi, '[address]'],
+  [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '[address]'],
+  [/\[[0-9a-f]*:[0-9a-f:.]*\](?::\d{1,5}\b)?/gi, '[address]'],
+  [/\[?\b[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,7}\]?(?::\d{1,5}\b)?/gi, '[address]'],
+  [/\blocalhost(?::\d{1,5})?\b/gi, '[address]'],
+  [
+    /\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:com|net|org|io|ai|dev|cn|app|cloud|co|local|internal|lan|corp|home|svc|test|example|invalid|intranet)\b(?:\.[a-z]{2,})*(?::\d{1,5})?/gi,
+    '[address]',
+  ],
+  [/\b[a-z][a-z0-9-]*:\d{4,5}\b/gi, '[address]'],
+  [/\b(?:sk|pk|rk|ak|tp|ghp|xox[a-z])[-_][\w-]{4,}/gi, '[removed]'],
+  [/\bBearer\s+\S+/gi, '[removed]'],
+  // Letters and digits mixed over 20 characters without a hyphen are keys, and never model names.
+  [/\b(?=\w*\d)(?=\w*[a-z])\w{20,}(?:[.=/+]+\w*)*/gi, '[removed]'],
+];
+
+/**
+ * A vendor's text for the eyes of users: without the credential (plain, encoded, or masked in part),
+ * addresses and key-like words, on one line, at most 300 characters. A web page becomes the empty text.
+ */
+export function safeText(text: string, secrets: Secrets): string {
+  if (/^\s*</.test(text)) return '';
+  // Enough for the answer after removals, and it bounds the work on a hostile text.
+  let safe = text.slice(0, 4 * LONGEST_TEXT);
+  for (const form of credentialForms(secrets.credential)) safe = safe.replaceAll(form, '[removed]');
+  for (const pattern of MASKED) safe = safe.replace(pattern, '[removed]');
+  safe = withoutEchoes(safe, secrets.credential);
+  const host = URL.parse(secrets.address)?.hostname ?? '';
+  if (host !== '') safe = safe.replaceAll(anyCase(host), '[address]');
+  for (const [pattern, replacement] of PATTERNS) safe = safe.replace(pattern, replacement);
+  safe = safe.replace(/[\p{Cc}\s]+/gu, ' ').trim();
+  return safe.length <= LONGEST_TEXT ? safe : `${safe.slice(0, LONGEST_TEXT - 1)}…`;
+}
+
+function anyCase(literal: string): RegExp {
+  return new RegExp(literal.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') + '(?::\\d{1,5}\\b)?', 'gi');
+}
+
+function credentialForms(credential: string | undefined): readonly string[] {
+  const plain = credential?.trim() ?? '';
+  if (plain.length < SHORTEST_CREDENTIAL) return [];
+  const base64 = Buffer.from(plain).toString('base64');
+  return [
+    plain,
+    encodeURIComponent(plain),
+    base64,
+    base64.replace(/=+$/, ''),
+    Buffer.from(plain).toString('base64url'),
+    JSON.stringify(plain).slice(1, -1),
+  ];
+}
+
+/** Removes the beginning and the end of the credential wherever enough of it is repeated. */
+function withoutEchoes(text: string, credential: string | undefined): string {
+  const plain = credential?.trim() ?? '';
+  if (plain.length <= SHORTEST_ECHO) return text;
+  let safe = text;
+  for (let length = plain.length - 1; length >= SHORTEST_ECHO; length--) {
+    safe = safe.replaceAll(plain.slice(0, length), '[removed]');
+    safe = safe.replaceAll(plain.slice(-length), '[removed]');
+  }
+  return safe;
+}

@@ -1,0 +1,110 @@
+import { Injectable } from '@nestjs/common';
+import { In, IsNull, QueryFailedError } from 'typeorm';
+import { containing, Database, TenantScoped } from '../database/index.js';
+import { NotFoundError } from '../error/index.js';
+import type { Page } from '../http/index.js';
+import type { ProviderListQuery } from './provider.dto.js';
+import { PROVIDER_ENABLED, Provider } from './provider.entity.js';
+import { DuplicateProviderCodeError } from './provider.errors.js';
+import type { ProviderInput } from './provider.input.js';
+
+type ProviderChange = ProviderInput & { readonly providerCode?: string | undefined };
+
+const LABEL = 'The provider';
+/** The index and the error that stand behind "one code once per tenant" when two requests race. */
+const CODE_INDEX = 'provider_code';
+const UNIQUE_VIOLATION = '23505';
+
+/** Finding leaves out deleted rows by itself, because the entity marks them by a DeleteDateColumn. */
+@Injectable()
+export class ProviderRepository {
+  private readonly providers: TenantScoped<Provider>;
+
+  constructor(private readonly database: Database) {
+    this.providers = new TenantScoped(database, Provider, LABEL);
+  }
+
+  async page(tenantId: string, query: ProviderListQuery): Promise<Page<Provider>> {
+    const { providerCode, apiHost, status } = query;
+    const name = query.providerName || query.name;
+    return this.providers.page(
+      tenantId,
+      query,
+      {
+        ...(name && { providerName: containing(name) }),
+        ...(providerCode && { providerCode }),
+        ...(apiHost && { apiHost }),
+        ...(status !== undefined && { status }),
+      },
+      { sortOrder: 'ASC', id: 'ASC' },
+    );
+  }
+
+  async get(tenantId: string, id: number): Promise<Provider> {
+    return this.providers.get(tenantId, id);
+  }
+
+  async withIds(tenantId: string, ids: readonly number[]): Promise<Provider[]> {
+    return this.providers.find(tenantId, { id: In([...ids]) }, { id: 'ASC' });
+  }
+
+  async byCode(tenantId: string, providerCode: string): Promise<Provider | null> {
+    return this.providers.findOne(tenantId, { providerCode });
+  }
+
+  async enabled(tenantId: string): Promise<Provider[]> {
+    return this.providers.find(tenantId, { status: PROVIDER_ENABLED });
+  }
+
+  async insert(
+    tenantId: string,
+    values: ProviderChange & { readonly providerName: string; readonly providerCode: string },
+  ): Promise<Provider> {
+    return translated(values.providerCode, () => this.providers.insert(tenantId, values));
+  }
+
+  async update(tenantId: string, id: number, change: ProviderChange): Promise<void> {
+    await translated(change.providerCode, () =>
+      this.providers.update(tenantId, id, change, { deletedTime: IsNull() }),
+    );
+  }
+
+  /** Marks all the rows as deleted or, when one of them is not there, none; call it in a transaction. */
+  async markDeleted(tenantId: string, ids: readonly number[]): Promise<void> {
+    const { affected } = await this.providers.rows.softDelete({
+      tenantId,
+      id: In([...ids]),
+      deletedTime: IsNull(),
+    });
+    if (affected !== ids.length) throw new NotFoundError(LABEL);
+  }
+
+  /** How many models name one of the codes; their table is the feature's below, which asks this one for providers. */
+  async countModels(tenantId: string, providerCodes: readonly string[]): Promise<number> {
+    const [row] = await this.database.query<{ count: number }>(
+      'SELECT count(*) AS count FROM model WHERE tenant_id = $1 AND provider_code = ANY ($2)',
+      [tenantId, providerCodes],
+    );
+    return row?.count ?? 0;
+  }
+}
+
+async function translated<T>(
+  providerCode: string | undefined,
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (providerCode !== undefined && isDuplicateCode(error)) {
+      throw new DuplicateProviderCodeError(providerCode);
+    }
+    throw error;
+  }
+}
+
+function isDuplicateCode(error: unknown): boolean {
+  if (!(error instanceof QueryFailedError)) return false;
+  const cause: { code?: unknown; constraint?: unknown } = error.driverError;
+  return cause.code === UNIQUE_VIOLATION && cause.constraint === CODE_INDEX;
+}

@@ -1,0 +1,150 @@
+import { Injectable } from '@nestjs/common';
+import { TenantRevision } from '../access/index.js';
+import type { Caller } from '../access/index.js';
+import { AuditLog } from '../audit/index.js';
+import { Database } from '../database/index.js';
+import { InvalidInputError } from '../error/index.js';
+import { Answer, OK_MESSAGE } from '../http/index.js';
+import type { Page } from '../http/index.js';
+import type { CreateProviderBody, ProviderListQuery, UpdateProviderBody } from './provider.dto.js';
+import { PROVIDER_ENABLED } from './provider.entity.js';
+import type { Provider } from './provider.entity.js';
+import { DuplicateProviderCodeError, ProviderUnavailableError } from './provider.errors.js';
+import { readProvider } from './provider.input.js';
+import { ProviderRepository } from './provider.repository.js';
+import { toProviderView } from './provider.view.js';
+import type { ProviderView } from './provider.view.js';
+
+/** What others may know of a provider that can be used. */
+export interface EnabledProvider {
+  readonly providerCode: string;
+  readonly apiHost: string | null;
+  readonly protocolVersion: string | null;
+}
+
+/** Provider records. Saving one never calls the service it describes. */
+@Injectable()
+export class ProviderService {
+  constructor(
+    private readonly providers: ProviderRepository,
+    private readonly database: Database,
+    private readonly revision: TenantRevision,
+    private readonly audit: AuditLog,
+  ) {}
+
+  async list(caller: Caller, query: ProviderListQuery): Promise<Page<ProviderView>> {
+    return (await this.providers.page(caller.tenantId, query)).map(toProviderView);
+  }
+
+  async get(caller: Caller, id: number): Promise<ProviderView> {
+    return toProviderView(await this.providers.get(caller.tenantId, id));
+  }
+
+  async create(caller: Caller, body: CreateProviderBody): Promise<ProviderView> {
+    const { tenantId } = caller;
+    const { providerCode } = body;
+    const { providerName, ...rest } = readProvider(body);
+    if (providerName === undefined) throw new InvalidInputError('providerName must not be empty.');
+    return this.database.transaction(async () => {
+      if (await this.providers.byCode(tenantId, providerCode)) {
+        throw new DuplicateProviderCodeError(providerCode);
+      }
+      const { id } = await this.providers.insert(tenantId, { ...rest, providerName, providerCode });
+      await this.revision.increment(tenantId);
+      await this.audit.record(caller, {
+        action: 'create',
+        target: 'provider',
+        id,
+        detail: { providerCode },
+      });
+      return toProviderView(await this.providers.get(tenantId, id));
+    });
+  }
+
+  async update(caller: Caller, body: UpdateProviderBody): Promise<Answer<ProviderView>> {
+    const { tenantId } = caller;
+    const { id, providerCode } = body;
+    return this.database.transaction(async () => {
+      const before = await this.providers.get(tenantId, id);
+      const change = { ...readProvider(body, before), providerCode };
+      if (providerCode !== undefined) await this.refuseDuplicate(tenantId, id, providerCode);
+      await this.providers.update(tenantId, id, change);
+      await this.revision.increment(tenantId);
+      const after = await this.providers.get(tenantId, id);
+      await this.audit.record(caller, {
+        action: 'update',
+        target: 'provider',
+        id,
+        detail: changeForAudit(before, after),
+      });
+      const leftBehind = lostCodes(before, after);
+      return new Answer(toProviderView(after), await this.message(tenantId, leftBehind));
+    });
+  }
+
+  async remove(caller: Caller, ids: readonly number[]): Promise<Answer<null>> {
+    const { tenantId } = caller;
+    return this.database.transaction(async () => {
+      const codes = (await this.providers.withIds(tenantId, ids)).map((row) => row.providerCode);
+      await this.providers.markDeleted(tenantId, ids);
+      await this.revision.increment(tenantId);
+      for (const id of ids) {
+        await this.audit.record(caller, { action: 'delete', target: 'provider', id });
+      }
+      return new Answer(null, await this.message(tenantId, codes));
+    });
+  }
+
+  /** The provider of the code, or ProviderUnavailableError when models of it can be neither saved nor called. */
+  async requireEnabled(tenantId: string, providerCode: string): Promise<EnabledProvider> {
+    const provider = await this.providers.byCode(tenantId, providerCode);
+    if (provider?.status !== PROVIDER_ENABLED) throw new ProviderUnavailableError(providerCode);
+    const { apiHost, protocolVersion } = provider;
+    return { providerCode, apiHost, protocolVersion };
+  }
+
+  /** The codes whose models can be used. */
+  async enabledCodes(tenantId: string): Promise<string[]> {
+    return (await this.providers.enabled(tenantId)).map((provider) => provider.providerCode);
+  }
+
+  private async refuseDuplicate(tenantId: string, id: number, providerCode: string): Promise<void> {
+    const holder = await this.providers.byCode(tenantId, providerCode);
+    if (holder && holder.id !== id) throw new DuplicateProviderCodeError(providerCode);
+  }
+
+  /** Says how many models can no longer be called because the codes have no enabled provider any more. */
+  private async message(tenantId: string, lostCodes: readonly string[]): Promise<string> {
+    const count =
+      lostCodes.length === 0 ? 0 : await this.providers.countModels(tenantId, lostCodes);
+    if (count === 0) return OK_MESSAGE;
+    const [models, they] = count === 1 ? ['1 model uses', 'it'] : [`${count} models use`, 'they'];
+    return `${OK_MESSAGE} ${models} ${lostCodes.join(', ')} and cannot be called until ${they} can use an enabled provider again.`;
+  }
+}
+
+function lostCodes(before: Provider, after: Provider): string[] {
+  const wasUsable = before.status === PROVIDER_ENABLED;
+  const isUsable = after.status === PROVIDER_ENABLED && after.providerCode === before.providerCode;
+  return wasUsable && !isUsable ? [before.providerCode] : [];
+}
+
+const AUDITED_FIELDS = [
+  'providerName',
+  'providerCode',
+  'providerIcon',
+  'providerDesc',
+  'apiHost',
+  'protocolVersion',
+  'status',
+  'sortOrder',
+  'remark',
+] as const;
+
+function changeForAudit(before: Provider, after: Provider): Record<string, unknown> {
+  return {
+    fields: AUDITED_FIELDS.filter((field) => before[field] !== after[field]),
+    ...(before.status !== after.status && { status: after.status }),
+    ...(before.providerCode !== after.providerCode && { providerCode: after.providerCode }),
+  };
+}
