@@ -1,0 +1,49 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { OnApplicationBootstrap } from '@nestjs/common';
+import { CredentialRepository } from './credential.repository.js';
+import type { RenewedCredential, SealedCredential } from './credential.repository.js';
+import { CredentialVault, modelPlace } from './credential.vault.js';
+import { UnreadableCredentialError } from './model.errors.js';
+
+const BATCH_ROWS = 200;
+
+/**
+ * At the start, seals anew with the current key what the previous one had sealed. Any number of processes may do it at
+ * once: a row is written only while it still holds what was read.
+ */
+@Injectable()
+export class CredentialRotation implements OnApplicationBootstrap {
+  private readonly logger = new Logger(CredentialRotation.name);
+
+  constructor(
+    private readonly credentials: CredentialRepository,
+    private readonly vault: CredentialVault,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { previousPrefix } = this.vault;
+    if (previousPrefix === undefined) return;
+    let renewed = 0;
+    let lastId = 0;
+    for (;;) {
+      const rows = await this.credentials.batch(previousPrefix, lastId, BATCH_ROWS);
+      renewed += await this.credentials.replace(rows.flatMap((row) => this.renewed(row)));
+      lastId = rows.at(-1)?.id ?? lastId;
+      if (rows.length < BATCH_ROWS) break;
+    }
+    if (renewed > 0) this.logger.log({ msg: 'API keys encrypted with the current key', renewed });
+  }
+
+  /** The row with its text sealed anew; nothing for a text that cannot be opened, whose user will be told. */
+  private renewed(row: SealedCredential): RenewedCredential[] {
+    const place = modelPlace(row.tenantId, row.id);
+    try {
+      return [{ ...row, renewed: this.vault.seal(place, this.vault.open(place, row.credential)) }];
+    } catch (error) {
+      if (!(error instanceof UnreadableCredentialError)) throw error;
+      const { tenantId, id } = row;
+      this.logger.warn({ msg: 'An API key cannot be decrypted', tenantId, model: id });
+      return [];
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { OutboundError, OutboundHttp } from '../../outbound/index.js';
+import { probeConnection } from './connection.probe.js';
+import { StepLog } from './step.log.js';
+
+describe('connection probe', () => {
+  let server: Server;
+  let port: number;
+  let connections = 0;
+
+  beforeAll(async () => {
+    server = createServer((socket) => {
+      connections += 1;
+      socket.on('error', () => socket.destroy());
+      socket.resume();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    port = (server.address() as AddressInfo).port;
+  });
+
+  afterAll(async () => {
+    server.close();
+    await once(server, 'close');
+  });
+
+  beforeEach(() => {
+    connections = 0;
+  });
+
+  async function probe(
+    address: string,
+    allowedPrivateHosts: string[],
+    signal = new AbortController().signal,
+  ): Promise<string[]> {
+    const log = new StepLog();
+    const http = new OutboundHttp({ allowedPrivateHosts });
+    try {
+      await probeConnection(new URL(address), log, { http, signal });
+    } finally {
+      await http.close();
+    }
+    return log.steps.map(({ step, ok }) => (ok ? step : `${step} failed`));
+  }
+
+  it('connects to an address that is allowed, and leaves nothing open', async () => {
+    expect(await probe(`http://127.0.0.1:${port}/v1`, ['127.0.0.0/8'])).toEqual(['dns', 'connect']);
+    expect(connections).toBe(1);
+    const open = await new Promise((resolve) => {
+      setTimeout(() => server.getConnections((_, count) => resolve(count)), 50);
+    });
+    expect(open).toBe(0);
+  });
+
+  it.each([
+    ['one that is private', []],
+    ['one that is allowed by its name alone, which the client of the call decides', ['localhost']],
+  ])('does not connect to %s', async (_, allowed) => {
+    expect(await probe(`http://localhost:${port}/v1`, allowed)).toEqual(['dns']);
+    expect(connections).toBe(0);
+  });
+
+  it('ends at once when it is aborted, also in the middle of a handshake', async () => {
+    const controller = new AbortController();
+    const started = performance.now();
+    const probing = probe(`https://127.0.0.1:${port}/v1`, ['*'], controller.signal);
+    setTimeout(() => controller.abort(), 50);
+    const failure: unknown = await probing.catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(OutboundError);
+    expect((failure as OutboundError).kind).toBe('aborted');
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+});

@@ -1,0 +1,132 @@
+import { once } from 'node:events';
+import { lookup } from 'node:dns/promises';
+import { connect, isIP } from 'node:net';
+import type { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { ForbiddenAddressError, OutboundError, OutboundHttp } from '../../outbound/index.js';
+import type { OutboundErrorKind } from '../../outbound/index.js';
+import type { StepLog } from './step.log.js';
+
+const STEP_LIMIT_MS = 10_000;
+
+/**
+ * Walks the way to a service: name, connection, certificate, each step for itself. It sends nothing. A step that fails
+ * throws OutboundError or ForbiddenAddressError; the addresses that are connected to have been checked.
+ */
+export async function probeConnection(
+  url: URL,
+  log: StepLog,
+  context: { readonly http: OutboundHttp; readonly signal: AbortSignal },
+): Promise<void> {
+  const { http, signal } = context;
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const addresses = await log.run('dns', () => resolve(host, signal), resolvedTo);
+  // A private address can be allowed by the host's name, which only the client itself knows: it decides at the call.
+  if (!addresses.every((address) => isAllowed(http, url, address))) return;
+  const socket = await log.run(
+    'connect',
+    () => openSocket(addresses, portOf(url), signal),
+    () => 'Connected.',
+  );
+  try {
+    if (url.protocol !== 'https:') return;
+    await log.run(
+      'tls',
+      () => secure(socket, host, signal),
+      (protocol) => `The certificate is valid (${protocol}).`,
+    );
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function resolve(host: string, signal: AbortSignal): Promise<string[]> {
+  if (isIP(host) !== 0) return [host];
+  const answers = await limited('dns', signal, (limit) =>
+    Promise.race([lookup(host, { all: true }), rejectedBy(limit)]),
+  );
+  return answers.map((answer) => answer.address);
+}
+
+function resolvedTo(addresses: readonly string[]): string {
+  return addresses.length === 1
+    ? 'The name has 1 address.'
+    : `The name has ${addresses.length} addresses.`;
+}
+
+function isAllowed(http: OutboundHttp, url: URL, address: string): boolean {
+  try {
+    const host = isIP(address) === 6 ? `[${address}]` : address;
+    http.assertAddressAllowed(`${url.protocol}//${host}:${portOf(url)}/`);
+    return true;
+  } catch (error) {
+    if (error instanceof ForbiddenAddressError) return false;
+    throw error;
+  }
+}
+
+/** A connection to the first address that takes one. */
+async function openSocket(
+  addresses: readonly string[],
+  port: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  let failure: unknown;
+  for (const host of addresses) {
+    try {
+      return await limited('connect', signal, (limit) => opened(host, port, limit));
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+async function opened(host: string, port: number, signal: AbortSignal): Promise<Socket> {
+  const socket = connect({ host, port });
+  // From here on an error of the socket has a listener, also when nobody waits for it any more.
+  socket.on('error', () => socket.destroy());
+  try {
+    await once(socket, 'connect', { signal });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+async function secure(socket: Socket, host: string, signal: AbortSignal): Promise<string> {
+  return limited('tls', signal, async (limit) => {
+    const name = isIP(host) === 0 ? { servername: host } : {};
+    const secured = connectTls({ socket, host, ALPNProtocols: ['http/1.1'], ...name });
+    secured.on('error', () => secured.destroy());
+    await once(secured, 'secureConnect', { signal: limit });
+    return secured.getProtocol() ?? 'TLS';
+  });
+}
+
+/** Runs one step within its time; what fails becomes an OutboundError of the step's kind. */
+async function limited<T>(
+  kind: OutboundErrorKind & ('dns' | 'connect' | 'tls'),
+  signal: AbortSignal,
+  work: (limit: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(STEP_LIMIT_MS)]);
+  try {
+    return await work(limit);
+  } catch (error) {
+    if (signal.aborted) throw new OutboundError('aborted', { cause: error });
+    if (limit.aborted) throw new OutboundError('timeout-connect', { cause: error });
+    throw new OutboundError(kind, { cause: error });
+  }
+}
+
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('Aborted')), { once: true });
+  });
+}
+
+function portOf(url: URL): number {
+  return Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+}

@@ -1,0 +1,21 @@
+/** Values of `category` that models are stored with; the last three are reserved and have no adapters. */
+export const MODEL_CATEGORIES = [
+  'chat',
+  'vector',
+  'rerank',
+  'image',
+  'audio',
+  'video',
+  'text',
+  'ppt',
+  'music',
+] as const;
+
+export type ModelCategory = (typeof MODEL_CATEGORIES)[number];
+
+/** A word of older clients; records and queries use `rerank`. */
+export const LEGACY_RERANK = 'reranker';
+
+export function storedCategory(category: string): string {
+  return category === LEGACY_RERANK ? 'rerank' : category;
+}

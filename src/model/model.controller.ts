@@ -1,0 +1,121 @@
+import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, LoginOnly, RequirePermission } from '../access/index.js';
+import type { Caller } from '../access/index.js';
+import {
+  Answers,
+  AnswersArray,
+  AnswersPage,
+  AnswersStatus,
+  IdPipe,
+  IdsPipe,
+} from '../http/index.js';
+import type { Answer, Page } from '../http/index.js';
+import { DiagnosisView } from './diagnosis/diagnosis.view.js';
+import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
+import { ModelChoices } from './model.choices.js';
+import {
+  BatchKeyBody,
+  CreateModelBody,
+  ModelEntriesQuery,
+  ModelListQuery,
+  ModelTestBody,
+  UpdateModelBody,
+} from './model.dto.js';
+import { ModelService } from './model.service.js';
+import { ModelEntryView, ModelView, ProviderOptionView } from './model.view.js';
+
+@ApiTags('models')
+@Controller('system/model')
+export class ModelController {
+  constructor(
+    private readonly models: ModelService,
+    private readonly choices: ModelChoices,
+    private readonly diagnosis: ModelDiagnosis,
+  ) {}
+
+  /** The tenant's models, by id. Keys are never part of it. */
+  @Get('list')
+  @RequirePermission('system:model:list')
+  @AnswersPage(ModelView)
+  list(@CurrentCaller() caller: Caller, @Query() query: ModelListQuery): Promise<Page<ModelView>> {
+    return this.models.list(caller, query);
+  }
+
+  /** The models that can be used, as `data` and as `rows` with `total`. */
+  @Get('modelList')
+  @RequirePermission('system:model:list', 'coding:harness:use')
+  @AnswersArray(ModelEntryView)
+  entries(
+    @CurrentCaller() caller: Caller,
+    @Query() query: ModelEntriesQuery,
+  ): Promise<Answer<readonly ModelEntryView[]>> {
+    return this.choices.entries(caller, query);
+  }
+
+  /** The provider codes that have an adapter. */
+  @Get('providerOptions')
+  @LoginOnly()
+  @AnswersArray(ProviderOptionView)
+  providerOptions(): ProviderOptionView[] {
+    return this.choices.providerCodes();
+  }
+
+  /** One model, without its key. */
+  @Get(':id')
+  @RequirePermission('system:model:query')
+  @Answers(ModelView)
+  get(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<ModelView> {
+    return this.models.get(caller, id);
+  }
+
+  /** Creates a model. Its service is not called. */
+  @Post()
+  @RequirePermission('system:model:add')
+  @Answers(ModelView)
+  create(
+    @CurrentCaller() caller: Caller,
+    @Body() body: CreateModelBody,
+  ): Promise<Answer<ModelView>> {
+    return this.models.create(caller, body);
+  }
+
+  /** Changes a model; the next call uses what was saved. An empty apiKey keeps the stored one. */
+  @Put()
+  @RequirePermission('system:model:edit')
+  @Answers(ModelView)
+  update(
+    @CurrentCaller() caller: Caller,
+    @Body() body: UpdateModelBody,
+  ): Promise<Answer<ModelView>> {
+    return this.models.update(caller, body);
+  }
+
+  /** Gives all models of one provider code the same key. */
+  @Put('batchKeyByProvider')
+  @RequirePermission('system:model:edit')
+  @AnswersStatus()
+  changeKeys(@CurrentCaller() caller: Caller, @Body() body: BatchKeyBody): Promise<Answer<null>> {
+    return this.models.changeKeys(caller, body);
+  }
+
+  /** Deletes models for good. */
+  @Delete(':ids')
+  @RequirePermission('system:model:remove')
+  @AnswersStatus()
+  remove(@CurrentCaller() caller: Caller, @Param('ids', IdsPipe) ids: number[]): Promise<void> {
+    return this.models.remove(caller, ids);
+  }
+
+  /** Calls the model and says what is wrong: `ok` false with a `fault` and advice, still with code 200. */
+  @Post(':id/test')
+  @RequirePermission('system:model:test')
+  @Answers(DiagnosisView)
+  test(
+    @CurrentCaller() caller: Caller,
+    @Param('id', IdPipe) id: number,
+    @Body() body: ModelTestBody,
+  ): Promise<DiagnosisView> {
+    return this.diagnosis.test(caller, id, body);
+  }
+}

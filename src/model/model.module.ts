@@ -1,0 +1,30 @@
+import { Module } from '@nestjs/common';
+import { ProviderModule } from '../provider/index.js';
+import { CredentialRepository } from './credential.repository.js';
+import { CredentialRotation } from './credential.rotation.js';
+import { CredentialVault } from './credential.vault.js';
+import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
+import { ModelChoices } from './model.choices.js';
+import { ModelController } from './model.controller.js';
+import { ModelRepository } from './model.repository.js';
+import { ModelResolver } from './model.resolver.js';
+import { ModelRules } from './model.rules.js';
+import { ModelService } from './model.service.js';
+
+@Module({
+  imports: [ProviderModule],
+  controllers: [ModelController],
+  providers: [
+    CredentialVault,
+    CredentialRepository,
+    CredentialRotation,
+    ModelRepository,
+    ModelRules,
+    ModelService,
+    ModelChoices,
+    ModelResolver,
+    ModelDiagnosis,
+  ],
+  exports: [ModelService, ModelResolver],
+})
+export class ModelModule {}

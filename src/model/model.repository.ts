@@ -1,0 +1,129 @@
+import { Injectable } from '@nestjs/common';
+import { In, Not } from 'typeorm';
+import type { FindOptionsWhere } from 'typeorm';
+import { containing, Database, TenantScoped } from '../database/index.js';
+import type { Page } from '../http/index.js';
+import { CredentialVault, modelPlace } from './credential.vault.js';
+import { storedCategory } from './model.category.js';
+import type { ModelEntriesQuery, ModelListQuery } from './model.dto.js';
+import { Model } from './model.entity.js';
+
+/** Columns of a model that are written; undefined ones keep their value, or take their default. */
+export type ModelValues = Partial<
+  Omit<Model, 'id' | 'tenantId' | 'credential' | 'createTime' | 'updateTime'>
+>;
+
+/** The model rows. Plain keys go in and come out here and nowhere else; the column holds what the vault made of them. */
+@Injectable()
+export class ModelRepository {
+  private readonly models: TenantScoped<Model>;
+
+  constructor(
+    private readonly database: Database,
+    private readonly vault: CredentialVault,
+  ) {
+    this.models = new TenantScoped(database, Model, 'The model');
+  }
+
+  async page(tenantId: string, query: ModelListQuery): Promise<Page<Model>> {
+    const { modelDescribe } = query;
+    return this.models.page(
+      tenantId,
+      query,
+      { ...filter(query), ...(modelDescribe && { modelDescribe: containing(modelDescribe) }) },
+      { id: 'ASC' },
+    );
+  }
+
+  /** Models that end users may choose: shown ones of the given providers. */
+  async pageShown(
+    tenantId: string,
+    query: ModelEntriesQuery,
+    providerCodes: readonly string[],
+  ): Promise<Page<Model>> {
+    const where = {
+      ...filter(query),
+      modelShow: Not('N'),
+      providerCode: In([...providerCodes]),
+    };
+    return this.models.page(tenantId, query, where, { id: 'ASC' });
+  }
+
+  async get(tenantId: string, id: number): Promise<Model> {
+    return this.models.get(tenantId, id);
+  }
+
+  /** Of the models with the name, the one with the lowest id, which is the one that chat uses. */
+  async firstNamed(tenantId: string, modelName: string): Promise<Model | null> {
+    return this.models.findOne(tenantId, { modelName }, { id: 'ASC' });
+  }
+
+  /** All models with the name, by id. */
+  async idsNamed(tenantId: string, modelName: string): Promise<number[]> {
+    const models = await this.models.find(tenantId, { modelName }, { id: 'ASC' });
+    return models.map((model) => model.id);
+  }
+
+  /** The first model that end users may choose. */
+  async firstShown(
+    tenantId: string,
+    category: string,
+    providerCodes: readonly string[],
+  ): Promise<Model | null> {
+    const where = { category, modelShow: Not('N'), providerCode: In([...providerCodes]) };
+    return this.models.findOne(tenantId, where, { id: 'ASC' });
+  }
+
+  async idsOfProvider(tenantId: string, providerCode: string): Promise<number[]> {
+    const models = await this.models.find(tenantId, { providerCode }, { id: 'ASC' });
+    return models.map((model) => model.id);
+  }
+
+  async insert(tenantId: string, values: ModelValues, apiKey: string): Promise<number> {
+    // The id is part of what the vault binds the key to, so it is drawn before the row is written.
+    const [row] = await this.database.query<{ id: number }>(
+      "SELECT nextval(pg_get_serial_sequence('model', 'id')) AS id",
+    );
+    if (!row) throw new Error('The sequence of model ids gave no number.');
+    const { id } = row;
+    const credential = apiKey === '' ? null : this.vault.seal(modelPlace(tenantId, id), apiKey);
+    await this.models.rows.insert({ ...values, id, tenantId, credential });
+    return id;
+  }
+
+  /** Changes the given columns, and the key unless it is empty. */
+  async update(tenantId: string, id: number, change: ModelValues, apiKey: string): Promise<void> {
+    const credential =
+      apiKey === '' ? undefined : this.vault.seal(modelPlace(tenantId, id), apiKey);
+    await this.models.update(tenantId, id, { ...change, credential });
+  }
+
+  /** Gives all the models the same key, each sealed for itself. */
+  async setKeys(tenantId: string, ids: readonly number[], apiKey: string): Promise<void> {
+    await this.database.query(
+      `UPDATE model SET credential = sealed.credential, update_time = now()
+         FROM unnest($2::bigint[], $3::text[]) AS sealed (id, credential)
+        WHERE model.tenant_id = $1 AND model.id = sealed.id`,
+      [tenantId, ids, ids.map((id) => this.vault.seal(modelPlace(tenantId, id), apiKey))],
+    );
+  }
+
+  /** The model's key, or undefined when it has none. UnreadableCredentialError when it cannot be decrypted. */
+  keyOf(model: Model): string | undefined {
+    if (model.credential === null) return undefined;
+    return this.vault.open(modelPlace(model.tenantId, model.id), model.credential);
+  }
+
+  async remove(tenantId: string, ids: readonly number[]): Promise<void> {
+    await this.models.remove(tenantId, ids);
+  }
+}
+
+function filter(query: Partial<ModelListQuery>): FindOptionsWhere<Model> {
+  const { category, modelName, providerCode } = query;
+  return {
+    ...(category && { category: storedCategory(category) }),
+    ...(modelName && { modelName: containing(modelName) }),
+    ...(providerCode && { providerCode: containing(providerCode) }),
+  };
+}

@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { TenantRevision } from '../access/index.js';
+import type { Caller } from '../access/index.js';
+import { AuditLog } from '../audit/index.js';
+import { Database } from '../database/index.js';
+import { Answer, OK_MESSAGE } from '../http/index.js';
+import type { Page } from '../http/index.js';
+import { storedCategory } from './model.category.js';
+import type {
+  BatchKeyBody,
+  CreateModelBody,
+  ModelListQuery,
+  UpdateModelBody,
+} from './model.dto.js';
+import type { Model } from './model.entity.js';
+import { ModelRepository } from './model.repository.js';
+import type { ModelValues } from './model.repository.js';
+import { ModelRules } from './model.rules.js';
+import { toModelView } from './model.view.js';
+import type { ModelView } from './model.view.js';
+
+/** Model records. Saving one never calls the service it describes. */
+@Injectable()
+export class ModelService {
+  constructor(
+    private readonly models: ModelRepository,
+    private readonly rules: ModelRules,
+    private readonly database: Database,
+    private readonly revision: TenantRevision,
+    private readonly audit: AuditLog,
+  ) {}
+
+  async list(caller: Caller, query: ModelListQuery): Promise<Page<ModelView>> {
+    return (await this.models.page(caller.tenantId, query)).map(toModelView);
+  }
+
+  async get(caller: Caller, id: number): Promise<ModelView> {
+    return toModelView(await this.models.get(caller.tenantId, id));
+  }
+
+  async create(caller: Caller, body: CreateModelBody): Promise<Answer<ModelView>> {
+    const { tenantId } = caller;
+    const { values, apiKey } = readModel(body);
+    return this.database.transaction(async () => {
+      await this.rules.check(tenantId, { ...body, ...values });
+      const id = await this.models.insert(tenantId, values, apiKey);
+      const { providerCode, category, modelName } = body;
+      await this.record(caller, 'create', id, { providerCode, category, modelName });
+      if (apiKey !== '') await this.record(caller, 'credential-change', id);
+      return this.saved(tenantId, id);
+    });
+  }
+
+  async update(caller: Caller, body: UpdateModelBody): Promise<Answer<ModelView>> {
+    const { tenantId } = caller;
+    const { id } = body;
+    const { values, apiKey } = readModel(body);
+    return this.database.transaction(async () => {
+      const before = await this.models.get(tenantId, id);
+      await this.rules.check(tenantId, { ...before, ...values });
+      await this.models.update(tenantId, id, values, apiKey);
+      await this.record(caller, 'update', id, { fields: changedFields(before, values) });
+      if (apiKey !== '') await this.record(caller, 'credential-change', id);
+      return this.saved(tenantId, id);
+    });
+  }
+
+  /** Gives every model of a provider code the same key. */
+  async changeKeys(caller: Caller, body: BatchKeyBody): Promise<Answer<null>> {
+    const { tenantId } = caller;
+    const { providerCode } = body;
+    return this.database.transaction(async () => {
+      await this.rules.requireProvider(tenantId, providerCode);
+      const ids = await this.models.idsOfProvider(tenantId, providerCode);
+      await this.models.setKeys(tenantId, ids, body.apiKey.trim());
+      for (const id of ids) await this.record(caller, 'credential-change', id);
+      await this.revision.increment(tenantId);
+      const models = ids.length === 1 ? '1 model' : `${ids.length} models`;
+      return new Answer(null, `The API key of ${models} of ${providerCode} was replaced.`);
+    });
+  }
+
+  async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+    const { tenantId } = caller;
+    await this.database.transaction(async () => {
+      await this.models.remove(tenantId, ids);
+      for (const id of ids) await this.record(caller, 'delete', id);
+      await this.revision.increment(tenantId);
+    });
+  }
+
+  private async record(
+    caller: Caller,
+    action: 'create' | 'update' | 'delete' | 'credential-change',
+    id: number,
+    detail: Readonly<Record<string, unknown>> = {},
+  ): Promise<void> {
+    await this.audit.record(caller, { action, target: 'model', id, detail });
+  }
+
+  private async saved(tenantId: string, id: number): Promise<Answer<ModelView>> {
+    await this.revision.increment(tenantId);
+    const model = await this.models.get(tenantId, id);
+    const [first, ...others] = await this.models.idsNamed(tenantId, model.modelName);
+    const warning =
+      others.length > 0
+        ? ` ${others.length + 1} models are named ${model.modelName}; whoever asks by name gets the one with id ${first}. Give each its own name.`
+        : '';
+    return new Answer(toModelView(model), OK_MESSAGE + warning);
+  }
+}
+
+/** Parts a body into the columns it changes and the key, '' when it brings none. */
+function readModel(body: CreateModelBody | UpdateModelBody): {
+  values: ModelValues;
+  apiKey: string;
+} {
+  const { apiKey, ...fields } = body;
+  const values = Object.fromEntries(
+    Object.entries(fields).filter(([field, value]) => field !== 'id' && value !== undefined),
+  ) as ModelValues;
+  if (values.category) values.category = storedCategory(values.category);
+  if (values.modelName) values.modelName = values.modelName.trim();
+  if (values.apiHost) values.apiHost = values.apiHost.trim();
+  return { values, apiKey: apiKey?.trim() ?? '' };
+}
+
+function changedFields(before: Model, values: ModelValues): string[] {
+  return (Object.keys(values) as (keyof ModelValues)[]).filter(
+    (field) => values[field] !== before[field],
+  );
+}
