@@ -29,3 +29,18 @@ export function mayAny(caller: Caller, permissions: readonly string[]): boolean 
 export function requireSuperAdmin(caller: Caller): void {
   if (!isSuperAdmin(caller)) throw new ForbiddenError();
 }
+
+/** The service itself, for work that nobody asked for, such as seeding. Its user id is 0, which no user has. */
+export function systemCaller(tenantId: string, revision: number): Caller {
+  return {
+    tenantId,
+    homeTenantId: tenantId,
+    userId: 0,
+    userName: 'system',
+    clientId: 'system',
+    loginSessionId: 'system',
+    permissions: new Set([ALL_PERMISSIONS]),
+    roleKeys: [],
+    revision,
+  };
+}

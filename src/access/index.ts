@@ -8,7 +8,7 @@ export {
 } from './access.decorators.js';
 export type { AccessRule } from './access.decorators.js';
 export { AccessModule } from './access.module.js';
-export { isSuperAdmin, mayAny, requireSuperAdmin } from './caller.js';
+export { isSuperAdmin, mayAny, requireSuperAdmin, systemCaller } from './caller.js';
 export type { Caller } from './caller.js';
 export { CallerResolver } from './caller.resolver.js';
 export { OpenStreams } from './open-streams.js';

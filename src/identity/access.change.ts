@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+import { TenantRevision } from '../access/index.js';
+import { AuditLog } from '../audit/index.js';
+import type { AuditActor, AuditRecord } from '../audit/index.js';
+import { Database } from '../database/index.js';
+
+/**
+ * A change of who may do what in a tenant: one transaction that ends what is cached, has open streams
+ * checked and is written to the audit log. Changes of one tenant run one after the other, so that what a
+ * change has counted or compared still holds when it is committed.
+ */
+@Injectable()
+export class AccessChange {
+  constructor(
+    private readonly database: Database,
+    private readonly revision: TenantRevision,
+    private readonly audit: AuditLog,
+  ) {}
+
+  async apply<Result>(
+    actor: AuditActor,
+    change: () => Promise<Result>,
+    entries: (result: Result) => readonly AuditRecord[],
+  ): Promise<Result> {
+    return this.database.transaction(async () => {
+      // First of all: it locks the tenant's row until the transaction ends.
+      await this.revision.incrementAccess(actor.tenantId);
+      const result = await change();
+      for (const entry of entries(result)) await this.audit.record(actor, entry);
+      return result;
+    });
+  }
+}

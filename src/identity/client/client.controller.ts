@@ -1,0 +1,66 @@
+import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, RequirePermission } from '../../access/index.js';
+import type { Caller } from '../../access/index.js';
+import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../../http/index.js';
+import type { Page } from '../../http/index.js';
+import { ChangedClientDto, ClientListQuery, ClientStatusDto, NewClientDto } from './client.dto.js';
+import { ClientService } from './client.service.js';
+import { ClientView } from './client.view.js';
+
+@ApiTags('clients')
+@Controller('system/client')
+export class ClientController {
+  constructor(private readonly clients: ClientService) {}
+
+  /** All clients. */
+  @Get('list')
+  @RequirePermission('system:client:list')
+  @AnswersPage(ClientView)
+  list(
+    @CurrentCaller() caller: Caller,
+    @Query() query: ClientListQuery,
+  ): Promise<Page<ClientView>> {
+    return this.clients.list(caller, query);
+  }
+
+  /** One client. */
+  @Get(':id')
+  @RequirePermission('system:client:query')
+  @Answers(ClientView)
+  detail(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<ClientView> {
+    return this.clients.detail(caller, id);
+  }
+
+  /** Makes a client; its clientId is random. */
+  @Post()
+  @RequirePermission('system:client:add')
+  @AnswersStatus()
+  create(@CurrentCaller() caller: Caller, @Body() body: NewClientDto): Promise<void> {
+    return this.clients.create(caller, body);
+  }
+
+  /** Changes a client; what is absent stays. */
+  @Put()
+  @RequirePermission('system:client:edit')
+  @AnswersStatus()
+  update(@CurrentCaller() caller: Caller, @Body() body: ChangedClientDto): Promise<void> {
+    return this.clients.update(caller, body);
+  }
+
+  /** Enables or disables a client; sign-ins of a disabled one are refused. */
+  @Put('changeStatus')
+  @RequirePermission('system:client:edit')
+  @AnswersStatus()
+  changeStatus(@CurrentCaller() caller: Caller, @Body() body: ClientStatusDto): Promise<void> {
+    return this.clients.changeStatus(caller, body);
+  }
+
+  /** Deletes clients and the sign-ins made with them. */
+  @Delete(':ids')
+  @RequirePermission('system:client:remove')
+  @AnswersStatus()
+  remove(@CurrentCaller() caller: Caller, @Param('ids', IdsPipe) ids: number[]): Promise<void> {
+    return this.clients.remove(caller, ids);
+  }
+}

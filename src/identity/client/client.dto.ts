@@ -1,0 +1,77 @@
+import { Id, OneOf, PageQuery, Text, Texts, Whole } from '../../http/index.js';
+
+const STATUS = ['0', '1'];
+/** The longest that PostgreSQL's integer column could hold is 68 years; ten are plenty. */
+const TEN_YEARS = 315_360_000;
+
+export class ClientListQuery extends PageQuery {
+  @Text({ optional: true })
+  clientId?: string;
+
+  @Text({ optional: true, description: 'Part of the key' })
+  clientKey?: string;
+
+  @Text({ optional: true, description: '0 enabled, 1 disabled' })
+  status?: string;
+}
+
+/** What can be said of a client besides its key. */
+class ClientDto {
+  @Text({ optional: true, max: 32, example: 'pc' })
+  deviceType?: string;
+
+  @Whole({
+    optional: true,
+    min: 1,
+    max: TEN_YEARS,
+    description: 'Seconds without a request after which a sign-in ends; for sign-ins to come',
+  })
+  activeTimeout?: number;
+
+  @Whole({
+    optional: true,
+    min: 1,
+    max: TEN_YEARS,
+    description: 'Seconds after which a sign-in ends in any case; for sign-ins to come',
+  })
+  timeout?: number;
+
+  @OneOf(STATUS, { optional: true })
+  status?: string;
+}
+
+export class NewClientDto extends ClientDto {
+  @Text({ max: 32, example: 'mobile' })
+  clientKey: string;
+
+  @Text({ max: 200, description: 'Kept as a digest and never shown' })
+  clientSecret: string;
+
+  @Texts({ max: 32, maxItems: 7, example: ['password'], description: 'Ways to sign in' })
+  grantTypeList: string[];
+}
+
+export class ChangedClientDto extends ClientDto {
+  @Id()
+  id: number;
+
+  @Text({ optional: true, min: 1, max: 32 })
+  clientKey?: string;
+
+  @Text({ optional: true, max: 200, description: 'The stored one stays when empty' })
+  clientSecret?: string;
+
+  @Texts({ optional: true, max: 32, maxItems: 7 })
+  grantTypeList?: string[];
+}
+
+export class ClientStatusDto {
+  @Id({ optional: true })
+  id?: number;
+
+  @Text({ optional: true, max: 64, description: 'Instead of id' })
+  clientId?: string;
+
+  @OneOf(STATUS)
+  status: string;
+}

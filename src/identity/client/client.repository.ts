@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { In } from 'typeorm';
+import type { DeepPartial, FindOptionsOrder } from 'typeorm';
+import { containing, Database } from '../../database/index.js';
+import { NotFoundError } from '../../error/index.js';
+import { Page } from '../../http/index.js';
+import type { PageQuery } from '../../http/index.js';
+import { Client } from './client.entity.js';
+
+export interface ClientFilter {
+  readonly clientId?: string | undefined;
+  readonly clientKey?: string | undefined;
+  readonly status?: string | undefined;
+}
+
+/** Clients belong to the installation: here, and for tenants, there is no tenant to ask for. */
+@Injectable()
+export class ClientRepository {
+  constructor(private readonly database: Database) {}
+
+  async byClientId(clientId: string): Promise<Client | null> {
+    return this.database.repository(Client).findOneBy({ clientId });
+  }
+
+  async byKey(clientKey: string): Promise<Client | null> {
+    return this.database.repository(Client).findOneBy({ clientKey });
+  }
+
+  async get(id: number): Promise<Client> {
+    const client = await this.database.repository(Client).findOneBy({ id });
+    if (!client) throw new NotFoundError('The client');
+    return client;
+  }
+
+  async byIds(ids: readonly number[]): Promise<Client[]> {
+    return this.database.repository(Client).findBy({ id: In([...ids]) });
+  }
+
+  async page(query: PageQuery, filter: ClientFilter): Promise<Page<Client>> {
+    const order: FindOptionsOrder<Client> = { id: 'ASC' };
+    const [rows, total] = await this.database.repository(Client).findAndCount({
+      where: {
+        ...(filter.clientId && { clientId: filter.clientId }),
+        ...(filter.clientKey && { clientKey: containing(filter.clientKey) }),
+        ...(filter.status && { status: filter.status }),
+      },
+      order,
+      ...(query.pageSize && {
+        take: query.pageSize,
+        skip: (Math.max(1, query.pageNum ?? 1) - 1) * query.pageSize,
+      }),
+    });
+    return new Page(rows, total);
+  }
+
+  async insert(values: DeepPartial<Client>): Promise<Client> {
+    const clients = this.database.repository(Client);
+    return clients.save(clients.create(values), { transaction: false });
+  }
+
+  async update(id: number, change: Partial<Client>): Promise<void> {
+    await this.database.repository(Client).update({ id }, change);
+  }
+
+  async remove(ids: readonly number[]): Promise<void> {
+    await this.database.repository(Client).delete({ id: In([...ids]) });
+  }
+}

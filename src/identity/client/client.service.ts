@@ -1,0 +1,164 @@
+import { Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import type { Caller } from '../../access/index.js';
+import { Database } from '../../database/index.js';
+import {
+  ConflictError,
+  ForbiddenError,
+  InvalidInputError,
+  NotFoundError,
+} from '../../error/index.js';
+import { EventBus } from '../../event/index.js';
+import type { Page } from '../../http/index.js';
+import { AccessChange } from '../access.change.js';
+import { atHome } from '../sign-in/sign-in.service.js';
+import type {
+  ChangedClientDto,
+  ClientListQuery,
+  ClientStatusDto,
+  NewClientDto,
+} from './client.dto.js';
+import type { Client } from './client.entity.js';
+import { ClientRepository } from './client.repository.js';
+import { secretDigest } from './client.secret.js';
+import { toClientView } from './client.view.js';
+import type { ClientView } from './client.view.js';
+
+/** Known ways to sign in. Only `password` is implemented; the others stand in the records of existing apps. */
+const GRANT_TYPES = ['password', 'email', 'sms', 'social', 'xcx'];
+
+/** The applications that may sign users in, to any tenant. */
+@Injectable()
+export class ClientService {
+  constructor(
+    private readonly clients: ClientRepository,
+    private readonly change: AccessChange,
+    private readonly database: Database,
+    private readonly bus: EventBus,
+  ) {}
+
+  async list(_caller: Caller, query: ClientListQuery): Promise<Page<ClientView>> {
+    return (await this.clients.page(query, query)).map(toClientView);
+  }
+
+  async detail(_caller: Caller, id: number): Promise<ClientView> {
+    return toClientView(await this.clients.get(id));
+  }
+
+  async create(caller: Caller, given: NewClientDto): Promise<void> {
+    const { clientSecret, grantTypeList, ...values } = given;
+    const grantType = readGrants(grantTypeList);
+    await this.change.apply(
+      atHome(caller),
+      async () => {
+        await this.requireFreeKey(given.clientKey);
+        const clientId = randomBytes(16).toString('hex');
+        return this.clients.insert({
+          ...values,
+          clientId,
+          grantType,
+          clientSecret: secretDigest(clientSecret),
+        });
+      },
+      (client) => [{ action: 'create', target: 'client', id: client.id }],
+    );
+  }
+
+  async update(
+    caller: Caller,
+    { id, clientSecret, grantTypeList, ...given }: ChangedClientDto,
+  ): Promise<void> {
+    const values: Partial<Client> = {
+      ...defined(given),
+      ...(clientSecret && { clientSecret: secretDigest(clientSecret) }),
+      ...(grantTypeList && { grantType: readGrants(grantTypeList) }),
+    };
+    await this.change.apply(
+      atHome(caller),
+      async () => {
+        const client = await this.clients.get(id);
+        if (values.clientKey && values.clientKey !== client.clientKey) {
+          await this.requireFreeKey(values.clientKey);
+        }
+        if (values.status === '1') requireNotInUse(caller, client);
+        await this.clients.update(id, values);
+        await this.announce();
+      },
+      () => [
+        {
+          action: clientSecret ? 'credential-change' : 'update',
+          target: 'client',
+          id,
+          detail: { fields: Object.keys(values) },
+        },
+      ],
+    );
+  }
+
+  async changeStatus(caller: Caller, { id, clientId, status }: ClientStatusDto): Promise<void> {
+    await this.change.apply(
+      atHome(caller),
+      async () => {
+        const client = await this.named(id, clientId);
+        if (status === '1') requireNotInUse(caller, client);
+        await this.clients.update(client.id, { status });
+        await this.announce();
+        return client;
+      },
+      (client) => [
+        { action: 'status-change', target: 'client', id: client.id, detail: { status } },
+      ],
+    );
+  }
+
+  /** Their sign-ins end with them. */
+  async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+    await this.change.apply(
+      atHome(caller),
+      async () => {
+        const clients = await this.clients.byIds(ids);
+        if (clients.length !== ids.length) throw new NotFoundError('The client');
+        for (const client of clients) requireNotInUse(caller, client);
+        await this.clients.remove(ids);
+        await this.announce();
+      },
+      () => ids.map((id) => ({ action: 'delete', target: 'client', id })),
+    );
+  }
+
+  private async named(id: number | undefined, clientId: string | undefined): Promise<Client> {
+    if (id !== undefined) return this.clients.get(id);
+    const client = clientId ? await this.clients.byClientId(clientId) : null;
+    if (!client) throw new NotFoundError('The client');
+    return client;
+  }
+
+  private async requireFreeKey(clientKey: string): Promise<void> {
+    if (!(await this.clients.byKey(clientKey))) return;
+    throw new ConflictError(`The client key ${clientKey} is taken. Choose another one.`);
+  }
+
+  /** Clients serve every tenant, so the open streams of all are checked. */
+  private async announce(): Promise<void> {
+    await this.database.afterCommit(() => this.bus.publish('access.changed', {}));
+  }
+}
+
+function requireNotInUse(caller: Caller, client: Client): void {
+  if (client.clientId !== caller.clientId) return;
+  throw new ForbiddenError(
+    'You are signed in with this client, and would lock yourself out. Do it from another client.',
+  );
+}
+
+function readGrants(list: readonly string[]): string {
+  const unknown = list.find((grant) => !GRANT_TYPES.includes(grant));
+  if (unknown === undefined && list.length > 0) return [...new Set(list)].join(',');
+  throw new InvalidInputError(`grantTypeList must hold some of ${GRANT_TYPES.join(', ')}.`);
+}
+
+function defined<Values extends object>(values: Values): Partial<Values> {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  ) as Partial<Values>;
+}

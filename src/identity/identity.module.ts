@@ -1,0 +1,103 @@
+import { Global, Module } from '@nestjs/common';
+import { CallerResolver } from '../access/index.js';
+import { AccessChange } from './access.change.js';
+import { ClientController } from './client/client.controller.js';
+import { ClientRepository } from './client/client.repository.js';
+import { ClientService } from './client/client.service.js';
+import { IdentitySeed } from './identity.seed.js';
+import { InitialPassword } from './initial.password.js';
+import { Captcha } from './login/captcha.js';
+import { LoginController } from './login/login.controller.js';
+import { LoginService } from './login/login.service.js';
+import { PasswordLogin } from './login/password.login.js';
+import { Registration } from './login/registration.js';
+import { TenantChoices } from './login/tenant.choices.js';
+import { MenuController } from './menu/menu.controller.js';
+import { NoticeChannel } from './notice/notice.channel.js';
+import { NoticeController } from './notice/notice.controller.js';
+import { PasswordHasher } from './password/password.hasher.js';
+import { Passwords } from './password/passwords.js';
+import { RoleController } from './role/role.controller.js';
+import { RoleMembers } from './role/role.members.js';
+import { RoleRepository } from './role/role.repository.js';
+import { RoleService } from './role/role.service.js';
+import { LoginSessionRepository } from './sign-in/login-session.repository.js';
+import { LoginTokens } from './sign-in/login-token.js';
+import { SessionCallerResolver } from './sign-in/session.caller-resolver.js';
+import { SignInController } from './sign-in/sign-in.controller.js';
+import { SignInList } from './sign-in/sign-in.list.js';
+import { SignInService } from './sign-in/sign-in.service.js';
+import { SignInSweep } from './sign-in/sign-in.sweep.js';
+import { TenantController } from './tenant/tenant.controller.js';
+import { TenantFounder } from './tenant/tenant.founder.js';
+import { TenantRepository } from './tenant/tenant.repository.js';
+import { TenantService } from './tenant/tenant.service.js';
+import { TenantSwitch } from './tenant/tenant.switch.js';
+import { ProfileController } from './user/profile.controller.js';
+import { UserAccounts } from './user/user.accounts.js';
+import { UserController } from './user/user.controller.js';
+import { UserDirectory } from './user/user.directory.js';
+import { UserPasswords } from './user/user.passwords.js';
+import { UserProfile } from './user/user.profile.js';
+import { UserReach } from './user/user.reach.js';
+import { UserRepository } from './user/user.repository.js';
+import { UserService } from './user/user.service.js';
+import { UserStanding } from './user/user.standing.js';
+
+/** Who there is and who may do what. Global, because access/ asks it for the caller of every request. */
+@Global()
+@Module({
+  controllers: [
+    LoginController,
+    // Before the users: its paths would be taken for ids of theirs.
+    ProfileController,
+    UserController,
+    RoleController,
+    TenantController,
+    ClientController,
+    SignInController,
+    MenuController,
+    NoticeController,
+  ],
+  providers: [
+    AccessChange,
+    IdentitySeed,
+    InitialPassword,
+    Passwords,
+    PasswordHasher,
+    // Records
+    ClientRepository,
+    ClientService,
+    RoleMembers,
+    RoleRepository,
+    RoleService,
+    TenantFounder,
+    TenantRepository,
+    TenantService,
+    TenantSwitch,
+    UserAccounts,
+    UserDirectory,
+    UserPasswords,
+    UserProfile,
+    UserReach,
+    UserRepository,
+    UserService,
+    UserStanding,
+    // Sign-in
+    Captcha,
+    LoginService,
+    LoginSessionRepository,
+    LoginTokens,
+    PasswordLogin,
+    NoticeChannel,
+    Registration,
+    SignInList,
+    SignInService,
+    SignInSweep,
+    TenantChoices,
+    SessionCallerResolver,
+    { provide: CallerResolver, useExisting: SessionCallerResolver },
+  ],
+  exports: [CallerResolver, InitialPassword],
+})
+export class IdentityModule {}

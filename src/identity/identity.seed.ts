@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import type { OnApplicationBootstrap } from '@nestjs/common';
+import { Database } from '../database/index.js';
+import { secretDigest } from './client/client.secret.js';
+import { ClientRepository } from './client/client.repository.js';
+import { InitialPassword } from './initial.password.js';
+import { HOME_TENANT } from './tenant/tenant.entity.js';
+import { TenantFounder } from './tenant/tenant.founder.js';
+import { TenantRepository } from './tenant/tenant.repository.js';
+
+const FIRST_USER = 'admin';
+
+/** The clients that existing apps are built with. Their ids and secrets are public; they prove nothing. */
+const CLIENTS = [
+  {
+    clientId: 'e5cd7e4891bf95d1d19206ce24a7b32e',
+    clientKey: 'pc',
+    secret: 'pc123',
+    grantType: 'password,social',
+    deviceType: 'pc',
+  },
+  {
+    clientId: '428a8310cd442757ae699df5d894f051',
+    clientKey: 'app',
+    secret: 'app123',
+    grantType: 'password,sms,social',
+    deviceType: 'android',
+  },
+  {
+    clientId: '0d4c873ff6146ecd7f38e2e45526ab1b',
+    clientKey: 'web',
+    secret: 'web123',
+    grantType: 'sms,email,password',
+    deviceType: 'pc',
+  },
+];
+
+/**
+ * The first rows of an empty installation: the known clients, its own tenant and the first super
+ * administrator. Later starts change nothing, so that what an operator deletes stays deleted.
+ */
+@Injectable()
+export class IdentitySeed implements OnApplicationBootstrap {
+  constructor(
+    private readonly database: Database,
+    private readonly clients: ClientRepository,
+    private readonly tenants: TenantRepository,
+    private readonly founder: TenantFounder,
+    private readonly initial: InitialPassword,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.database.transaction(async () => {
+      await this.tenants.takeSeedTurn();
+      if (await this.tenants.byTenantId(HOME_TENANT)) return;
+      for (const { secret, ...client } of CLIENTS) {
+        await this.clients.insert({ ...client, clientSecret: secretDigest(secret) });
+      }
+      const password = this.initial.choose(FIRST_USER);
+      await this.founder.found(
+        { tenantId: HOME_TENANT, companyName: 'Default' },
+        { userName: FIRST_USER, password },
+      );
+    });
+  }
+}

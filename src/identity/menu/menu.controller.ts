@@ -1,0 +1,19 @@
+import { Controller, Get } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, LoginOnly } from '../../access/index.js';
+import type { Caller } from '../../access/index.js';
+import { AnswersArray } from '../../http/index.js';
+import { menuOf } from './menu.tree.js';
+import { RouteView } from './menu.view.js';
+
+@ApiTags('own account')
+@Controller('system/menu')
+export class MenuController {
+  /** The pages of the admin console that the caller may see. */
+  @Get('getRouters')
+  @LoginOnly()
+  @AnswersArray(RouteView)
+  routers(@CurrentCaller() caller: Caller): RouteView[] {
+    return menuOf(caller);
+  }
+}

@@ -1,0 +1,29 @@
+/** One page of the existing admin console; who may list its records sees it. */
+export interface MenuPage {
+  readonly path: string;
+  readonly title: string;
+  readonly icon: string;
+  /** The console's own name of the page. */
+  readonly component: string;
+  readonly permission: string;
+}
+
+export interface MenuFolder {
+  readonly path: string;
+  readonly title: string;
+  readonly icon: string;
+  readonly pages: readonly MenuPage[];
+}
+
+/** The pages whose routes exist here, in the order of the menu. A new page is one line. */
+// prettier-ignore
+export const menu: readonly MenuFolder[] = [
+  {
+    path: 'chat', title: 'AI', icon: 'lucide:bot',
+    pages: [
+      { path: 'provider', title: 'Providers', icon: 'lucide:plug', component: 'chat/provider/index', permission: 'system:provider:list' },
+      { path: 'model', title: 'Models', icon: 'lucide:cpu', component: 'chat/model/index', permission: 'system:model:list' },
+      { path: 'message', title: 'Messages', icon: 'lucide:mail', component: 'chat/message/index', permission: 'system:message:list' },
+    ],
+  },
+];

@@ -1,0 +1,30 @@
+import { Controller, Get, Res } from '@nestjs/common';
+import { ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { CurrentCaller, LoginOnly, OptionalCaller, Public } from '../../access/index.js';
+import type { Caller } from '../../access/index.js';
+import { AnswersStatus, NoEnvelope } from '../../http/index.js';
+import { NoticeChannel } from './notice.channel.js';
+
+@ApiTags('own account')
+@Controller('resource/sse')
+export class NoticeController {
+  constructor(private readonly channel: NoticeChannel) {}
+
+  /** An event stream that stays open until the sign-in ends; browsers send the token in the query. */
+  @Get()
+  @LoginOnly({ tokenInQuery: true })
+  @NoEnvelope()
+  @ApiProduces('text/event-stream')
+  open(@CurrentCaller() caller: Caller, @Res() response: Response): void {
+    this.channel.open(caller, response);
+  }
+
+  /** Closes the caller's event streams; never fails for want of a sign-in. */
+  @Get('close')
+  @Public()
+  @AnswersStatus()
+  close(@OptionalCaller() caller: Caller | undefined): void {
+    if (caller) this.channel.close(caller);
+  }
+}

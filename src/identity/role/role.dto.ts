@@ -1,0 +1,97 @@
+import { Id, Ids, OneOf, PageQuery, Text, Texts, Whole } from '../../http/index.js';
+
+const STATUS = ['0', '1'];
+
+export class RoleListQuery extends PageQuery {
+  @Text({ optional: true, description: 'Part of the name' })
+  roleName?: string;
+
+  @Text({ optional: true, description: 'Part of the key' })
+  roleKey?: string;
+
+  @Text({ optional: true, description: '0 enabled, 1 disabled' })
+  status?: string;
+}
+
+export class RoleOptionQuery {
+  @Ids({ optional: true, description: 'All enabled roles when absent' })
+  roleIds?: number[];
+}
+
+export class NewRoleDto {
+  @Text({ max: 100, example: 'Editor' })
+  roleName: string;
+
+  @Text({ max: 100, example: 'editor', description: 'Unique in the tenant' })
+  roleKey: string;
+
+  @Whole({ optional: true, min: 0, max: 1_000_000 })
+  roleSort?: number;
+
+  @OneOf(STATUS, { optional: true })
+  status?: string;
+
+  @Texts({ optional: true, max: 100, example: ['system:model:list'] })
+  permissions?: string[];
+
+  @Text({ optional: true, max: 500 })
+  remark?: string;
+}
+
+export class ChangedRoleDto {
+  @Id()
+  roleId: number;
+
+  @Text({ optional: true, min: 1, max: 100 })
+  roleName?: string;
+
+  @Text({ optional: true, min: 1, max: 100, description: 'Unique in the tenant' })
+  roleKey?: string;
+
+  @Whole({ optional: true, min: 0, max: 1_000_000 })
+  roleSort?: number;
+
+  @OneOf(STATUS, { optional: true })
+  status?: string;
+
+  @Texts({ optional: true, max: 100, description: 'They stay as they are when absent' })
+  permissions?: string[];
+
+  @Text({ optional: true, max: 500 })
+  remark?: string;
+}
+
+export class RoleStatusDto {
+  @Id()
+  roleId: number;
+
+  @OneOf(STATUS)
+  status: string;
+}
+
+export class RoleMemberQuery extends PageQuery {
+  @Id()
+  roleId: number;
+
+  @Text({ optional: true, description: 'Part of the name' })
+  userName?: string;
+
+  @Text({ optional: true, description: 'Part of the number' })
+  phonenumber?: string;
+}
+
+export class RoleMemberDto {
+  @Id()
+  roleId: number;
+
+  @Id()
+  userId: number;
+}
+
+export class RoleMembersQuery {
+  @Id()
+  roleId: number;
+
+  @Ids({ description: 'Comma list' })
+  userIds: number[];
+}

@@ -1,0 +1,134 @@
+import { Injectable } from '@nestjs/common';
+import { In } from 'typeorm';
+import type { FindOptionsWhere } from 'typeorm';
+import type { QueryResultRow } from 'pg';
+import { containing, Database, TenantScoped } from '../../database/index.js';
+import type { Page, PageQuery } from '../../http/index.js';
+import { Role, SUPERADMIN_ROLE, UserRole } from './role.entity.js';
+
+interface ActiveRole extends QueryResultRow {
+  readonly roleKey: string;
+  readonly permissions: string[];
+}
+
+/** The enabled roles of a user; asked for when the tenant's revision has moved. */
+const ACTIVE_ROLES = {
+  name: 'identity.active-roles',
+  text: `
+    SELECT r.role_key AS "roleKey", r.permissions
+      FROM user_role ur
+      JOIN role r ON r.id = ur.role_id AND r.tenant_id = ur.tenant_id
+     WHERE ur.tenant_id = $1 AND ur.user_id = $2 AND r.status = '0'
+     ORDER BY r.role_sort, r.id`,
+};
+
+export interface RoleFilter {
+  readonly roleName?: string | undefined;
+  readonly roleKey?: string | undefined;
+  readonly status?: string | undefined;
+}
+
+@Injectable()
+export class RoleRepository {
+  readonly roles: TenantScoped<Role>;
+
+  constructor(private readonly database: Database) {
+    this.roles = new TenantScoped(database, Role, 'The role');
+  }
+
+  /** For the hot path: outside of any transaction. */
+  async activeOf(tenantId: string, userId: number): Promise<ActiveRole[]> {
+    return this.database.prepared<ActiveRole>(ACTIVE_ROLES, [tenantId, userId]);
+  }
+
+  async page(tenantId: string, query: PageQuery, filter: RoleFilter): Promise<Page<Role>> {
+    const { roleName, roleKey, status } = filter;
+    const where: FindOptionsWhere<Role> = {
+      ...(roleName && { roleName: containing(roleName) }),
+      ...(roleKey && { roleKey: containing(roleKey) }),
+      ...(status && { status }),
+    };
+    return this.roles.page(tenantId, query, where, { roleSort: 'ASC', id: 'ASC' });
+  }
+
+  async all(tenantId: string): Promise<Role[]> {
+    return this.roles.find(tenantId, {}, { roleSort: 'ASC', id: 'ASC' });
+  }
+
+  async byKey(tenantId: string, roleKey: string): Promise<Role | null> {
+    return this.roles.findOne(tenantId, { roleKey });
+  }
+
+  async byIds(tenantId: string, ids: readonly number[]): Promise<Role[]> {
+    return this.roles.find(tenantId, { id: In([...ids]) }, { roleSort: 'ASC', id: 'ASC' });
+  }
+
+  /** The roles of a user, disabled ones too. */
+  async of(tenantId: string, userId: number): Promise<Role[]> {
+    return this.byIds(
+      tenantId,
+      (await this.pairsOf(tenantId, [userId])).map(({ roleId }) => roleId),
+    );
+  }
+
+  /** The roles of several users, by user id. */
+  async ofMany(tenantId: string, userIds: readonly number[]): Promise<Map<number, Role[]>> {
+    const pairs = await this.pairsOf(tenantId, userIds);
+    const roles = await this.byIds(tenantId, [...new Set(pairs.map(({ roleId }) => roleId))]);
+    return new Map(
+      userIds.map((id) => {
+        const held = new Set(
+          pairs.filter(({ userId }) => userId === id).map(({ roleId }) => roleId),
+        );
+        return [id, roles.filter((role) => held.has(role.id))];
+      }),
+    );
+  }
+
+  async userIdsOf(tenantId: string, roleId: number): Promise<number[]> {
+    const pairs = await this.database.repository(UserRole).findBy({ tenantId, roleId });
+    return pairs.map(({ userId }) => userId);
+  }
+
+  /** Gives the role to those of the users who do not have it yet. */
+  async give(tenantId: string, roleId: number, userIds: readonly number[]): Promise<void> {
+    if (userIds.length === 0) return;
+    await this.database
+      .repository(UserRole)
+      .createQueryBuilder()
+      .insert()
+      .values(userIds.map((userId) => ({ tenantId, userId, roleId })))
+      .orIgnore()
+      .execute();
+  }
+
+  async take(tenantId: string, roleId: number, userIds: readonly number[]): Promise<void> {
+    await this.database.repository(UserRole).delete({ tenantId, roleId, userId: In([...userIds]) });
+  }
+
+  /** Makes these the roles of the user. */
+  async replaceOf(tenantId: string, userId: number, roleIds: readonly number[]): Promise<void> {
+    const pairs = this.database.repository(UserRole);
+    await pairs.delete({ tenantId, userId });
+    if (roleIds.length > 0) {
+      await pairs.insert(roleIds.map((roleId) => ({ tenantId, userId, roleId })));
+    }
+  }
+
+  /** How many enabled super administrators there are, those of the given users aside. */
+  async countSuperAdmins(tenantId: string, exceptUserIds: readonly number[]): Promise<number> {
+    const [row] = await this.database.query<{ count: number }>(
+      `SELECT count(DISTINCT u.id) AS count
+         FROM user_account u
+         JOIN user_role ur ON ur.user_id = u.id AND ur.tenant_id = u.tenant_id
+         JOIN role r ON r.id = ur.role_id AND r.tenant_id = ur.tenant_id
+        WHERE u.tenant_id = $1 AND u.status = '0' AND r.role_key = $2 AND u.id <> ALL ($3::bigint[])`,
+      [tenantId, SUPERADMIN_ROLE, [...exceptUserIds]],
+    );
+    return row?.count ?? 0;
+  }
+
+  private async pairsOf(tenantId: string, userIds: readonly number[]): Promise<UserRole[]> {
+    return this.database.repository(UserRole).findBy({ tenantId, userId: In([...userIds]) });
+  }
+}

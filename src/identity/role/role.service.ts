@@ -1,0 +1,154 @@
+import { Injectable } from '@nestjs/common';
+import { ALL_PERMISSIONS, isKnownPermission, isSuperAdmin } from '../../access/index.js';
+import type { Caller } from '../../access/index.js';
+import { ConflictError, ForbiddenError, InvalidInputError } from '../../error/index.js';
+import type { Page } from '../../http/index.js';
+import { AccessChange } from '../access.change.js';
+import { requireHeld, requireNotAbove } from '../grant.rules.js';
+import type { ChangedRoleDto, NewRoleDto, RoleListQuery } from './role.dto.js';
+import { SUPERADMIN_ROLE } from './role.entity.js';
+import type { Role } from './role.entity.js';
+import { RoleRepository } from './role.repository.js';
+import { toRoleView } from './role.view.js';
+import type { RoleView } from './role.view.js';
+
+/** The roles of a tenant. */
+@Injectable()
+export class RoleService {
+  constructor(
+    private readonly roles: RoleRepository,
+    private readonly change: AccessChange,
+  ) {}
+
+  async list(caller: Caller, query: RoleListQuery): Promise<Page<RoleView>> {
+    const page = await this.roles.page(caller.tenantId, query, query);
+    return page.map((role) => toRoleView(role));
+  }
+
+  async options(caller: Caller, roleIds: readonly number[] | undefined): Promise<RoleView[]> {
+    const roles = await (roleIds
+      ? this.roles.byIds(caller.tenantId, roleIds)
+      : this.roles.all(caller.tenantId));
+    return roles
+      .filter((role) => roleIds !== undefined || role.status === '0')
+      .map((role) => toRoleView(role));
+  }
+
+  async detail(caller: Caller, roleId: number): Promise<RoleView> {
+    return toRoleView(await this.roles.roles.get(caller.tenantId, roleId));
+  }
+
+  async create(caller: Caller, given: NewRoleDto): Promise<void> {
+    const permissions = readPermissions(given.permissions ?? []);
+    requireHeld(caller, { permissions });
+    await this.change.apply(
+      caller,
+      async () => {
+        await this.requireFreeKey(caller.tenantId, given.roleKey);
+        return this.roles.roles.insert(caller.tenantId, { ...given, permissions });
+      },
+      (role) => [{ action: 'create', target: 'role', id: role.id, detail: { permissions } }],
+    );
+  }
+
+  async update(caller: Caller, { roleId, ...given }: ChangedRoleDto): Promise<void> {
+    const permissions = given.permissions && readPermissions(given.permissions);
+    await this.change.apply(
+      caller,
+      async () => {
+        const role = await this.changeable(caller, roleId);
+        if (permissions) requireHeld(caller, { permissions });
+        if (given.roleKey && given.roleKey !== role.roleKey) {
+          await this.requireFreeKey(caller.tenantId, given.roleKey);
+        }
+        await this.requireNotOwn(caller, role, { ...given, permissions });
+        await this.roles.roles.update(caller.tenantId, roleId, { ...given, permissions });
+        return role;
+      },
+      (before) => [
+        {
+          action: permissions ? 'permission-change' : 'update',
+          target: 'role',
+          id: roleId,
+          detail: { ...(permissions && { before: before.permissions, after: permissions }) },
+        },
+      ],
+    );
+  }
+
+  async changeStatus(caller: Caller, roleId: number, status: string): Promise<void> {
+    await this.change.apply(
+      caller,
+      async () => {
+        const role = await this.changeable(caller, roleId);
+        await this.requireNotOwn(caller, role, { status });
+        await this.roles.roles.update(caller.tenantId, roleId, { status });
+      },
+      () => [{ action: 'status-change', target: 'role', id: roleId, detail: { status } }],
+    );
+  }
+
+  async remove(caller: Caller, roleIds: readonly number[]): Promise<void> {
+    await this.change.apply(
+      caller,
+      async () => {
+        for (const roleId of roleIds) {
+          const role = await this.changeable(caller, roleId);
+          if ((await this.roles.userIdsOf(caller.tenantId, roleId)).length === 0) continue;
+          throw new ConflictError(
+            `The role ${role.roleName} still has users. Take it from them first.`,
+          );
+        }
+        await this.roles.roles.remove(caller.tenantId, roleIds);
+      },
+      () => roleIds.map((id) => ({ action: 'delete', target: 'role', id })),
+    );
+  }
+
+  /** A role the caller may change: it allows nothing that the caller may not do, and is not the fixed one. */
+  private async changeable(caller: Caller, roleId: number): Promise<Role> {
+    const role = await this.roles.roles.get(caller.tenantId, roleId);
+    if (role.roleKey === SUPERADMIN_ROLE) {
+      throw new ForbiddenError('The role superadmin is fixed. Make a role of your own instead.');
+    }
+    requireNotAbove(caller, [role]);
+    return role;
+  }
+
+  /** Nobody takes from himself what he may do. */
+  private async requireNotOwn(
+    caller: Caller,
+    role: Role,
+    change: { permissions?: readonly string[] | undefined; status?: string | undefined },
+  ): Promise<void> {
+    const { permissions, status } = change;
+    const shrinks =
+      status === '1' || role.permissions.some((one) => permissions && !permissions.includes(one));
+    if (!shrinks || isSuperAdmin(caller)) return;
+    if (!(await this.roles.userIdsOf(caller.tenantId, role.id)).includes(caller.userId)) return;
+    throw new ForbiddenError(
+      'You have this role yourself, and cannot take permissions from yourself. Ask another administrator.',
+    );
+  }
+
+  private async requireFreeKey(tenantId: string, roleKey: string): Promise<void> {
+    if (roleKey.toLowerCase() === SUPERADMIN_ROLE) {
+      throw new ConflictError('The role key superadmin is reserved. Choose another one.');
+    }
+    if (await this.roles.byKey(tenantId, roleKey)) {
+      throw new ConflictError(`The role key ${roleKey} is taken. Choose another one.`);
+    }
+  }
+}
+
+function readPermissions(given: readonly string[]): string[] {
+  const unknown = given.find(
+    (permission) => permission === ALL_PERMISSIONS || !isKnownPermission(permission),
+  );
+  if (unknown !== undefined) {
+    throw new InvalidInputError(
+      `permissions: ${unknown} cannot be given. GET /system/permission/list names those that can.`,
+    );
+  }
+  return [...new Set(given)];
+}

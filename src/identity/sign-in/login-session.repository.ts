@@ -1,0 +1,170 @@
+import { Injectable } from '@nestjs/common';
+import type { QueryResultRow } from 'pg';
+import { Database } from '../../database/index.js';
+import { Page } from '../../http/index.js';
+import type { PageQuery } from '../../http/index.js';
+import { LoginSession } from './login-session.entity.js';
+
+/** The sign-in a token names. */
+export interface SignInKey {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly userId: number;
+  readonly clientId: string;
+}
+
+export interface SignInState extends QueryResultRow {
+  readonly userName: string;
+  readonly homeRevision: number;
+  readonly actingTenantId: string | null;
+  readonly actingRevision: number | null;
+  /** The last activity that is written down is old enough to write down another. */
+  readonly renewalDue: boolean;
+}
+
+/** Runs once for every request: whether the sign-in is valid, and the revisions that caches are valid for. */
+const SIGN_IN_STATE = {
+  name: 'identity.sign-in-state',
+  text: `
+    SELECT u.user_name AS "userName",
+           home.revision AS "homeRevision",
+           acting.tenant_id AS "actingTenantId",
+           acting.revision AS "actingRevision",
+           s.last_active_time < now() - make_interval(secs => least(60, s.active_timeout / 4.0)) AS "renewalDue"
+      FROM login_session s
+      JOIN user_account u ON u.id = s.user_id AND u.tenant_id = s.tenant_id
+      JOIN client c ON c.client_id = s.client_id
+      JOIN tenant home ON home.tenant_id = s.tenant_id
+      LEFT JOIN tenant acting ON acting.tenant_id = s.acting_tenant_id
+     WHERE s.id = $1 AND s.tenant_id = $2 AND s.user_id = $3 AND s.client_id = $4
+       AND s.expire_time > now()
+       AND s.last_active_time > now() - make_interval(secs => s.active_timeout)
+       AND u.status = '0'
+       AND c.status = '0'
+       AND (home.tenant_id = '000000'
+            OR (home.status = '0' AND (home.expire_time IS NULL OR home.expire_time > now())))`,
+};
+
+/** A sign-in that is still valid, with the names of what it refers to. */
+export interface OpenSignIn {
+  readonly id: string;
+  readonly userId: number;
+  readonly userName: string;
+  readonly clientKey: string;
+  readonly deviceType: string | null;
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+  readonly createTime: Date;
+  readonly lastActiveTime: Date;
+  readonly expireTime: Date;
+}
+
+export interface SignInFilter {
+  readonly userId?: number | undefined;
+  readonly userName?: string | undefined;
+  readonly ipaddr?: string | undefined;
+}
+
+const OPEN_SIGN_INS = `
+  FROM login_session s
+  JOIN user_account u ON u.id = s.user_id AND u.tenant_id = s.tenant_id
+  JOIN client c ON c.client_id = s.client_id
+ WHERE s.tenant_id = $1
+   AND s.expire_time > now()
+   AND s.last_active_time > now() - make_interval(secs => s.active_timeout)
+   AND ($2::bigint IS NULL OR s.user_id = $2)
+   AND ($3::text IS NULL OR strpos(lower(u.user_name), lower($3)) > 0)
+   AND ($4::text IS NULL OR strpos(s.ip, $4) > 0)`;
+
+@Injectable()
+export class LoginSessionRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Undefined when the sign-in is not valid (any more). */
+  async state({ id, tenantId, userId, clientId }: SignInKey): Promise<SignInState | undefined> {
+    const [row] = await this.database.prepared<SignInState>(SIGN_IN_STATE, [
+      id,
+      tenantId,
+      userId,
+      clientId,
+    ]);
+    return row;
+  }
+
+  async renew(tenantId: string, id: string): Promise<void> {
+    await this.database.query(
+      'UPDATE login_session SET last_active_time = now() WHERE tenant_id = $1 AND id = $2',
+      [tenantId, id],
+    );
+  }
+
+  /** Writes the sign-in, and beside the user when and whence it came. */
+  async open(
+    session: Omit<LoginSession, 'actingTenantId' | 'createTime' | 'lastActiveTime'>,
+  ): Promise<void> {
+    await this.database.repository(LoginSession).insert(session);
+    await this.database.query(
+      'UPDATE user_account SET login_ip = $3, login_date = now() WHERE tenant_id = $1 AND id = $2',
+      [session.tenantId, session.userId, session.ip],
+    );
+  }
+
+  /** True when there was such a sign-in. */
+  async end(tenantId: string, id: string): Promise<boolean> {
+    const rows = await this.database.query(
+      'DELETE FROM login_session WHERE tenant_id = $1 AND id = $2 RETURNING id',
+      [tenantId, id],
+    );
+    return rows.length > 0;
+  }
+
+  /** Ends all sign-ins of the user, except the one that is named. */
+  async endAllOf(tenantId: string, userId: number, exceptId?: string): Promise<void> {
+    await this.database.query(
+      'DELETE FROM login_session WHERE tenant_id = $1 AND user_id = $2 AND id IS DISTINCT FROM $3::uuid',
+      [tenantId, userId, exceptId ?? null],
+    );
+  }
+
+  async actFor(tenantId: string, id: string, actingTenantId: string | null): Promise<void> {
+    await this.database.query(
+      'UPDATE login_session SET acting_tenant_id = $3 WHERE tenant_id = $1 AND id = $2',
+      [tenantId, id, actingTenantId],
+    );
+  }
+
+  /** Newest first. */
+  async page(tenantId: string, query: PageQuery, filter: SignInFilter): Promise<Page<OpenSignIn>> {
+    const { userId, userName, ipaddr } = filter;
+    const values = [tenantId, userId ?? null, userName || null, ipaddr || null];
+    const [counted] = await this.database.query<{ total: number }>(
+      `SELECT count(*) AS total ${OPEN_SIGN_INS}`,
+      values,
+    );
+    const offset = (Math.max(1, query.pageNum ?? 1) - 1) * (query.pageSize ?? 0);
+    const rows = await this.database.query<OpenSignIn>(
+      `SELECT s.id, s.user_id AS "userId", u.user_name AS "userName", c.client_key AS "clientKey",
+              c.device_type AS "deviceType", s.ip, s.user_agent AS "userAgent",
+              s.create_time AS "createTime", s.last_active_time AS "lastActiveTime",
+              s.expire_time AS "expireTime" ${OPEN_SIGN_INS}
+        ORDER BY s.create_time DESC, s.id LIMIT $5 OFFSET $6`,
+      [...values, query.pageSize ?? null, offset],
+    );
+    return new Page(rows, counted?.total ?? 0);
+  }
+
+  /** Whose sign-in it is, if there is such a one. */
+  async userOf(tenantId: string, id: string): Promise<number | undefined> {
+    const session = await this.database.repository(LoginSession).findOneBy({ tenantId, id });
+    return session?.userId;
+  }
+
+  /** Deletes sign-ins of all tenants that are no longer valid. */
+  async sweep(): Promise<void> {
+    await this.database.query(
+      `DELETE FROM login_session
+        WHERE expire_time < now()
+           OR last_active_time < now() - make_interval(secs => active_timeout)`,
+    );
+  }
+}

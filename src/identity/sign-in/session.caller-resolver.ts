@@ -1,0 +1,118 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { BeforeApplicationShutdown } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { ALL_PERMISSIONS, CallerResolver } from '../../access/index.js';
+import type { Caller } from '../../access/index.js';
+import { UnauthenticatedError } from '../../error/index.js';
+import { HOME_TENANT } from '../tenant/tenant.entity.js';
+import { SUPERADMIN_ROLE } from '../role/role.entity.js';
+import { RoleRepository } from '../role/role.repository.js';
+import { LoginSessionRepository } from './login-session.repository.js';
+import type { SignInKey } from './login-session.repository.js';
+import { LoginTokens } from './login-token.js';
+
+interface Grants {
+  readonly permissions: ReadonlySet<string>;
+  readonly roleKeys: readonly string[];
+}
+
+const ALL: Grants = { permissions: new Set([ALL_PERMISSIONS]), roleKeys: [SUPERADMIN_ROLE] };
+
+/**
+ * Resolves callers from the database, with one statement a request; permissions are read again only
+ * when the tenant's revision has moved.
+ */
+@Injectable()
+export class SessionCallerResolver extends CallerResolver implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(SessionCallerResolver.name);
+  private readonly grants = new LRUCache<number, Grants & { readonly revision: number }>({
+    max: 10_000,
+  });
+  private readonly renewals = new Map<string, Promise<void>>();
+
+  constructor(
+    private readonly tokens: LoginTokens,
+    private readonly sessions: LoginSessionRepository,
+    private readonly roles: RoleRepository,
+  ) {
+    super();
+  }
+
+  override async resolve(token: string, clientId: string): Promise<Caller> {
+    const claims = await this.tokens.read(token);
+    if (claims?.clientid !== clientId) throw new UnauthenticatedError();
+    const { sid: id, tenantId, userId } = claims;
+    const found = await this.current({ id, tenantId, userId, clientId });
+    if (!found) throw new UnauthenticatedError();
+    if (found.renewalDue) this.renew(tenantId, id);
+    return found.caller;
+  }
+
+  override async refresh(caller: Caller): Promise<Caller | undefined> {
+    const found = await this.current({
+      id: caller.loginSessionId,
+      tenantId: caller.homeTenantId,
+      userId: caller.userId,
+      clientId: caller.clientId,
+    });
+    return found?.caller;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.renewals.values());
+  }
+
+  private async current(
+    key: SignInKey,
+  ): Promise<{ caller: Caller; renewalDue: boolean } | undefined> {
+    const state = await this.sessions.state(key);
+    if (!state) return undefined;
+    const { permissions, roleKeys } = await this.grantsOf(key, state.homeRevision);
+    const acting = permissions.has(ALL_PERMISSIONS) ? state.actingTenantId : null;
+    const caller: Caller = {
+      tenantId: acting ?? key.tenantId,
+      homeTenantId: key.tenantId,
+      userId: key.userId,
+      userName: state.userName,
+      clientId: key.clientId,
+      loginSessionId: key.id,
+      permissions,
+      roleKeys,
+      revision: (acting === null ? null : state.actingRevision) ?? state.homeRevision,
+    };
+    return { caller, renewalDue: state.renewalDue };
+  }
+
+  private async grantsOf({ tenantId, userId }: SignInKey, revision: number): Promise<Grants> {
+    const cached = this.grants.get(userId);
+    if (cached?.revision === revision) return cached;
+    const roles = await this.roles.activeOf(tenantId, userId);
+    const superAdmin =
+      tenantId === HOME_TENANT && roles.some((role) => role.roleKey === SUPERADMIN_ROLE);
+    const grants: Grants = superAdmin
+      ? ALL
+      : {
+          permissions: new Set(
+            roles
+              .flatMap((role) => role.permissions)
+              .filter((permission) => permission !== ALL_PERMISSIONS),
+          ),
+          roleKeys: roles.map((role) => role.roleKey),
+        };
+    this.grants.set(userId, { ...grants, revision });
+    return grants;
+  }
+
+  /** Not awaited by the request; one write at a time for each sign-in. */
+  private renew(tenantId: string, id: string): void {
+    if (this.renewals.has(id)) return;
+    const renewal = this.sessions
+      .renew(tenantId, id)
+      .catch((error: unknown) => {
+        // The next request tries again.
+        this.logger.warn({ msg: 'An activity could not be written down', err: error });
+      })
+      .finally(() => this.renewals.delete(id));
+    this.renewals.set(id, renewal);
+  }
+}

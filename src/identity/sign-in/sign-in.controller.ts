@@ -1,0 +1,50 @@
+import { Controller, Delete, Get, Param, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, LoginOnly, RequirePermission } from '../../access/index.js';
+import type { Caller } from '../../access/index.js';
+import { AnswersArray, AnswersPage, AnswersStatus } from '../../http/index.js';
+import type { Page } from '../../http/index.js';
+import { SignInListQuery } from './sign-in.dto.js';
+import { SignInList } from './sign-in.list.js';
+import { SignInView } from './sign-in.view.js';
+
+@ApiTags('sign-ins')
+@Controller('monitor/online')
+export class SignInController {
+  constructor(private readonly signIns: SignInList) {}
+
+  /** The caller's own sign-ins. */
+  @Get()
+  @LoginOnly()
+  @AnswersArray(SignInView)
+  own(@CurrentCaller() caller: Caller): Promise<SignInView[]> {
+    return this.signIns.own(caller);
+  }
+
+  /** All sign-ins of the tenant. */
+  @Get('list')
+  @RequirePermission('monitor:online:list')
+  @AnswersPage(SignInView)
+  list(
+    @CurrentCaller() caller: Caller,
+    @Query() query: SignInListQuery,
+  ): Promise<Page<SignInView>> {
+    return this.signIns.list(caller, query);
+  }
+
+  /** Ends one of the own sign-ins. */
+  @Delete('myself/:tokenId')
+  @LoginOnly()
+  @AnswersStatus()
+  endOwn(@CurrentCaller() caller: Caller, @Param('tokenId') tokenId: string): Promise<void> {
+    return this.signIns.endOwn(caller, tokenId);
+  }
+
+  /** Ends the sign-in of another user. */
+  @Delete(':tokenId')
+  @RequirePermission('monitor:online:forceLogout')
+  @AnswersStatus()
+  endOther(@CurrentCaller() caller: Caller, @Param('tokenId') tokenId: string): Promise<void> {
+    return this.signIns.endOther(caller, tokenId);
+  }
+}

@@ -1,0 +1,9 @@
+import { PageQuery, Text } from '../../http/index.js';
+
+export class SignInListQuery extends PageQuery {
+  @Text({ optional: true, description: 'Part of the name' })
+  userName?: string;
+
+  @Text({ optional: true, description: 'Part of the address' })
+  ipaddr?: string;
+}

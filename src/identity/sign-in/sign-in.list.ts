@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/index.js';
+import { NotFoundError } from '../../error/index.js';
+import type { Page } from '../../http/index.js';
+import { UserReach } from '../user/user.reach.js';
+import { LoginSessionRepository } from './login-session.repository.js';
+import type { SignInListQuery } from './sign-in.dto.js';
+import { atHome, SignInService } from './sign-in.service.js';
+import { toSignInView } from './sign-in.view.js';
+import type { SignInView } from './sign-in.view.js';
+
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** Who is signed in, and how to end it. */
+@Injectable()
+export class SignInList {
+  constructor(
+    private readonly sessions: LoginSessionRepository,
+    private readonly signIns: SignInService,
+    private readonly reach: UserReach,
+  ) {}
+
+  async own(caller: Caller): Promise<SignInView[]> {
+    const { homeTenantId, userId, loginSessionId } = caller;
+    const page = await this.sessions.page(homeTenantId, {}, { userId });
+    return page.rows.map((signIn) => toSignInView(signIn, loginSessionId));
+  }
+
+  async list(caller: Caller, query: SignInListQuery): Promise<Page<SignInView>> {
+    const page = await this.sessions.page(caller.tenantId, query, query);
+    return page.map((signIn) => toSignInView(signIn, caller.loginSessionId));
+  }
+
+  async endOwn(caller: Caller, tokenId: string): Promise<void> {
+    const userId = await this.userOf(caller.homeTenantId, tokenId);
+    if (userId !== caller.userId) throw new NotFoundError('The sign-in');
+    await this.signIns.end(atHome(caller), tokenId, userId);
+  }
+
+  /** Of a user who may do nothing that the caller may not do. */
+  async endOther(caller: Caller, tokenId: string): Promise<void> {
+    const userId = await this.userOf(caller.tenantId, tokenId);
+    await this.reach.changeableOne(caller, userId);
+    await this.signIns.end(caller, tokenId, userId);
+  }
+
+  private async userOf(tenantId: string, tokenId: string): Promise<number> {
+    const userId = UUID.test(tokenId) ? await this.sessions.userOf(tenantId, tokenId) : undefined;
+    if (userId === undefined) throw new NotFoundError('The sign-in');
+    return userId;
+  }
+}

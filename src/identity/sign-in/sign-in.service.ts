@@ -1,0 +1,98 @@
+import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import type { Caller } from '../../access/index.js';
+import { AuditLog } from '../../audit/index.js';
+import { Database } from '../../database/index.js';
+import { EventBus } from '../../event/index.js';
+import type { Client } from '../client/client.entity.js';
+import type { User } from '../user/user.entity.js';
+import { LoginSessionRepository } from './login-session.repository.js';
+import { LoginTokens } from './login-token.js';
+
+/** From where somebody signs in. */
+export interface SignInOrigin {
+  readonly ip: string | undefined;
+  readonly userAgent: string | undefined;
+}
+
+export interface OpenedSignIn {
+  readonly token: string;
+  readonly seconds: number;
+}
+
+const USER_AGENT_LENGTH = 300;
+
+/** Opens and ends sign-ins. */
+@Injectable()
+export class SignInService {
+  constructor(
+    private readonly sessions: LoginSessionRepository,
+    private readonly tokens: LoginTokens,
+    private readonly database: Database,
+    private readonly audit: AuditLog,
+    private readonly bus: EventBus,
+  ) {}
+
+  async open(user: User, client: Client, origin: SignInOrigin): Promise<OpenedSignIn> {
+    const id = randomUUID();
+    const expireTime = new Date(Date.now() + client.timeout * 1_000);
+    await this.database.transaction(async () => {
+      await this.sessions.open({
+        id,
+        tenantId: user.tenantId,
+        userId: user.id,
+        clientId: client.clientId,
+        ip: origin.ip?.slice(0, 64) ?? null,
+        userAgent: origin.userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
+        activeTimeout: client.activeTimeout,
+        expireTime,
+      });
+      const { tenantId, userName } = user;
+      await this.audit.record(
+        { tenantId, userName, userId: user.id },
+        { action: 'login', target: 'user', id: user.id, detail: { clientKey: client.clientKey } },
+      );
+    });
+    const token = await this.tokens.sign({
+      sid: id,
+      tenantId: user.tenantId,
+      userId: user.id,
+      userName: user.userName,
+      clientid: client.clientId,
+      exp: Math.floor(expireTime.getTime() / 1_000),
+    });
+    return { token, seconds: client.timeout };
+  }
+
+  /** Ends the caller's own sign-in, and with it its streams and the switch to another tenant. */
+  async signOut(caller: Caller): Promise<void> {
+    await this.database.transaction(async () => {
+      await this.sessions.end(caller.homeTenantId, caller.loginSessionId);
+      await this.audit.record(atHome(caller), {
+        action: 'logout',
+        target: 'user',
+        id: caller.userId,
+      });
+      await this.announceEnd(caller.homeTenantId);
+    });
+  }
+
+  /** Ends a user's sign-in in the tenant the caller works in. */
+  async end(actor: Caller, id: string, userId: number): Promise<void> {
+    await this.database.transaction(async () => {
+      await this.sessions.end(actor.tenantId, id);
+      await this.audit.record(actor, { action: 'revoke', target: 'user', id: userId });
+      await this.announceEnd(actor.tenantId);
+    });
+  }
+
+  /** Open streams of ended sign-ins stop once the transaction is committed. */
+  private async announceEnd(tenantId: string): Promise<void> {
+    await this.database.afterCommit(() => this.bus.publish('access.changed', { tenantId }));
+  }
+}
+
+/** The caller in the own tenant, whichever one it has switched to. */
+export function atHome(caller: Caller): Caller {
+  return { ...caller, tenantId: caller.homeTenantId };
+}

@@ -1,0 +1,87 @@
+import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, RequirePermission } from '../../access/index.js';
+import type { Caller } from '../../access/index.js';
+import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../../http/index.js';
+import type { Page } from '../../http/index.js';
+import { ChangedTenantDto, NewTenantDto, TenantListQuery, TenantStatusDto } from './tenant.dto.js';
+import { TenantService } from './tenant.service.js';
+import { TenantSwitch } from './tenant.switch.js';
+import { TenantView } from './tenant.view.js';
+
+/** For super administrators only, which the service checks beside the permission. */
+@ApiTags('tenants')
+@Controller('system/tenant')
+export class TenantController {
+  constructor(
+    private readonly tenants: TenantService,
+    private readonly tenantSwitch: TenantSwitch,
+  ) {}
+
+  /** All tenants. */
+  @Get('list')
+  @RequirePermission('system:tenant:list')
+  @AnswersPage(TenantView)
+  list(
+    @CurrentCaller() caller: Caller,
+    @Query() query: TenantListQuery,
+  ): Promise<Page<TenantView>> {
+    return this.tenants.list(caller, query);
+  }
+
+  /** Back to the own tenant. */
+  @Get('dynamic/clear')
+  @RequirePermission('system:tenant:query')
+  @AnswersStatus()
+  leave(@CurrentCaller() caller: Caller): Promise<void> {
+    return this.tenantSwitch.leave(caller);
+  }
+
+  /** From the next request on this sign-in works in the given tenant. */
+  @Get('dynamic/:tenantId')
+  @RequirePermission('system:tenant:query')
+  @AnswersStatus()
+  enter(@CurrentCaller() caller: Caller, @Param('tenantId') tenantId: string): Promise<void> {
+    return this.tenantSwitch.enter(caller, tenantId);
+  }
+
+  /** One tenant. */
+  @Get(':id')
+  @RequirePermission('system:tenant:query')
+  @Answers(TenantView)
+  detail(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<TenantView> {
+    return this.tenants.detail(caller, id);
+  }
+
+  /** Makes a tenant with its roles and its first administrator. */
+  @Post()
+  @RequirePermission('system:tenant:add')
+  @AnswersStatus()
+  create(@CurrentCaller() caller: Caller, @Body() body: NewTenantDto): Promise<void> {
+    return this.tenants.create(caller, body);
+  }
+
+  /** Changes a tenant; what is absent stays. */
+  @Put()
+  @RequirePermission('system:tenant:edit')
+  @AnswersStatus()
+  update(@CurrentCaller() caller: Caller, @Body() body: ChangedTenantDto): Promise<void> {
+    return this.tenants.update(caller, body);
+  }
+
+  /** Enables or disables a tenant; disabling ends what its users have open. */
+  @Put('changeStatus')
+  @RequirePermission('system:tenant:edit')
+  @AnswersStatus()
+  changeStatus(@CurrentCaller() caller: Caller, @Body() body: TenantStatusDto): Promise<void> {
+    return this.tenants.changeStatus(caller, body.id, body.status);
+  }
+
+  /** Deletes tenants with everything they own. */
+  @Delete(':ids')
+  @RequirePermission('system:tenant:remove')
+  @AnswersStatus()
+  remove(@CurrentCaller() caller: Caller, @Param('ids', IdsPipe) ids: number[]): Promise<void> {
+    return this.tenants.remove(caller, ids);
+  }
+}

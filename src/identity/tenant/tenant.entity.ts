@@ -1,0 +1,77 @@
+import {
+  Column,
+  CreateDateColumn,
+  Entity,
+  PrimaryGeneratedColumn,
+  UpdateDateColumn,
+} from 'typeorm';
+
+@Entity({ name: 'tenant' })
+export class Tenant {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
+  id: number;
+
+  @Column({ type: 'varchar', length: 20 })
+  tenantId: string;
+
+  @Column({ type: 'varchar', length: 100 })
+  companyName: string;
+
+  @Column({ type: 'varchar', length: 50, nullable: true })
+  contactUserName: string | null;
+
+  @Column({ type: 'varchar', length: 30, nullable: true })
+  contactPhone: string | null;
+
+  @Column({ type: 'varchar', length: 50, nullable: true })
+  licenseNumber: string | null;
+
+  @Column({ type: 'varchar', length: 200, nullable: true })
+  address: string | null;
+
+  @Column({ type: 'varchar', length: 200, nullable: true })
+  domain: string | null;
+
+  @Column({ type: 'varchar', length: 500, nullable: true })
+  intro: string | null;
+
+  @Column({ type: 'varchar', length: 500, nullable: true })
+  remark: string | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  expireTime: Date | null;
+
+  /** How many users it may have; -1 for any number. */
+  @Column({ type: 'integer' })
+  accountCount: number;
+
+  @Column({ type: 'char', length: 1 })
+  status: string;
+
+  /** Whether people may make a user for themselves. */
+  @Column({ type: 'boolean' })
+  registerEnabled: boolean;
+
+  @Column({ type: 'bigint', insert: false, update: false })
+  revision: number;
+
+  @CreateDateColumn({ type: 'timestamptz' })
+  createTime: Date;
+
+  @UpdateDateColumn({ type: 'timestamptz' })
+  updateTime: Date;
+}
+
+/** The tenant of the installation itself: it always exists, never expires and is never disabled. */
+export const HOME_TENANT = '000000';
+
+/** Why nobody of the tenant can sign in, or undefined. */
+export function tenantProblem(tenant: Tenant | null, now: Date): string | undefined {
+  if (!tenant) return 'This tenant does not exist. Check the tenant id, or ask your administrator.';
+  if (tenant.tenantId === HOME_TENANT) return undefined;
+  if (tenant.status !== '0') return 'This tenant is disabled. Ask the operator of this service.';
+  if (tenant.expireTime && tenant.expireTime <= now) {
+    return 'This tenant has expired. Ask the operator of this service to extend it.';
+  }
+  return undefined;
+}

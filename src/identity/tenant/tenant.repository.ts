@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import { In } from 'typeorm';
+import type { DeepPartial } from 'typeorm';
+import { containing, Database } from '../../database/index.js';
+import { NotFoundError } from '../../error/index.js';
+import { Page } from '../../http/index.js';
+import type { PageQuery } from '../../http/index.js';
+import { Tenant } from './tenant.entity.js';
+
+export interface TenantFilter {
+  readonly tenantId?: string | undefined;
+  readonly companyName?: string | undefined;
+  readonly contactUserName?: string | undefined;
+  readonly status?: string | undefined;
+}
+
+/** Any number, the same in every process: those that start at once take turns on this advisory lock. */
+const SEED_LOCK = 6_039_002;
+
+/** The tenants themselves. The one repository beside that of the clients that is not asked for a tenant. */
+@Injectable()
+export class TenantRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Waits until no other process seeds; until the transaction ends, none begins to. */
+  async takeSeedTurn(): Promise<void> {
+    await this.database.query('SELECT pg_advisory_xact_lock($1)', [SEED_LOCK]);
+  }
+
+  async byTenantId(tenantId: string): Promise<Tenant | null> {
+    return this.database.repository(Tenant).findOneBy({ tenantId });
+  }
+
+  async get(id: number): Promise<Tenant> {
+    const tenant = await this.database.repository(Tenant).findOneBy({ id });
+    if (!tenant) throw new NotFoundError('The tenant');
+    return tenant;
+  }
+
+  async byIds(ids: readonly number[]): Promise<Tenant[]> {
+    return this.database.repository(Tenant).findBy({ id: In([...ids]) });
+  }
+
+  async all(): Promise<Tenant[]> {
+    return this.database.repository(Tenant).find({ order: { id: 'ASC' } });
+  }
+
+  async page(query: PageQuery, filter: TenantFilter): Promise<Page<Tenant>> {
+    const { tenantId, companyName, contactUserName, status } = filter;
+    const [rows, total] = await this.database.repository(Tenant).findAndCount({
+      where: {
+        ...(tenantId && { tenantId }),
+        ...(companyName && { companyName: containing(companyName) }),
+        ...(contactUserName && { contactUserName: containing(contactUserName) }),
+        ...(status && { status }),
+      },
+      order: { id: 'ASC' },
+      ...(query.pageSize && {
+        take: query.pageSize,
+        skip: (Math.max(1, query.pageNum ?? 1) - 1) * query.pageSize,
+      }),
+    });
+    return new Page(rows, total);
+  }
+
+  async insert(values: DeepPartial<Tenant>): Promise<Tenant> {
+    const tenants = this.database.repository(Tenant);
+    return tenants.save(tenants.create(values), { transaction: false });
+  }
+
+  async update(id: number, change: Partial<Tenant>): Promise<void> {
+    await this.database.repository(Tenant).update({ id }, change);
+  }
+
+  /** Deletes the tenant; foreign keys take all its rows along, except those of the audit log. */
+  async erase(tenantId: string): Promise<void> {
+    await this.database.query("SET LOCAL plinth.erasing = 'on'");
+    await this.database.query('DELETE FROM audit_entry WHERE tenant_id = $1', [tenantId]);
+    await this.database.query("SET LOCAL plinth.erasing = 'off'");
+    await this.database.repository(Tenant).delete({ tenantId });
+  }
+}

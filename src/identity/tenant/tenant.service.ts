@@ -1,0 +1,147 @@
+import { Injectable } from '@nestjs/common';
+import { randomInt } from 'node:crypto';
+import { requireSuperAdmin, TenantLifecycle, TenantRevision } from '../../access/index.js';
+import type { Caller } from '../../access/index.js';
+import { ConflictError, NotFoundError } from '../../error/index.js';
+import type { Page } from '../../http/index.js';
+import { AccessChange } from '../access.change.js';
+import { givenTime } from '../given-time.js';
+import { atHome } from '../sign-in/sign-in.service.js';
+import type { ChangedTenantDto, NewTenantDto, TenantListQuery } from './tenant.dto.js';
+import { HOME_TENANT } from './tenant.entity.js';
+import type { Tenant } from './tenant.entity.js';
+import { TenantFounder } from './tenant.founder.js';
+import { TenantRepository } from './tenant.repository.js';
+import { toTenantView } from './tenant.view.js';
+import type { TenantView } from './tenant.view.js';
+
+/** The tenants of the installation: the business of super administrators only. */
+@Injectable()
+export class TenantService {
+  constructor(
+    private readonly tenants: TenantRepository,
+    private readonly founder: TenantFounder,
+    private readonly lifecycle: TenantLifecycle,
+    private readonly revision: TenantRevision,
+    private readonly change: AccessChange,
+  ) {}
+
+  async list(caller: Caller, query: TenantListQuery): Promise<Page<TenantView>> {
+    requireSuperAdmin(caller);
+    return (await this.tenants.page(query, query)).map(toTenantView);
+  }
+
+  async detail(caller: Caller, id: number): Promise<TenantView> {
+    requireSuperAdmin(caller);
+    return toTenantView(await this.tenants.get(id));
+  }
+
+  async create(caller: Caller, given: NewTenantDto): Promise<void> {
+    requireSuperAdmin(caller);
+    const { username, password, tenantId, ...rest } = given;
+    const values = valuesOf(rest);
+    await this.change.apply(
+      atHome(caller),
+      async () => {
+        const id = tenantId ?? (await this.freeTenantId());
+        if (await this.tenants.byTenantId(id)) {
+          throw new ConflictError(
+            `The tenant id ${id} is taken. Choose another one, or give none.`,
+          );
+        }
+        const first = { userName: username, password };
+        return this.founder.found({ ...values, tenantId: id }, first);
+      },
+      (tenant) => [{ action: 'create', target: 'tenant', id: tenant.tenantId }],
+    );
+  }
+
+  async update(caller: Caller, { id, ...given }: ChangedTenantDto): Promise<void> {
+    requireSuperAdmin(caller);
+    const values = valuesOf(given);
+    await this.change.apply(
+      atHome(caller),
+      async () => {
+        const tenant = await this.tenants.get(id);
+        requireLasting(tenant, values);
+        await this.tenants.update(id, values);
+        await this.revision.incrementAccess(tenant.tenantId);
+        return tenant;
+      },
+      ({ tenantId }) => [
+        {
+          action: 'update',
+          target: 'tenant',
+          id: tenantId,
+          detail: { fields: Object.keys(values) },
+        },
+      ],
+    );
+  }
+
+  async changeStatus(caller: Caller, id: number, status: string): Promise<void> {
+    requireSuperAdmin(caller);
+    await this.change.apply(
+      atHome(caller),
+      async () => {
+        const tenant = await this.tenants.get(id);
+        requireLasting(tenant, { status });
+        await this.tenants.update(id, { status });
+        await this.revision.incrementAccess(tenant.tenantId);
+        return tenant;
+      },
+      ({ tenantId }) => [
+        { action: 'status-change', target: 'tenant', id: tenantId, detail: { status } },
+      ],
+    );
+  }
+
+  /** Removes the tenants with everything they own. */
+  async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+    requireSuperAdmin(caller);
+    await this.change.apply(
+      atHome(caller),
+      async () => {
+        const tenants = await this.tenants.byIds(ids);
+        if (tenants.length !== ids.length) throw new NotFoundError('The tenant');
+        for (const { tenantId } of tenants) {
+          if (tenantId === HOME_TENANT) throw new ConflictError(HOME_STAYS);
+          await this.revision.incrementAccess(tenantId);
+          await this.lifecycle.deleting(tenantId);
+          await this.tenants.erase(tenantId);
+        }
+        return tenants;
+      },
+      (tenants) =>
+        tenants.map(({ tenantId }) => ({ action: 'delete', target: 'tenant', id: tenantId })),
+    );
+  }
+
+  private async freeTenantId(): Promise<string> {
+    for (;;) {
+      const tenantId = String(randomInt(100_000, 1_000_000));
+      if (!(await this.tenants.byTenantId(tenantId))) return tenantId;
+    }
+  }
+}
+
+const HOME_STAYS = `The tenant ${HOME_TENANT} is the installation's own: it cannot be disabled, expire or be deleted.`;
+
+type TenantValues = Partial<Tenant>;
+
+/** The columns that are given; an empty expireTime means never. */
+function valuesOf({ expireTime, ...given }: Omit<ChangedTenantDto, 'id'>): TenantValues {
+  const columns: TenantValues = Object.fromEntries(
+    Object.entries<unknown>(given).filter(([, value]) => value !== undefined),
+  );
+  if (expireTime === undefined) return columns;
+  return {
+    ...columns,
+    expireTime: expireTime === '' ? null : givenTime('expireTime', expireTime, 'start'),
+  };
+}
+
+function requireLasting(tenant: Tenant, { status, expireTime }: TenantValues): void {
+  if (tenant.tenantId !== HOME_TENANT) return;
+  if (status === '1' || expireTime) throw new ConflictError(HOME_STAYS);
+}

@@ -1,0 +1,154 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { IsOptional, ValidateNested } from 'class-validator';
+import { Id, Ids, OneOf, PageQuery, Text } from '../../http/index.js';
+import { GIVEN_TIME, GIVEN_TIME_MESSAGE } from '../given-time.js';
+
+/** A user name holds no white space, so that no two look alike. */
+const NAME = { min: 2, max: 64, pattern: /^\S+$/, patternMessage: 'must not contain spaces' };
+const PASSWORD = { min: 5, max: 72 };
+const STATUS = ['0', '1'];
+const SEX = ['0', '1', '2'];
+
+class CreationRange {
+  @Text({ optional: true, pattern: GIVEN_TIME, patternMessage: GIVEN_TIME_MESSAGE })
+  beginTime?: string;
+
+  @Text({ optional: true, pattern: GIVEN_TIME, patternMessage: GIVEN_TIME_MESSAGE })
+  endTime?: string;
+}
+
+export class UserListQuery extends PageQuery {
+  @Text({ optional: true, description: 'Part of the name' })
+  userName?: string;
+
+  @Text({ optional: true, description: 'Part of the name' })
+  nickName?: string;
+
+  @Text({ optional: true, description: 'Part of the number' })
+  phonenumber?: string;
+
+  @Text({ optional: true, description: '0 enabled, 1 disabled' })
+  status?: string;
+
+  @ApiProperty({
+    type: 'object',
+    properties: { beginTime: { type: 'string' }, endTime: { type: 'string' } },
+    additionalProperties: false,
+    selfRequired: false,
+    description: 'params[beginTime] and params[endTime] of the creation, both included',
+  })
+  @IsOptional()
+  @ValidateNested({ message: 'params must be params[beginTime] and params[endTime]' })
+  @Type(() => CreationRange)
+  params?: CreationRange;
+}
+
+export class UserOptionQuery {
+  @Ids({ optional: true, description: 'All users when absent' })
+  userIds?: number[];
+}
+
+export class NewUserDto {
+  @Text({ ...NAME, example: 'jo' })
+  userName: string;
+
+  @Text({ optional: true, max: 64, description: 'The user name when absent' })
+  nickName?: string;
+
+  @Text(PASSWORD)
+  password: string;
+
+  @Text({ optional: true, max: 100 })
+  email?: string;
+
+  @Text({ optional: true, max: 20 })
+  phonenumber?: string;
+
+  @OneOf(SEX, { optional: true })
+  sex?: string;
+
+  @OneOf(STATUS, { optional: true })
+  status?: string;
+
+  @Text({ optional: true, max: 500 })
+  remark?: string;
+
+  @Ids({ optional: true })
+  roleIds?: number[];
+}
+
+export class ChangedUserDto {
+  @Id()
+  userId: number;
+
+  @Text({ ...NAME, optional: true })
+  userName?: string;
+
+  @Text({ optional: true, min: 1, max: 64 })
+  nickName?: string;
+
+  @Text({ optional: true, max: 100 })
+  email?: string;
+
+  @Text({ optional: true, max: 20 })
+  phonenumber?: string;
+
+  @OneOf(SEX, { optional: true })
+  sex?: string;
+
+  @OneOf(STATUS, { optional: true })
+  status?: string;
+
+  @Text({ optional: true, max: 500 })
+  remark?: string;
+
+  @Ids({ optional: true, description: 'The roles stay as they are when absent' })
+  roleIds?: number[];
+}
+
+export class UserStatusDto {
+  @Id()
+  userId: number;
+
+  @OneOf(STATUS)
+  status: string;
+}
+
+export class ResetPasswordDto {
+  @Id()
+  userId: number;
+
+  @Text(PASSWORD)
+  password: string;
+}
+
+export class UserRolesQuery {
+  @Id()
+  userId: number;
+
+  @Ids({ optional: true, description: 'Comma list; none takes all roles away' })
+  roleIds?: number[];
+}
+
+export class ProfileDto {
+  @Text({ optional: true, min: 1, max: 64 })
+  nickName?: string;
+
+  @Text({ optional: true, max: 100 })
+  email?: string;
+
+  @Text({ optional: true, max: 20 })
+  phonenumber?: string;
+
+  @OneOf(SEX, { optional: true })
+  sex?: string;
+}
+
+export class OwnPasswordDto {
+  @Text({ max: 200 })
+  oldPassword: string;
+
+  @Text(PASSWORD)
+  newPassword: string;
+}

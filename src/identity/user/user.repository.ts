@@ -1,0 +1,116 @@
+import { Injectable } from '@nestjs/common';
+import { And, In, LessThan, MoreThanOrEqual, Not } from 'typeorm';
+import type { DeepPartial, FindOptionsWhere } from 'typeorm';
+import { containing, Database, TenantScoped } from '../../database/index.js';
+import type { Page, PageQuery } from '../../http/index.js';
+import { User } from './user.entity.js';
+
+export interface UserFilter {
+  readonly userName?: string | undefined;
+  readonly nickName?: string | undefined;
+  readonly phonenumber?: string | undefined;
+  readonly status?: string | undefined;
+  readonly createdFrom: Date | undefined;
+  readonly createdUntil: Date | undefined;
+}
+
+interface UserNames {
+  readonly userName?: string;
+  readonly phonenumber?: string;
+}
+
+@Injectable()
+export class UserRepository {
+  readonly users: TenantScoped<User>;
+
+  constructor(private readonly database: Database) {
+    this.users = new TenantScoped(database, User, 'The user');
+  }
+
+  async page(tenantId: string, query: PageQuery, filter: UserFilter): Promise<Page<User>> {
+    return this.users.page(tenantId, query, matching(filter), { id: 'ASC' });
+  }
+
+  /** The users that have the role, or those that do not. */
+  async pageByRole(
+    tenantId: string,
+    query: PageQuery & UserNames,
+    ids: { readonly having: readonly number[] } | { readonly lacking: readonly number[] },
+  ): Promise<Page<User>> {
+    const { userName, phonenumber } = query;
+    const id = 'having' in ids ? In([...ids.having]) : Not(In([...ids.lacking]));
+    return this.users.page(
+      tenantId,
+      query,
+      {
+        id,
+        ...(userName && { userName: containing(userName) }),
+        ...(phonenumber && { phonenumber: containing(phonenumber) }),
+      },
+      { id: 'ASC' },
+    );
+  }
+
+  /** By name, whatever the case of its letters. */
+  async byName(tenantId: string, userName: string): Promise<User | null> {
+    return this.users.rows
+      .createQueryBuilder('u')
+      .where('u.tenant_id = :tenantId', { tenantId })
+      .andWhere('lower(u.user_name) = lower(:userName)', { userName })
+      .getOne();
+  }
+
+  async byIds(tenantId: string, ids: readonly number[]): Promise<User[]> {
+    return this.users.find(tenantId, { id: In([...ids]) }, { id: 'ASC' });
+  }
+
+  /** Whether the tenant may have one more user. */
+  async roomLeft(tenantId: string): Promise<boolean> {
+    const [row] = await this.database.query<{ room: boolean }>(
+      `SELECT account_count < 0 OR account_count >
+              (SELECT count(*) FROM user_account u WHERE u.tenant_id = t.tenant_id) AS room
+         FROM tenant t WHERE t.tenant_id = $1`,
+      [tenantId],
+    );
+    return row?.room ?? false;
+  }
+
+  async insert(tenantId: string, values: Omit<DeepPartial<User>, 'tenantId'>): Promise<User> {
+    return this.users.insert(tenantId, values);
+  }
+
+  /**
+   * Deletes the users; foreign keys take what is theirs along. Their names and addresses vanish from the
+   * audit log of every tenant they acted in, and from failed sign-ins with their names.
+   */
+  async erase(tenantId: string, users: readonly User[]): Promise<void> {
+    const ids = users.map(({ id }) => id);
+    const names = users.map(({ userName }) => userName.toLowerCase());
+    await this.database.query("SET LOCAL plinth.erasing = 'on'");
+    await this.database.query(
+      'UPDATE audit_entry SET actor_name = NULL, ip = NULL WHERE actor_id = ANY ($1::bigint[])',
+      [ids],
+    );
+    await this.database.query(
+      `UPDATE audit_entry SET actor_name = NULL, ip = NULL
+        WHERE tenant_id = $1 AND actor_id IS NULL AND lower(actor_name) = ANY ($2::text[])`,
+      [tenantId, names],
+    );
+    await this.database.query("SET LOCAL plinth.erasing = 'off'");
+    await this.users.remove(tenantId, ids);
+  }
+}
+
+function matching(filter: UserFilter): FindOptionsWhere<User> {
+  const { userName, nickName, phonenumber, status, createdFrom, createdUntil } = filter;
+  return {
+    ...(userName && { userName: containing(userName) }),
+    ...(nickName && { nickName: containing(nickName) }),
+    ...(phonenumber && { phonenumber: containing(phonenumber) }),
+    ...(status && { status }),
+    createTime: And(
+      MoreThanOrEqual(createdFrom ?? new Date(0)),
+      LessThan(createdUntil ?? new Date('9999-01-01')),
+    ),
+  };
+}
