@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../access/index.js';
+import { currentRequest } from '../http/index.js';
+import { AuditRepository } from './audit.repository.js';
+
+export type AuditAction =
+  | 'create'
+  | 'update'
+  | 'delete'
+  | 'login'
+  | 'login-failed'
+  | 'logout'
+  | 'register'
+  | 'permission-change'
+  | 'credential-change'
+  | 'password-change'
+  | 'status-change'
+  | 'switch-tenant'
+  | 'revoke'
+  | 'upload';
+
+/** Who acted: a caller or, where nobody is signed in, what is known. `tenantId` is the tenant of the changed record. */
+export type AuditActor =
+  | Pick<Caller, 'homeTenantId' | 'tenantId' | 'userId' | 'userName'>
+  | { readonly tenantId: string; readonly userName?: string; readonly userId?: number };
+
+export interface AuditRecord {
+  readonly action: AuditAction;
+  /** The kind of record, in the glossary's word: 'provider', 'user'. */
+  readonly target: string;
+  readonly id?: number | string;
+  /**
+   * What a reader needs to understand the change: names of changed fields, old and new status. Never a secret:
+   * no password, credential, token or part of one, and no text of conversations or documents. Nothing can be taken out
+   * again.
+   */
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** Widths of the columns; a name typed at the login can be of any length. */
+const NAME_LENGTH = 64;
+const TARGET_ID_LENGTH = 64;
+const REQUEST_ID_LENGTH = 64;
+
+/** The append-only log of changes and sign-ins. */
+@Injectable()
+export class AuditLog {
+  constructor(private readonly entries: AuditRepository) {}
+
+  /**
+   * Adds one entry. Call it in the transaction of the change, so that both are stored or neither is.
+   * The address and the request come from the request that is being served; a job has none.
+   */
+  async record(actor: AuditActor, entry: AuditRecord): Promise<void> {
+    const request = currentRequest();
+    await this.entries.add(actor.tenantId, {
+      actorId: actor.userId ?? null,
+      actorName: storable(actor.userName, NAME_LENGTH),
+      action: entry.action,
+      targetType: entry.target,
+      targetId: storable(entry.id, TARGET_ID_LENGTH),
+      detail: { ...entry.detail, ...visitor(actor) },
+      ip: storable(request?.ip, NAME_LENGTH),
+      requestId: storable(request?.id, REQUEST_ID_LENGTH),
+    });
+  }
+}
+
+/** A super administrator who has switched tenants is not a user of the tenant whose log this is. */
+function visitor(actor: AuditActor): Record<string, string> {
+  if (!('homeTenantId' in actor) || actor.homeTenantId === actor.tenantId) return {};
+  return { actorTenantId: actor.homeTenantId };
+}
+
+/** PostgreSQL stores no NUL in a text, and a text that is too long would undo the change it tells of. */
+function storable(value: string | number | undefined, length: number): string | null {
+  if (value === undefined) return null;
+  return String(value).replaceAll('\0', '').slice(0, length);
+}

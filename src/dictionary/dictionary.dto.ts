@@ -1,0 +1,101 @@
+import { Id, OneOf, PageQuery, Text, Whole } from '../http/index.js';
+
+export const DICTIONARY_TYPE_NAME = /^[a-z][a-z0-9_]*$/;
+
+const TYPE_NAME = {
+  max: 100,
+  pattern: DICTIONARY_TYPE_NAME,
+  patternMessage: 'must begin with a lower-case letter and hold only a-z, 0-9 and _',
+  example: 'chat_model_category',
+};
+const SORT = { min: -1_000_000, max: 1_000_000 };
+const YES_NO = ['Y', 'N'];
+
+export class DictionaryTypeListQuery extends PageQuery {
+  @Text({ optional: true, max: 100, description: 'Part of the name' })
+  dictName?: string;
+
+  @Text({ optional: true, max: 100, description: 'Part of the type' })
+  dictType?: string;
+}
+
+export class CreateDictionaryTypeBody {
+  @Text({ max: 100, example: 'Model categories' })
+  dictName: string;
+
+  @Text(TYPE_NAME)
+  dictType: string;
+
+  @Text({ optional: true, max: 500 })
+  remark?: string;
+}
+
+export class UpdateDictionaryTypeBody {
+  @Id()
+  dictId: number;
+
+  @Text({ optional: true, min: 1, max: 100 })
+  dictName?: string;
+
+  @Text({ ...TYPE_NAME, optional: true, description: 'Its entries move along' })
+  dictType?: string;
+
+  @Text({ optional: true, max: 500 })
+  remark?: string;
+}
+
+export class DictionaryEntryListQuery extends PageQuery {
+  @Text({ optional: true, max: 100, example: 'chat_model_category' })
+  dictType?: string;
+
+  @Text({ optional: true, max: 100, description: 'Part of the label' })
+  dictLabel?: string;
+
+  @Text({ optional: true, max: 100, description: 'Part of the value' })
+  dictValue?: string;
+}
+
+class DictionaryEntryDetails {
+  @Whole({ ...SORT, optional: true })
+  dictSort?: number;
+
+  @Whole({ ...SORT, optional: true, description: 'Same as dictSort, which goes first' })
+  sort?: number;
+
+  @Text({ optional: true, max: 100 })
+  cssClass?: string;
+
+  @Text({ optional: true, max: 100 })
+  listClass?: string;
+
+  @OneOf(YES_NO, { optional: true })
+  isDefault?: string;
+
+  @Text({ optional: true, max: 500 })
+  remark?: string;
+}
+
+export class CreateDictionaryEntryBody extends DictionaryEntryDetails {
+  @Text(TYPE_NAME)
+  dictType: string;
+
+  @Text({ max: 100, example: 'Chat' })
+  dictLabel: string;
+
+  @Text({ max: 100, example: 'chat' })
+  dictValue: string;
+}
+
+export class UpdateDictionaryEntryBody extends DictionaryEntryDetails {
+  @Id()
+  dictCode: number;
+
+  @Text({ ...TYPE_NAME, optional: true })
+  dictType?: string;
+
+  @Text({ optional: true, min: 1, max: 100 })
+  dictLabel?: string;
+
+  @Text({ optional: true, min: 1, max: 100 })
+  dictValue?: string;
+}

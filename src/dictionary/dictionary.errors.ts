@@ -1,0 +1,44 @@
+import { ConflictError, InvalidInputError } from '../error/index.js';
+
+export class DuplicateDictionaryTypeError extends ConflictError {
+  constructor(dictType: string) {
+    super(`The dictionary type ${dictType} exists already. Choose another dictType.`);
+  }
+}
+
+export class DuplicateDictionaryValueError extends ConflictError {
+  constructor(dictType: string, dictValue: string) {
+    super(
+      `${dictType} has an entry with the value ${dictValue} already. Choose another dictValue.`,
+    );
+  }
+}
+
+export class UnknownDictionaryTypeError extends InvalidInputError {
+  constructor(dictType: string) {
+    super(`There is no dictionary type ${dictType}. Create it first, or choose another dictType.`);
+  }
+}
+
+export class FixedDictionaryEntryError extends ConflictError {
+  constructor(dictType: string, dictValue: string) {
+    super(
+      `The entry ${dictValue} of ${dictType} is built in: stored records use its value. ` +
+        'Change its label or its sort instead.',
+    );
+  }
+}
+
+export class FixedDictionaryTypeError extends ConflictError {
+  constructor(dictType: string) {
+    super(
+      `The dictionary type ${dictType} is built in: its dictType cannot be changed. Change its dictName instead.`,
+    );
+  }
+}
+
+export class DictionaryTypeInUseError extends ConflictError {
+  constructor(dictType: string) {
+    super(`The dictionary type ${dictType} still has entries. Delete them first.`);
+  }
+}

@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { DictionaryEntryController } from './dictionary-entry.controller.js';
+import { DictionaryEntryService } from './dictionary-entry.service.js';
+import { DictionaryTypeController } from './dictionary-type.controller.js';
+import { DictionaryTypeService } from './dictionary-type.service.js';
+import { DictionaryRepository } from './dictionary.repository.js';
+import { DictionarySeed } from './dictionary.seed.js';
+
+@Module({
+  controllers: [DictionaryTypeController, DictionaryEntryController],
+  providers: [DictionaryRepository, DictionaryTypeService, DictionaryEntryService, DictionarySeed],
+})
+export class DictionaryModule {}

@@ -1,0 +1,173 @@
+import { Injectable } from '@nestjs/common';
+import { In, QueryFailedError } from 'typeorm';
+import { containing, Database, TenantScoped } from '../database/index.js';
+import type { Page } from '../http/index.js';
+import type { DictionaryEntryListQuery, DictionaryTypeListQuery } from './dictionary.dto.js';
+import { DictionaryEntry, DictionaryType } from './dictionary.entity.js';
+import {
+  DuplicateDictionaryTypeError,
+  DuplicateDictionaryValueError,
+} from './dictionary.errors.js';
+
+export type TypeValues = Pick<DictionaryType, 'dictName' | 'dictType'> & {
+  readonly remark?: string | undefined;
+};
+
+export type EntryValues = Pick<
+  DictionaryEntry,
+  'dictType' | 'dictLabel' | 'dictValue' | 'dictSort' | 'isDefault' | 'seeded'
+> & {
+  readonly cssClass?: string | undefined;
+  readonly listClass?: string | undefined;
+  readonly remark?: string | undefined;
+};
+
+type Change<Values> = { readonly [Name in keyof Values]?: Values[Name] | undefined };
+
+type EntryChange = Change<EntryValues> & Pick<EntryValues, 'dictType' | 'dictValue'>;
+
+const UNIQUE_VIOLATION = '23505';
+
+@Injectable()
+export class DictionaryRepository {
+  private readonly types: TenantScoped<DictionaryType>;
+  private readonly entries: TenantScoped<DictionaryEntry>;
+
+  constructor(private readonly database: Database) {
+    this.types = new TenantScoped(database, DictionaryType, 'The dictionary type');
+    this.entries = new TenantScoped(database, DictionaryEntry, 'The dictionary entry');
+  }
+
+  pageOfTypes(tenantId: string, query: DictionaryTypeListQuery): Promise<Page<DictionaryType>> {
+    const where = {
+      ...(query.dictName && { dictName: containing(query.dictName) }),
+      ...(query.dictType && { dictType: containing(query.dictType) }),
+    };
+    return this.types.page(tenantId, query, where, { id: 'ASC' });
+  }
+
+  allTypes(tenantId: string): Promise<DictionaryType[]> {
+    return this.types.find(tenantId, {}, { id: 'ASC' });
+  }
+
+  getType(tenantId: string, id: number): Promise<DictionaryType> {
+    return this.types.get(tenantId, id);
+  }
+
+  typesWithIds(tenantId: string, ids: readonly number[]): Promise<DictionaryType[]> {
+    return this.types.find(tenantId, { id: In([...ids]) });
+  }
+
+  typeNamed(tenantId: string, dictType: string): Promise<DictionaryType | null> {
+    return this.types.findOne(tenantId, { dictType });
+  }
+
+  insertType(tenantId: string, values: TypeValues): Promise<DictionaryType> {
+    const duplicate = new DuplicateDictionaryTypeError(values.dictType);
+    return unlessDuplicate(duplicate, () => this.types.insert(tenantId, values));
+  }
+
+  updateType(tenantId: string, id: number, change: Change<TypeValues>): Promise<void> {
+    const duplicate = new DuplicateDictionaryTypeError(change.dictType ?? '');
+    return unlessDuplicate(duplicate, () => this.types.update(tenantId, id, change));
+  }
+
+  removeTypes(tenantId: string, ids: readonly number[]): Promise<void> {
+    return this.types.remove(tenantId, ids);
+  }
+
+  pageOfEntries(tenantId: string, query: DictionaryEntryListQuery): Promise<Page<DictionaryEntry>> {
+    const where = {
+      ...(query.dictType && { dictType: query.dictType }),
+      ...(query.dictLabel && { dictLabel: containing(query.dictLabel) }),
+      ...(query.dictValue && { dictValue: containing(query.dictValue) }),
+    };
+    return this.entries.page(tenantId, query, where, {
+      dictType: 'ASC',
+      dictSort: 'ASC',
+      id: 'ASC',
+    });
+  }
+
+  entriesOf(tenantId: string, dictType: string): Promise<DictionaryEntry[]> {
+    return this.entries.find(tenantId, { dictType }, { dictSort: 'ASC', id: 'ASC' });
+  }
+
+  countEntries(tenantId: string, dictType: string, only: { seeded?: true } = {}): Promise<number> {
+    return this.entries.count(tenantId, { dictType, ...only });
+  }
+
+  getEntry(tenantId: string, id: number): Promise<DictionaryEntry> {
+    return this.entries.get(tenantId, id);
+  }
+
+  entriesWithIds(tenantId: string, ids: readonly number[]): Promise<DictionaryEntry[]> {
+    return this.entries.find(tenantId, { id: In([...ids]) });
+  }
+
+  entryWithValue(
+    tenantId: string,
+    dictType: string,
+    dictValue: string,
+  ): Promise<DictionaryEntry | null> {
+    return this.entries.findOne(tenantId, { dictType, dictValue });
+  }
+
+  insertEntry(tenantId: string, values: EntryValues): Promise<DictionaryEntry> {
+    const duplicate = new DuplicateDictionaryValueError(values.dictType, values.dictValue);
+    return unlessDuplicate(duplicate, () => this.entries.insert(tenantId, values));
+  }
+
+  updateEntry(tenantId: string, id: number, change: EntryChange): Promise<void> {
+    const duplicate = new DuplicateDictionaryValueError(change.dictType, change.dictValue);
+    return unlessDuplicate(duplicate, () => this.entries.update(tenantId, id, change));
+  }
+
+  removeEntries(tenantId: string, ids: readonly number[]): Promise<void> {
+    return this.entries.remove(tenantId, ids);
+  }
+
+  /** Adds what is missing of a built-in type and leaves everything else as it is; nothing for an unknown tenant. */
+  async seed(
+    tenantId: string,
+    type: TypeValues,
+    entries: readonly Pick<EntryValues, 'dictLabel' | 'dictValue' | 'dictSort'>[],
+  ): Promise<void> {
+    await this.database.query(
+      `INSERT INTO dictionary_type (tenant_id, dict_name, dict_type)
+       SELECT tenant_id, $2, $3 FROM tenant WHERE tenant_id = $1
+       ON CONFLICT DO NOTHING`,
+      [tenantId, type.dictName, type.dictType],
+    );
+    await this.database.query(
+      `INSERT INTO dictionary_entry (tenant_id, dict_type, dict_label, dict_value, dict_sort, seeded)
+       SELECT dictionary_type.tenant_id, dict_type, entry.label, entry.value, entry.sort, true
+       FROM dictionary_type, unnest($3::text[], $4::text[], $5::integer[]) AS entry (label, value, sort)
+       WHERE dictionary_type.tenant_id = $1 AND dict_type = $2
+       ORDER BY entry.sort
+       ON CONFLICT DO NOTHING`,
+      [
+        tenantId,
+        type.dictType,
+        entries.map((entry) => entry.dictLabel),
+        entries.map((entry) => entry.dictValue),
+        entries.map((entry) => entry.dictSort),
+      ],
+    );
+  }
+}
+
+/** The services look first; the unique index decides when two requests race. */
+async function unlessDuplicate<T>(duplicate: Error, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    throw isUniqueViolation(error) ? duplicate : error;
+  }
+}
+
+function isUniqueViolation(error: unknown): boolean {
+  if (!(error instanceof QueryFailedError)) return false;
+  const cause: unknown = error.driverError;
+  return cause instanceof Error && 'code' in cause && cause.code === UNIQUE_VIOLATION;
+}

@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import type { OnApplicationBootstrap } from '@nestjs/common';
+import { TenantLifecycle } from '../access/index.js';
+import { DictionaryRepository } from './dictionary.repository.js';
+
+const FIRST_TENANT = '000000';
+
+const MODEL_CATEGORIES = { dictName: 'Model categories', dictType: 'chat_model_category' };
+
+/** The values that models store, in the order of the specification. */
+const categories = [
+  { dictValue: 'chat', dictLabel: 'Chat' },
+  { dictValue: 'vector', dictLabel: 'Embedding' },
+  { dictValue: 'rerank', dictLabel: 'Reranking' },
+  { dictValue: 'image', dictLabel: 'Image generation' },
+  { dictValue: 'audio', dictLabel: 'Speech generation' },
+  { dictValue: 'video', dictLabel: 'Video generation' },
+].map((category, index) => ({ ...category, dictSort: index + 1 }));
+
+/** Gives every new tenant, and the first one at each start, the built-in dictionary as far as it is missing. */
+@Injectable()
+export class DictionarySeed implements OnApplicationBootstrap {
+  constructor(
+    private readonly dictionary: DictionaryRepository,
+    lifecycle: TenantLifecycle,
+  ) {
+    // In the constructor, because the first tenant may be made by another feature's start-up hook.
+    lifecycle.join({ created: (tenantId) => this.seed(tenantId) });
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.seed(FIRST_TENANT);
+  }
+
+  private seed(tenantId: string): Promise<void> {
+    return this.dictionary.seed(tenantId, MODEL_CATEGORIES, categories);
+  }
+}

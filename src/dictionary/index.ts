@@ -1,0 +1,2 @@
+export { dictionaryEntities } from './dictionary.entity.js';
+export { DictionaryModule } from './dictionary.module.js';

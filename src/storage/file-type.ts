@@ -1,0 +1,62 @@
+import { suffixOf } from './file-name.js';
+
+/** How many bytes from the start of a file tell its type. */
+export const HEAD_BYTES = 4_096;
+
+interface Signature {
+  readonly type: string;
+  readonly matches: (head: Buffer) => boolean;
+}
+
+/** The first bytes of formats, by their own specifications. */
+const signatures: readonly Signature[] = [
+  { type: 'image/png', matches: startsWith('89504e470d0a1a0a') },
+  { type: 'image/jpeg', matches: startsWith('ffd8ff') },
+  { type: 'image/gif', matches: startsWith(hex('GIF8')) },
+  { type: 'image/webp', matches: all(startsWith(hex('RIFF')), startsWith(hex('WEBP'), 8)) },
+  { type: 'audio/wav', matches: all(startsWith(hex('RIFF')), startsWith(hex('WAVE'), 8)) },
+  { type: 'audio/mpeg', matches: startsWith(hex('ID3')) },
+  { type: 'audio/ogg', matches: startsWith(hex('OggS')) },
+  { type: 'video/mp4', matches: startsWith(hex('ftyp'), 4) },
+  { type: 'application/pdf', matches: startsWith(hex('%PDF-')) },
+  { type: 'application/zip', matches: startsWith('504b0304') },
+];
+
+/** Formats that are a zip inside. Which of them it is does not matter to safety, so the name may tell. */
+const zipFormats: Readonly<Record<string, string>> = {
+  '.docx': 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  '.xlsx': 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  '.pptx': 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  '.epub': 'application/epub+zip',
+};
+
+/** The type of a file by its content, whatever its name and its sender claim. Markup is plain text. */
+export function typeOf(head: Buffer, name: string): string {
+  const type = signatures.find((signature) => signature.matches(head))?.type;
+  if (type === 'application/zip') return zipFormats[suffixOf(name).toLowerCase()] ?? type;
+  return type ?? (isText(head) ? 'text/plain; charset=utf-8' : 'application/octet-stream');
+}
+
+function isText(head: Buffer): boolean {
+  if (head.includes(0)) return false;
+  try {
+    // `stream` tolerates a character that the end of the head cuts in two.
+    new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function startsWith(hexBytes: string, offset = 0): Signature['matches'] {
+  const bytes = Buffer.from(hexBytes, 'hex');
+  return (head) => head.subarray(offset, offset + bytes.length).equals(bytes);
+}
+
+function all(...conditions: Signature['matches'][]): Signature['matches'] {
+  return (head) => conditions.every((condition) => condition(head));
+}
+
+function hex(ascii: string): string {
+  return Buffer.from(ascii, 'ascii').toString('hex');
+}

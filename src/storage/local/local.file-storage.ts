@@ -1,0 +1,142 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { addAbortSignal } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { NotFoundError } from '../../error/index.js';
+import { assertFileKey } from '../file-key.js';
+import { FileStorage } from '../file-storage.js';
+import type { WriteOptions, WrittenFile } from '../file-storage.js';
+import { FileTooLargeError } from '../storage.errors.js';
+
+/** Beside the files, not among them: a rename within one file system is atomic. */
+const UNFINISHED = 'unfinished';
+
+/** Files in a directory that only the owner of the process may read. */
+export class LocalFileStorage extends FileStorage {
+  override readonly service = 'local';
+
+  constructor(private readonly root: string) {
+    super();
+  }
+
+  override async write(key: string, source: Readable, options: WriteOptions): Promise<WrittenFile> {
+    const target = this.pathOf(key);
+    const unfinished = join(this.root, UNFINISHED, randomBytes(16).toString('hex'));
+    try {
+      for (const path of [target, unfinished]) {
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      }
+      const written = await writeNew(unfinished, source, options);
+      await rename(unfinished, target);
+      await flush(dirname(target));
+      return written;
+    } catch (error) {
+      source.destroy();
+      for (const path of [unfinished, target]) await rm(path, { force: true });
+      throw error;
+    }
+  }
+
+  override async read(key: string): Promise<Readable> {
+    const handle = await open(this.pathOf(key), 'r').catch((error: unknown) => {
+      throw isMissing(error) ? new NotFoundError('The file') : error;
+    });
+    return handle.createReadStream();
+  }
+
+  override async remove(key: string): Promise<void> {
+    await rm(this.pathOf(key), { force: true });
+  }
+
+  override async exists(key: string): Promise<boolean> {
+    try {
+      await access(this.pathOf(key));
+      return true;
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  }
+
+  override async *list(prefix: string, before: Date): AsyncGenerator<string> {
+    for (const name of await namesIn(join(this.root, prefix))) {
+      const key = `${prefix}${name}`;
+      if (await isOlder(this.pathOf(key), before)) yield key;
+    }
+  }
+
+  override async removeUnfinished(before: Date): Promise<number> {
+    let removed = 0;
+    const folder = join(this.root, UNFINISHED);
+    for (const name of await namesIn(folder)) {
+      if (!(await isOlder(join(folder, name), before))) continue;
+      await rm(join(folder, name), { force: true });
+      removed += 1;
+    }
+    return removed;
+  }
+
+  private pathOf(key: string): string {
+    assertFileKey(key);
+    return join(this.root, key);
+  }
+}
+
+async function writeNew(
+  path: string,
+  source: Readable,
+  options: WriteOptions,
+): Promise<WrittenFile> {
+  const { limitBytes, signal } = options;
+  const hash = createHash('sha256');
+  let byteSize = 0;
+  const handle = await open(path, 'wx', 0o600);
+  try {
+    for await (const chunk of addAbortSignal(signal, source) as AsyncIterable<Buffer>) {
+      byteSize += chunk.length;
+      if (byteSize > limitBytes) throw new FileTooLargeError(limitBytes);
+      hash.update(chunk);
+      await handle.appendFile(chunk);
+    }
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+  return { byteSize, sha256: hash.digest('hex') };
+}
+
+/** Makes a rename in the directory survive a power failure. */
+async function flush(directory: string): Promise<void> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(directory, 'r');
+    await handle.sync();
+  } finally {
+    await handle?.close();
+  }
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** False for a file that has gone meanwhile. */
+async function isOlder(path: string, before: Date): Promise<boolean> {
+  try {
+    return (await stat(path)).mtime < before;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}

@@ -1,0 +1,82 @@
+import { Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { CurrentCaller, RequirePermission } from '../access/index.js';
+import type { Caller } from '../access/index.js';
+import {
+  Answers,
+  AnswersArray,
+  AnswersPage,
+  AnswersStatus,
+  IdPipe,
+  IdsPipe,
+  NoEnvelope,
+} from '../http/index.js';
+import type { Page } from '../http/index.js';
+import { sendAttachment } from './download.js';
+import { StoredFileListQuery } from './storage.dto.js';
+import { StorageService } from './storage.service.js';
+import { StoredFileView, UploadView } from './storage.view.js';
+import { ReceivedFiles, ReceivesFiles } from './upload.decorators.js';
+import type { ReceivedFile } from './upload.engine.js';
+
+@ApiTags('files')
+@Controller('resource/oss')
+export class StorageController {
+  constructor(private readonly files: StorageService) {}
+
+  /** The files of the caller's tenant, newest first. */
+  @Get('list')
+  @RequirePermission('system:oss:list')
+  @AnswersPage(StoredFileView)
+  list(
+    @CurrentCaller() caller: Caller,
+    @Query() query: StoredFileListQuery,
+  ): Promise<Page<StoredFileView>> {
+    return this.files.list(caller, query);
+  }
+
+  /** Those of the files that exist, in the order asked for. */
+  @Get('listByIds/:ids')
+  @RequirePermission('system:oss:query')
+  @AnswersArray(StoredFileView)
+  listByIds(
+    @CurrentCaller() caller: Caller,
+    @Param('ids', IdsPipe) ids: number[],
+  ): Promise<StoredFileView[]> {
+    return this.files.listByIds(caller, ids);
+  }
+
+  /** The file itself, as an attachment. The token may stand in the query. */
+  @Get('download/:id')
+  @NoEnvelope()
+  @RequirePermission('system:oss:download', { tokenInQuery: true })
+  @ApiProduces('application/octet-stream')
+  async download(
+    @CurrentCaller() caller: Caller,
+    @Param('id', IdPipe) id: number,
+    @Res() response: Response,
+  ): Promise<void> {
+    await sendAttachment(response, await this.files.open(caller.tenantId, id));
+  }
+
+  /** Stores one file, the part named `file`. */
+  @Post('upload')
+  @RequirePermission('system:oss:upload')
+  @ReceivesFiles()
+  @Answers(UploadView)
+  upload(
+    @CurrentCaller() caller: Caller,
+    @ReceivedFiles() files: ReceivedFile[],
+  ): Promise<UploadView> {
+    return this.files.upload(caller, files);
+  }
+
+  /** Deletes files with their records. */
+  @Delete(':ids')
+  @RequirePermission('system:oss:remove')
+  @AnswersStatus()
+  remove(@CurrentCaller() caller: Caller, @Param('ids', IdsPipe) ids: number[]): Promise<void> {
+    return this.files.remove(caller, ids);
+  }
+}

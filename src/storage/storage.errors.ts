@@ -1,0 +1,21 @@
+import { InvalidInputError } from '../error/index.js';
+
+const MIB = 2 ** 20;
+
+export class FileTooLargeError extends InvalidInputError {
+  constructor(limitBytes: number) {
+    const limit = limitBytes % MIB === 0 ? `${limitBytes / MIB} MiB` : `${limitBytes} bytes`;
+    super(`The file is larger than ${limit}, which is the limit. Upload a smaller one.`);
+  }
+}
+
+export class UnreadableUploadError extends InvalidInputError {
+  constructor(reason: string, cause?: unknown) {
+    super(
+      `The upload could not be read: ${reason}. Send multipart/form-data with a part named file.`,
+      {
+        cause,
+      },
+    );
+  }
+}

@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { Module } from '@nestjs/common';
+import { CONFIG } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { FileKeys } from './file-key.js';
+import { FileStorage } from './file-storage.js';
+import { LocalFileStorage } from './local/local.file-storage.js';
+import { OrphanSweep } from './orphan-sweep.js';
+import { StorageController } from './storage.controller.js';
+import { StorageRepository } from './storage.repository.js';
+import { StorageService } from './storage.service.js';
+import { UploadEngine } from './upload.engine.js';
+import { UploadInterceptor } from './upload.interceptor.js';
+
+/** Uploaded files. UploadEngine is exported because interceptors are made in the module of their controller. */
+@Module({
+  controllers: [StorageController],
+  providers: [
+    {
+      provide: FileStorage,
+      inject: [CONFIG],
+      useFactory: (config: Config) => new LocalFileStorage(join(config.DATA_DIR, 'files')),
+    },
+    FileKeys,
+    OrphanSweep,
+    StorageRepository,
+    StorageService,
+    UploadEngine,
+    UploadInterceptor,
+  ],
+  exports: [FileStorage, StorageService, UploadEngine],
+})
+export class StorageModule {}

@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import { In } from 'typeorm';
+import { containing, Database, TenantScoped } from '../database/index.js';
+import type { Page } from '../http/index.js';
+import type { StoredFileListQuery } from './storage.dto.js';
+import { StoredFile } from './storage.entity.js';
+
+export type NewStoredFile = Omit<StoredFile, 'id' | 'tenantId' | 'createTime'>;
+
+@Injectable()
+export class StorageRepository {
+  private readonly files: TenantScoped<StoredFile>;
+
+  constructor(private readonly database: Database) {
+    this.files = new TenantScoped(database, StoredFile, 'The file');
+  }
+
+  page(tenantId: string, query: StoredFileListQuery): Promise<Page<StoredFile>> {
+    const name = query.originalName ?? query.fileName;
+    const where = {
+      ...(name && { originalName: containing(name) }),
+      ...(query.fileSuffix && { fileSuffix: query.fileSuffix }),
+    };
+    return this.files.page(tenantId, query, where, { id: 'DESC' });
+  }
+
+  get(tenantId: string, id: number): Promise<StoredFile> {
+    return this.files.get(tenantId, id);
+  }
+
+  find(tenantId: string, ids: readonly number[]): Promise<StoredFile[]> {
+    return this.files.find(tenantId, { id: In([...ids]) });
+  }
+
+  insert(tenantId: string, file: NewStoredFile): Promise<StoredFile> {
+    return this.files.insert(tenantId, file);
+  }
+
+  remove(tenantId: string, ids: readonly number[]): Promise<void> {
+    return this.files.remove(tenantId, ids);
+  }
+
+  async keysOf(tenantId: string): Promise<string[]> {
+    const rows = await this.database.query<{ storage_key: string }>(
+      'SELECT storage_key FROM stored_file WHERE tenant_id = $1',
+      [tenantId],
+    );
+    return rows.map((row) => row.storage_key);
+  }
+
+  /** Names of the tenant's users, by id; one of another tenant (a super administrator) stays unnamed. */
+  async userNames(tenantId: string, userIds: readonly number[]): Promise<Map<number, string>> {
+    const rows = await this.database.query<{ id: number; user_name: string }>(
+      'SELECT id, user_name FROM user_account WHERE tenant_id = $1 AND id = ANY($2)',
+      [tenantId, userIds],
+    );
+    return new Map(rows.map((row) => [row.id, row.user_name]));
+  }
+
+  /** Which of the keys any tenant has a record for. For the sweep alone, which looks after the whole storage. */
+  async knownKeys(keys: readonly string[]): Promise<Set<string>> {
+    const rows = await this.database.query<{ storage_key: string }>(
+      'SELECT storage_key FROM stored_file WHERE storage_key = ANY($1)',
+      [keys],
+    );
+    return new Set(rows.map((row) => row.storage_key));
+  }
+
+  /** What tells this installation's database from every other, and stays when it moves: when its first tenant was made. */
+  async installation(): Promise<string> {
+    const [row] = await this.database.query<{ made: string }>(
+      "SELECT extract(epoch FROM create_time)::text AS made FROM tenant WHERE tenant_id = '000000'",
+    );
+    if (!row) throw new Error('Tenant 000000 does not exist yet.');
+    return row.made;
+  }
+}

@@ -1,0 +1,156 @@
+import type { Readable } from 'node:stream';
+import { Injectable, Logger } from '@nestjs/common';
+import { TenantLifecycle } from '../access/index.js';
+import type { Caller } from '../access/index.js';
+import { AuditLog } from '../audit/index.js';
+import { Database } from '../database/index.js';
+import type { Page } from '../http/index.js';
+import { suffixOf } from './file-name.js';
+import { FileStorage } from './file-storage.js';
+import type { StoredFileListQuery } from './storage.dto.js';
+import type { StoredFile } from './storage.entity.js';
+import { UnreadableUploadError } from './storage.errors.js';
+import { StorageRepository } from './storage.repository.js';
+import { toStoredFileView, toUploadView } from './storage.view.js';
+import type { StoredFileView, UploadView } from './storage.view.js';
+import type { ReceivedFile } from './upload.engine.js';
+
+/** What other features may know about a stored file. */
+export type StoredFileInfo = Pick<
+  StoredFile,
+  'id' | 'originalName' | 'fileSuffix' | 'mimeType' | 'byteSize' | 'sha256'
+>;
+
+/** Whoever opens a file reads its content to the end or destroys it. */
+export interface OpenedFile extends StoredFileInfo {
+  readonly content: Readable;
+}
+
+/** Files and their records. A file of another tenant is answered like one that does not exist. */
+@Injectable()
+export class StorageService {
+  private readonly logger = new Logger(StorageService.name);
+
+  constructor(
+    private readonly files: FileStorage,
+    private readonly repository: StorageRepository,
+    private readonly database: Database,
+    private readonly audit: AuditLog,
+    lifecycle: TenantLifecycle,
+  ) {
+    lifecycle.join({ deleting: (tenantId) => this.tenantDeleting(tenantId) });
+  }
+
+  async list(caller: Caller, query: StoredFileListQuery): Promise<Page<StoredFileView>> {
+    const page = await this.repository.page(caller.tenantId, query);
+    const names = await this.namesOf(caller.tenantId, page.rows);
+    return page.map((file) => toStoredFileView(file, names));
+  }
+
+  /** The files that exist, in the order asked for. */
+  async listByIds(caller: Caller, ids: readonly number[]): Promise<StoredFileView[]> {
+    const found = await this.repository.find(caller.tenantId, ids);
+    const names = await this.namesOf(caller.tenantId, found);
+    const byId = new Map(found.map((file) => [file.id, file]));
+    return ids
+      .map((id) => byId.get(id))
+      .filter((file) => file !== undefined)
+      .map((file) => toStoredFileView(file, names));
+  }
+
+  /** Records the one file of an upload. */
+  async upload(caller: Caller, received: readonly ReceivedFile[]): Promise<UploadView> {
+    const [file, ...more] = received;
+    if (!file || more.length > 0) {
+      await this.discard(received.map((one) => one.storageKey));
+      throw new UnreadableUploadError(file ? 'it holds more than one file' : 'it holds no file');
+    }
+    return toUploadView(await this.keep(caller, file));
+  }
+
+  /** Gives a received file its record, joining an open transaction; if that fails the file is removed. */
+  async keep(caller: Caller, file: ReceivedFile): Promise<StoredFileInfo> {
+    try {
+      return await this.database.transaction(() => this.insert(caller, file));
+    } catch (error) {
+      await this.discard([file.storageKey]);
+      throw error;
+    }
+  }
+
+  /** A file of the tenant with its content; NotFoundError when the record or the content is missing. */
+  async open(tenantId: string, id: number): Promise<OpenedFile> {
+    const file = await this.repository.get(tenantId, id);
+    return { ...infoOf(file), content: await this.files.read(file.storageKey) };
+  }
+
+  /** Deletes records and, once that is committed, the files. */
+  async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+    await this.database.transaction(async () => {
+      const files = await this.repository.find(caller.tenantId, ids);
+      await this.repository.remove(caller.tenantId, ids);
+      for (const { id } of files) {
+        await this.audit.record(caller, { action: 'delete', target: 'file', id });
+      }
+      await this.discardAfterCommit(files.map((file) => file.storageKey));
+    });
+  }
+
+  private async insert(caller: Caller, received: ReceivedFile): Promise<StoredFileInfo> {
+    const { storageKey, name, mimeType, size: byteSize, sha256 } = received;
+    const file = await this.repository.insert(caller.tenantId, {
+      // The service itself (systemCaller) is no user.
+      userId: caller.userId || null,
+      storageKey,
+      originalName: name,
+      fileSuffix: suffixOf(name).toLowerCase(),
+      mimeType,
+      byteSize,
+      sha256,
+      service: this.files.service,
+    });
+    await this.audit.record(caller, {
+      action: 'upload',
+      target: 'file',
+      id: file.id,
+      detail: { byteSize, sha256 },
+    });
+    return infoOf(file);
+  }
+
+  private async tenantDeleting(tenantId: string): Promise<void> {
+    await this.discardAfterCommit(await this.repository.keysOf(tenantId));
+  }
+
+  private async discardAfterCommit(keys: readonly string[]): Promise<void> {
+    await this.database.afterCommit(() => this.discard(keys));
+  }
+
+  /** Removes contents that no record needs. What fails here the sweep removes later, so the caller need not know. */
+  private async discard(keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      await this.files.remove(key).catch((error: unknown) => {
+        this.logger.warn({ msg: 'A file could not be removed; the sweep will', key, err: error });
+      });
+    }
+  }
+
+  private async namesOf(
+    tenantId: string,
+    files: readonly StoredFile[],
+  ): Promise<Map<number, string>> {
+    const ids = new Set(files.map((file) => file.userId).filter((id) => id !== null));
+    return ids.size === 0 ? new Map() : this.repository.userNames(tenantId, [...ids]);
+  }
+}
+
+function infoOf({
+  id,
+  originalName,
+  fileSuffix,
+  mimeType,
+  byteSize,
+  sha256,
+}: StoredFile): StoredFileInfo {
+  return { id, originalName, fileSuffix, mimeType, byteSize, sha256 };
+}

@@ -1,0 +1,33 @@
+import { applyDecorators, createParamDecorator, UseInterceptors } from '@nestjs/common';
+import type { ExecutionContext } from '@nestjs/common';
+import { ApiBody, ApiConsumes } from '@nestjs/swagger';
+import type { ReceivedFile } from './upload.engine.js';
+import { UploadInterceptor } from './upload.interceptor.js';
+
+interface FormField {
+  readonly type: 'string' | 'integer' | 'boolean';
+  readonly description?: string;
+}
+
+/** A multipart route: its parts named `file` are in the storage when the method runs. `fields` documents the others. */
+export function ReceivesFiles(fields: Readonly<Record<string, FormField>> = {}): MethodDecorator {
+  return applyDecorators(
+    UseInterceptors(UploadInterceptor),
+    ApiConsumes('multipart/form-data'),
+    ApiBody({
+      schema: {
+        type: 'object',
+        required: ['file'],
+        properties: { file: { type: 'string', format: 'binary' }, ...fields },
+      },
+    }),
+  );
+}
+
+/** The files that ReceivesFiles has put into the storage; empty when the request held none. */
+export const ReceivedFiles = createParamDecorator(
+  (_: unknown, context: ExecutionContext): ReceivedFile[] => {
+    const { files } = context.switchToHttp().getRequest<{ files?: ReceivedFile[] }>();
+    return files ?? [];
+  },
+);

@@ -1,0 +1,84 @@
+import { Readable } from 'node:stream';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import type { StorageEngine } from 'multer';
+import { CONFIG } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { FileKeys } from './file-key.js';
+import { displayName } from './file-name.js';
+import { FileStorage } from './file-storage.js';
+import { HEAD_BYTES, typeOf } from './file-type.js';
+
+/** A file that lies in the storage and has no record yet. Without one the sweep removes it. */
+export interface ReceivedFile {
+  readonly storageKey: string;
+  /** Fit for display; holds no path. */
+  readonly name: string;
+  readonly mimeType: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+type Stored = Parameters<StorageEngine['_handleFile']>[2];
+type Removed = Parameters<StorageEngine['_removeFile']>[2];
+
+/** Lets multer stream each file of a multipart request straight into the FileStorage. */
+@Injectable()
+export class UploadEngine implements StorageEngine {
+  private readonly limitBytes: number;
+
+  constructor(
+    private readonly files: FileStorage,
+    private readonly keys: FileKeys,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.limitBytes = config.UPLOAD_LIMIT_MB * 2 ** 20;
+  }
+
+  _handleFile(request: Request, file: Express.Multer.File, done: Stored): void {
+    this.store(request, file.stream, file.originalname).then(
+      (received) => done(null, received),
+      (error: unknown) => done(error),
+    );
+  }
+
+  _removeFile(_: Request, file: Express.Multer.File, done: Removed): void {
+    const key = 'storageKey' in file ? file.storageKey : undefined;
+    const removed = typeof key === 'string' ? this.files.remove(key) : Promise.resolve();
+    removed.then(() => done(null), done);
+  }
+
+  private async store(request: Request, source: Readable, sentName: string): Promise<ReceivedFile> {
+    const storageKey = await this.keys.make();
+    const name = displayName(sentName);
+    const head = new Head();
+    const { byteSize, sha256 } = await this.files.write(
+      storageKey,
+      Readable.from(head.watch(source)),
+      { limitBytes: this.limitBytes, signal: leaving(request) },
+    );
+    return { storageKey, name, mimeType: typeOf(head.bytes, name), size: byteSize, sha256 };
+  }
+}
+
+/** Keeps the first bytes of what passes through. */
+class Head {
+  bytes: Buffer = Buffer.alloc(0);
+
+  async *watch(source: Readable): AsyncGenerator<Buffer> {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      const missing = HEAD_BYTES - this.bytes.length;
+      if (missing > 0) this.bytes = Buffer.concat([this.bytes, chunk.subarray(0, missing)]);
+      yield chunk;
+    }
+  }
+}
+
+/** Aborts when the connection closes before the request has arrived as a whole. */
+function leaving(request: Request): AbortSignal {
+  const controller = new AbortController();
+  request.once('close', () => {
+    if (!request.complete) controller.abort();
+  });
+  return controller.signal;
+}

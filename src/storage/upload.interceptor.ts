@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
+import { FilesInterceptor } from '@nestjs/platform-express';
+import type { Request } from 'express';
+import type { Observable } from 'rxjs';
+import { UnreadableUploadError } from './storage.errors.js';
+import { UploadEngine } from './upload.engine.js';
+
+/** Parts named `file` that one request may carry. */
+const FILES_A_REQUEST = 20;
+
+/** Receives a multipart request with the UploadEngine; guards have run before the first byte is stored. */
+@Injectable()
+export class UploadInterceptor implements NestInterceptor {
+  private readonly receiver: NestInterceptor;
+
+  constructor(engine: UploadEngine) {
+    const Receiver = FilesInterceptor('file', FILES_A_REQUEST, {
+      storage: engine,
+      // Browsers send names as UTF-8 without saying so; multer would read them as latin1.
+      defParamCharset: 'utf8',
+      limits: { fields: 50, fieldSize: 100_000, fieldNameSize: 100 },
+    });
+    this.receiver = new Receiver();
+  }
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    try {
+      return await this.receiver.intercept(context, next);
+    } catch (error) {
+      const request = context.switchToHttp().getRequest<Request>();
+      if (!request.complete) throw new UnreadableUploadError('it was broken off', error);
+      if (isRefusal(error)) throw new UnreadableUploadError(error.message, error);
+      throw error;
+    }
+  }
+}
+
+/** What multer refuses comes as one of Nest's own exceptions; everything else is a failure of the storage. */
+function isRefusal(error: unknown): error is Error {
+  return error instanceof Error && 'getStatus' in error;
+}
