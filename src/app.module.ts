@@ -2,16 +2,24 @@ import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { AccessModule } from './access/index.js';
+import { AuditModule } from './audit/index.js';
+import { ChatModule } from './chat/index.js';
 import { ConfigModule } from './config/index.js';
 import type { Config } from './config/index.js';
 import { DatabaseModule } from './database/index.js';
 import type { DatabaseOptions } from './database/index.js';
+import { DemoModule } from './demo/index.js';
+import { DictionaryModule } from './dictionary/index.js';
 import { entities } from './entities.js';
 import { ErrorFilter } from './error/index.js';
 import { EventModule } from './event/index.js';
 import { EnvelopeInterceptor, inputPipe } from './http/index.js';
 import { IdentityModule } from './identity/index.js';
+import { ModelModule } from './model/index.js';
+import { OperationModule } from './operation/index.js';
 import { OutboundModule } from './outbound/index.js';
+import { ProviderModule } from './provider/index.js';
+import { StorageModule } from './storage/index.js';
 
 export type AppOptions = Omit<DatabaseOptions, 'entities'>;
 
@@ -27,7 +35,15 @@ export class AppModule {
         EventModule,
         OutboundModule,
         AccessModule,
+        AuditModule,
+        OperationModule,
+        StorageModule,
         IdentityModule,
+        DictionaryModule,
+        ProviderModule,
+        ModelModule,
+        ChatModule,
+        ...DemoModule.for(config),
       ],
       providers: [
         { provide: APP_FILTER, useClass: ErrorFilter },

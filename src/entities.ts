@@ -1,4 +1,18 @@
+import { auditEntities } from './audit/index.js';
+import { chatEntities } from './chat/index.js';
+import { dictionaryEntities } from './dictionary/index.js';
 import { identityEntities } from './identity/index.js';
+import { modelEntities } from './model/index.js';
+import { providerEntities } from './provider/index.js';
+import { storageEntities } from './storage/index.js';
 
 /** Every entity of every feature, for the data source and the TypeORM command line. */
-export const entities = [...identityEntities];
+export const entities = [
+  ...auditEntities,
+  ...storageEntities,
+  ...identityEntities,
+  ...dictionaryEntities,
+  ...providerEntities,
+  ...modelEntities,
+  ...chatEntities,
+];

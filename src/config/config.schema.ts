@@ -137,7 +137,6 @@ export const variables = {
   CHAT_PING_SECONDS: seconds(10, 'Chat: time between comment pings on an open stream', 300),
   CHAT_HISTORY_MESSAGES: count(20, 'Chat: messages of a session sent along at most', 1_000),
   CHAT_ATTEMPTS: count(3, 'Chat: tries before the first token', 10),
-  CHAT_BUFFER_KB: count(256, 'Chat: answer held for a slow reader before the provider is paused (KiB)', 65_536),
   CHAT_STREAMS_PER_USER: count(20, 'Chat: open streams of one user per process', 1_000_000),
   CHAT_STREAMS: count(2_000, 'Chat: open streams per process', 1_000_000),
 } satisfies Record<string, Variable>;

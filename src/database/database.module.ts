@@ -69,20 +69,20 @@ export class DatabaseModule implements OnApplicationShutdown {
 /** Any number, the same in every process: those that start at once take turns on this advisory lock. */
 const MIGRATION_LOCK = 6_039_001;
 
-/** Runs the migrations that are due, one process at a time. */
+/** Runs the migrations that are due, on a server one process at a time. */
 export async function migrate(dataSource: DataSource): Promise<void> {
-  if (dataSource.options.type === 'postgres' && !(await dataSource.showMigrations())) return;
+  // The embedded store has one connection and one process: a lock would wait for itself.
+  const onServer = 'url' in dataSource.options && dataSource.options.url !== undefined;
+  if (!onServer) {
+    await dataSource.runMigrations();
+    return;
+  }
   const runner = dataSource.createQueryRunner();
-  // The embedded store has one connection and one process: there is nobody to wait for.
-  const shared = 'url' in dataSource.options && dataSource.options.url !== undefined;
   try {
-    if (shared) await runner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    else await runner.release();
+    await runner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     await dataSource.runMigrations();
   } finally {
-    if (shared) {
-      await runner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-      await runner.release();
-    }
+    await runner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+    await runner.release();
   }
 }

@@ -74,7 +74,7 @@ export class TenantScoped<E extends TenantOwned> {
 
   async insert(tenantId: string, values: Omit<DeepPartial<E>, 'tenantId'>): Promise<E> {
     const row = this.rows.create({ ...values, tenantId } as DeepPartial<E>);
-    return this.rows.save(row, { reload: false, transaction: false });
+    return this.rows.save(row, { transaction: false });
   }
 
   /** Changes the given columns; undefined ones stay. NotFoundError if there is no such row. */

@@ -31,7 +31,9 @@ export class UnauthenticatedError extends DomainError {
 export class ForbiddenError extends DomainError {
   readonly code = 403;
 
-  constructor(message = 'You are not allowed to do this. Ask an administrator for the permission.') {
+  constructor(
+    message = 'You are not allowed to do this. Ask an administrator for the permission.',
+  ) {
     super(message);
   }
 }

@@ -2,6 +2,7 @@ import { Catch, HttpException, Logger } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { DomainError } from './domain.error.js';
+import { setEnvelopeCode } from './envelope-code.js';
 
 interface ErrorEnvelope {
   readonly code: number;
@@ -21,6 +22,7 @@ export class ErrorFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const response = http.getResponse<Response>();
     const envelope = this.envelope(error, http.getRequest<Request>());
+    setEnvelopeCode(response, envelope.code);
     if (response.headersSent) {
       // Bytes are out already: cutting the connection is the only honest sign left.
       response.destroy();
@@ -31,12 +33,13 @@ export class ErrorFilter implements ExceptionFilter {
 
   private envelope(error: unknown, request: Request): ErrorEnvelope {
     if (error instanceof DomainError) return envelopeOf(error);
-    if (error instanceof HttpException) return this.ofFramework(error, request);
     const parserStatus = bodyParserStatus(error);
-    if (parserStatus === 413) return { code: 400, msg: 'The request body is too large.', data: null };
+    if (parserStatus === 413)
+      return { code: 400, msg: 'The request body is too large.', data: null };
     if (parserStatus !== undefined) {
       return { code: 400, msg: 'The request body is not readable JSON.', data: null };
     }
+    if (error instanceof HttpException) return this.ofFramework(error, request);
     return this.unexpected(error, request);
   }
 
@@ -46,19 +49,24 @@ export class ErrorFilter implements ExceptionFilter {
         return { code: 404, msg: `There is no ${request.method} ${request.path}.`, data: null };
       case 413:
         return { code: 400, msg: 'The uploaded file is too large.', data: null };
-      case 400:
-        return { code: 400, msg: error.message, data: null };
       default:
-        return this.unexpected(error, request);
+        if (error.getStatus() >= 500) return this.unexpected(error, request);
+        return { code: 400, msg: error.message, data: null };
     }
   }
 
   private unexpected(error: unknown, request: Request): ErrorEnvelope {
     const id = requestId(request);
-    this.logger.error({ err: error, requestId: id, method: request.method, path: request.path });
+    this.logger.error({
+      msg: 'A request failed for an unexpected reason',
+      err: error,
+      requestId: id,
+      method: request.method,
+      path: request.path,
+    });
     return {
       code: 500,
-      msg: `Something went wrong on our side. Try again; if it stays, report request ${id}.`,
+      msg: unexpectedMessage(id),
       data: null,
     };
   }
@@ -68,13 +76,19 @@ export function envelopeOf(error: DomainError): ErrorEnvelope {
   return { code: error.code, msg: error.message, data: error.data };
 }
 
+/** All that a caller learns about an unexpected failure: the id under which the log has its cause. */
+export function unexpectedMessage(id: string | undefined): string {
+  return `Something went wrong on our side. Try again; if it stays, report request ${id ?? 'unknown'}.`;
+}
+
 function requestId(request: Request): string {
   const { id } = request as Request & { id?: unknown };
   return typeof id === 'string' ? id : 'unknown';
 }
 
-/** Express' body parsers throw errors with `type` and `status`; see the http-errors package. */
+/** Express' body parsers throw errors with `type` and `status` (see the http-errors package), which Nest wraps. */
 function bodyParserStatus(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('type' in error) || !('status' in error)) return undefined;
-  return typeof error.status === 'number' && error.status < 500 ? error.status : undefined;
+  const thrown = error instanceof HttpException ? error.cause : error;
+  if (!(thrown instanceof Error) || !('type' in thrown) || !('status' in thrown)) return undefined;
+  return typeof thrown.status === 'number' && thrown.status < 500 ? thrown.status : undefined;
 }

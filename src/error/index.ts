@@ -7,5 +7,6 @@ export {
   TooManyRequestsError,
   UnauthenticatedError,
 } from './domain.error.js';
+export { envelopeCode, setEnvelopeCode } from './envelope-code.js';
 export type { ErrorCode } from './domain.error.js';
-export { ErrorFilter, envelopeOf } from './error.filter.js';
+export { envelopeOf, ErrorFilter, unexpectedMessage } from './error.filter.js';

@@ -27,7 +27,10 @@ export const AnswersId = (): MethodDecorator =>
   ApiOkResponse({ schema: envelopeSchema({ data: { type: 'string', example: '1' } }) });
 
 function documented(view: Type, properties: Schema): MethodDecorator {
-  return applyDecorators(ApiExtraModels(view), ApiOkResponse({ schema: envelopeSchema(properties) }));
+  return applyDecorators(
+    ApiExtraModels(view),
+    ApiOkResponse({ schema: envelopeSchema(properties) }),
+  );
 }
 
 function ref(view: Type): Schema {

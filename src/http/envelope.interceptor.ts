@@ -4,6 +4,7 @@ import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import { map } from 'rxjs';
 import type { Observable } from 'rxjs';
+import { setEnvelopeCode } from '../error/index.js';
 import { envelope } from './envelope.js';
 
 const NO_ENVELOPE = 'http:no-envelope';
@@ -22,7 +23,13 @@ export class EnvelopeInterceptor implements NestInterceptor {
       context.getClass(),
     ]);
     if (plain) return next.handle();
-    context.switchToHttp().getResponse<Response>().status(200);
-    return next.handle().pipe(map(envelope));
+    const response = context.switchToHttp().getResponse<Response>().status(200);
+    return next.handle().pipe(
+      map((result) => {
+        const answer = envelope(result);
+        setEnvelopeCode(response, answer.code);
+        return answer;
+      }),
+    );
   }
 }

@@ -49,13 +49,23 @@ export function Text(options: TextOptions = {}): PropertyDecorator {
       typeof value === 'number' ? String(value) : (value ?? undefined),
     ),
     IsString({ message: '$property must be text' }),
-    ...(options.optional ? [] : [IsNotEmpty({ message: '$property must not be empty' }), NotBlank()]),
+    ...(options.optional
+      ? []
+      : [IsNotEmpty({ message: '$property must not be empty' }), NotBlank()]),
     ...(options.min === undefined
       ? []
-      : [MinLength(options.min, { message: `$property must have at least ${options.min} characters` })]),
+      : [
+          MinLength(options.min, {
+            message: `$property must have at least ${options.min} characters`,
+          }),
+        ]),
     ...(options.max === undefined
       ? []
-      : [MaxLength(options.max, { message: `$property must have at most ${options.max} characters` })]),
+      : [
+          MaxLength(options.max, {
+            message: `$property must have at most ${options.max} characters`,
+          }),
+        ]),
     ...(options.pattern
       ? [
           Matches(options.pattern, {

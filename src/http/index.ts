@@ -1,9 +1,18 @@
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
+export { envelopeCode, setEnvelopeCode } from '../error/index.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
 export { Decimal, Flag, Id, Ids, OneOf, Text, Texts, Whole, ZeroOrOne } from './field.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
 export { PageQuery } from './page.query.js';
-export { Answers, AnswersArray, AnswersId, AnswersPage, AnswersStatus } from './answer.decorator.js';
+export {
+  Answers,
+  AnswersArray,
+  AnswersId,
+  AnswersPage,
+  AnswersStatus,
+} from './answer.decorator.js';
 export { sseFrame, SseWriter } from './sse.writer.js';
 export { wireTime } from './wire-time.js';
+export { currentRequest, requestContext } from './request-context.js';
+export type { RequestContext } from './request-context.js';

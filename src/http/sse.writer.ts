@@ -8,9 +8,12 @@ const HEADERS = {
   'X-Accel-Buffering': 'no',
 } as const;
 
+/** How long a client may leave a full buffer unread before it counts as gone. */
+const STALLED_MS = 10 * 60_000;
+
 /** All open writers of the process, so that one timer serves every ping. */
 const open = new Set<SseWriter>();
-let pings: NodeJS.Timeout | undefined;
+let tending: NodeJS.Timeout | undefined;
 
 /**
  * Server-sent events (WHATWG HTML, section 9.2) written straight on a response: LF framing, one `data:` line an event.
@@ -21,7 +24,7 @@ export class SseWriter {
   private ended = false;
 
   constructor(
-    private readonly response: ServerResponse,
+    readonly response: ServerResponse,
     private readonly pingMs: number,
   ) {}
 
@@ -32,7 +35,7 @@ export class SseWriter {
     this.response.once('close', () => this.forget());
     this.write(': connected\n\n');
     open.add(this);
-    pings ??= setInterval(pingSilentWriters, 1_000).unref();
+    tending ??= setInterval(tendWriters, 1_000).unref();
   }
 
   get closed(): boolean {
@@ -62,22 +65,26 @@ export class SseWriter {
     this.response.end();
   }
 
-  pingIfSilent(now: number): void {
-    if (now - this.lastWrite >= this.pingMs) this.write(': ping\n\n');
+  /** Pings a silent stream, and cuts one whose client has read nothing for too long. */
+  tend(now: number): void {
+    const silent = now - this.lastWrite;
+    if (!this.response.writableNeedDrain) {
+      if (silent >= this.pingMs) this.write(': ping\n\n');
+    } else if (silent >= STALLED_MS) this.response.destroy();
   }
 
   private forget(): void {
     this.ended = true;
     open.delete(this);
     if (open.size > 0) return;
-    clearInterval(pings);
-    pings = undefined;
+    clearInterval(tending);
+    tending = undefined;
   }
 }
 
-function pingSilentWriters(): void {
+function tendWriters(): void {
   const now = Date.now();
-  for (const writer of open) writer.pingIfSilent(now);
+  for (const writer of open) writer.tend(now);
 }
 
 /** One event as text. `data` is JSON, which never holds a line feed. */

@@ -1,0 +1,147 @@
+import { Injectable } from '@nestjs/common';
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { OpenStreams } from '../access/index.js';
+import { Database } from '../database/index.js';
+import { measureProcess } from './process.metrics.js';
+
+export type UpstreamKind = 'chat' | 'embedding' | 'rerank' | 'media';
+
+export interface UpstreamCall {
+  readonly provider: string;
+  readonly kind: UpstreamKind;
+  /** `ok`, `aborted`, or what went wrong: `error` or a narrower word such as `timeout-idle`. */
+  readonly outcome: string;
+  readonly seconds: number;
+}
+
+export interface AnsweredRequest {
+  readonly method: string;
+  readonly route: string;
+  /** The code of the envelope, not the HTTP status; `aborted` when the client left before an answer. */
+  readonly code: string;
+  readonly seconds: number;
+}
+
+const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180];
+const UPSTREAM_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600, 1_800];
+const FIRST_TOKEN_BUCKETS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 180];
+
+/** Users enter provider codes, and a label value lives as long as the process: what is beyond this is `other`. */
+const LABEL_VALUE = /^[a-z0-9_.-]{1,50}$/;
+const LABEL_VALUES = 100;
+
+/** What this process counts and times, in a registry of its own. Labels never hold data of a tenant. */
+@Injectable()
+export class Metrics implements OnApplicationShutdown {
+  private readonly registry = new Registry();
+  private readonly registers = [this.registry];
+  private readonly providers = new BoundedLabel();
+  private readonly outcomes = new BoundedLabel();
+  private readonly stopMeasuring: () => void;
+
+  private readonly requests = new Counter({
+    name: 'plinth_http_requests_total',
+    help: 'Answered requests by route pattern and envelope code',
+    labelNames: ['method', 'route', 'code'] as const,
+    registers: this.registers,
+  });
+
+  private readonly requestSeconds = new Histogram({
+    name: 'plinth_http_request_seconds',
+    help: 'Time from the request to the end of its answer',
+    labelNames: ['route'] as const,
+    buckets: REQUEST_BUCKETS,
+    registers: this.registers,
+  });
+
+  private readonly upstreamCalls = new Counter({
+    name: 'plinth_upstream_calls_total',
+    help: 'Calls of model services by provider code and outcome',
+    labelNames: ['provider', 'kind', 'outcome'] as const,
+    registers: this.registers,
+  });
+
+  private readonly upstreamSeconds = new Histogram({
+    name: 'plinth_upstream_seconds',
+    help: 'Time of a call of a model service, its stream included',
+    labelNames: ['provider', 'kind'] as const,
+    buckets: UPSTREAM_BUCKETS,
+    registers: this.registers,
+  });
+
+  private readonly firstTokenSeconds = new Histogram({
+    name: 'plinth_first_token_seconds',
+    help: 'Time from the call of a chat model to its first token',
+    labelNames: ['provider'] as const,
+    buckets: FIRST_TOKEN_BUCKETS,
+    registers: this.registers,
+  });
+
+  constructor(streams: OpenStreams, database: Database) {
+    this.stopMeasuring = measureProcess(this.registry);
+    new Gauge({
+      name: 'plinth_open_streams',
+      help: 'Event streams that are open now',
+      registers: this.registers,
+      collect(): void {
+        this.set(streams.size);
+      },
+    });
+    new Gauge({
+      name: 'plinth_database_pool',
+      help: 'Connections of the pool, and statements that wait for one',
+      labelNames: ['state'] as const,
+      registers: this.registers,
+      collect(): void {
+        for (const [state, connections] of Object.entries(database.poolUse())) {
+          this.set({ state }, connections);
+        }
+      },
+    });
+  }
+
+  onApplicationShutdown(): void {
+    this.stopMeasuring();
+  }
+
+  /** Counts one call of a model service, once it is over. */
+  upstreamCall(call: UpstreamCall): void {
+    const provider = this.providers.value(call.provider);
+    const { kind } = call;
+    this.upstreamCalls.inc({ provider, kind, outcome: this.outcomes.value(call.outcome) });
+    this.upstreamSeconds.observe({ provider, kind }, call.seconds);
+  }
+
+  firstToken(provider: string, seconds: number): void {
+    this.firstTokenSeconds.observe({ provider: this.providers.value(provider) }, seconds);
+  }
+
+  answered(request: AnsweredRequest): void {
+    const { method, route, code } = request;
+    this.requests.inc({ method, route, code });
+    this.requestSeconds.observe({ route }, request.seconds);
+  }
+
+  /** Everything in the text format of Prometheus. */
+  text(): Promise<string> {
+    return this.registry.metrics();
+  }
+
+  get contentType(): string {
+    return this.registry.contentType;
+  }
+}
+
+/** Accepts the first values of a good form and answers `other` for the rest. */
+class BoundedLabel {
+  private readonly known = new Set<string>();
+
+  value(given: string): string {
+    const value = given.toLowerCase();
+    if (this.known.has(value)) return value;
+    if (!LABEL_VALUE.test(value) || this.known.size >= LABEL_VALUES) return 'other';
+    this.known.add(value);
+    return value;
+  }
+}

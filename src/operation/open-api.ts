@@ -1,0 +1,86 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import type { OpenAPIObject } from '@nestjs/swagger';
+
+/** What each code of an envelope means, once for all routes. */
+const ENVELOPE_CODES: Readonly<Record<number, string>> = {
+  200: 'Done.',
+  400: 'The input is not acceptable; `msg` names the field and what is wrong.',
+  401: 'Not signed in, or the sign-in has ended: sign in again.',
+  403: 'Signed in, but without the permission, which `msg` names.',
+  404: 'No such route or record. A record of another tenant answers the same.',
+  405: 'The record is of a kind that cannot do this.',
+  409: 'In conflict with what is stored; `msg` says with what.',
+  429: 'Too many requests; `msg` says how long to wait.',
+  500: 'Failed on the side of Plinth or of a model service; `msg` carries the request id or the reason.',
+};
+
+const DESCRIPTION = `The backend on which a company's AI applications stand.
+
+**Answers.** JSON routes answer HTTP 200 with an envelope: \`{code, msg, data}\`, or \`{code, msg, total, rows}\` for
+routes that end in \`/list\`. Read \`code\` first:
+
+| code | meaning |
+|---|---|
+${Object.entries(ENVELOPE_CODES)
+  .map(([code, meaning]) => `| ${code} | ${meaning} |`)
+  .join('\n')}
+
+While the process is stopping, the HTTP status and \`code\` are 503. Health routes use the HTTP status alone.
+
+**Signing in.** \`POST /auth/login\` answers an \`access_token\`. Send it as \`Authorization: Bearer …\` together with the
+id of the client it was issued to as \`clientid\`. Each route names the permission it needs as \`x-permission\`.
+
+**Reading.** Ids are numbers; those of chat sessions, messages and files are strings. Digit strings are accepted for
+every number. Times are \`yyyy-MM-dd HH:mm:ss\`. Unknown fields of a body are ignored. Every answer carries the id of
+its request in the header \`X-Request-Id\`.`;
+
+/** Serves the API's description at /docs, and as JSON at /docs/json. It is made at the first request for it. */
+export function serveOpenApi(app: NestExpressApplication): void {
+  SwaggerModule.setup('docs', app, () => describe(app), {
+    jsonDocumentUrl: 'docs/json',
+    raw: ['json'],
+    customSiteTitle: 'Plinth API',
+    swaggerOptions: {
+      docExpansion: 'none',
+      persistAuthorization: true,
+      displayRequestDuration: true,
+    },
+  });
+}
+
+function describe(app: NestExpressApplication): OpenAPIObject {
+  const settings = new DocumentBuilder()
+    .setTitle('Plinth')
+    .setVersion(version())
+    .setDescription(DESCRIPTION)
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'authorization')
+    .addApiKey(
+      {
+        type: 'apiKey',
+        in: 'header',
+        name: 'clientid',
+        description: 'Id of the client that signed in',
+      },
+      'clientid',
+    )
+    .addExtension('x-envelope-codes', ENVELOPE_CODES)
+    .build();
+  return SwaggerModule.createDocument(app, settings);
+}
+
+/** The version of package.json, which lies above both the sources and the built files. */
+function version(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json'))) {
+    if (folder === dirname(folder)) return 'unknown';
+    folder = dirname(folder);
+  }
+  const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  return about.version;
+}

@@ -1,0 +1,57 @@
+import { constants } from 'node:os';
+import { performance } from 'node:perf_hooks';
+import { Logger } from '@nestjs/common';
+import type { INestApplication } from '@nestjs/common';
+
+type StopSignal = 'SIGINT' | 'SIGTERM';
+
+/** One Ctrl-C can arrive twice: from the terminal, and from a parent process that passes it on. */
+const SAME_SIGNAL_MS = 300;
+
+/** What closing may take beyond the grace of the requests before the process ends regardless. */
+const CLOSE_LIMIT_MS = 15_000;
+
+const logger = new Logger('Process');
+
+/** SIGINT and SIGTERM close the application and end the process with code 0; a second one ends it at once. */
+export function stopOnSignals(app: INestApplication, graceSeconds: number): void {
+  let first: number | undefined;
+  const onSignal = (signal: StopSignal): void => {
+    const now = performance.now();
+    if (first === undefined) {
+      first = now;
+      logger.log({ msg: 'Stopping; a second signal ends the process at once', signal });
+      void stop(app, graceSeconds * 1_000 + CLOSE_LIMIT_MS);
+    } else if (now - first > SAME_SIGNAL_MS) {
+      process.exit(128 + constants.signals[signal]);
+    }
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+}
+
+async function stop(app: INestApplication, limitMs: number): Promise<void> {
+  setTimeout(() => {
+    logger.error({ msg: 'Stopping took too long and was broken off' });
+    process.exit(1);
+  }, limitMs).unref();
+  try {
+    await app.close();
+    logger.log({ msg: 'Stopped' });
+    process.exit(0);
+  } catch (error) {
+    logger.error({ msg: 'Stopping failed', err: error });
+    process.exit(1);
+  }
+}
+
+/** Logs what nobody caught. After an uncaught exception the state is unknown, so the process ends with code 1. */
+export function reportUncaughtErrors(): void {
+  process.on('unhandledRejection', (reason) => {
+    logger.error({ msg: 'A promise was rejected and nobody handled it', err: reason });
+  });
+  process.on('uncaughtException', (error) => {
+    logger.fatal({ msg: 'An exception was not caught; the process ends', err: error });
+    process.exit(1);
+  });
+}

@@ -1,0 +1,52 @@
+import { ConfigError } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { DirectoryInUseError } from '../database/index.js';
+import { withoutSecretsInText } from './redaction.js';
+
+/** What the person who started the process reads when it did not come up: the problem and what to do, if it is a known one. */
+export function startFailure(error: unknown, config?: Config): string {
+  if (error instanceof ConfigError) {
+    return `Plinth cannot start with this configuration:\n${error.message}`;
+  }
+  if (error instanceof DirectoryInUseError) return error.message;
+  if (error instanceof Error && error.name === 'MaxRetriesPerRequestError') {
+    return 'The Redis server of REDIS_URL cannot be reached. Check the address and password, or unset REDIS_URL.';
+  }
+  const known = config && isSystemError(error) ? systemFailure(error, config) : undefined;
+  const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return known ?? withoutSecretsInText(`Plinth could not start: ${cause}`);
+}
+
+interface SystemError extends Error {
+  readonly code: string;
+  readonly syscall?: string;
+  readonly severity?: string;
+}
+
+function isSystemError(error: unknown): error is SystemError {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string';
+}
+
+function systemFailure(error: SystemError, config: Config): string | undefined {
+  if (error.syscall === 'listen') return listenFailure(error.code, config);
+  const ofServer =
+    error.severity !== undefined || error.syscall !== undefined || error.message === '';
+  if (config.embedded || !ofServer) return undefined;
+  // An AggregateError of several refused addresses has a code and no message.
+  const cause = withoutSecretsInText(error.message || error.code);
+  return `The PostgreSQL server of DATABASE_URL cannot be used: ${cause}. Check the address, user, password and database.`;
+}
+
+function listenFailure(code: string, { HOST, PORT }: Config): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${PORT} on ${HOST} is in use. Stop what uses it, or set PORT to another one; PORT=0 takes any free one.`;
+    case 'EACCES':
+      return `This user may not open port ${PORT}. Set PORT to one above 1023.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `HOST ${HOST} is not an address of this machine. Set it to 127.0.0.1, or to 0.0.0.0 for all networks.`;
+    default:
+      return `Plinth cannot listen on ${HOST} port ${PORT}: ${code}.`;
+  }
+}
