@@ -1,8 +1,8 @@
 import { Catch } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Response } from 'express';
-import { InvalidInputError } from '../error/index.js';
-import { setEnvelopeCode, SseWriter } from '../http/index.js';
+import { InvalidInputError, setEnvelopeCode } from '../error/index.js';
+import { SseWriter } from '../http/index.js';
 import { errorFrames } from './chat.frames.js';
 
 /** Far longer than this stream lives. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../access/index.js';
-import { unexpectedMessage } from '../error/index.js';
-import { currentRequest, setEnvelopeCode } from '../http/index.js';
+import { DomainError, setEnvelopeCode, unexpectedMessage } from '../error/index.js';
+import { currentRequest } from '../http/index.js';
 import type { SseWriter } from '../http/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import { Metrics } from '../operation/index.js';
@@ -112,5 +112,5 @@ function isForeignKeyViolation(error: unknown): boolean {
 }
 
 function codeOf(error: unknown): number {
-  return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : 500;
+  return error instanceof DomainError ? error.code : 500;
 }

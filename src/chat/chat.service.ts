@@ -100,7 +100,7 @@ export class ChatService {
       messages = await this.withHistory(caller, what);
       outcome = await turn.run(model, messages, {
         generation: {
-          thinking: body.enableThinking ?? false,
+          thinking: body.enableThinking,
           temperature: body.temperature,
           topP: body.topP,
           maxTokens: body.maxTokens ?? model.maxOutput,

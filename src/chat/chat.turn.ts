@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { DomainError } from '../error/index.js';
-import { setEnvelopeCode } from '../http/index.js';
+import { DomainError, setEnvelopeCode } from '../error/index.js';
 import type { SseWriter } from '../http/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import { retryBeforeFirstPart } from '../provider/index.js';
@@ -15,7 +14,7 @@ const MAX_ANSWER = 8_000_000;
 
 /** How the model is asked, beside the messages. */
 export interface Generation {
-  readonly thinking: boolean;
+  readonly thinking: boolean | undefined;
   readonly temperature: number | undefined;
   readonly topP: number | undefined;
   readonly maxTokens: number | undefined;

@@ -26,6 +26,7 @@ describe('chat', () => {
   let plinth: Plinth;
   let simulator: Simulator;
   let admin: Session;
+  const models = new Set<string>();
 
   beforeAll(async () => {
     simulator = await startSimulator();
@@ -43,7 +44,10 @@ describe('chat', () => {
 
   beforeEach(() => simulator.reset());
 
+  /** Makes a model unless an earlier test did; the simulator reads its behaviour from the name. */
   async function model(modelName: string, providerCode = 'custom_api', more = {}): Promise<string> {
+    if (models.has(modelName)) return modelName;
+    models.add(modelName);
     const apiHost = providerCode === 'ollama' ? simulator.url : `${simulator.url}/v1`;
     await createModel(admin, { modelName, providerCode, apiHost, apiKey: 'key', ...more });
     return modelName;
@@ -60,10 +64,14 @@ describe('chat', () => {
     return answer.rows;
   }
 
-  it.each(['custom_api', 'custom_messages', 'ollama'])(
+  it.each([
+    ['custom_api', 'sim--unicode--bytesplit'],
+    ['custom_messages', 'sim--bytesplit--unicode'],
+    ['ollama', 'sim--unicode--bytesplit--delay-0'],
+  ])(
     'streams an answer of %s and stores exactly what was streamed',
-    async (code) => {
-      const name = await model(`sim--unicode--bytesplit--for-${code}`, code);
+    async (code, modelName) => {
+      const name = await model(modelName, code);
       const sessionId = await newSession();
       const reply = await sendChat(admin, { model: name, content: 'Hello 你好', sessionId });
 
@@ -86,7 +94,7 @@ describe('chat', () => {
   );
 
   it('keeps thinking text apart from the answer', async () => {
-    const name = await model('reasoner--for-thinking');
+    const name = await model('reasoner');
     const sessionId = await newSession();
     const reply = await sendChat(admin, { model: name, content: 'Think!', sessionId });
     expect(reply.reasoning.length).toBeGreaterThan(0);
@@ -96,7 +104,7 @@ describe('chat', () => {
   });
 
   it('sends earlier exchanges along, and only those of the session', async () => {
-    const name = await model('sim--echo--history');
+    const name = await model('sim--echo');
     const sessionId = await newSession();
     await sendChat(admin, { model: name, content: 'first question', sessionId });
     await sendChat(admin, { model: name, content: 'elsewhere', sessionId: await newSession() });
@@ -111,7 +119,7 @@ describe('chat', () => {
   });
 
   it('passes the generation parameters on', async () => {
-    const name = await model('sim--echo--parameters', 'custom_api', { maxOutput: 777 });
+    const name = await model('sim--echo--nodone', 'custom_api', { maxOutput: 777 });
     await sendChat(admin, { model: name, content: 'x', temperature: 0.25, topP: 0.5, stop: ['END'] });
     expect(simulator.requests[0]?.body).toMatchObject({
       temperature: 0.25,
@@ -122,7 +130,7 @@ describe('chat', () => {
   });
 
   it('marks estimated usage when the provider sends none', async () => {
-    const name = await model('sim--nousage--for-estimate');
+    const name = await model('sim--nousage');
     const sessionId = await newSession();
     const reply = await sendChat(admin, { model: name, content: 'How much?', sessionId });
     const usage = reply.frames.find((frame) => frame.event === 'usage')?.data['usage'];
@@ -179,12 +187,12 @@ describe('chat', () => {
   });
 
   it('tries again before the first token and never after', async () => {
-    const name = await model('sim--failfirst-2--status-503--retry');
+    const name = await model('sim--failfirst-2--status-503');
     const reply = await sendChat(admin, { model: name, content: 'x' });
     expect(reply.done).toBe(true);
     expect(simulator.requests).toHaveLength(3);
     simulator.reset();
-    const late = await model('sim--chunks-9--reset-4--noretry');
+    const late = await model('sim--chunks-9--reset-4');
     const broken = await sendChat(admin, { model: late, content: 'x' });
     expect(broken.error).toBeDefined();
     expect(simulator.requests).toHaveLength(1);
@@ -199,7 +207,7 @@ describe('chat', () => {
   });
 
   it('stops at once when the client leaves, and keeps what was written', async () => {
-    const name = await model('sim--chunks-500--delay-10--leave');
+    const name = await model('sim--chunks-500--delay-10');
     const sessionId = await newSession();
     const chat = await OpenChat.send(admin, { model: name, content: 'x', sessionId });
     await chat.until('tok3');
@@ -212,7 +220,7 @@ describe('chat', () => {
   });
 
   it('stops from another connection, but not for another user', async () => {
-    const name = await model('sim--chunks-500--delay-10--stop');
+    const name = await model('sim--chunks-500--delay-10');
     const sessionId = await newSession();
     const chat = await OpenChat.send(admin, { model: name, content: 'x', sessionId });
     await chat.until('tok3');
@@ -228,7 +236,7 @@ describe('chat', () => {
   });
 
   it('refuses a second turn in a session while one runs', async () => {
-    const name = await model('sim--chunks-500--delay-10--busy');
+    const name = await model('sim--chunks-500--delay-10');
     const sessionId = await newSession();
     const chat = await OpenChat.send(admin, { model: name, content: 'x', sessionId });
     await chat.until('tok1');
@@ -236,12 +244,12 @@ describe('chat', () => {
     expect(second.error).toMatch(/still being written/);
     chat.leave();
     await eventually(() => messages(sessionId), (rows) => rows.length === 2);
-    const echo = await model('sim--echo--after-busy');
+    const echo = await model('sim--echo');
     expect((await sendChat(admin, { model: echo, content: 'z', sessionId })).text).toBe('z');
   });
 
   it('answers a repeated send with the stored turn', async () => {
-    const name = await model('sim--unicode--idempotent');
+    const name = await model('sim--unicode');
     const headers = { 'idempotency-key': 'once-only' };
     const first = await sendChat(admin, { model: name, content: 'pay' }, headers);
     const again = await sendChat(admin, { model: name, content: 'pay' }, headers);
@@ -253,7 +261,7 @@ describe('chat', () => {
   });
 
   it('pings while the model is silent', async () => {
-    const name = await model('sim--first-2500--for-ping');
+    const name = await model('sim--first-2500');
     const reply = await sendChat(admin, { model: name, content: 'x' });
     expect(reply.raw.startsWith(': connected\n\n')).toBe(true);
     expect(reply.raw).toContain(': ping\n\n');
@@ -261,7 +269,7 @@ describe('chat', () => {
   });
 
   it('removes the messages with their session and stops the turn in it', async () => {
-    const name = await model('sim--chunks-500--delay-10--removed');
+    const name = await model('sim--chunks-500--delay-10');
     const sessionId = await newSession();
     const chat = await OpenChat.send(admin, { model: name, content: 'x', sessionId });
     await chat.until('tok1');

@@ -1,20 +1,66 @@
-/** Secrets that tests plant. Whatever leaves the service is searched for them; logs are searched at the end. */
-class Canary {
-  private readonly secrets = new Set<string>();
+/** Shorter texts, and single words, stand in answers and logs by chance. */
+const SHORTEST = 8;
+const PLAIN_WORD = /^[a-z]+$/i;
+
+/** The fields of requests that hold secrets. */
+const SECRET_FIELD = /password|api_?key|secret/i;
+
+/** A token in JSON Web Token form. */
+const TOKEN = /eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/;
+
+/**
+ * Knows the secrets of a test file: those that it plants, and those that its requests carry. Whatever leaves the service
+ * is searched for them: answers at once, the log at the end.
+ */
+export class Canary {
+  private readonly secrets = new Map<string, string>();
 
   /** Makes a secret that must never be seen again outside the vault. */
   plant(label: string): string {
     const secret = `sk-canary-${label}-${Math.random().toString(36).slice(2, 14)}`;
-    this.secrets.add(secret);
+    this.secrets.set(secret, 'A planted secret');
     return secret;
   }
 
-  /** Throws when the text holds a planted secret. */
-  check(where: string, text: string): void {
-    for (const secret of this.secrets) {
-      if (text.includes(secret)) throw new Error(`A planted secret leaked in ${where}.`);
+  /** Must never be seen again either. */
+  protect(kind: string, secret: string): void {
+    if (secret.length < SHORTEST || PLAIN_WORD.test(secret) || this.secrets.has(secret)) return;
+    this.secrets.set(secret, `A ${kind}`);
+  }
+
+  /** Protects what the body of a request holds in its password and key fields. */
+  protectFieldsOf(body: unknown): void {
+    if (typeof body !== 'object' || body === null) return;
+    for (const [name, value] of Object.entries(body) as [string, unknown][]) {
+      if (typeof value === 'string' && SECRET_FIELD.test(name)) this.protect(name, value);
+      else this.protectFieldsOf(value);
     }
   }
+
+  /** Throws when the text holds a secret. */
+  check(where: string, text: string): void {
+    for (const [secret, kind] of this.secrets) {
+      const spellings = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
+      const found = spellings.find((spelling) => text.includes(spelling));
+      if (found !== undefined) throw new Error(`${kind} leaked in ${where}: ${around(text, found)}`);
+    }
+  }
+
+  /** `check` for log lines, which hold no token of any kind either. */
+  checkLog(lines: readonly string[]): void {
+    for (const line of lines) {
+      this.check('the log', line);
+      const [token] = TOKEN.exec(line) ?? [];
+      if (token !== undefined) throw new Error(`A token leaked in the log: ${around(line, token)}`);
+    }
+  }
+}
+
+/** What stands before and after the secret, to find the place that wrote it. */
+function around(text: string, secret: string): string {
+  const at = text.indexOf(secret);
+  const before = text.slice(Math.max(0, at - 80), at);
+  return `${before}[it]${text.slice(at + secret.length, at + secret.length + 80)}`;
 }
 
 export const canary = new Canary();

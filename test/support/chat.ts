@@ -99,6 +99,7 @@ export class OpenChat {
       const { done, value } = await this.body.next();
       if (done) return new ChatReply(this.received, 'text/event-stream');
       this.received += value.toString();
+      canary.check('/chat/send', this.received);
     }
   }
 

@@ -6,10 +6,12 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from '../../src/app.js';
 import { loadConfig } from '../../src/config/index.js';
 import { openInMemory } from '../../src/database/index.js';
+import { canary } from './canary.js';
 import { Session } from './session.js';
 import { recordStatement } from './statement-recorder.js';
+import { checkRecordedStatements } from './statements/recorded-statements.js';
 import { createServerDatabase } from './server-database.js';
-import { ADMIN_PASSWORD, embeddedTemplate, WEB_CLIENT } from './template.js';
+import { ADMIN_PASSWORD, embeddedTemplate, SECRET_KEY, WEB_CLIENT } from './template.js';
 
 /** A running Plinth with a database of its own, on the store that the environment chooses. */
 export class Plinth {
@@ -17,6 +19,8 @@ export class Plinth {
     readonly app: NestExpressApplication,
     readonly url: string,
     readonly dataDir: string,
+    /** What was logged so far, one JSON text a line. */
+    readonly log: readonly string[],
     private readonly dispose: () => Promise<void>,
   ) {}
 
@@ -25,12 +29,14 @@ export class Plinth {
     const dataDir = mkdtempSync(join(tmpdir(), 'plinth-test-'));
     const server = process.env['DATABASE_URL'];
     const database = server ? await createServerDatabase(server) : undefined;
+    canary.protect('key of the service', SECRET_KEY);
     const config = loadConfig({
       PORT: '0',
       DATA_DIR: dataDir,
-      SECRET_KEY: 'test-secret-key-of-at-least-32-characters',
+      SECRET_KEY,
       ADMIN_PASSWORD,
-      LOG_LEVEL: 'silent',
+      LOG_LEVEL: 'trace',
+      LOG_FORMAT: 'json',
       DEMO: 'off',
       ALLOW_PRIVATE_MODEL_HOSTS: '*',
       DATABASE_POOL_SIZE: '5',
@@ -39,13 +45,15 @@ export class Plinth {
       ...environment,
     });
     const memory = database ? undefined : await openInMemory(await embeddedTemplate());
+    const log: string[] = [];
     const app = await createApp(config, {
+      log: { write: (line) => void log.push(line) },
       observe: recordStatement,
       ...(memory && { store: { database: memory, close: () => memory.close() } }),
     });
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;
-    return new Plinth(app, `http://127.0.0.1:${port}`, dataDir, async () => {
+    return new Plinth(app, `http://127.0.0.1:${port}`, dataDir, log, async () => {
       await database?.drop();
     });
   }
@@ -80,5 +88,7 @@ export class Plinth {
     await this.app.close();
     await this.dispose();
     rmSync(this.dataDir, { recursive: true, force: true });
+    canary.checkLog(this.log);
+    checkRecordedStatements();
   }
 }

@@ -14,7 +14,9 @@ export class Session {
   constructor(
     readonly url: string,
     readonly headers: Record<string, string>,
-  ) {}
+  ) {
+    canary.protect('token', (headers['authorization'] ?? '').replace('Bearer ', ''));
+  }
 
   get<Data = unknown>(path: string): Promise<Answer<Data>> {
     return this.call<Data>('GET', path);
@@ -45,6 +47,7 @@ export class Session {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<{ status: number; text: string; headers: Record<string, unknown> }> {
+    canary.protectFieldsOf(body);
     const response = await request(this.url + path, {
       method: method as 'GET',
       headers: {

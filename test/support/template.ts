@@ -9,6 +9,7 @@ import { loadConfig } from '../../src/config/index.js';
 import { openInMemory } from '../../src/database/index.js';
 
 export const ADMIN_PASSWORD = 'admin-test-password';
+export const SECRET_KEY = 'test-secret-key-of-at-least-32-characters';
 
 /** The client that both existing apps sign in with. */
 export const WEB_CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';
@@ -19,7 +20,7 @@ const dumpFile = join(tmpdir(), `plinth-template-${run}.tar`);
 const templateDatabase = `plinth_template_${run}`;
 
 const environment = {
-  SECRET_KEY: 'test-secret-key-of-at-least-32-characters',
+  SECRET_KEY,
   ADMIN_PASSWORD,
   LOG_LEVEL: 'silent',
   DEMO: 'off',

@@ -1,0 +1,168 @@
+/** The architecture: a folder of src imports only from folders above it. docs/ARCHITECTURE.md explains each one. */
+const layers = [
+  'config',
+  'error',
+  'http',
+  'outbound',
+  'database',
+  'queue',
+  'event',
+  'access',
+  'operation',
+  'audit',
+  'storage',
+  'identity',
+  'dictionary',
+  'provider',
+  'model',
+  'skill',
+  'vector-store',
+  'knowledge',
+  'fragment',
+  'attach',
+  'retrieval',
+  'media',
+  'agent',
+  'chat',
+  'harness',
+  'console',
+  'demo',
+];
+
+const SPEC = '\\.spec\\.ts$';
+
+const layerOrder = layers.slice(0, -1).map((layer, position) => ({
+  name: 'layer-order',
+  comment: `${layer} may import only from the folders listed before it in .dependency-cruiser.cjs.`,
+  severity: 'error',
+  from: { path: `^src/${layer}/`, pathNot: SPEC },
+  to: { path: `^src/(${layers.slice(position + 1).join('|')})/` },
+}));
+
+module.exports = {
+  forbidden: [
+    ...layerOrder,
+    {
+      name: 'known-layer',
+      comment: 'A new folder of src takes its place in the list of layers first.',
+      severity: 'error',
+      from: {},
+      to: { path: '^src/[^/]+/', pathNot: `^src/(${layers.join('|')})/` },
+    },
+    {
+      name: 'features-below-the-root',
+      comment: 'A feature never imports the files that put the features together.',
+      severity: 'error',
+      from: { path: '^src/[^/]+/', pathNot: SPEC },
+      to: { path: '^src/[^/]+\\.ts$' },
+    },
+    {
+      name: 'through-the-door',
+      comment: 'A folder is entered through its index.ts; what that does not export is private.',
+      severity: 'error',
+      from: { path: '^src/([^/]+)/' },
+      to: { path: '^src/[^/]+/', pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$'] },
+    },
+    {
+      name: 'through-the-door-from-outside',
+      comment: 'The root of src and the programs beside it use doors, too.',
+      severity: 'error',
+      from: { path: '^(src/[^/]+\\.ts|ormconfig\\.ts)$' },
+      to: { path: '^src/[^/]+/', pathNot: '^src/[^/]+/index\\.ts$' },
+    },
+    {
+      name: 'no-cycle',
+      comment: 'A cycle means that none of its files can be understood, tested or loaded alone.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-orphan',
+      comment: 'Nobody imports the file and it imports nothing: it is dead, or not wired up.',
+      severity: 'error',
+      from: { orphan: true, path: '^(src|simulator)/', pathNot: SPEC },
+      to: {},
+    },
+    {
+      name: 'src-stands-alone',
+      comment: 'The service ships without tests, simulator, console sources and scripts.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: SPEC },
+      to: { path: '^(test|simulator|web|scripts)/' },
+    },
+    {
+      name: 'simulator-stands-alone',
+      comment: 'The stand-in must not inherit the mistakes of what it is a stand-in for.',
+      severity: 'error',
+      from: { path: '^simulator/', pathNot: SPEC },
+      to: { path: '^(src|test|web|scripts)/' },
+    },
+    {
+      name: 'production-packages-only',
+      comment: 'The image is installed without the packages of development.',
+      severity: 'error',
+      from: { path: '^(src|simulator)/', pathNot: SPEC },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'sql-in-repositories',
+      comment: 'Queries live in *.repository.ts; entities take only the decorators of TypeORM.',
+      severity: 'error',
+      from: {
+        path: '^src/',
+        pathNot: ['^src/database/', '\\.(repository|entity)\\.ts$', SPEC],
+      },
+      to: { path: 'node_modules/typeorm/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'one-way-to-each-store',
+      comment: 'Drivers are hidden behind src/database, src/event and src/queue.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: ['^src/(database|event|queue|vector-store)/', SPEC] },
+      to: {
+        path: 'node_modules/(pg|ioredis|bull|@electric-sql)/',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'calls-through-outbound',
+      comment: 'src/outbound gives every call its time-out, its abort and its address check.',
+      severity: 'error',
+      // Qdrant and S3 are addresses of the operator, not of users; health asks Qdrant whether it is there.
+      from: {
+        path: '^src/',
+        pathNot: ['^src/(outbound|vector-store|storage)/', '^src/operation/health\\.', SPEC],
+      },
+      to: { path: 'node_modules/undici/|^(node:)?https$', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'pure-mapping',
+      comment: 'What maps between our words and the wire does no I/O; x.adapter.ts does it all.',
+      severity: 'error',
+      from: { path: '/adapter/.+\\.(request|response|wire)\\.ts$' },
+      to: {
+        path: '^src/(outbound|database|queue|event|storage)/|node_modules/undici/|^(node:)?(https?|net|fs|fs/promises|child_process)$',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'resolvable',
+      comment: 'The path leads nowhere.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)(dist|test/architecture/violations)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      mainFields: ['module', 'main', 'types'],
+    },
+  },
+};

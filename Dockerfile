@@ -1,0 +1,31 @@
+# CI follows the COPY and npm lines of this file without Docker: scripts/image.mjs.
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json nest-cli.json ormconfig.ts ./
+COPY scripts/prepare.mjs ./scripts/prepare.mjs
+COPY simulator ./simulator
+COPY src ./src
+RUN npm run build
+
+FROM node:24-bookworm-slim AS production-packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --no-audit --no-fund
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=6039 DATA_DIR=/data LOG_FORMAT=json
+WORKDIR /app
+COPY --from=production-packages /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json ./
+# A new volume takes the owner of the folder it is mounted on.
+RUN mkdir /data && chown node:node /data
+USER node
+VOLUME /data
+EXPOSE 6039
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "dist/src/main.js"]

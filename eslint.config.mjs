@@ -1,0 +1,173 @@
+import js from '@eslint/js';
+import tseslint from 'typescript-eslint';
+import { decoratedTypes } from './scripts/lint/decorated-types.mjs';
+
+const specs = ['**/*.spec.ts', 'test/**/*.ts'];
+
+/** Words that say nothing about what a file holds. */
+const SHAPELESS = '{utils,util,helpers,helper,common,types,constants,manager,base,misc}';
+
+const tooMany = 'Give it at most 4 parameters: pass one object, or split it.';
+const always = [
+  {
+    selector: 'TSAsExpression > TSAsExpression > TSUnknownKeyword',
+    message: 'A double cast hides a wrong type: parse the value, or give it its right type.',
+  },
+  { selector: 'FunctionDeclaration[params.length>4]', message: tooMany },
+  { selector: 'ArrowFunctionExpression[params.length>4]', message: tooMany },
+  {
+    selector: 'MethodDefinition:not([kind="constructor"]) > FunctionExpression[params.length>4]',
+    message: tooMany,
+  },
+];
+const sqlOnlyInRepositories = [
+  'Literal[value=/^\\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM)\\s/]',
+  'TemplateElement[value.raw=/^\\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM)\\s/]',
+].map((selector) => ({ selector, message: 'SQL lives in a *.repository.ts.' }));
+
+const httpExceptions = [
+  'HttpException',
+  'BadRequestException',
+  'UnauthorizedException',
+  'ForbiddenException',
+  'NotFoundException',
+  'ConflictException',
+  'PayloadTooLargeException',
+  'UnprocessableEntityException',
+  'InternalServerErrorException',
+  'ServiceUnavailableException',
+];
+const notFromNest = [
+  {
+    name: '@nestjs/common',
+    importNames: ['forwardRef'],
+    message: 'Modules point one way: move what both need above them.',
+  },
+  {
+    name: '@nestjs/common',
+    importNames: httpExceptions,
+    message: 'Throw a DomainError of src/error; the filter alone knows statuses.',
+  },
+];
+const environment = {
+  object: 'process',
+  property: 'env',
+  message: 'src/config is the only reader of the environment: inject CONFIG.',
+};
+
+export default tseslint.config(
+  {
+    ignores: [
+      'dist/',
+      'node_modules/',
+      'coverage/',
+      'data/',
+      'web/',
+      'test/architecture/violations/',
+    ],
+  },
+  // A rule that is wrong is changed here, for everybody, with its reason.
+  { linterOptions: { noInlineConfig: true, reportUnusedDisableDirectives: 'error' } },
+  js.configs.recommended,
+  {
+    files: ['**/*.mjs', '**/*.cjs'],
+    languageOptions: {
+      globals: {
+        console: 'readonly',
+        process: 'readonly',
+        module: 'writable',
+        URL: 'readonly',
+        fetch: 'readonly',
+      },
+    },
+  },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
+    plugins: { plinth: { rules: { 'decorated-types': decoratedTypes } } },
+    rules: {
+      'plinth/decorated-types': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      '@typescript-eslint/no-misused-promises': [
+        'error',
+        { checksVoidReturn: { attributes: false } },
+      ],
+      // A module, an entity or a DTO is a class with nothing but its decorators.
+      '@typescript-eslint/no-extraneous-class': 'off',
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      // `() => emitter.emit(…)` in a callback says what it does.
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      // A method may be async because its contract is.
+      '@typescript-eslint/require-await': 'off',
+      // DTOs and views are classes only so that their decorators exist: object literals and spreads of them are meant.
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      '@typescript-eslint/no-misused-spread': 'off',
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true },
+      ],
+      // Control characters are what log lines and file names are cleaned of.
+      'no-control-regex': 'off',
+      'max-lines': ['error', 300],
+      'max-lines-per-function': ['error', 50],
+      'max-depth': ['error', 3],
+      'no-console': 'error',
+      'no-restricted-syntax': ['error', ...always],
+    },
+  },
+  {
+    files: ['src/**/*.ts'],
+    ignores: specs,
+    rules: {
+      'no-restricted-syntax': ['error', ...always, ...sqlOnlyInRepositories],
+      'no-restricted-imports': ['error', { paths: notFromNest }],
+      'no-restricted-properties': ['error', environment],
+      'no-restricted-globals': [
+        'error',
+        { name: 'fetch', message: 'Every call to another server goes through src/outbound.' },
+      ],
+    },
+  },
+  {
+    files: ['src/**/*.repository.ts', 'src/database/**/*.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...always] },
+  },
+  { files: ['src/database/migrations/*.ts'], rules: { 'max-lines-per-function': 'off' } },
+  {
+    files: ['src/error/**/*.ts'],
+    rules: { 'no-restricted-imports': ['error', { paths: notFromNest.slice(0, 1) }] },
+  },
+  {
+    // main and worker hand the environment to loadConfig; app sets TZ, which the runtime reads from nowhere else.
+    files: ['src/main.ts', 'src/worker.ts', 'src/app.ts', 'src/config/**/*.ts'],
+    rules: { 'no-restricted-properties': 'off' },
+  },
+  { files: ['src/main.ts', 'src/worker.ts'], rules: { 'no-console': 'off' } },
+  {
+    files: [`{src,simulator}/**/${SHAPELESS}.ts`, `{src,simulator}/**/*.${SHAPELESS}.ts`],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'Program', message: 'Name the file for what it holds.' },
+      ],
+    },
+  },
+  {
+    files: specs,
+    rules: {
+      'max-lines-per-function': 'off',
+      'max-lines': ['error', 500],
+      // Jest reads a rejected expectation itself; a captured method is how a test looks at it.
+      '@typescript-eslint/unbound-method': 'off',
+      '@typescript-eslint/no-empty-function': 'off',
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+    },
+  },
+  { files: ['test/bench/**/*.ts'], rules: { 'no-console': 'off' } },
+);

@@ -1,0 +1,46 @@
+// Writes the table of the configuration into README.md from dist/src/config; with --check it only compares.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build, root } from './prepare.mjs';
+
+const START = '<!-- config:start -->';
+const END = '<!-- config:end -->';
+
+const readme = join(root, 'README.md');
+const compiled = join(root, 'dist', 'src', 'config', 'index.js');
+build();
+const { variables } = await import(compiled);
+
+const before = readFileSync(readme, 'utf8');
+const start = before.indexOf(START);
+const end = before.indexOf(END);
+if (start < 0 || end < start) fail(`README.md needs the lines ${START} and ${END}.`);
+
+const after = `${before.slice(0, start + START.length)}\n\n${table()}\n\n${before.slice(end)}`;
+if (process.argv.includes('--check')) {
+  if (after !== before) fail('The table of the configuration is old. Run: npm run config-table');
+} else if (after !== before) {
+  writeFileSync(readme, after);
+}
+
+/** In the form that prettier gives a Markdown table, so that formatting never changes it. */
+function table() {
+  const rows = [
+    ['Variable', 'Default', 'Meaning', 'Example'],
+    ...Object.entries(variables).map(([name, { default: value, description, example }]) => [
+      `\`${name}\``,
+      value ? `\`${value}\`` : '',
+      description,
+      example.includes(' ') ? example : `\`${example}\``,
+    ]),
+  ].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const line = (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`;
+  const rule = widths.map((width) => '-'.repeat(width));
+  return [line(rows[0]), line(rule), ...rows.slice(1).map(line)].join('\n');
+}
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}

@@ -1,0 +1,115 @@
+// Runs on the system's Node and with nothing installed: only built-in modules, nothing newer than Node 20.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Node 24, as npm installed it. */
+export const node = join(root, 'node_modules', '.bin', 'node');
+
+const installStamp = join(root, 'node_modules', '.plinth-install');
+const buildStamp = join(root, 'dist', '.plinth-build');
+const buildInputs = [
+  'src',
+  'simulator',
+  'ormconfig.ts',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'nest-cli.json',
+  'package-lock.json',
+];
+
+/** Installs the packages of package-lock.json, unless that is what node_modules already holds. */
+export function install() {
+  // A tree that a container shares with its host must not run the other one's binaries.
+  const wanted = `${digest(['package-lock.json'])} ${process.platform}-${process.arch}`;
+  if (existsSync(node) && stampOf(installStamp) === wanted) return;
+  console.log('Installing the packages (about a minute, only this time) …');
+  // npm removes node_modules first, so it must not run on the Node in there.
+  const path = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.includes('node_modules'))
+    .join(delimiter);
+  const flags = ['--no-audit', '--no-fund', '--loglevel=error'];
+  quietly('npm', ['ci', ...flags], { ...process.env, PATH: path });
+  writeFileSync(installStamp, wanted);
+}
+
+/** Compiles the sources into dist, unless that is what dist already holds. */
+export function build() {
+  const wanted = digest(buildInputs);
+  if (stampOf(buildStamp) === wanted) return;
+  console.log('Building …');
+  quietly(node, [join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build']);
+  writeFileSync(buildStamp, wanted);
+}
+
+/**
+ * Runs a program in the foreground and resolves with its exit code; this process outlives it.
+ * A terminal sends Ctrl-C to the program by itself; anybody else's signal is passed on.
+ */
+export function run(command, args, environment = process.env) {
+  const child = spawn(command, args, { cwd: root, env: environment, stdio: 'inherit' });
+  const inTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  const handlers = {
+    SIGINT: () => {
+      if (!inTerminal) child.kill('SIGINT');
+    },
+    SIGTERM: () => child.kill('SIGTERM'),
+    SIGHUP: () => child.kill('SIGTERM'),
+  };
+  for (const [signal, handler] of Object.entries(handlers)) process.on(signal, handler);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => {
+      for (const [name, handler] of Object.entries(handlers)) process.off(name, handler);
+      resolve(code ?? 128 + constants.signals[signal]);
+    });
+  });
+}
+
+/** Shows what a program said only when it failed, and then ends this process with its exit code. */
+function quietly(command, args, environment = process.env) {
+  const { status, error, stdout, stderr } = spawnSync(command, args, {
+    cwd: root,
+    env: environment,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (status === 0) return;
+  console.error(`${stdout ?? ''}${stderr ?? ''}${error ? `${error.message}\n` : ''}`.trimEnd());
+  console.error(`This failed: ${command} ${args.join(' ')}`);
+  process.exit(status || 1);
+}
+
+function stampOf(file) {
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+}
+
+/** SHA-256 over the names and contents of files and whole folders. */
+function digest(paths) {
+  const hash = createHash('sha256');
+  for (const path of paths.flatMap(filesBelow)) {
+    hash.update(`${path}\n`).update(readFileSync(join(root, path)));
+  }
+  return hash.digest('hex');
+}
+
+function filesBelow(path) {
+  if (!existsSync(join(root, path))) return [];
+  if (!statSync(join(root, path)).isDirectory()) return [path];
+  return readdirSync(join(root, path))
+    .filter((name) => !name.endsWith('.spec.ts'))
+    .sort()
+    .flatMap((name) => filesBelow(join(path, name)));
+}
+
+// `node scripts/prepare.mjs install build` does one or both.
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv.includes('install')) install();
+  if (process.argv.includes('build')) build();
+}

@@ -1,0 +1,163 @@
+// Boots the built service as a user does and uses it from outside: `node scripts/smoke.mjs [folder with dist]`.
+// Start, sign in, chat, stop in order, start again, kill, start again. Ends with exit code 1 at the first failure.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { node, root } from './prepare.mjs';
+
+const PASSWORD = 'smoke-test-password';
+const CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';
+const START_LIMIT_MS = 120_000;
+const STOP_LIMIT_MS = 30_000;
+const ANSWER_LIMIT_MS = 60_000;
+
+const folder = resolve(process.argv[2] ?? root);
+const dataDir = mkdtempSync(join(tmpdir(), 'plinth-smoke-'));
+const port = await freePort();
+const address = `http://127.0.0.1:${port}`;
+let service;
+
+try {
+  await step('starts with nothing but the defaults', start);
+  const session = await step('lets admin sign in', signIn);
+  const model = await step('lists the models of the demo', () => firstModel(session));
+  await step(`streams an answer of ${model}`, () => chat(session, model));
+  await step('stops in order on SIGTERM', stop);
+  await step('starts on the data it left', start);
+  await step('still knows its users and models', async () => firstModel(await signIn()));
+  await step('is killed', () => end('SIGKILL'));
+  await step('starts after a kill', start);
+  await step('still answers', async () => {
+    const again = await signIn();
+    await chat(again, await firstModel(again));
+  });
+  await step('stops in order once more', stop);
+} catch (error) {
+  console.error(`  FAILED: ${error.message}`);
+  console.error(service?.output.slice(-4_000) ?? '');
+  process.exitCode = 1;
+} finally {
+  service?.child.kill('SIGKILL');
+  rmSync(dataDir, { recursive: true, force: true });
+}
+
+async function step(name, act) {
+  const began = Date.now();
+  const result = await act();
+  console.log(`  ${name} (${Date.now() - began} ms)`);
+  return result;
+}
+
+async function start() {
+  const environment = { ...process.env };
+  for (const name of ['DATABASE_URL', 'REDIS_URL', 'QDRANT_URL', 'DEMO', 'HOST'])
+    delete environment[name];
+  const child = spawn(node, [join(folder, 'dist', 'src', 'main.js')], {
+    cwd: folder,
+    env: {
+      ...environment,
+      PORT: String(port),
+      DATA_DIR: dataDir,
+      DEMO_PORT: '0',
+      ADMIN_PASSWORD: PASSWORD,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const started = {
+    child,
+    output: '',
+    ended: new Promise((done) => child.once('exit', (code) => done(code))),
+  };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => (started.output += text));
+  }
+  service = started;
+  const until = Date.now() + START_LIMIT_MS;
+  while (!(await isReady())) {
+    if (child.exitCode !== null) throw new Error(`The service ended with code ${child.exitCode}.`);
+    if (Date.now() > until) throw new Error(`Not ready within ${START_LIMIT_MS} ms.`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
+async function isReady() {
+  try {
+    return (await fetch(`${address}/health/ready`, { signal: AbortSignal.timeout(5_000) })).ok;
+  } catch {
+    return false;
+  }
+}
+
+async function stop() {
+  const code = await end('SIGTERM');
+  if (code !== 0) throw new Error(`The service ended with code ${code} after SIGTERM.`);
+}
+
+async function end(signal) {
+  service.child.kill(signal);
+  const limit = setTimeout(() => service.child.kill('SIGKILL'), STOP_LIMIT_MS);
+  const code = await service.ended;
+  clearTimeout(limit);
+  return code;
+}
+
+async function signIn() {
+  const login = {
+    tenantId: '000000',
+    username: 'admin',
+    password: PASSWORD,
+    clientId: CLIENT,
+    grantType: 'password',
+  };
+  const { access_token: token } = (await call('/auth/login', {}, login)).data;
+  return { authorization: `Bearer ${token}`, clientid: CLIENT };
+}
+
+async function firstModel(session) {
+  const { data } = await call('/system/model/modelList', session);
+  if (!data?.[0]?.modelName)
+    throw new Error(`The list of models is empty: ${JSON.stringify(data)}`);
+  return data[0].modelName;
+}
+
+/** Every frame is read; the answer must have words and must be done. */
+async function chat(session, model) {
+  const response = await send('/chat/send', session, { model, content: 'What can you do?' });
+  const frames = (await response.text()).split('\n\n').map((frame) => ({
+    event: /^event: ?(.*)$/m.exec(frame)?.[1],
+    data: /^data: ?(.*)$/m.exec(frame)?.[1],
+  }));
+  const words = frames
+    .filter(({ event }) => event === 'content')
+    .map(({ data }) => JSON.parse(data).content ?? '')
+    .join('');
+  if (words.trim() === '' || !frames.some(({ event }) => event === 'done')) {
+    throw new Error(`The answer is not whole: ${JSON.stringify(frames.slice(-5))}`);
+  }
+}
+
+async function call(path, session, body) {
+  const answer = await (await send(path, session, body)).json();
+  if (answer.code !== 200) throw new Error(`${path}: ${answer.code} ${answer.msg}`);
+  return answer;
+}
+
+function send(path, session, body) {
+  return fetch(address + path, {
+    method: body ? 'POST' : 'GET',
+    headers: { ...session, ...(body && { 'content-type': 'application/json' }) },
+    body: body && JSON.stringify(body),
+    signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+  });
+}
+
+function freePort() {
+  return new Promise((done) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port: free } = server.address();
+      server.close(() => done(free));
+    });
+  });
+}

@@ -1,0 +1,48 @@
+import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import { cruise } from 'dependency-cruiser';
+import type { ICruiseOptions, ICruiseResult, IFlattenedRuleSet } from 'dependency-cruiser';
+
+type Configuration = Required<Pick<IFlattenedRuleSet, 'forbidden'>> & { options: ICruiseOptions };
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const violations = join(root, 'test', 'architecture', 'violations');
+const { forbidden, options } = createRequire(import.meta.url)(
+  join(root, '.dependency-cruiser.cjs'),
+) as Configuration;
+const ruleNames = [...new Set(forbidden.map(({ name }) => name))].sort();
+
+/** The names of the rules that a tree breaks, with the file that breaks each. */
+async function violationsIn(baseDir: string): Promise<string[]> {
+  const { output } = await cruise(topOf(baseDir), {
+    ...options,
+    baseDir,
+    validate: true,
+    ruleSet: { forbidden },
+  });
+  return (output as ICruiseResult).summary.violations.map(
+    ({ rule, from }) => `${rule.name}: ${from}`,
+  );
+}
+
+function topOf(folder: string): string[] {
+  return ['src', 'simulator', 'ormconfig.ts'].filter((name) => readdirSync(folder).includes(name));
+}
+
+describe('the dependency rules', () => {
+  it('hold in the whole tree', async () => {
+    expect(await violationsIn(root)).toEqual([]);
+  });
+
+  it('each have a planted violation', () => {
+    expect(readdirSync(violations).sort()).toEqual(ruleNames);
+  });
+
+  it.each(ruleNames)('%s is reported for its planted violation, and nothing else', async (name) => {
+    const found = await violationsIn(join(violations, String(name)));
+    expect([...new Set(found.map((line) => line.split(':')[0]))]).toEqual([name]);
+  });
+});

@@ -1,0 +1,1 @@
+export { envelope } from '../http/index.js';

@@ -1,0 +1,3 @@
+import type { Model } from './model.service.js';
+
+export type Credential = Model;

@@ -1,0 +1,3 @@
+import type { Credential } from './credential.vault.js';
+
+export type Model = Credential;

@@ -1,0 +1,3 @@
+import { In } from 'typeorm';
+
+export const wanted = In([1, 2]);

@@ -1,0 +1,3 @@
+import { loadConfig } from './config/config.js';
+
+loadConfig();

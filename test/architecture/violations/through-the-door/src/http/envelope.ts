@@ -1,0 +1,3 @@
+import { DomainError } from '../error/domain.error.js';
+
+export const envelope = [DomainError];

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { residentMb } from './children.mjs';
+import { load } from './load.mjs';
+import { storedAfterAll } from './stored.mjs';
+import { node } from './targets.mjs';
+
+const commitProgram = fileURLToPath(new URL('commit.mjs', import.meta.url));
+
+const LONG = 'mock-n200';
+const SHORT = 'mock-n20';
+/** 160 chunks, one every 50 ms: eight seconds, while the streams are opened over two. */
+const PACED = 'mock-n160-d50';
+
+/** Every model that Plinth needs a record of. */
+export const models = [LONG, SHORT, PACED];
+
+/**
+ * Each round asks the proxy and then Plinth the same, so that a slower minute of the machine falls on both;
+ * between them one measurement of the bare commit.
+ */
+export async function measureRounds(bench, { rounds, seconds }) {
+  const shapes = {
+    long: { model: LONG, connections: 32, seconds },
+    short: { model: SHORT, connections: 32, seconds },
+    first: { model: SHORT, connections: 1, seconds: seconds / 2 },
+  };
+  const measured = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    console.log(`round ${round} of ${rounds}`);
+    const result = { commitMs: await bareCommit(bench) };
+    for (const [name, shape] of Object.entries(shapes)) {
+      result[name] = {
+        proxy: await settledLoad(bench, bench.proxy, shape),
+        plinth: await settledLoad(bench, bench.plinth, shape),
+      };
+    }
+    measured.push(result);
+  }
+  return measured;
+}
+
+/** Opens many slow streams at once and reads each to its end: all of it must arrive and be stored. */
+export async function measureOpenStreams(bench, target, streams) {
+  const before = await storedAfterAll(bench);
+  await bench.mock.reset();
+  const idleMb = residentMb(target.child.pid);
+  const result = await load(bench, target, {
+    model: PACED,
+    connections: streams,
+    count: streams,
+    ramp: 2,
+    warm: 0,
+    seconds: 40,
+  });
+  const after = await storedAfterAll(bench);
+  const upstream = await bench.mock.stats();
+  return {
+    ...result,
+    idleMb,
+    aboveIdleMb: result.peakMb - idleMb,
+    stored: after.complete - before.complete,
+    messages: after.messages - before.messages,
+    peakOpen: upstream.peak_active,
+    upstream: { started: upstream.started, completed: upstream.completed },
+  };
+}
+
+/** Warms the code and the connections up, then lets the garbage of the start go. */
+export async function warmUp(bench, seconds = 2) {
+  for (const target of [bench.proxy, bench.plinth]) {
+    await settledLoad(bench, target, { model: SHORT, connections: 8, seconds, warm: 0 });
+  }
+  await sleep(1_000);
+}
+
+async function settledLoad(bench, target, shape) {
+  const result = await load(bench, target, shape);
+  // What is still open at the end of a timed run is cut; the next run starts when that is over.
+  await storedAfterAll(bench);
+  return result;
+}
+
+async function bareCommit({ children, targetCore, databaseUrl }) {
+  const how = { core: targetCore, timeoutMs: 60_000 };
+  return Number(await children.run(node, [commitProgram, databaseUrl, '200'], how));
+}

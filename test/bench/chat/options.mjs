@@ -1,0 +1,64 @@
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+
+export const USAGE = `Usage: node test/bench/chat/run.mjs [options]
+
+  --quick            3 short rounds, about a minute
+  --rounds N         interleaved rounds of proxy and Plinth (5)
+  --seconds S        measured seconds of each throughput run (4)
+  --streams N        open streams of the memory run (1000)
+  --dist DIR         compiled application to measure (dist, built first when it is out of date)
+  --profile          only profile Plinth under 20-chunk turns at 32 connections
+  --target-core C    core of Plinth and of the proxy (1)
+  --load-core C      core of the load, the mock and PostgreSQL (0)
+  --keep             leave logs and the database folder behind
+
+Linux with two cores, taskset, cc and the programs of PostgreSQL 15 or newer (PG_BIN names their folder).`;
+
+/** The options of the command line. Throws with the usage when they make no sense. */
+export function readOptions(args) {
+  const text = { type: 'string' };
+  const flag = { type: 'boolean', default: false };
+  const { values } = parseArgs({
+    args,
+    options: {
+      quick: flag,
+      rounds: text,
+      seconds: text,
+      streams: text,
+      dist: text,
+      profile: flag,
+      'target-core': { ...text, default: '1' },
+      'load-core': { ...text, default: '0' },
+      keep: flag,
+      help: flag,
+    },
+  });
+  const { quick } = values;
+  const options = {
+    quick,
+    help: values.help,
+    profile: values.profile,
+    keep: values.keep,
+    dist: values.dist,
+    rounds: positive(values.rounds ?? (quick ? 3 : 5)),
+    seconds: positive(values.seconds ?? (quick ? 2 : 4)),
+    streams: positive(values.streams ?? 1_000),
+    targetCore: core(values['target-core']),
+    loadCore: core(values['load-core']),
+  };
+  if (options.targetCore === options.loadCore) throw new Error('The load needs a core of its own.');
+  return options;
+}
+
+function positive(value) {
+  const number = Number(value);
+  if (!(number > 0)) throw new Error(`${value} must be a number above 0.\n\n${USAGE}`);
+  return number;
+}
+
+function core(value) {
+  const number = Number(value);
+  if (Number.isInteger(number) && number >= 0 && number < availableParallelism()) return number;
+  throw new Error(`There is no core ${value}; this machine has ${availableParallelism()}.`);
+}

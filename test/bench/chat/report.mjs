@@ -1,0 +1,132 @@
+import { median } from './median.mjs';
+
+const LIMITS = { long: 0.5, short: 0.12, firstExtraMs: 3, memoryMb: 150 };
+
+/** The goals, each with what was measured. Ratios and differences are medians of the rounds' own. */
+export function goalsOf(rounds, open, streams) {
+  const ratio = (name) =>
+    rounds.map((r) => r[name].plinth.turnsPerSecond / r[name].proxy.turnsPerSecond);
+  const rate = (name, target) => median(rounds.map((r) => r[name][target].turnsPerSecond));
+  const extra = rounds.map(
+    ({ first, commitMs }) => first.plinth.firstChunkMs - first.proxy.firstChunkMs - commitMs,
+  );
+  const firstMs = (target) => median(rounds.map((r) => r.first[target].firstChunkMs));
+  const throughput = (goal, name) => ({
+    goal: `${goal}, part of the proxy's turns a second`,
+    proxy: rate(name, 'proxy'),
+    plinth: rate(name, 'plinth'),
+    measured: median(ratio(name)),
+    range: rangeOf(ratio(name)),
+    limit: `>= ${LIMITS[name]}`,
+    met: median(ratio(name)) >= LIMITS[name],
+  });
+  return [
+    throughput('200 chunks, 32 connections', 'long'),
+    throughput('20 chunks, 32 connections', 'short'),
+    {
+      goal: 'first chunk, 1 connection, ms over proxy and bare commit',
+      proxy: firstMs('proxy'),
+      plinth: firstMs('plinth'),
+      measured: median(extra),
+      range: rangeOf(extra),
+      limit: `<= ${LIMITS.firstExtraMs}`,
+      met: median(extra) <= LIMITS.firstExtraMs,
+    },
+    {
+      goal: `${streams} open streams, MB above idle`,
+      proxy: open.proxy.aboveIdleMb,
+      plinth: open.plinth.aboveIdleMb,
+      measured: open.plinth.aboveIdleMb,
+      limit: `<= ${LIMITS.memoryMb}`,
+      met: open.plinth.aboveIdleMb <= LIMITS.memoryMb,
+    },
+  ];
+}
+
+/** What must never happen, whatever the machine: each entry is one sentence. */
+export function lossesOf(rounds, { open, stored, streams }) {
+  const losses = [];
+  const expect = (actual, wanted, what) => {
+    if (actual !== wanted) losses.push(`${what}: ${actual}, expected ${wanted}`);
+  };
+  const runs = [['open streams', open], ...rounds.flatMap((round) => namedRuns(round))];
+  for (const [name, { proxy, plinth }] of runs) {
+    for (const [target, result] of Object.entries({ proxy, plinth })) {
+      const fails = JSON.stringify(result.fails);
+      expect(result.lost, 0, `${name}, ${target}: answers cut, refused or out of order ${fails}`);
+      if (result.ok === 0) losses.push(`${name}, ${target}: not one answer arrived`);
+    }
+  }
+  expect(open.plinth.ok, streams, 'open streams: answers that arrived whole');
+  expect(open.plinth.unfinished, 0, 'open streams: not ended in time');
+  expect(open.plinth.stored, streams, 'open streams: complete answers stored');
+  expect(open.plinth.messages, 2 * streams, 'open streams: messages stored');
+  expect(stored.messages, 2 * stored.questions, 'all runs: messages, two for each turn');
+  expect(stored.answers, stored.questions, 'all runs: answers stored');
+  expect(stored.wrong, 0, 'all runs: complete answers with a wrong text');
+  expect(stored.failed, 0, 'all runs: failed turns');
+  expect(stored.upstreamOpen, 0, 'all runs: upstream calls left open');
+  const arrived = runs.reduce((sum, [, { plinth }]) => sum + plinth.ok, 0);
+  if (stored.complete < arrived)
+    losses.push(`${arrived} answers arrived, ${stored.complete} stored`);
+  return losses;
+}
+
+function namedRuns({ long, short, first }) {
+  return Object.entries({ long, short, first });
+}
+
+export function printReport({ goals, losses, rounds, open, stored, setting }) {
+  console.log(
+    `\n${setting.cpu}, Node ${setting.node}, PostgreSQL ${setting.postgres}; ${setting.text}\n`,
+  );
+  const rows = goals.map((goal) => [
+    goal.goal,
+    shown(goal.proxy),
+    shown(goal.plinth),
+    shown(goal.measured),
+    goal.range ? goal.range.map(shown).join(' to ') : '',
+    goal.limit,
+    goal.met ? 'PASS' : 'MISSED',
+  ]);
+  printTable([['goal', 'proxy', 'Plinth', 'measured', 'rounds', 'limit', ''], ...rows]);
+  const commit = median(rounds.map((round) => round.commitMs));
+  const { p50, p99 } = open.plinth.chunkLagMs;
+  console.log(`
+bare commit ${shown(commit)} ms; time per turn on the target's core: ${cpuOf(rounds)}
+open streams: ${open.plinth.peakOpen} at once, ${open.plinth.ok} whole, idle ${shown(open.plinth.idleMb)} MB, peak ${shown(open.plinth.peakMb)} MB, chunk lag p50 ${shown(p50)} ms (proxy ${shown(open.proxy.chunkLagMs.p50)}), p99 ${shown(p99)} ms (proxy ${shown(open.proxy.chunkLagMs.p99)})
+stored: ${stored.messages} messages of ${stored.questions} turns (${stored.complete} complete, ${stored.answers - stored.complete - stored.failed} cut by the end of a timed run), upstream calls left open: ${stored.upstreamOpen}`);
+  console.log(losses.length === 0 ? 'nothing lost: PASS' : `LOST:\n- ${losses.join('\n- ')}`);
+}
+
+function cpuOf(rounds) {
+  return ['long', 'short']
+    .map((name) => {
+      const of = (target) => median(rounds.map((round) => round[name][target].cpuPerTurnUs));
+      return `${name === 'long' ? 200 : 20} chunks ${shown(of('plinth'))} us (proxy ${shown(of('proxy'))})`;
+    })
+    .join(', ');
+}
+
+export function printTable(rows) {
+  const widths = rows[0].map((_, column) =>
+    Math.max(...rows.map((row) => String(row[column]).length)),
+  );
+  for (const row of rows) {
+    console.log(
+      row
+        .map((cell, i) => String(cell).padEnd(widths[i]))
+        .join('  ')
+        .trimEnd(),
+    );
+  }
+}
+
+export function shown(number) {
+  if (Math.abs(number) >= 100) return number.toFixed(0);
+  return number.toFixed(Math.abs(number) >= 10 ? 1 : 3);
+}
+
+function rangeOf(numbers) {
+  return [Math.min(...numbers), Math.max(...numbers)];
+}

@@ -1,0 +1,111 @@
+// Measures chat against a bare Node proxy; docs/OPERATIONS.md explains the goals and the numbers.
+// Exit code 0 even when a goal of speed or memory is missed, because machines are noisy; 1 when anything
+// was lost or not stored, or when the benchmark itself failed.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from '../../../scripts/prepare.mjs';
+import { Children } from './children.mjs';
+import { loadTools } from './load.mjs';
+import { measureOpenStreams, measureRounds, models, warmUp } from './measure.mjs';
+import { readOptions, USAGE } from './options.mjs';
+import { startPostgres } from './postgres.mjs';
+import { profilePlinth } from './profile.mjs';
+import { goalsOf, lossesOf, printReport } from './report.mjs';
+import { storedAfterAll } from './stored.mjs';
+import { freePort, node, startMock, startPlinth, startProxy } from './targets.mjs';
+
+const options = readOptions(process.argv.slice(2));
+if (options.help) console.log(USAGE);
+else await main();
+
+async function main() {
+  if (options.dist === undefined) build();
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'));
+  // PostgreSQL runs as another user when this runs as root, and must reach its own folder in here.
+  chmodSync(folder, 0o711);
+  const children = new Children();
+  const tidy = async () => {
+    await children.stopAll();
+    if (options.keep) console.log(`Logs and data: ${folder}`);
+    else rmSync(folder, { recursive: true, force: true });
+  };
+  let interrupted = false;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.once(signal, () => {
+      interrupted = true;
+      void tidy().finally(() => process.exit(130));
+    });
+  }
+  try {
+    process.exitCode = await benchmark({ children, folder });
+  } catch (error) {
+    if (!interrupted) console.error(error);
+    process.exitCode = 1;
+  } finally {
+    await tidy();
+  }
+}
+
+async function benchmark(place) {
+  const inspectorPort = options.profile ? await freePort() : undefined;
+  const bench = await prepare(place, inspectorPort);
+  if (inspectorPort !== undefined) {
+    const profile = await profilePlinth(bench, { inspectorPort, seconds: options.seconds * 2 });
+    if (options.keep) writeFileSync(join(place.folder, 'chat.cpuprofile'), JSON.stringify(profile));
+    return 0;
+  }
+  await warmUp(bench);
+  const open = {};
+  for (const target of [bench.proxy, bench.plinth]) {
+    console.log(`${options.streams} open streams: ${target.name}`);
+    open[target.name] = await measureOpenStreams(bench, target, options.streams);
+  }
+  const rounds = await measureRounds(bench, options);
+  const stored = await storedAfterAll(bench);
+  const goals = goalsOf(rounds, open, options.streams);
+  const losses = lossesOf(rounds, { open, stored, streams: options.streams });
+  const setting = settingOf(bench);
+  printReport({ goals, losses, rounds, open, stored, setting });
+  console.log(JSON.stringify({ bench: 'chat', ...setting, goals, losses, open, stored, rounds }));
+  return losses.length === 0 ? 0 : 1;
+}
+
+/** Starts everything: the targets on one core, the load, the mock and PostgreSQL on the other. */
+async function prepare({ children, folder }, inspectorPort) {
+  const { mock: program, lg } = loadTools();
+  const onLoad = { children, folder, core: options.loadCore };
+  const onTarget = { children, folder, core: options.targetCore };
+  const mock = await startMock({ ...onLoad, program });
+  const postgres = await startPostgres({ ...onLoad, port: await freePort() });
+  const proxy = await startProxy({ ...onTarget, mock });
+  const plinth = await startPlinth({
+    ...onTarget,
+    mock,
+    models,
+    databaseUrl: postgres.url,
+    dist: options.dist,
+    nodeFlags: inspectorPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectorPort}`],
+  });
+  return {
+    ...onLoad,
+    targetCore: options.targetCore,
+    lg,
+    mock,
+    proxy,
+    plinth,
+    databaseUrl: postgres.url,
+    postgresVersion: postgres.version,
+  };
+}
+
+function settingOf({ postgresVersion }) {
+  return {
+    time: new Date().toISOString(),
+    cpu: `${cpus().length} x ${cpus()[0].model.trim()}`,
+    node: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim().slice(1),
+    postgres: postgresVersion,
+    text: `${options.rounds} rounds of ${options.seconds} s, target on core ${options.targetCore}, load, mock and PostgreSQL on core ${options.loadCore}`,
+  };
+}

@@ -1,0 +1,170 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { NotFoundError } from '../../src/error/index.js';
+import type { FileStorage } from '../../src/storage/index.js';
+import { FileTooLargeError } from '../../src/storage/index.js';
+
+export interface StorageUnderTest {
+  readonly storage: FileStorage;
+  /** How many files, finished or not, the storage really holds, asked past its own methods. */
+  countAll(): Promise<number>;
+  close(): Promise<void>;
+}
+
+const PREFIX = 'abcdef01/';
+const newKey = (prefix = PREFIX): string => prefix + randomBytes(16).toString('hex');
+const open = new AbortController().signal;
+const options = { limitBytes: 10_000_000, signal: open };
+const inAnHour = (): Date => new Date(Date.now() + 3_600_000);
+const anHourAgo = (): Date => new Date(Date.now() - 3_600_000);
+
+async function listed(storage: FileStorage, prefix: string, before: Date): Promise<string[]> {
+  const keys = [];
+  for await (const key of storage.list(prefix, before)) keys.push(key);
+  return keys.sort();
+}
+
+/** What every FileStorage guarantees. */
+export function describeFileStorage(name: string, start: () => Promise<StorageUnderTest>): void {
+  describe(`FileStorage ${name}`, () => {
+    let subject: StorageUnderTest;
+    let storage: FileStorage;
+
+    beforeAll(async () => {
+      subject = await start();
+      storage = subject.storage;
+    });
+
+    afterAll(async () => {
+      await subject.close();
+    });
+
+    it('gives back what was written, with its size and hash', async () => {
+      const content = randomBytes(3_000_017);
+      const key = newKey();
+      const written = await storage.write(
+        key,
+        Readable.from([content.subarray(0, 5), content.subarray(5)]),
+        options,
+      );
+      expect(written).toEqual({
+        byteSize: 3_000_017,
+        sha256: createHash('sha256').update(content).digest('hex'),
+      });
+      expect((await buffer(await storage.read(key))).equals(content)).toBe(true);
+      expect(await storage.exists(key)).toBe(true);
+    });
+
+    it('stores an empty file', async () => {
+      const key = newKey();
+      const written = await storage.write(key, Readable.from([]), options);
+      expect(written.byteSize).toBe(0);
+      expect(written.sha256).toBe(
+        'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+      );
+      expect((await buffer(await storage.read(key))).length).toBe(0);
+    });
+
+    it('accepts exactly the limit', async () => {
+      const source = Readable.from([Buffer.alloc(600), Buffer.alloc(400)]);
+      const written = await storage.write(newKey(), source, { limitBytes: 1_000, signal: open });
+      expect(written.byteSize).toBe(1_000);
+    });
+
+    it('refuses one byte more than the limit, leaves nothing and ends the source', async () => {
+      const before = await subject.countAll();
+      const key = newKey();
+      const source = Readable.from([Buffer.alloc(1_000), Buffer.alloc(1), Buffer.alloc(1)]);
+      await expect(storage.write(key, source, { limitBytes: 1_000, signal: open })).rejects.toThrow(
+        FileTooLargeError,
+      );
+      expect(source.destroyed).toBe(true);
+      expect(await storage.exists(key)).toBe(false);
+      expect(await subject.countAll()).toBe(before);
+    });
+
+    it('leaves nothing when the source breaks off', async () => {
+      const before = await subject.countAll();
+      const key = newKey();
+      async function* broken(): AsyncGenerator<Buffer> {
+        yield Buffer.from('a beginning');
+        throw new Error('the line is dead');
+      }
+      await expect(storage.write(key, Readable.from(broken()), options)).rejects.toThrow(
+        'the line is dead',
+      );
+      expect(await storage.exists(key)).toBe(false);
+      expect(await subject.countAll()).toBe(before);
+    });
+
+    it('leaves nothing when it is aborted while the source is silent', async () => {
+      const before = await subject.countAll();
+      const key = newKey();
+      const controller = new AbortController();
+      const source = new Readable({ read: () => undefined });
+      source.push(Buffer.from('a beginning'));
+      const write = storage.write(key, source, { limitBytes: 1_000, signal: controller.signal });
+      setTimeout(() => controller.abort(), 20);
+      await expect(write).rejects.toMatchObject({ name: 'AbortError' });
+      expect(source.destroyed).toBe(true);
+      expect(await storage.exists(key)).toBe(false);
+      expect(await subject.countAll()).toBe(before);
+    });
+
+    it('answers not found, before the first byte, for what was never written or was removed', async () => {
+      const key = newKey();
+      await expect(storage.read(key)).rejects.toThrow(NotFoundError);
+      await storage.write(key, Readable.from([Buffer.from('x')]), options);
+      await storage.remove(key);
+      expect(await storage.exists(key)).toBe(false);
+      await expect(storage.read(key)).rejects.toThrow(NotFoundError);
+    });
+
+    it('removes what is not there without complaint', async () => {
+      await expect(storage.remove(newKey())).resolves.toBeUndefined();
+    });
+
+    it.each(['../../etc/passwd', 'abcdef01/../../x', '/etc/passwd', '', 'abcdef01/A'])(
+      'refuses the key %p in every method',
+      async (key) => {
+        await expect(storage.write(key, Readable.from([]), options)).rejects.toThrow(
+          'unknown form',
+        );
+        await expect(storage.read(key)).rejects.toThrow('unknown form');
+        await expect(storage.remove(key)).rejects.toThrow('unknown form');
+        await expect(storage.exists(key)).rejects.toThrow('unknown form');
+      },
+    );
+
+    it('lists the keys of one prefix that are older than a time', async () => {
+      const prefix = 'ffffff00/';
+      const keys = [newKey(prefix), newKey(prefix)].sort();
+      for (const key of keys) await storage.write(key, Readable.from([Buffer.from('x')]), options);
+      expect(await listed(storage, prefix, inAnHour())).toEqual(keys);
+      expect(await listed(storage, prefix, anHourAgo())).toEqual([]);
+      expect(await listed(storage, '00000000/', inAnHour())).toEqual([]);
+    });
+
+    it('removes unfinished writes only once they are old', async () => {
+      const controller = new AbortController();
+      const source = new Readable({ read: () => undefined });
+      source.push(Buffer.from('a beginning'));
+      const before = await subject.countAll();
+      const write = storage.write(newKey(), source, {
+        limitBytes: 1_000,
+        signal: controller.signal,
+      });
+      const ended = expect(write).rejects.toThrow();
+      while ((await subject.countAll()) === before)
+        await new Promise((next) => setTimeout(next, 5));
+      expect(await storage.removeUnfinished(anHourAgo())).toBe(0);
+      expect(await subject.countAll()).toBe(before + 1);
+      expect(await storage.removeUnfinished(inAnHour())).toBe(1);
+      expect(await subject.countAll()).toBe(before);
+      controller.abort();
+      await ended;
+    });
+  });
+}

@@ -1,0 +1,39 @@
+export interface AllowedStatement {
+  /** How the statement begins; white space counts as one space. */
+  readonly begins: string;
+  /** Where it stands. */
+  readonly file: string;
+  readonly why: string;
+}
+
+/**
+ * The statements that may touch tenant tables without saying of which tenant, because their work is the whole
+ * installation's and no caller chooses what they touch. A line here needs a reason that a reviewer accepts.
+ */
+export const allowedStatements: readonly AllowedStatement[] = [
+  {
+    begins: 'WITH dead AS ( SELECT tenant_id, id, user_id, turn_id FROM chat_session WHERE turn_id IS NOT NULL',
+    file: 'src/chat/turn.repository.ts',
+    why: 'The sweep of turns whose process died: each row is changed with its own tenant.',
+  },
+  {
+    begins: 'SELECT id, tenant_id AS "tenantId", credential FROM model WHERE id > $1 AND starts_with(credential, $2)',
+    file: 'src/model/credential.repository.ts',
+    why: 'The change of the encryption key at the start: every sealed credential, each opened with its own tenant.',
+  },
+  {
+    begins: 'SELECT storage_key FROM stored_file WHERE storage_key = ANY($1)',
+    file: 'src/storage/storage.repository.ts',
+    why: 'The sweep of files without a record: a key names one file of one tenant, and only its existence is read.',
+  },
+  {
+    begins: 'DELETE FROM login_session WHERE expire_time < now() OR last_active_time < now()',
+    file: 'src/identity/sign-in/login-session.repository.ts',
+    why: 'The sweep of sign-ins that have ended by themselves: only their end decides.',
+  },
+  {
+    begins: 'UPDATE audit_entry SET actor_name = NULL, ip = NULL WHERE actor_id = ANY ($1::bigint[])',
+    file: 'src/identity/user/user.repository.ts',
+    why: 'The erasure of a deleted user, whose id is unique to the installation: a super administrator acts in many tenants.',
+  },
+];
