@@ -14,7 +14,7 @@ export default {
     '<rootDir>/test/**/*.spec.ts',
   ],
   testPathIgnorePatterns: ['/node_modules/', '/dist/', '<rootDir>/test/architecture/violations/'],
-  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.plinth/'],
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

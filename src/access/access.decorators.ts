@@ -10,7 +10,11 @@ import { isKnownPermission } from './permission.catalogue.js';
 export type AccessRule =
   | { readonly kind: 'public' }
   | { readonly kind: 'login'; readonly tokenInQuery: boolean }
-  | { readonly kind: 'permission'; readonly anyOf: readonly string[]; readonly tokenInQuery: boolean };
+  | {
+      readonly kind: 'permission';
+      readonly anyOf: readonly string[];
+      readonly tokenInQuery: boolean;
+    };
 
 export const ACCESS_RULE = 'access:rule';
 
@@ -37,7 +41,10 @@ export function RequirePermission(
 
 /** Any signed-in caller. Allowed only for the routes on the reviewed list of the architecture test. */
 export function LoginOnly(options: AccessOptions = {}): MethodDecorator & ClassDecorator {
-  return declared({ kind: 'login', tokenInQuery: options.tokenInQuery ?? false }, 'any signed-in user');
+  return declared(
+    { kind: 'login', tokenInQuery: options.tokenInQuery ?? false },
+    'any signed-in user',
+  );
 }
 
 /** Anybody, signed in or not. */
@@ -62,11 +69,13 @@ export interface AuthenticatedRequest extends Request {
 }
 
 /** The caller of the request, as a parameter of a controller method. */
-export const CurrentCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
-  const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
-  if (!caller) throw new UnauthenticatedError();
-  return caller;
-});
+export const CurrentCaller = createParamDecorator(
+  (_: unknown, context: ExecutionContext): Caller => {
+    const { caller } = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    if (!caller) throw new UnauthenticatedError();
+    return caller;
+  },
+);
 
 /** The caller of a public route, undefined when nobody is signed in. */
 export const OptionalCaller = createParamDecorator(

@@ -21,7 +21,8 @@ export class AuthenticationGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
     const { token, clientId } = credentials(request, rule.kind !== 'public' && rule.tokenInQuery);
     if (rule.kind === 'public') {
-      if (token && clientId) request.caller = await this.callers.resolve(token, clientId).catch(() => undefined);
+      if (token && clientId)
+        request.caller = await this.callers.resolve(token, clientId).catch(() => undefined);
       return true;
     }
     if (!token || !clientId) throw new UnauthenticatedError();

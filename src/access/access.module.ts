@@ -5,6 +5,7 @@ import { OpenStreams } from './open-streams.js';
 import { PermissionController } from './permission.controller.js';
 import { TenantLifecycle } from './tenant-lifecycle.js';
 import { TenantRevision } from './tenant-revision.js';
+import { TenantRevisionRepository } from './tenant-revision.repository.js';
 
 /** The gate of every request. CallerResolver comes from identity/, which is global for that reason. */
 @Global()
@@ -12,6 +13,7 @@ import { TenantRevision } from './tenant-revision.js';
   controllers: [PermissionController],
   providers: [
     TenantRevision,
+    TenantRevisionRepository,
     TenantLifecycle,
     OpenStreams,
     { provide: APP_GUARD, useClass: AuthenticationGuard },

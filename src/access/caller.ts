@@ -23,7 +23,9 @@ export function isSuperAdmin(caller: Caller): boolean {
 
 /** True when the caller has one of the permissions, or all of them by being super administrator. */
 export function mayAny(caller: Caller, permissions: readonly string[]): boolean {
-  return isSuperAdmin(caller) || permissions.some((permission) => caller.permissions.has(permission));
+  return (
+    isSuperAdmin(caller) || permissions.some((permission) => caller.permissions.has(permission))
+  );
 }
 
 export function requireSuperAdmin(caller: Caller): void {

@@ -80,7 +80,8 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
       const now = await this.callers.refresh(first.caller);
       for (const stream of group) {
         const { permissions } = stream.caller;
-        if (!now || [...permissions].some((one) => !now.permissions.has(one))) stream.end('signed-out');
+        if (!now || [...permissions].some((one) => !now.permissions.has(one)))
+          stream.end('signed-out');
       }
     } catch (error) {
       // The next check tries again; ending streams because the store hiccuped would lose answers.

@@ -18,13 +18,22 @@ const verbs: Readonly<Record<string, string>> = {
 };
 const crud = ['list', 'query', 'add', 'edit', 'remove'];
 
-function group(
-  name: string,
-  prefix: string,
-  actions: readonly string[],
-  more: Readonly<Record<string, string>> = {},
+interface Group {
+  readonly name: string;
+  readonly prefix: string;
+  readonly actions: readonly string[];
+  /** Actions beyond the usual ones, with their descriptions. */
+  readonly more?: Readonly<Record<string, string>>;
+  readonly installation?: boolean;
+}
+
+function group({
+  name,
+  prefix,
+  actions,
+  more = {},
   installation = false,
-): PermissionInfo[] {
+}: Group): PermissionInfo[] {
   return [
     ...actions.map((action): [string, string] => [action, `${verbs[action] ?? action}: ${name}`]),
     ...Object.entries(more),
@@ -38,29 +47,51 @@ function group(
 
 /** Every permission there is. Role editors read it from GET /system/permission/list; routes may require no other. */
 export const permissionCatalogue: readonly PermissionInfo[] = [
-  ...group('tenants', 'system:tenant', crud, {}, true),
-  ...group('clients', 'system:client', crud, {}, true),
-  ...group('users', 'system:user', crud, { resetPwd: 'Set the password of another user' }),
-  ...group('roles', 'system:role', crud),
-  ...group('dictionary', 'system:dict', crud),
-  ...group('files', 'system:oss', ['list', 'query', 'remove'], {
-    upload: 'Upload files',
-    download: 'Download files',
+  ...group({ name: 'tenants', prefix: 'system:tenant', actions: crud, installation: true }),
+  ...group({ name: 'clients', prefix: 'system:client', actions: crud, installation: true }),
+  ...group({
+    name: 'users',
+    prefix: 'system:user',
+    actions: crud,
+    more: { resetPwd: 'Set the password of another user' },
   }),
-  ...group('sign-ins', 'monitor:online', ['list'], { forceLogout: 'End the sign-in of another user' }),
-  ...group('audit log', 'monitor:audit', ['list']),
-  ...group('providers', 'system:provider', crud),
-  ...group('models', 'system:model', crud, { test: 'Test the connection of a model' }),
-  ...group('chat sessions', 'system:session', crud),
-  ...group('chat messages', 'system:message', crud),
-  ...group('knowledge bases', 'system:info', crud),
-  ...group('attachments', 'system:attach', crud),
-  ...group('fragments', 'system:fragment', crud),
-  ...group('agents', 'agent:agent', crud),
-  ...group('coding harness', 'coding:harness', [], {
-    use: 'Use the coding harness',
-    write: 'Let it change files',
-    approve: 'Decide its approvals',
+  ...group({ name: 'roles', prefix: 'system:role', actions: crud }),
+  ...group({ name: 'dictionary', prefix: 'system:dict', actions: crud }),
+  ...group({
+    name: 'files',
+    prefix: 'system:oss',
+    actions: ['list', 'query', 'remove'],
+    more: { upload: 'Upload files', download: 'Download files' },
+  }),
+  ...group({
+    name: 'sign-ins',
+    prefix: 'monitor:online',
+    actions: ['list'],
+    more: { forceLogout: 'End the sign-in of another user' },
+  }),
+  ...group({ name: 'audit log', prefix: 'monitor:audit', actions: ['list'] }),
+  ...group({ name: 'providers', prefix: 'system:provider', actions: crud }),
+  ...group({
+    name: 'models',
+    prefix: 'system:model',
+    actions: crud,
+    more: { test: 'Test the connection of a model' },
+  }),
+  ...group({ name: 'chat sessions', prefix: 'system:session', actions: crud }),
+  ...group({ name: 'chat messages', prefix: 'system:message', actions: crud }),
+  ...group({ name: 'knowledge bases', prefix: 'system:info', actions: crud }),
+  ...group({ name: 'attachments', prefix: 'system:attach', actions: crud }),
+  ...group({ name: 'fragments', prefix: 'system:fragment', actions: crud }),
+  ...group({ name: 'agents', prefix: 'agent:agent', actions: crud }),
+  ...group({
+    name: 'coding harness',
+    prefix: 'coding:harness',
+    actions: [],
+    more: {
+      use: 'Use the coding harness',
+      write: 'Let it change files',
+      approve: 'Decide its approvals',
+    },
   }),
 ];
 

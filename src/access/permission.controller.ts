@@ -25,7 +25,9 @@ export class PermissionController {
   @RequirePermission('system:role:list')
   @AnswersPage(PermissionView)
   list(@CurrentCaller() caller: Caller): Page<PermissionView> {
-    const grantable = permissionCatalogue.filter((info) => isSuperAdmin(caller) || !info.installation);
+    const grantable = permissionCatalogue.filter(
+      (info) => isSuperAdmin(caller) || !info.installation,
+    );
     const rows = grantable.map(({ permission, group, description }) => ({
       permission,
       group,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/index.js';
 import { EventBus } from '../event/index.js';
+import { TenantRevisionRepository } from './tenant-revision.repository.js';
 
 /**
  * The number that every change of a provider, model, role or user of a tenant increments, in the same transaction.
@@ -9,27 +10,24 @@ import { EventBus } from '../event/index.js';
 @Injectable()
 export class TenantRevision {
   constructor(
+    private readonly revisions: TenantRevisionRepository,
     private readonly database: Database,
     private readonly bus: EventBus,
   ) {}
 
   /** Call it in the transaction of the change. */
   async increment(tenantId: string): Promise<void> {
-    await this.database.query('UPDATE tenant SET revision = revision + 1 WHERE tenant_id = $1', [tenantId]);
+    await this.revisions.increment(tenantId);
   }
 
   /** `increment` for changes of users, roles or the tenant: open streams are checked as soon as it is committed. */
   async incrementAccess(tenantId: string): Promise<void> {
-    await this.increment(tenantId);
+    await this.revisions.increment(tenantId);
     await this.database.afterCommit(() => this.bus.publish('access.changed', { tenantId }));
   }
 
   /** The current revision, for work that has no request; 0 for a tenant that does not exist. */
   async current(tenantId: string): Promise<number> {
-    const [row] = await this.database.query<{ revision: number }>(
-      'SELECT revision FROM tenant WHERE tenant_id = $1',
-      [tenantId],
-    );
-    return row?.revision ?? 0;
+    return this.revisions.current(tenantId);
   }
 }

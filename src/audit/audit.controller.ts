@@ -1,5 +1,5 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiQuery, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../access/index.js';
 import type { Caller } from '../access/index.js';
 import { AnswersPage } from '../http/index.js';
@@ -16,6 +16,8 @@ export class AuditController {
   /** Who did what in the caller's tenant, newest first. */
   @Get('list')
   @RequirePermission('monitor:audit:list')
+  @ApiQuery({ name: 'params[beginTime]', required: false, type: String, example: '2026-01-31' })
+  @ApiQuery({ name: 'params[endTime]', required: false, type: String, description: 'Included' })
   @AnswersPage(AuditEntryView)
   list(
     @CurrentCaller() caller: Caller,

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiHideProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsOptional, ValidateNested } from 'class-validator';
 import { Id, PageQuery, Text } from '../http/index.js';
@@ -31,13 +31,8 @@ export class AuditListQuery extends PageQuery {
   @Text({ optional: true, max: 64, description: 'Part of the name' })
   actorName?: string;
 
-  @ApiProperty({
-    selfRequired: false,
-    type: 'object',
-    properties: { beginTime: { type: 'string' }, endTime: { type: 'string' } },
-    additionalProperties: false,
-    description: 'params[beginTime] and params[endTime], both included',
-  })
+  /** The controller documents its two fields, as clients write them. */
+  @ApiHideProperty()
   @IsOptional()
   @ValidateNested({ message: 'params must be params[beginTime] and params[endTime]' })
   @Type(() => AuditTimeRange)

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../access/index.js';
+import { isForeignKeyViolation } from '../database/index.js';
 import { DomainError, setEnvelopeCode, unexpectedMessage } from '../error/index.js';
 import { currentRequest } from '../http/index.js';
 import type { SseWriter } from '../http/index.js';
@@ -22,7 +23,6 @@ export interface EndedTurn {
   readonly outcome: TurnOutcome;
 }
 
-const FOREIGN_KEY_VIOLATION = '23503';
 const STORE_RETRY_MS = 500;
 
 /** Ends an answer: stores it, counts it, then tells the client. In this order, so that `done` means stored. */
@@ -75,7 +75,12 @@ export class ChatAnswer {
         return true;
       } catch (error) {
         if (isForeignKeyViolation(error)) return true;
-        this.logger.error({ msg: 'An answer could not be stored', turnId: answer.turnId, attempt, err: error });
+        this.logger.error({
+          msg: 'An answer could not be stored',
+          turnId: answer.turnId,
+          attempt,
+          err: error,
+        });
         if (attempt === 2) return false;
         await sleep(STORE_RETRY_MS);
       }
@@ -93,7 +98,8 @@ export class ChatAnswer {
       outcome: outcomes[state],
       seconds: turn.durationMs / 1_000,
     });
-    if (turn.firstTokenMs !== undefined) this.metrics.firstToken(provider, turn.firstTokenMs / 1_000);
+    if (turn.firstTokenMs !== undefined)
+      this.metrics.firstToken(provider, turn.firstTokenMs / 1_000);
   }
 
   private messageOf(error: unknown): string {
@@ -105,11 +111,8 @@ export class ChatAnswer {
 }
 
 const SIGNED_OUT = 'Your sign-in has ended, so the answer stops here. Sign in again to go on.';
-const SHUTDOWN = 'The service is restarting, so the answer stops here. Send the message again in a moment.';
-
-function isForeignKeyViolation(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === FOREIGN_KEY_VIOLATION;
-}
+const SHUTDOWN =
+  'The service is restarting, so the answer stops here. Send the message again in a moment.';
 
 function codeOf(error: unknown): number {
   return error instanceof DomainError ? error.code : 500;

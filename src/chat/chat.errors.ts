@@ -1,4 +1,9 @@
-import { ConflictError, DomainError, InvalidInputError, TooManyRequestsError } from '../error/index.js';
+import {
+  ConflictError,
+  DomainError,
+  InvalidInputError,
+  TooManyRequestsError,
+} from '../error/index.js';
 
 export class TurnInProgressError extends ConflictError {
   constructor() {

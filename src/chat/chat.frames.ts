@@ -25,5 +25,7 @@ export function doneFrame(finishReason: string): string {
 
 /** An error as both kinds of clients read it; nothing follows but the end of the stream. */
 export function errorFrames(message: string): string {
-  return sseFrame('error', { event: 'error', error: message }) + sseFrame('[ERROR]', { msg: message });
+  return (
+    sseFrame('error', { event: 'error', error: message }) + sseFrame('[ERROR]', { msg: message })
+  );
 }

@@ -9,7 +9,8 @@ import { RunningTurns } from './running-turns.js';
 import { TurnRepository } from './turn.repository.js';
 import type { StoredAnswer, StoredTurn } from './turn.repository.js';
 
-const BROKEN_OFF = 'The service stopped while this message was being answered. Send it with a new key.';
+const BROKEN_OFF =
+  'The service stopped while this message was being answered. Send it with a new key.';
 
 /** A repeated send with the same Idempotency-Key answers the stored turn instead of calling the model again. */
 @Injectable()

@@ -139,7 +139,8 @@ export class ChatService {
   }
 
   private async refusal(caller: Caller, body: SendBody): Promise<Error> {
-    const known = body.sessionId !== undefined && (await this.turns.ownsSession(caller, body.sessionId));
+    const known =
+      body.sessionId !== undefined && (await this.turns.ownsSession(caller, body.sessionId));
     return known ? new TurnInProgressError() : new NotFoundError('The chat session');
   }
 }

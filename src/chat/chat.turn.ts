@@ -171,7 +171,5 @@ export function publicMessage(error: unknown): string | undefined {
 }
 
 function defined(generation: Generation): Partial<Generation> {
-  return Object.fromEntries(
-    Object.entries(generation).filter(([, value]) => value !== undefined),
-  ) as Partial<Generation>;
+  return Object.fromEntries(Object.entries(generation).filter(([, value]) => value !== undefined));
 }

@@ -43,7 +43,8 @@ export function turnUsage(
 ): TurnUsage {
   const inputTokens = usage?.inputTokens;
   const outputTokens = usage?.outputTokens;
-  const input = inputTokens ?? sent.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+  const input =
+    inputTokens ?? sent.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
   const output = outputTokens ?? estimateTokens(answer);
   return {
     inputTokens: input,

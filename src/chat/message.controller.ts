@@ -17,7 +17,10 @@ export class MessageController {
   @Get('list')
   @RequirePermission('system:message:list')
   @AnswersPage(MessageView)
-  list(@CurrentCaller() caller: Caller, @Query() query: MessageListQuery): Promise<Page<MessageView>> {
+  list(
+    @CurrentCaller() caller: Caller,
+    @Query() query: MessageListQuery,
+  ): Promise<Page<MessageView>> {
     return this.messages.list(caller, query);
   }
 
@@ -32,7 +35,7 @@ export class MessageController {
   /** Adds a message to one of the caller's sessions without calling a model; `data` is its id. */
   @Post()
   @RequirePermission('system:message:add')
-  @AnswersId()
+  @AnswersId('string')
   create(@CurrentCaller() caller: Caller, @Body() body: CreateMessageBody): Promise<string> {
     return this.messages.create(caller, body);
   }

@@ -17,7 +17,10 @@ export class SessionController {
   @Get('list')
   @RequirePermission('system:session:list')
   @AnswersPage(SessionView)
-  list(@CurrentCaller() caller: Caller, @Query() query: SessionListQuery): Promise<Page<SessionView>> {
+  list(
+    @CurrentCaller() caller: Caller,
+    @Query() query: SessionListQuery,
+  ): Promise<Page<SessionView>> {
     return this.sessions.list(caller, query);
   }
 
@@ -32,7 +35,7 @@ export class SessionController {
   /** Opens a session; `data` is its id. */
   @Post()
   @RequirePermission('system:session:add')
-  @AnswersId()
+  @AnswersId('string')
   create(@CurrentCaller() caller: Caller, @Body() body: CreateSessionBody): Promise<string> {
     return this.sessions.create(caller, body);
   }

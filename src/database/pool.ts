@@ -5,10 +5,10 @@ import { createPgConfig } from '@electric-sql/pglite/node-postgres';
 /** Sees the text of every statement before it runs. The tests use it to assert tenant predicates. */
 export type StatementObserver = (sql: string) => void;
 
-// int8 (OID 20) holds ids and counts here, all far below 2^53: read them as numbers.
-pg.types.setTypeParser(20, Number);
-// numeric (OID 1700) holds prices: read them as numbers too.
-pg.types.setTypeParser(1700, Number);
+// int8 holds ids and counts here, all far below 2^53: read them as numbers.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+// numeric holds prices: read them as numbers too.
+pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
 
 /**
  * The driver handed to TypeORM: node-postgres, with its pool observed and, for the embedded database,
@@ -33,7 +33,7 @@ export function postgresDriver(embedded?: PGlite, observe?: StatementObserver): 
     }
   }
 
-  return { ...pg, Pool } as typeof pg;
+  return { ...pg, Pool };
 }
 
 function statementText(query: unknown): string {

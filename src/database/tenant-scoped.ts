@@ -51,7 +51,7 @@ export class TenantScoped<E extends TenantOwned> {
 
   /** The row, or NotFoundError. */
   async get(tenantId: string, id: number, scope: FindOptionsWhere<E> = {}): Promise<E> {
-    const row = await this.findOne(tenantId, { ...scope, id } as FindOptionsWhere<E>);
+    const row = await this.findOne(tenantId, { ...scope, id });
     if (!row) throw new NotFoundError(this.label);
     return row;
   }
@@ -84,20 +84,24 @@ export class TenantScoped<E extends TenantOwned> {
     change: QueryDeepPartialEntity<E>,
     scope: FindOptionsWhere<E> = {},
   ): Promise<void> {
-    const where = within(tenantId, { ...scope, id } as FindOptionsWhere<E>);
+    const where = within(tenantId, { ...scope, id });
     if (Object.values(change).every((value) => value === undefined)) {
       await this.get(tenantId, id, scope);
       return;
     }
-    const { affected } = await this.rows.update(where as FindOptionsWhere<E>, change);
+    const { affected } = await this.rows.update(where, change);
     if (affected === 0) throw new NotFoundError(this.label);
   }
 
   /** Deletes all the rows or, when one of them is not there, none. */
-  async remove(tenantId: string, ids: readonly number[], scope: FindOptionsWhere<E> = {}): Promise<void> {
+  async remove(
+    tenantId: string,
+    ids: readonly number[],
+    scope: FindOptionsWhere<E> = {},
+  ): Promise<void> {
     await this.database.transaction(async () => {
-      const where = within(tenantId, { ...scope, id: In([...ids]) } as FindOptionsWhere<E>);
-      const { affected } = await this.rows.delete(where as FindOptionsWhere<E>);
+      const where = within(tenantId, { ...scope, id: In([...ids]) });
+      const { affected } = await this.rows.delete(where);
       if (affected !== new Set(ids).size) throw new NotFoundError(this.label);
     });
   }
@@ -106,11 +110,14 @@ export class TenantScoped<E extends TenantOwned> {
     const columns = splitList(query.orderByColumn);
     const directions = splitList(query.isAsc).map(readDirection);
     if (directions.length > 1 && directions.length !== columns.length) {
-      throw new InvalidInputError('isAsc must name one direction, or one for each field of orderByColumn.');
+      throw new InvalidInputError(
+        'isAsc must name one direction, or one for each field of orderByColumn.',
+      );
     }
     const known = new Set(this.rows.metadata.columns.map((column) => column.propertyName));
     const entries = columns.map((column, index) => {
-      if (!known.has(column)) throw new InvalidInputError(`orderByColumn: there is no field ${column}.`);
+      if (!known.has(column))
+        throw new InvalidInputError(`orderByColumn: there is no field ${column}.`);
       return [column, directions[index] ?? directions[0] ?? 'ASC'] as const;
     });
     return Object.fromEntries(entries) as FindOptionsOrder<E>;
@@ -118,8 +125,8 @@ export class TenantScoped<E extends TenantOwned> {
 }
 
 function within<E extends TenantOwned>(tenantId: string, where: Where<E>): Where<E> {
-  if (Array.isArray(where)) return where.map((one) => ({ ...one, tenantId }) as FindOptionsWhere<E>);
-  return { ...where, tenantId } as FindOptionsWhere<E>;
+  if (Array.isArray(where)) return where.map((one) => ({ ...one, tenantId }));
+  return { ...where, tenantId };
 }
 
 function splitList(list: string | undefined): string[] {

@@ -96,7 +96,7 @@ export class DemoSeed {
   private async follow(caller: Caller, from: string, to: string): Promise<void> {
     const { rows } = await this.models.list(caller, {});
     for (const { id, providerCode, modelName, category, apiHost } of rows) {
-      if (apiHost !== from && !apiHost?.startsWith(`${from}/`)) continue;
+      if (apiHost !== from && !apiHost.startsWith(`${from}/`)) continue;
       const moved = to + apiHost.slice(from.length);
       await this.models.update(caller, { id, providerCode, modelName, category, apiHost: moved });
     }

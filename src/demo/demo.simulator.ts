@@ -60,12 +60,15 @@ export class DemoSimulator implements OnApplicationShutdown {
     }
     this.child = child;
     child.once('exit', (code) => {
-      if (!this.stopping) this.logger.error({ msg: 'The offline demo ended; restart to use it', code });
+      if (!this.stopping)
+        this.logger.error({ msg: 'The offline demo ended; restart to use it', code });
     });
     return message.data.url;
   }
 
   private fail(): never {
-    throw new Error('The offline demo’s simulator did not start. Set DEMO=off to start without it.');
+    throw new Error(
+      'The offline demo’s simulator did not start. Set DEMO=off to start without it.',
+    );
   }
 }

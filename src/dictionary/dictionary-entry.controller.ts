@@ -61,7 +61,7 @@ export class DictionaryEntryController {
   /** Creates an entry; `data` is its id. */
   @Post()
   @RequirePermission('system:dict:add')
-  @AnswersId()
+  @AnswersId('integer')
   create(
     @CurrentCaller() caller: Caller,
     @Body() body: CreateDictionaryEntryBody,

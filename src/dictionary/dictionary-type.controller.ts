@@ -58,7 +58,7 @@ export class DictionaryTypeController {
   /** Creates a dictionary type; `data` is its id. */
   @Post()
   @RequirePermission('system:dict:add')
-  @AnswersId()
+  @AnswersId('integer')
   create(@CurrentCaller() caller: Caller, @Body() body: CreateDictionaryTypeBody): Promise<number> {
     return this.types.create(caller, body);
   }

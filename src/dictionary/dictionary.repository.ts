@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { In, QueryFailedError } from 'typeorm';
-import { containing, Database, TenantScoped } from '../database/index.js';
+import { In } from 'typeorm';
+import { containing, Database, isUniqueViolation, TenantScoped } from '../database/index.js';
 import type { Page } from '../http/index.js';
 import type { DictionaryEntryListQuery, DictionaryTypeListQuery } from './dictionary.dto.js';
 import { DictionaryEntry, DictionaryType } from './dictionary.entity.js';
@@ -25,8 +25,6 @@ export type EntryValues = Pick<
 type Change<Values> = { readonly [Name in keyof Values]?: Values[Name] | undefined };
 
 type EntryChange = Change<EntryValues> & Pick<EntryValues, 'dictType' | 'dictValue'>;
-
-const UNIQUE_VIOLATION = '23505';
 
 @Injectable()
 export class DictionaryRepository {
@@ -164,10 +162,4 @@ async function unlessDuplicate<T>(duplicate: Error, write: () => Promise<T>): Pr
   } catch (error) {
     throw isUniqueViolation(error) ? duplicate : error;
   }
-}
-
-function isUniqueViolation(error: unknown): boolean {
-  if (!(error instanceof QueryFailedError)) return false;
-  const cause: unknown = error.driverError;
-  return cause instanceof Error && 'code' in cause && cause.code === UNIQUE_VIOLATION;
 }

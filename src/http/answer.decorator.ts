@@ -22,9 +22,11 @@ export const AnswersPage = (view: Type): MethodDecorator =>
 export const AnswersStatus = (): MethodDecorator =>
   ApiOkResponse({ schema: envelopeSchema({ data: { nullable: true } }) });
 
-/** Documents a route whose `data` is the id of what was made. */
-export const AnswersId = (): MethodDecorator =>
-  ApiOkResponse({ schema: envelopeSchema({ data: { type: 'string', example: '1' } }) });
+/** Documents a route whose `data` is the id of what was made; chat ids are digits in a string. */
+export const AnswersId = (type: 'integer' | 'string'): MethodDecorator =>
+  ApiOkResponse({
+    schema: envelopeSchema({ data: { type, example: type === 'string' ? '1' : 1 } }),
+  });
 
 function documented(view: Type, properties: Schema): MethodDecorator {
   return applyDecorators(

@@ -22,17 +22,19 @@ export class Answer<Data> {
 
 export const OK_MESSAGE = 'Done.';
 
-export interface Envelope {
+export interface Envelope extends Readonly<Record<string, unknown>> {
   readonly code: number;
   readonly msg: string;
 }
 
 export function envelope(result: unknown): Envelope {
   if (result instanceof Page) {
-    return { code: 200, msg: OK_MESSAGE, total: result.total, rows: result.rows } as Envelope;
+    const { total, rows }: Page<unknown> = result;
+    return { code: 200, msg: OK_MESSAGE, total, rows };
   }
   if (result instanceof Answer) {
-    return { code: 200, msg: result.msg, data: result.data ?? null, ...result.beside } as Envelope;
+    const { msg, data, beside }: Answer<unknown> = result;
+    return { code: 200, msg, data: data ?? null, ...beside };
   }
-  return { code: 200, msg: OK_MESSAGE, data: result ?? null } as Envelope;
+  return { code: 200, msg: OK_MESSAGE, data: result ?? null };
 }

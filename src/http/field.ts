@@ -16,6 +16,7 @@ import {
   MaxLength,
   Min,
   MinLength,
+  NotContains,
 } from 'class-validator';
 
 /**
@@ -49,6 +50,7 @@ export function Text(options: TextOptions = {}): PropertyDecorator {
       typeof value === 'number' ? String(value) : (value ?? undefined),
     ),
     IsString({ message: '$property must be text' }),
+    NoNul(),
     ...(options.optional
       ? []
       : [IsNotEmpty({ message: '$property must not be empty' }), NotBlank()]),
@@ -140,6 +142,7 @@ export function Texts(options: TextOptions & { maxItems?: number } = {}): Proper
     IsArray({ message: '$property must be a list' }),
     ArrayMaxSize(options.maxItems ?? 1_000, { message: '$property has too many entries' }),
     IsString({ each: true, message: 'each entry of $property must be text' }),
+    NoNul(),
     MaxLength(options.max ?? 10_000, { each: true, message: 'an entry of $property is too long' }),
   ]);
 }
@@ -170,6 +173,14 @@ function field(
     ),
   ) as ApiPropertyOptions;
   return applyDecorators(ApiProperty(documented), ...(optional ? [IsOptional()] : []), ...rules);
+}
+
+/** PostgreSQL's text holds every character but this one. */
+function NoNul(): PropertyDecorator {
+  return NotContains('\u0000', {
+    each: true,
+    message: '$property must not contain the NUL character',
+  });
 }
 
 function NotBlank(): PropertyDecorator {

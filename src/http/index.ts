@@ -1,5 +1,4 @@
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
-export { envelopeCode, setEnvelopeCode } from '../error/index.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
 export { Decimal, Flag, Id, Ids, OneOf, Text, Texts, Whole, ZeroOrOne } from './field.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';

@@ -7,3 +7,10 @@ import { DomainError } from '../error/index.js';
 export class LoginRefusedError extends DomainError {
   readonly code = 500;
 }
+
+/** Also the answer for users that do not exist or are disabled. */
+export class WrongPasswordError extends LoginRefusedError {
+  constructor() {
+    super('The user name or the password is wrong.');
+  }
+}

@@ -7,6 +7,7 @@ import { ClientService } from './client/client.service.js';
 import { IdentitySeed } from './identity.seed.js';
 import { InitialPassword } from './initial.password.js';
 import { Captcha } from './login/captcha.js';
+import { CaptchaStore } from './login/captcha.store.js';
 import { LoginController } from './login/login.controller.js';
 import { LoginService } from './login/login.service.js';
 import { PasswordLogin } from './login/password.login.js';
@@ -85,6 +86,7 @@ import { UserStanding } from './user/user.standing.js';
     UserStanding,
     // Sign-in
     Captcha,
+    CaptchaStore,
     LoginService,
     LoginSessionRepository,
     LoginTokens,

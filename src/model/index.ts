@@ -1,5 +1,4 @@
 export { modelEntities } from './model.entity.js';
-export { ModelNotFoundError } from './model.errors.js';
 export { ModelModule } from './model.module.js';
 export { ModelResolver } from './model.resolver.js';
 export type { ResolvedChatModel, ResolvedModel } from './model.resolver.js';

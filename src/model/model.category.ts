@@ -11,8 +11,6 @@ export const MODEL_CATEGORIES = [
   'music',
 ] as const;
 
-export type ModelCategory = (typeof MODEL_CATEGORIES)[number];
-
 /** A word of older clients; records and queries use `rerank`. */
 export const LEGACY_RERANK = 'reranker';
 

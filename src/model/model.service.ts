@@ -117,7 +117,9 @@ function readModel(body: CreateModelBody | UpdateModelBody): {
 } {
   const { apiKey, ...fields } = body;
   const values = Object.fromEntries(
-    Object.entries(fields).filter(([field, value]) => field !== 'id' && value !== undefined),
+    Object.entries<unknown>(fields).filter(
+      ([field, value]) => field !== 'id' && value !== undefined,
+    ),
   ) as ModelValues;
   if (values.category) values.category = storedCategory(values.category);
   if (values.modelName) values.modelName = values.modelName.trim();

@@ -6,7 +6,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Response } from 'express';
 import { pino } from 'pino';
-import { setEnvelopeCode } from '../http/index.js';
+import { setEnvelopeCode } from '../error/index.js';
 import type { AnsweredRequest } from './metrics.js';
 import { requestLog } from './request-log.js';
 

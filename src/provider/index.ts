@@ -1,7 +1,6 @@
 export {
   InvalidAddressError,
   retryBeforeFirstPart,
-  retryCall,
   UnsupportedProviderError,
   UpstreamError,
 } from './adapter/index.js';
@@ -26,7 +25,6 @@ export type {
 export { errorOfAnswer, upstreamErrorOf } from './adapter/upstream-failure.js';
 export { ChatAdapterRegistry } from './chat-adapter.registry.js';
 export { providerEntities } from './provider.entity.js';
-export { ProviderUnavailableError } from './provider.errors.js';
 export { ProviderModule } from './provider.module.js';
 export { ProviderService } from './provider.service.js';
 export type { EnabledProvider } from './provider.service.js';

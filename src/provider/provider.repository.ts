@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { In, IsNull, QueryFailedError } from 'typeorm';
-import { containing, Database, TenantScoped } from '../database/index.js';
+import { In, IsNull } from 'typeorm';
+import { containing, Database, isUniqueViolation, TenantScoped } from '../database/index.js';
 import { NotFoundError } from '../error/index.js';
 import type { Page } from '../http/index.js';
 import type { ProviderListQuery } from './provider.dto.js';
@@ -11,9 +11,8 @@ import type { ProviderInput } from './provider.input.js';
 type ProviderChange = ProviderInput & { readonly providerCode?: string | undefined };
 
 const LABEL = 'The provider';
-/** The index and the error that stand behind "one code once per tenant" when two requests race. */
+/** The index that stands behind "one code once per tenant" when two requests race. */
 const CODE_INDEX = 'provider_code';
-const UNIQUE_VIOLATION = '23505';
 
 /** Finding leaves out deleted rows by itself, because the entity marks them by a DeleteDateColumn. */
 @Injectable()
@@ -96,15 +95,9 @@ async function translated<T>(
   try {
     return await write();
   } catch (error) {
-    if (providerCode !== undefined && isDuplicateCode(error)) {
+    if (providerCode !== undefined && isUniqueViolation(error, CODE_INDEX)) {
       throw new DuplicateProviderCodeError(providerCode);
     }
     throw error;
   }
-}
-
-function isDuplicateCode(error: unknown): boolean {
-  if (!(error instanceof QueryFailedError)) return false;
-  const cause: { code?: unknown; constraint?: unknown } = error.driverError;
-  return cause.code === UNIQUE_VIOLATION && cause.constraint === CODE_INDEX;
 }

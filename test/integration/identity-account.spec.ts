@@ -124,17 +124,17 @@ describe('the own account', () => {
     const elsewhere = await plinth.signIn(name, PASSWORD);
     const change = (oldPassword: string, newPassword: string) =>
       session.put('/system/user/profile/updatePwd', { oldPassword, newPassword });
-    expect(await change('not-it', 'new-password')).toEqual({
+    expect(await change('not-it', 'renewed-secret-7')).toEqual({
       code: 400,
       msg: 'The old password is wrong.',
       data: null,
     });
     expect(await change(PASSWORD, '1234')).toMatchObject({ code: 400 });
-    done(await change(PASSWORD, 'new-password'));
+    done(await change(PASSWORD, 'renewed-secret-7'));
     expect(await session.get('/system/user/getInfo')).toMatchObject({ code: 200 });
     expect(await elsewhere.get('/system/user/getInfo')).toMatchObject({ code: 401 });
     await expect(plinth.signIn(name, PASSWORD)).rejects.toThrow('password is wrong');
-    await plinth.signIn(name, 'new-password');
+    await plinth.signIn(name, 'renewed-secret-7');
   });
 
   it('shows and ends own sign-ins, and only those', async () => {

@@ -69,7 +69,7 @@ describe('signing in', () => {
       'This tenant does not exist. Check the tenant id, or ask your administrator.',
     ],
     [{ password: 'wrong-password' }, 'The user name or the password is wrong.'],
-    [{ username: 'nobody' }, 'The user name or the password is wrong.'],
+    [{ username: `nobody-${Date.now()}` }, 'The user name or the password is wrong.'],
   ])('refuses %j', async (change, msg) => {
     expect(await login(change)).toEqual({ code: 500, msg, data: null });
   });

@@ -60,6 +60,37 @@ describe('users and roles', () => {
     });
   });
 
+  it('answers what the forms choose from', async () => {
+    const keys = (roles: { roleKey: string }[]): string[] => roles.map(({ roleKey }) => roleKey);
+    const form = await root.get<{ roles: { roleKey: string }[] }>('/system/user/');
+    expect(form.data).toMatchObject({ user: null, roleIds: null, postIds: null, posts: [] });
+    expect(keys(form.data.roles)).toEqual(['superadmin', 'admin', 'user']);
+    const user = await makeUser(plinth, root, 'chooser', [await roleId(root, 'user')]);
+    const marked = await root.get<{ roles: { roleKey: string; flag: boolean }[] }>(
+      `/system/user/authRole/${user.id}`,
+    );
+    expect(keys(marked.data.roles.filter(({ flag }) => flag))).toEqual(['user']);
+    done(await root.put(`/system/user/authRole?userId=${user.id}&roleIds=`));
+    const { data } = await root.get<{ roleIds: number[] }>(`/system/user/${user.id}`);
+    expect(data.roleIds).toEqual([]);
+    const users = await root.get<{ userName: string }[]>(
+      `/system/user/optionselect?userIds=${user.id}`,
+    );
+    expect(users.data.map(({ userName }) => userName)).toEqual(['chooser']);
+    const roles = await root.get<{ roleKey: string }[]>('/system/role/optionselect');
+    expect(keys(roles.data)).toEqual(expect.arrayContaining(['admin', 'user']));
+  });
+
+  it('does not offer roles that the caller cannot give', async () => {
+    const { admin } = await makeTenant(plinth, root, '299792');
+    const form = await admin.get<{ roles: { roleKey: string }[] }>('/system/user');
+    expect(form.data.roles.map(({ roleKey }) => roleKey)).toEqual(['admin', 'user']);
+    const helpers = await makeRole(admin, 'helpers', ['system:user:query']);
+    const helper = await makeUser(plinth, admin, 'helper', [helpers]);
+    const narrow = await helper.session.get<{ roles: { roleKey: string }[] }>('/system/user');
+    expect(narrow.data.roles.map(({ roleKey }) => roleKey)).toEqual(['helpers']);
+  });
+
   it('filters by the time of creation', async () => {
     const count = async (query: string): Promise<number> =>
       (await root.get(`/system/user/list?userName=admin&${query}`)).total;

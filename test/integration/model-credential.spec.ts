@@ -41,7 +41,13 @@ describe('model credentials', () => {
     plinth = await Plinth.start();
     database = plinth.app.get(Database);
     admin = await plinth.signIn();
-    for (const providerCode of ['custom_api', 'custom_messages', 'ollama', 'mystery']) {
+    for (const providerCode of [
+      'custom_api',
+      'custom_messages',
+      'ollama',
+      'mystery',
+      'image_sdk',
+    ]) {
       await admin.post('/system/provider', { providerName: providerCode, providerCode });
     }
   });
@@ -375,6 +381,13 @@ describe('model credentials', () => {
       expect(diagnosis).toMatchObject({ ok: true, url: `${simulator.url}/v1` });
       expect(stepsOf(diagnosis)).toEqual(['address', 'dns', 'connect']);
       expect(simulator.requests).toHaveLength(0);
+    });
+
+    it('has nothing to connect to when the adapter knows the address', async () => {
+      const { id } = await create({ providerCode: 'image_sdk', category: 'image', apiHost: '' });
+      const diagnosis = await test(id);
+      expect(diagnosis).toMatchObject({ ok: true, url: '' });
+      expect(stepsOf(diagnosis)).toEqual(['address']);
     });
 
     it('never repeats the key, even when the service does', async () => {

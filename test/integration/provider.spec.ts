@@ -272,8 +272,16 @@ describe('providers', () => {
     expect((await admin.put('/system/provider', moved)).msg).toBe(sentence);
     expect((await admin.put('/system/provider', { id, providerCode })).msg).toBe('Done.');
     expect((await admin.delete(`/system/provider/${id}`)).msg).toBe(sentence);
-    const kept = await admin.get<unknown[]>(`/system/model/list?providerCode=${providerCode}`);
+    const kept = await admin.get<{ id: number }[]>(
+      `/system/model/list?providerCode=${providerCode}`,
+    );
     expect(kept.total).toBe(2);
+    const refused = await admin.post(`/system/model/${kept.rows[0]?.id}/test`, {});
+    expect([refused.code, refused.msg]).toEqual([
+      400,
+      `The provider ${providerCode} does not exist or is not enabled. Enable the provider, or choose another one.`,
+    ]);
+    expect(simulator.requests).toHaveLength(0);
   });
 
   it('answers records of another tenant like missing ones, and lets both have the same code', async () => {

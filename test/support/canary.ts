@@ -42,7 +42,8 @@ export class Canary {
     for (const [secret, kind] of this.secrets) {
       const spellings = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
       const found = spellings.find((spelling) => text.includes(spelling));
-      if (found !== undefined) throw new Error(`${kind} leaked in ${where}: ${around(text, found)}`);
+      if (found !== undefined)
+        throw new Error(`${kind} leaked in ${where}: ${around(text, found)}`);
     }
   }
 

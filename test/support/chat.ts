@@ -111,7 +111,11 @@ export class OpenChat {
 
 function readFrame(block: string): Frame {
   const lines = block.split('\n');
-  const event = lines.find((line) => line.startsWith('event:'))?.slice(6).trim() ?? '';
+  const event =
+    lines
+      .find((line) => line.startsWith('event:'))
+      ?.slice(6)
+      .trim() ?? '';
   const data = lines.filter((line) => line.startsWith('data:'));
   if (data.length !== 1) throw new Error(`An event must have one data line: ${block}`);
   return { event, data: JSON.parse(data[0]?.slice(5) ?? '') as Record<string, unknown> };

@@ -9,9 +9,12 @@ import { openInMemory } from '../../src/database/index.js';
 import { canary } from './canary.js';
 import { Session } from './session.js';
 import { recordStatement } from './statement-recorder.js';
+import { leaveOutStatementsOfTests } from './statements/own-statements.js';
 import { checkRecordedStatements } from './statements/recorded-statements.js';
 import { createServerDatabase } from './server-database.js';
 import { ADMIN_PASSWORD, embeddedTemplate, SECRET_KEY, WEB_CLIENT } from './template.js';
+
+leaveOutStatementsOfTests();
 
 /** A running Plinth with a database of its own, on the store that the environment chooses. */
 export class Plinth {

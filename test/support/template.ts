@@ -86,7 +86,9 @@ async function writeServerTemplate(server: string, client: pg.Client): Promise<v
   const draft = `${templateDatabase}_draft`;
   await client.query(`DROP DATABASE IF EXISTS ${draft} WITH (FORCE)`);
   await client.query(`CREATE DATABASE ${draft}`);
-  const app = await createApp(loadConfig({ ...environment, DATABASE_URL: databaseUrl(server, draft) }));
+  const app = await createApp(
+    loadConfig({ ...environment, DATABASE_URL: databaseUrl(server, draft) }),
+  );
   await app.init();
   await app.close();
   await client.query(`ALTER DATABASE ${draft} RENAME TO ${templateDatabase}`);

@@ -54,13 +54,23 @@ export class LoginService {
     if (client.status !== '0') {
       throw new LoginRefusedError('This client is disabled. Ask the operator of this service.');
     }
-    const tenant = await this.tenants.byTenantId(given.tenantId?.trim() || HOME_TENANT);
-    const problem = tenantProblem(tenant, new Date());
-    if (problem !== undefined || !tenant) throw new LoginRefusedError(problem ?? '');
+    const tenant = await this.openTenant(given.tenantId?.trim() || HOME_TENANT);
     if (given.grantType !== 'password') {
       throw new LoginRefusedError('Only the grant type password is supported here.');
     }
     await this.captcha.verify(given.uuid, given.code);
     return { client, tenant };
+  }
+
+  private async openTenant(tenantId: string): Promise<Tenant> {
+    const tenant = await this.tenants.byTenantId(tenantId);
+    if (!tenant) {
+      throw new LoginRefusedError(
+        'This tenant does not exist. Check the tenant id, or ask your administrator.',
+      );
+    }
+    const problem = tenantProblem(tenant, new Date());
+    if (problem !== undefined) throw new LoginRefusedError(problem);
+    return tenant;
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditLog } from '../../audit/index.js';
 import { InvalidInputError } from '../../error/index.js';
-import { LoginRefusedError } from '../identity.errors.js';
+import { WrongPasswordError } from '../identity.errors.js';
 import { Passwords } from '../password/passwords.js';
 import type { User } from '../user/user.entity.js';
 import { UserRepository } from '../user/user.repository.js';
@@ -28,6 +28,6 @@ export class PasswordLogin {
       return admitted;
     }
     await this.audit.record(account, { action: 'login-failed', target: 'user' });
-    throw new LoginRefusedError('The user name or the password is wrong.');
+    throw new WrongPasswordError();
   }
 }

@@ -45,6 +45,8 @@ const SIGN_IN_STATE = {
             OR (home.status = '0' AND (home.expire_time IS NULL OR home.expire_time > now())))`,
 };
 
+export type NewSignIn = Omit<LoginSession, 'actingTenantId' | 'createTime' | 'lastActiveTime'>;
+
 /** A sign-in that is still valid, with the names of what it refers to. */
 export interface OpenSignIn {
   readonly id: string;
@@ -98,24 +100,26 @@ export class LoginSessionRepository {
     );
   }
 
-  /** Writes the sign-in, and beside the user when and whence it came. */
-  async open(
-    session: Omit<LoginSession, 'actingTenantId' | 'createTime' | 'lastActiveTime'>,
-  ): Promise<void> {
+  /**
+   * Writes the sign-in, and beside the user when and whence it came. False, with nothing lasting in a transaction
+   * that is then rolled back, when the user has been disabled or given another password since.
+   */
+  async open(session: NewSignIn, passwordHash: string): Promise<boolean> {
     await this.database.repository(LoginSession).insert(session);
-    await this.database.query(
-      'UPDATE user_account SET login_ip = $3, login_date = now() WHERE tenant_id = $1 AND id = $2',
-      [session.tenantId, session.userId, session.ip],
-    );
-  }
-
-  /** True when there was such a sign-in. */
-  async end(tenantId: string, id: string): Promise<boolean> {
     const rows = await this.database.query(
-      'DELETE FROM login_session WHERE tenant_id = $1 AND id = $2 RETURNING id',
-      [tenantId, id],
+      `UPDATE user_account SET login_ip = $3, login_date = now()
+        WHERE tenant_id = $1 AND id = $2 AND status = '0' AND password_hash = $4
+        RETURNING id`,
+      [session.tenantId, session.userId, session.ip, passwordHash],
     );
     return rows.length > 0;
+  }
+
+  async end(tenantId: string, id: string): Promise<void> {
+    await this.database.query('DELETE FROM login_session WHERE tenant_id = $1 AND id = $2', [
+      tenantId,
+      id,
+    ]);
   }
 
   /** Ends all sign-ins of the user, except the one that is named. */

@@ -5,6 +5,7 @@ import { AuditLog } from '../../audit/index.js';
 import { Database } from '../../database/index.js';
 import { EventBus } from '../../event/index.js';
 import type { Client } from '../client/client.entity.js';
+import { WrongPasswordError } from '../identity.errors.js';
 import type { User } from '../user/user.entity.js';
 import { LoginSessionRepository } from './login-session.repository.js';
 import { LoginTokens } from './login-token.js';
@@ -20,6 +21,7 @@ export interface OpenedSignIn {
   readonly seconds: number;
 }
 
+const IP_LENGTH = 64;
 const USER_AGENT_LENGTH = 300;
 
 /** Opens and ends sign-ins. */
@@ -33,20 +35,22 @@ export class SignInService {
     private readonly bus: EventBus,
   ) {}
 
+  /** For a user whose password was just verified. */
   async open(user: User, client: Client, origin: SignInOrigin): Promise<OpenedSignIn> {
     const id = randomUUID();
     const expireTime = new Date(Date.now() + client.timeout * 1_000);
     await this.database.transaction(async () => {
-      await this.sessions.open({
+      const session = {
         id,
         tenantId: user.tenantId,
         userId: user.id,
         clientId: client.clientId,
-        ip: origin.ip?.slice(0, 64) ?? null,
+        ip: origin.ip?.slice(0, IP_LENGTH) ?? null,
         userAgent: origin.userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
         activeTimeout: client.activeTimeout,
         expireTime,
-      });
+      };
+      if (!(await this.sessions.open(session, user.passwordHash))) throw new WrongPasswordError();
       const { tenantId, userName } = user;
       await this.audit.record(
         { tenantId, userName, userId: user.id },

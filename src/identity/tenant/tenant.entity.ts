@@ -66,8 +66,7 @@ export class Tenant {
 export const HOME_TENANT = '000000';
 
 /** Why nobody of the tenant can sign in, or undefined. */
-export function tenantProblem(tenant: Tenant | null, now: Date): string | undefined {
-  if (!tenant) return 'This tenant does not exist. Check the tenant id, or ask your administrator.';
+export function tenantProblem(tenant: Tenant, now: Date): string | undefined {
   if (tenant.tenantId === HOME_TENANT) return undefined;
   if (tenant.status !== '0') return 'This tenant is disabled. Ask the operator of this service.';
   if (tenant.expireTime && tenant.expireTime <= now) {

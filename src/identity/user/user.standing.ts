@@ -56,9 +56,10 @@ export class UserStanding {
     if (status !== '0') {
       requireOther(caller, [user.id], 'disable');
       await this.reach.requireSuperAdminWithout(caller.tenantId, [user.id]);
-      await this.sessions.endAllOf(caller.tenantId, user.id);
     }
     await this.users.users.update(caller.tenantId, user.id, { status });
+    // Last, so that a sign-in that is being opened either sees the change or is seen here.
+    if (status !== '0') await this.sessions.endAllOf(caller.tenantId, user.id);
     return [{ action: 'status-change', target: 'user', id: user.id, detail: { status } }];
   }
 

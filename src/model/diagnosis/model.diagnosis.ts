@@ -34,7 +34,7 @@ export class ModelDiagnosis {
       const trial = await log.run(
         'address',
         () => this.trialOf(model, body.prompt),
-        ({ url }) => `Calls go to ${url}.`,
+        ({ url }) => (url === '' ? 'The adapter knows the address.' : `Calls go to ${url}.`),
       );
       target.normalizedAddress = trial.normalizedAddress;
       target.url = trial.url;
@@ -47,7 +47,7 @@ export class ModelDiagnosis {
 
   private trialOf(model: ResolvedModel, prompt: string | undefined): Trial {
     const trial = this.trialOfCategory(model, prompt);
-    this.http.assertAddressAllowed(trial.url);
+    if (trial.url !== '') this.http.assertAddressAllowed(trial.url);
     return trial;
   }
 
@@ -64,12 +64,15 @@ export class ModelDiagnosis {
   }
 
   private async run(trial: Trial, run: TrialRun): Promise<TrialResult> {
-    await probeConnection(new URL(trial.url), run.log, { http: this.http, signal: run.signal });
+    if (trial.url !== '') {
+      const context = { http: this.http, signal: run.signal };
+      await probeConnection(new URL(trial.url), run.log, context);
+    }
     if (trial.call) return trial.call(run);
     return {
       ok: true,
       advice:
-        'The service can be reached. Whether key and model id are right shows at the first use.',
+        'Nothing wrong was found without a call, which would cost money. Whether key and model id are right shows at the first use.',
     };
   }
 }

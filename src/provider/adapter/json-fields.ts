@@ -23,6 +23,13 @@ export function numberIn(record: JsonRecord | undefined, field: string): number 
   return typeof value === 'number' ? value : undefined;
 }
 
+/** The first object of a list. */
+export function firstRecordIn(record: JsonRecord, field: string): JsonRecord | undefined {
+  const value = record[field];
+  const first: unknown = Array.isArray(value) ? value[0] : undefined;
+  return isRecord(first) ? first : undefined;
+}
+
 /** The objects of a list; anything else in it is passed over. */
 export function recordsIn(record: JsonRecord, field: string): readonly JsonRecord[] {
   const value = record[field];

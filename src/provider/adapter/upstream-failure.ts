@@ -56,7 +56,7 @@ function leadOfStatus(status: number): string {
 
 /** The words by which providers name errors inside of an answer with status 200. */
 const KIND_BY_WORD: readonly (readonly [RegExp, UpstreamErrorKind])[] = [
-  [/authentication|permission|unauthorized|invalid_api_key|forbidden/i, 'authentication'],
+  [/authentication|permission|unauthorized|invalid_?api_?key|forbidden/i, 'authentication'],
   [/not_?found/i, 'not-found'],
   [/rate_?limit|quota|throttl|too_?many/i, 'rate-limit'],
   [/time_?out/i, 'timeout'],

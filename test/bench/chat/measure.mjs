@@ -9,8 +9,8 @@ const commitProgram = fileURLToPath(new URL('commit.mjs', import.meta.url));
 
 const LONG = 'mock-n200';
 const SHORT = 'mock-n20';
-/** 160 chunks, one every 50 ms: eight seconds, while the streams are opened over two. */
-const PACED = 'mock-n160-d50';
+/** 240 chunks, one every 50 ms: twelve seconds, while the streams are opened over two. */
+const PACED = 'mock-n240-d50';
 
 /** Every model that Plinth needs a record of. */
 export const models = [LONG, SHORT, PACED];
@@ -51,7 +51,7 @@ export async function measureOpenStreams(bench, target, streams) {
     count: streams,
     ramp: 2,
     warm: 0,
-    seconds: 40,
+    seconds: 45,
   });
   const after = await storedAfterAll(bench);
   const upstream = await bench.mock.stats();

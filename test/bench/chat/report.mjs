@@ -91,21 +91,27 @@ export function printReport({ goals, losses, rounds, open, stored, setting }) {
   ]);
   printTable([['goal', 'proxy', 'Plinth', 'measured', 'rounds', 'limit', ''], ...rows]);
   const commit = median(rounds.map((round) => round.commitMs));
+  console.log(`\nbare commit ${shown(commit)} ms`);
+  printCpu(rounds);
   const { p50, p99 } = open.plinth.chunkLagMs;
-  console.log(`
-bare commit ${shown(commit)} ms; time per turn on the target's core: ${cpuOf(rounds)}
-open streams: ${open.plinth.peakOpen} at once, ${open.plinth.ok} whole, idle ${shown(open.plinth.idleMb)} MB, peak ${shown(open.plinth.peakMb)} MB, chunk lag p50 ${shown(p50)} ms (proxy ${shown(open.proxy.chunkLagMs.p50)}), p99 ${shown(p99)} ms (proxy ${shown(open.proxy.chunkLagMs.p99)})
+  console.log(`open streams: ${open.plinth.peakOpen} at once, ${open.plinth.ok} whole, idle ${shown(open.plinth.idleMb)} MB, peak ${shown(open.plinth.peakMb)} MB, chunk lag p50 ${shown(p50)} ms (proxy ${shown(open.proxy.chunkLagMs.p50)}), p99 ${shown(p99)} ms (proxy ${shown(open.proxy.chunkLagMs.p99)})
 stored: ${stored.messages} messages of ${stored.questions} turns (${stored.complete} complete, ${stored.answers - stored.complete - stored.failed} cut by the end of a timed run), upstream calls left open: ${stored.upstreamOpen}`);
   console.log(losses.length === 0 ? 'nothing lost: PASS' : `LOST:\n- ${losses.join('\n- ')}`);
 }
 
-function cpuOf(rounds) {
-  return ['long', 'short']
-    .map((name) => {
-      const of = (target) => median(rounds.map((round) => round[name][target].cpuPerTurnUs));
-      return `${name === 'long' ? 200 : 20} chunks ${shown(of('plinth'))} us (proxy ${shown(of('proxy'))})`;
-    })
-    .join(', ');
+/** CPU time says more than turns a second when other programs share the cores. */
+function printCpu(rounds) {
+  for (const [name, chunks] of [
+    ['long', 200],
+    ['short', 20],
+  ]) {
+    const of = (target) => median(rounds.map((round) => round[name][target].cpuPerTurnUs));
+    const busy = median(rounds.map((round) => round[name].plinth.targetCpu));
+    const [proxy, plinth] = [of('proxy'), of('plinth')];
+    console.log(
+      `${chunks} chunks: CPU time per turn ${shown(plinth)} us (proxy ${shown(proxy)}; ${shown(proxy / plinth)}), Plinth's core ${shown(busy)} % busy with it`,
+    );
+  }
 }
 
 export function printTable(rows) {

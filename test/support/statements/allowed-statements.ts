@@ -12,12 +12,14 @@ export interface AllowedStatement {
  */
 export const allowedStatements: readonly AllowedStatement[] = [
   {
-    begins: 'WITH dead AS ( SELECT tenant_id, id, user_id, turn_id FROM chat_session WHERE turn_id IS NOT NULL',
+    begins:
+      'WITH dead AS ( SELECT tenant_id, id, user_id, turn_id FROM chat_session WHERE turn_id IS NOT NULL',
     file: 'src/chat/turn.repository.ts',
     why: 'The sweep of turns whose process died: each row is changed with its own tenant.',
   },
   {
-    begins: 'SELECT id, tenant_id AS "tenantId", credential FROM model WHERE id > $1 AND starts_with(credential, $2)',
+    begins:
+      'SELECT id, tenant_id AS "tenantId", credential FROM model WHERE id > $1 AND starts_with(credential, $2)',
     file: 'src/model/credential.repository.ts',
     why: 'The change of the encryption key at the start: every sealed credential, each opened with its own tenant.',
   },
@@ -32,7 +34,8 @@ export const allowedStatements: readonly AllowedStatement[] = [
     why: 'The sweep of sign-ins that have ended by themselves: only their end decides.',
   },
   {
-    begins: 'UPDATE audit_entry SET actor_name = NULL, ip = NULL WHERE actor_id = ANY ($1::bigint[])',
+    begins:
+      'UPDATE audit_entry SET actor_name = NULL, ip = NULL WHERE actor_id = ANY ($1::bigint[])',
     file: 'src/identity/user/user.repository.ts',
     why: 'The erasure of a deleted user, whose id is unique to the installation: a super administrator acts in many tenants.',
   },

@@ -164,7 +164,6 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
       if (!isOllama) {
         simulator.script({ toolCalls: [broken] });
         const { parts, failure } = await run('sim');
-        // The messages protocol sends no arguments as text in one piece, so only streams are tried.
         expect(failure).toMatchObject({ kind: 'content', retryable: false });
         expect(parts.some(({ type }) => type === 'tool-call')).toBe(false);
       }

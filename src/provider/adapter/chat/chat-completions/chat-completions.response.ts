@@ -1,6 +1,13 @@
 import { EventStreamDecoder } from '../../event-stream.js';
 import type { ServerSentEvent } from '../../event-stream.js';
-import { isRecord, numberIn, recordIn, recordsIn, textIn } from '../../json-fields.js';
+import {
+  firstRecordIn,
+  isRecord,
+  numberIn,
+  recordIn,
+  recordsIn,
+  textIn,
+} from '../../json-fields.js';
 import type { JsonRecord } from '../../json-fields.js';
 import type { Secrets } from '../../safe-text.js';
 import { errorInAnswer } from '../../upstream-failure.js';
@@ -69,7 +76,7 @@ export class ChatCompletionsStream implements StreamMapping {
     const usage = recordIn(chunk, 'usage');
     if (usage !== undefined) this.state.setUsage(toUsage(usage));
     // Only the first choice is asked for; a chunk without any carries usage or nothing.
-    const [choice] = recordsIn(chunk, 'choices');
+    const choice = firstRecordIn(chunk, 'choices');
     if (choice !== undefined) this.readChoice(choice, parts);
   }
 

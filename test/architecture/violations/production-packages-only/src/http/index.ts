@@ -1,1 +1,1 @@
-export { default } from 'supertest';
+export { default } from 'typescript';

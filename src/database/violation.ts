@@ -1,0 +1,22 @@
+/** PostgreSQL's error codes, appendix A of its manual. */
+const UNIQUE_VIOLATION = '23505';
+const FOREIGN_KEY_VIOLATION = '23503';
+
+/** True for the error of a statement that would have broken a unique index; of the named one, where a name is given. */
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  const cause = databaseError(error);
+  if (cause?.code !== UNIQUE_VIOLATION) return false;
+  return constraint === undefined || cause.constraint === constraint;
+}
+
+/** True for the error of a statement that refers to a row which is gone. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return databaseError(error)?.code === FOREIGN_KEY_VIOLATION;
+}
+
+/** The driver's error, which TypeORM wraps and prepared statements do not. */
+function databaseError(error: unknown): { code?: unknown; constraint?: unknown } | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ('driverError' in error && error.driverError instanceof Error) return error.driverError;
+  return error;
+}

@@ -1,0 +1,310 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Type } from '@nestjs/common';
+import ts from 'typescript';
+import { isKnownPermission } from '../../src/access/index.js';
+import { Plinth } from '../support/plinth.js';
+import {
+  documentedFields,
+  nestedFields,
+  pathParameters,
+  routeTable,
+  validatedFields,
+} from '../support/route-table.js';
+import type { Route } from '../support/route-table.js';
+
+/** Routes that anybody may call, each with the reason why nothing is lost by it. */
+const publicRoutes: Record<string, string> = {
+  'GET /': 'A greeting, the same for all.',
+  'GET /health/live': 'Probes have no login; says only that the process runs.',
+  'GET /health/ready': 'Probes have no login; says up or down, without addresses and causes.',
+  'GET /metrics': 'Scraped without a login; its labels hold no data of a tenant.',
+  'POST /auth/login': 'This is how one signs in; locked after failures.',
+  'POST /auth/logout': 'Ends the sign-in that is sent along, and never fails for want of one.',
+  'POST /auth/register': 'Only where a tenant allows it; limited per address.',
+  'GET /auth/code': 'The captcha before signing in; limited per address.',
+  'GET /auth/tenant/list': 'The choice before signing in: names of tenants that may be chosen.',
+  'GET /resource/sse/close':
+    'Closes the streams of the caller that is sent along, and never fails.',
+};
+
+/** Routes that any signed-in user may call, each with the reason why a permission would only be in the way. */
+const loginOnlyRoutes: Record<string, string> = {
+  'GET /system/user/getInfo': 'Who am I, with the own permissions: every client asks it first.',
+  'GET /system/menu/getRouters': 'The pages one may see, made from the own permissions.',
+  'GET /system/user/profile': 'The own record.',
+  'PUT /system/user/profile': 'The own record; neither name, status nor roles can be changed here.',
+  'PUT /system/user/profile/updatePwd': 'The own password, against the old one.',
+  'GET /monitor/online': 'The own sign-ins.',
+  'DELETE /monitor/online/myself/:tokenId': 'One of the own sign-ins.',
+  'GET /resource/sse': 'The notices to oneself.',
+  'GET /system/dict/data/type/:dictType':
+    'Labels of codes, which every form of every client shows.',
+  'GET /system/model/providerOptions': 'Codes of adapters: the same for all tenants.',
+  'POST /chat/send': 'What end users are here for; sessions and models are checked inside.',
+  'POST /chat/stop/:sessionId': 'The own session.',
+};
+
+/** Under each path, the permissions that fit it: a route may not ask for that of another feature. */
+const permissionsOfPaths: Record<string, RegExp> = {
+  '/system/permission': /^system:role:/,
+  '/monitor/audit': /^monitor:audit:/,
+  '/monitor/online': /^monitor:online:/,
+  '/resource/oss': /^system:oss:/,
+  '/system/user': /^system:user:/,
+  '/system/role': /^system:role:/,
+  '/system/tenant': /^system:tenant:/,
+  '/system/client': /^system:client:/,
+  '/system/dict': /^system:dict:/,
+  '/system/provider': /^system:provider:/,
+  '/system/model': /^(system:model:|coding:harness:use$)/,
+  '/system/session': /^system:session:/,
+  '/system/message': /^system:message:/,
+};
+
+/** What the method of a route says about the permission it asks for. */
+const actionsOfMethods: Record<string, RegExp> = {
+  GET: /:(list|query|download|use)$/,
+  POST: /:(add|upload|test)$/,
+  PUT: /:(edit|resetPwd)$/,
+  DELETE: /:(remove|forceLogout)$/,
+};
+
+/** Fields that are objects with fields of their own; a new one needs a look at what ids it may carry. */
+const knownNestedFields = ['AuditListQuery.params', 'UserListQuery.params'];
+
+const source = fileURLToPath(new URL('../../src', import.meta.url));
+let plinth: Plinth;
+let routes: Route[];
+
+beforeAll(async () => {
+  plinth = await Plinth.start();
+  routes = routeTable(plinth.app);
+});
+
+afterAll(() => plinth.stop());
+
+function keysOf(kind: string): string[] {
+  return routes.filter(({ rule }) => rule?.kind === kind).map(({ key }) => key);
+}
+
+describe('every route', () => {
+  it('is one of a controller, but for the documentation', () => {
+    const known = new Set(routes.map(({ key }) => key));
+    const outside = expressRoutes().filter(
+      (key) => !known.has(key) && !/^GET \/docs(\/|$)/.test(key),
+    );
+
+    expect(outside).toEqual([]);
+    expect(routes.length).toBeGreaterThan(90);
+    expect(known.size).toBe(routes.length);
+  });
+
+  it('says who may call it', () => {
+    expect(routes.filter(({ rule }) => rule === undefined).map(({ key }) => key)).toEqual([]);
+  });
+
+  it('stands on the reviewed list when anybody may call it', () => {
+    expect(keysOf('public').sort()).toEqual(Object.keys(publicRoutes).sort());
+  });
+
+  it('stands on the reviewed list when any signed-in user may call it', () => {
+    expect(keysOf('login').sort()).toEqual(Object.keys(loginOnlyRoutes).sort());
+  });
+
+  it('takes a token from the query only where a browser opens the address by itself', () => {
+    const fromQuery = routes.filter(
+      ({ rule }) => rule && 'tokenInQuery' in rule && rule.tokenInQuery,
+    );
+
+    expect(fromQuery.map(({ key }) => key)).toEqual([
+      'GET /resource/oss/download/:id',
+      'GET /resource/sse',
+    ]);
+  });
+});
+
+describe('every permission that a route asks for', () => {
+  it('is in the catalogue and fits path and method', () => {
+    const unfit = routes.flatMap(({ key, method, path, rule }) => {
+      if (rule?.kind !== 'permission') return [];
+      const [, ofPath] =
+        Object.entries(permissionsOfPaths).find(([start]) => `${path}/`.startsWith(`${start}/`)) ??
+        [];
+      const fits = (permission: string): boolean =>
+        isKnownPermission(permission) &&
+        ofPath?.test(permission) === true &&
+        actionsOfMethods[method]?.test(permission) === true;
+      return rule.anyOf.filter((permission) => !fits(permission)).map((one) => `${key}: ${one}`);
+    });
+
+    expect(unfit).toEqual([]);
+  });
+});
+
+describe('every input', () => {
+  it('is read by the name that the path gives it', () => {
+    const wrong = routes.filter(({ parameters, ...route }) => {
+      const read = parameters.filter((one) => one.source === 'path').map(({ name }) => name ?? '*');
+      return (
+        read.sort().join() !==
+        pathParameters({ parameters, ...route })
+          .sort()
+          .join()
+      );
+    });
+
+    expect(wrong.map(({ key }) => key)).toEqual([]);
+  });
+
+  it('is a class when it is a body or a query, never one field of it and never an open object', () => {
+    const wrong = routes.filter(({ parameters }) =>
+      parameters.some(
+        ({ source: from, name, type }) =>
+          (from === 'body' || from === 'query') &&
+          (name !== undefined || type === Object || typeof type !== 'function'),
+      ),
+    );
+
+    expect(wrong.map(({ key }) => key)).toEqual([]);
+  });
+
+  it('has a validator for each field that OpenAPI shows, and shows each that it lets through', () => {
+    const wrong = inputClasses()
+      .filter((dto) => validatedFields(dto).join() !== documentedFields(dto).join())
+      .map((dto) => dto.name);
+
+    expect(wrong).toEqual([]);
+    expect(inputClasses().filter((dto) => validatedFields(dto).length === 0)).toEqual([]);
+  });
+
+  it('has no field without a decorator', () => {
+    const bare = filesBelow(source, '.dto.ts').flatMap(bareFields);
+
+    expect(bare).toEqual([]);
+  });
+
+  it('has objects inside of it only where they were looked at', () => {
+    const nested = inputClasses().flatMap((dto) =>
+      nestedFields(dto).map((field) => `${dto.name}.${field}`),
+    );
+
+    expect(nested.sort()).toEqual(knownNestedFields);
+  });
+});
+
+describe('the OpenAPI document', () => {
+  interface Operation {
+    readonly 'x-permission'?: string;
+    readonly tags?: string[];
+    readonly responses: Record<string, { content?: Record<string, { schema?: object }> }>;
+  }
+
+  let document: { paths: Record<string, Record<string, Operation>> };
+  let text: string;
+
+  beforeAll(async () => {
+    ({ text } = await plinth.anonymous().raw('GET', '/docs/json'));
+    document = JSON.parse(text) as typeof document;
+  });
+
+  function operationOf({ method, path }: Route): Operation | undefined {
+    return document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
+  }
+
+  it('has every route with its permission, a tag and the schema of its answer', () => {
+    const wrong = routes.flatMap((route) => {
+      const operation = operationOf(route);
+      if (!operation) return [`${route.key} is missing`];
+      const [answer] = Object.values(operation.responses['200']?.content ?? {});
+      return [
+        ...(operation['x-permission'] === shownPermission(route)
+          ? []
+          : [`${route.key}: x-permission`]),
+        ...(operation.tags?.length === 1 ? [] : [`${route.key}: tags`]),
+        ...(answer?.schema ? [] : [`${route.key}: no schema for 200`]),
+      ];
+    });
+
+    expect(wrong).toEqual([]);
+  });
+
+  it('describes the envelope of /list routes as rows, of others as data', () => {
+    const enveloped = routes.flatMap((route) => {
+      const schema = operationOf(route)?.responses['200']?.content?.['application/json']?.schema as
+        { properties?: Record<string, unknown> } | undefined;
+      return schema?.properties?.['code']
+        ? [{ route, fields: Object.keys(schema.properties) }]
+        : [];
+    });
+    const wrong = enveloped.filter(({ route: { method, path }, fields }) => {
+      const isList = method === 'GET' && /list$/i.test(path) && !path.endsWith('modelList');
+      const expected = isList && path !== '/auth/tenant/list' ? ['rows', 'total'] : ['data'];
+      return expected.some((field) => !fields.includes(field));
+    });
+
+    expect(wrong.map(({ route }) => route.key)).toEqual([]);
+    expect(enveloped.length).toBeGreaterThan(80);
+  });
+
+  it('has no example that looks like a secret', () => {
+    const examples = [...text.matchAll(/"(?:example|default)":("(?:[^"\\]|\\.)*")/g)].map(
+      ([, value]) => JSON.parse(value ?? '""') as string,
+    );
+    const secrets = [
+      /\b[sp]k-\w/,
+      /eyJ[\w-]{8,}\./,
+      /BEGIN [A-Z ]+KEY/,
+      /bearer /i,
+      /\b[A-Za-z0-9+/]{40,}\b/,
+    ];
+
+    expect(examples.length).toBeGreaterThan(20);
+    expect(examples.filter((example) => secrets.some((secret) => secret.test(example)))).toEqual(
+      [],
+    );
+    expect([...text.matchAll(/"(\w*(?:password|apiKey|secret)\w*)":\{[^{}]*"example":/gi)]).toEqual(
+      [],
+    );
+  });
+});
+
+function shownPermission({ rule }: Route): string {
+  if (rule?.kind === 'permission') return rule.anyOf.join(' or ');
+  return rule?.kind === 'login' ? 'any signed-in user' : 'none';
+}
+
+function expressRoutes(): string[] {
+  interface Layer {
+    readonly route?: { path: string; methods: Record<string, boolean> };
+  }
+  const { router } = plinth.app.getHttpAdapter().getInstance() as { router: { stack: Layer[] } };
+  return router.stack.flatMap(({ route }) =>
+    route
+      ? Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${route.path}`)
+      : [],
+  );
+}
+
+function inputClasses(): Type[] {
+  const classes = routes.flatMap(({ body, query }) => [body, query]);
+  return [...new Set(classes.filter((dto) => dto !== undefined))];
+}
+
+function filesBelow(folder: string, end: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(end))
+    .map((name) => join(folder, name));
+}
+
+function bareFields(file: string): string[] {
+  const tree = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest);
+  return tree.statements.filter(ts.isClassDeclaration).flatMap(({ name, members }) =>
+    members
+      .filter(ts.isPropertyDeclaration)
+      .filter((member) => (ts.getDecorators(member) ?? []).length === 0)
+      .map((member) => `${name?.text ?? ''}.${member.name.getText(tree)}`),
+  );
+}

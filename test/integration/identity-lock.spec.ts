@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Database } from '../../src/database/index.js';
+import { done, makeUser, PASSWORD } from '../support/people.js';
+import { Plinth } from '../support/plinth.js';
+import type { Session } from '../support/session.js';
+import { WEB_CLIENT } from '../support/template.js';
+
+const WRONG = { code: 500, msg: 'The user name or the password is wrong.', data: null };
+const LOCKED = {
+  code: 500,
+  msg: 'Too many wrong passwords for this user. Wait 600 seconds, then try again.',
+  data: null,
+};
+
+/** With Redis the locks of earlier runs are still there. */
+const run = Date.now().toString(36);
+
+describe('guessing passwords', () => {
+  let plinth: Plinth;
+  let root: Session;
+
+  beforeAll(async () => {
+    plinth = await Plinth.start();
+    root = await plinth.signIn();
+  });
+  afterAll(() => plinth.stop());
+
+  const login = (username: string, password: string) =>
+    plinth.anonymous().post('/auth/login', {
+      tenantId: '000000',
+      username,
+      password,
+      clientId: WEB_CLIENT,
+      grantType: 'password',
+    });
+
+  it('locks a name after five failures, whatever its case, and counts each name for itself', async () => {
+    await makeUser(plinth, root, `victim-${run}`);
+    await makeUser(plinth, root, `bystander-${run}`);
+    for (const name of ['victim', 'VICTIM', 'Victim', 'vIctim', 'victim']) {
+      expect(await login(`${name}-${run}`, 'guess')).toEqual(WRONG);
+    }
+    expect(await login(`victim-${run}`, PASSWORD)).toEqual(LOCKED);
+    expect(await login(`VICTIM-${run}`, 'guess')).toEqual(LOCKED);
+    expect(await login(`bystander-${run}`, PASSWORD)).toMatchObject({ code: 200 });
+  });
+
+  it('treats a name that nobody has just the same', async () => {
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      expect(await login(`no-such-user-${run}`, 'guess')).toEqual(WRONG);
+    }
+    expect(await login(`no-such-user-${run}`, 'guess')).toEqual(LOCKED);
+  });
+
+  it('does not let many tries at once slip past the lock', async () => {
+    await makeUser(plinth, root, `flooded-${run}`);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => login(`flooded-${run}`, `guess-${n}`)),
+    );
+    expect(answers.filter(({ msg }) => msg === WRONG.msg)).toHaveLength(5);
+    expect(answers.filter(({ msg }) => msg === LOCKED.msg)).toHaveLength(15);
+  });
+
+  it('starts counting again after a success', async () => {
+    await makeUser(plinth, root, `clumsy-${run}`);
+    for (let round = 0; round < 2; round += 1) {
+      for (let attempt = 0; attempt < 4; attempt += 1) {
+        expect(await login(`clumsy-${run}`, 'guess')).toEqual(WRONG);
+      }
+      expect(await login(`clumsy-${run}`, PASSWORD)).toMatchObject({ code: 200 });
+    }
+  });
+
+  it('counts wrong old passwords too, and unlocks by a reset', async () => {
+    const user = await makeUser(plinth, root, `hijacked-${run}`);
+    const body = { oldPassword: 'guess', newPassword: 'another-one' };
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      expect(await user.session.put('/system/user/profile/updatePwd', body)).toMatchObject({
+        code: 400,
+      });
+    }
+    const right = { oldPassword: PASSWORD, newPassword: 'another-one' };
+    expect(await user.session.put('/system/user/profile/updatePwd', right)).toEqual(LOCKED);
+    expect(await login(`hijacked-${run}`, PASSWORD)).toEqual(LOCKED);
+    const reset = { userId: user.id, password: 'given-anew' };
+    done(await root.put('/system/user/resetPwd', reset));
+    expect(await login(`hijacked-${run}`, 'given-anew')).toMatchObject({ code: 200 });
+  });
+
+  it('answers a disabled user in the words and the time class of an unknown one', async () => {
+    const user = await makeUser(plinth, root, `disabled-one-${run}`);
+    done(await root.put('/system/user/changeStatus', { userId: user.id, status: '1' }));
+    expect(await login(`disabled-one-${run}`, PASSWORD)).toEqual(WRONG);
+    const time = async (name: string): Promise<number> => {
+      const start = performance.now();
+      await login(name, 'guess');
+      return performance.now() - start;
+    };
+    await makeUser(plinth, root, `timed-${run}`);
+    const median = async (name: string): Promise<number> => {
+      const times = [await time(name), await time(name), await time(name)];
+      return times.sort((a, b) => a - b)[1] ?? 0;
+    };
+    const known = await median(`timed-${run}`);
+    for (const name of [`unheard-of-${run}`, `disabled-one-${run}`]) {
+      const unknown = await median(name);
+      // Without the work on a password of nobody it would be less than a tenth.
+      expect(unknown).toBeGreaterThan(known / 4);
+      expect(unknown).toBeLessThan(known * 4);
+    }
+  });
+
+  it('writes failures and successes to the audit log, without what was typed as password', async () => {
+    const user = await makeUser(plinth, root, `watched-${run}`);
+    await login(`Watched-${run}`, 'guess-of-somebody');
+    const entries = await plinth.app.get(Database).query(
+      `SELECT action, actor_id AS "actorId", actor_name AS "actorName", ip FROM audit_entry
+        WHERE tenant_id = '000000' AND lower(actor_name) = $1 ORDER BY id`,
+      [`watched-${run}`],
+    );
+    expect(entries).toEqual([
+      { action: 'login', actorId: user.id, actorName: `watched-${run}`, ip: '127.0.0.1' },
+      { action: 'login-failed', actorId: null, actorName: `Watched-${run}`, ip: '127.0.0.1' },
+    ]);
+    const log = await root.raw('GET', '/monitor/audit/list');
+    expect(log.text).not.toContain('guess-of-somebody');
+  });
+});

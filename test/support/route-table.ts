@@ -1,0 +1,133 @@
+import { RequestMethod } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
+import {
+  METHOD_METADATA,
+  PARAMTYPES_METADATA,
+  PATH_METADATA,
+  ROUTE_ARGS_METADATA,
+} from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
+import { MetadataScanner, ModulesContainer, Reflector } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { getMetadataStorage } from 'class-validator';
+import { ACCESS_RULE } from '../../src/access/index.js';
+import type { AccessRule } from '../../src/access/index.js';
+
+type Source = 'path' | 'query' | 'body' | 'other';
+
+export interface RouteParameter {
+  readonly source: Source;
+  /** The one field that is read; undefined when the whole of it is. */
+  readonly name: string | undefined;
+  /** What TypeScript says about it; Object for an interface or a union. */
+  readonly type: unknown;
+}
+
+/** One route as the application answers it. */
+export interface Route {
+  /** `GET /system/user/:userId`. */
+  readonly key: string;
+  readonly method: string;
+  readonly path: string;
+  readonly rule: AccessRule | undefined;
+  readonly parameters: readonly RouteParameter[];
+  readonly body: Type | undefined;
+  readonly query: Type | undefined;
+  /** `LoginController.login`. */
+  readonly handler: string;
+}
+
+type Handler = (...parameters: unknown[]) => unknown;
+type RouteArguments = Record<string, { index: number; data?: unknown }>;
+
+const SOURCES: Readonly<Record<number, Source>> = {
+  [RouteParamtypes.BODY]: 'body',
+  [RouteParamtypes.RAW_BODY]: 'body',
+  [RouteParamtypes.QUERY]: 'query',
+  [RouteParamtypes.PARAM]: 'path',
+};
+
+/** Every route of every controller of the application, sorted. */
+export function routeTable(app: NestExpressApplication): Route[] {
+  const modules = [...app.get(ModulesContainer).values()];
+  const classes = modules
+    .flatMap((module) => [...module.controllers.values()])
+    .map(({ metatype }) => metatype as Type);
+  return [...new Set(classes)]
+    .flatMap((controller) => routesOf(controller, app.get(Reflector)))
+    .sort((a, b) => a.key.localeCompare(b.key));
+}
+
+function routesOf(controller: Type, reflector: Reflector): Route[] {
+  const prototype = controller.prototype as Record<string, Handler>;
+  return new MetadataScanner().getAllMethodNames(prototype).flatMap((name) => {
+    const handler = prototype[name];
+    const method = handler && (Reflect.getMetadata(METHOD_METADATA, handler) as number | undefined);
+    if (handler === undefined || method === undefined) return [];
+    const parameters = parametersOf(controller, name);
+    const common = {
+      method: RequestMethod[method] ?? 'ALL',
+      rule: reflector.getAllAndOverride<AccessRule | undefined>(ACCESS_RULE, [handler, controller]),
+      parameters,
+      body: classOf(parameters, 'body'),
+      query: classOf(parameters, 'query'),
+      handler: `${controller.name}.${name}`,
+    };
+    return pathsOf(controller, handler).map((path) => ({
+      ...common,
+      path,
+      key: `${common.method} ${path}`,
+    }));
+  });
+}
+
+function pathsOf(controller: Type, handler: Handler): string[] {
+  const read = (target: object): string[] =>
+    [Reflect.getMetadata(PATH_METADATA, target) as string | string[]].flat();
+  return read(controller).flatMap((start) =>
+    read(handler).map((end) => `/${start}/${end}`.replace(/\/+/g, '/').replace(/(.)\/$/, '$1')),
+  );
+}
+
+function parametersOf(controller: Type, name: string): RouteParameter[] {
+  const prototype = controller.prototype as object;
+  const types = Reflect.getMetadata(PARAMTYPES_METADATA, prototype, name) as unknown[];
+  const found = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ??
+    {}) as RouteArguments;
+  return Object.entries(found).map(([key, { index, data }]) => ({
+    source: SOURCES[Number(key.split(':')[0])] ?? 'other',
+    name: typeof data === 'string' ? data : undefined,
+    type: types[index],
+  }));
+}
+
+function classOf(parameters: readonly RouteParameter[], source: Source): Type | undefined {
+  const whole = parameters.find((one) => one.source === source && one.name === undefined);
+  return whole === undefined || whole.type === Object ? undefined : (whole.type as Type);
+}
+
+/** Names of the fields that a DTO lets through: those with a validator. */
+export function validatedFields(dto: Type): string[] {
+  const rules = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
+  return [...new Set(rules.map(({ propertyName }) => propertyName))].sort();
+}
+
+/** Names of the fields whose own fields are validated too. */
+export function nestedFields(dto: Type): string[] {
+  const rules = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
+  return rules
+    .filter(({ type }) => type === 'nestedValidation')
+    .map(({ propertyName }) => propertyName);
+}
+
+/** Names of the fields that OpenAPI shows. */
+export function documentedFields(dto: Type): string[] {
+  const prototype = dto.prototype as object;
+  const names = Reflect.getMetadata('swagger/apiModelPropertiesArray', prototype) as unknown;
+  return ((names ?? []) as string[]).map((name) => name.replace(/^:/, '')).sort();
+}
+
+/** The parameters of a path's pattern. */
+export function pathParameters({ path }: Route): string[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
+}
