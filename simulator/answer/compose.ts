@@ -22,7 +22,7 @@ export function compose(request: ChatRequest): Composition {
   const parts = [
     phrases.greeting(quotable(question)),
     ...describeImages(request, phrases),
-    ...body(question, passages, quotes, toolResult, phrases),
+    ...body({ question, passages, quotes, toolResult, phrases }),
   ];
   return {
     reasoning: phrases.thinking(quotable(question), passages.length, quotes.length),
@@ -30,13 +30,15 @@ export function compose(request: ChatRequest): Composition {
   };
 }
 
-function body(
-  question: string,
-  passages: string[],
-  quotes: string[],
-  toolResult: string | undefined,
-  phrases: Phrases,
-): string[] {
+interface Material {
+  question: string;
+  passages: string[];
+  quotes: string[];
+  toolResult: string | undefined;
+  phrases: Phrases;
+}
+
+function body({ question, passages, quotes, toolResult, phrases }: Material): string[] {
   if (toolResult !== undefined) return [phrases.toolResult, bullets([quotable(toolResult)])];
   const material = [...passages, question].join('\n');
   const wantsSummary = ASKS_FOR_SUMMARY.test(question) && passages.length > 0;

@@ -47,7 +47,10 @@ export function isMostlyCjk(text: string): boolean {
 type Add = (feature: string, weight: number) => void;
 
 function addWord(word: string, add: Add): void {
-  if (ENGLISH_STOP_WORDS.has(word)) return add(word, STOP_WEIGHT);
+  if (ENGLISH_STOP_WORDS.has(word)) {
+    add(word, STOP_WEIGHT);
+    return;
+  }
   add(stem(word), 1);
   // Parts of words make inflected and compound forms resemble each other.
   const padded = `^${word}$`;

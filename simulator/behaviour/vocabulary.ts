@@ -69,7 +69,7 @@ function readMember(behaviour: Behaviour, name: string, value: JsonValue): void 
 }
 
 function readHeaders(json: JsonObject): Record<string, string> {
-  return Object.fromEntries(Object.entries(json).map(([name, value]) => [name, String(value)]));
+  return Object.fromEntries(Object.entries(json).map(([name, value]) => [name, stringOf(value)]));
 }
 
 function readToolCall(json: JsonObject): ScriptedToolCall {

@@ -67,7 +67,9 @@ describe('chat-completions', () => {
     const streamed = await send(simulator.url + path, { ...body, stream: true });
     const pieces = [...streamed.text.matchAll(/"arguments":("(?:[^"\\]|\\.)*")/g)];
     expect(pieces.length).toBeGreaterThan(2);
-    expect(pieces.map((piece) => parseJson(piece[1] ?? '')).join('')).toBe('{"city":"Paris"}');
+    expect(pieces.map((piece) => parseJson(piece[1] ?? '') as string).join('')).toBe(
+      '{"city":"Paris"}',
+    );
   });
 
   it('refuses a wrong key, an unknown model and a request without messages', async () => {

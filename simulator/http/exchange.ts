@@ -124,7 +124,7 @@ export class Exchange {
     try {
       await wait(this.ending.signal);
     } catch (error) {
-      if (!this.closed) throw error;
+      if (!this.ending.signal.aborted) throw error;
     }
   }
 

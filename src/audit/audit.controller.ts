@@ -1,8 +1,8 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { ApiQuery, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../access/index.js';
 import type { Caller } from '../access/index.js';
-import { AnswersPage } from '../http/index.js';
+import { AnswersPage, TimeRangeQuery } from '../http/index.js';
 import type { Page } from '../http/index.js';
 import { AuditListQuery } from './audit.dto.js';
 import { AuditService } from './audit.service.js';
@@ -16,8 +16,7 @@ export class AuditController {
   /** Who did what in the caller's tenant, newest first. */
   @Get('list')
   @RequirePermission('monitor:audit:list')
-  @ApiQuery({ name: 'params[beginTime]', required: false, type: String, example: '2026-01-31' })
-  @ApiQuery({ name: 'params[endTime]', required: false, type: String, description: 'Included' })
+  @TimeRangeQuery()
   @AnswersPage(AuditEntryView)
   list(
     @CurrentCaller() caller: Caller,

@@ -11,7 +11,7 @@ export class ChatMessage {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
   id: number;
 
-  @Column({ type: 'varchar' })
+  @Column({ type: 'varchar', length: 20 })
   tenantId: string;
 
   @Column({ type: 'bigint' })
@@ -23,7 +23,7 @@ export class ChatMessage {
   @Column({ type: 'uuid', nullable: true })
   turnId: string | null;
 
-  @Column({ type: 'varchar' })
+  @Column({ type: 'varchar', length: 20 })
   role: MessageRole;
 
   @Column({ type: 'text' })
@@ -32,16 +32,16 @@ export class ChatMessage {
   @Column({ type: 'text', nullable: true })
   reasoning: string | null;
 
-  @Column({ type: 'varchar', nullable: true })
+  @Column({ type: 'varchar', length: 200, nullable: true })
   modelName: string | null;
 
-  @Column({ type: 'varchar', default: 'complete' })
+  @Column({ type: 'varchar', length: 20, default: 'complete' })
   state: MessageState;
 
-  @Column({ type: 'varchar', nullable: true })
+  @Column({ type: 'varchar', length: 40, nullable: true })
   finishReason: string | null;
 
-  @Column({ type: 'varchar', nullable: true })
+  @Column({ type: 'varchar', length: 500, nullable: true })
   error: string | null;
 
   @Column({ type: 'integer', nullable: true })
@@ -62,13 +62,13 @@ export class ChatMessage {
   @Column({ type: 'integer', nullable: true })
   durationMs: number | null;
 
-  @Column({ type: 'varchar', nullable: true })
+  @Column({ type: 'varchar', length: 200, nullable: true })
   idempotencyKey: string | null;
 
   @Column({ type: 'char', length: 64, nullable: true })
   requestHash: string | null;
 
-  @Column({ type: 'varchar', nullable: true })
+  @Column({ type: 'varchar', length: 500, nullable: true })
   remark: string | null;
 
   @CreateDateColumn({ type: 'timestamptz' })

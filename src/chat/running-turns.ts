@@ -17,6 +17,7 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
   private readonly logger = new Logger(RunningTurns.name);
   private readonly turns = new Map<string, Turn>();
   private timer: NodeJS.Timeout | undefined;
+  private tending: Promise<void> = Promise.resolve();
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -33,13 +34,16 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     });
     // The embedded store has one process, so at its start no turn can be alive.
     await this.repository.sweep(this.config.embedded);
-    this.timer = setInterval(() => void this.tend(), RENEW_MS).unref();
+    this.timer = setInterval(() => {
+      this.tending = this.tend();
+    }, RENEW_MS).unref();
   }
 
   /** Ends every turn with what it has and waits until all are stored. */
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
     this.unsubscribe?.();
+    await this.tending;
     for (const turn of this.turns.values()) turn.stop('shutdown');
     await Promise.allSettled([...this.turns.values()].map((turn) => turn.settled));
   }

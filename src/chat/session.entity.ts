@@ -12,22 +12,22 @@ export class ChatSession {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
   id: number;
 
-  @Column({ type: 'varchar' })
+  @Column({ type: 'varchar', length: 20 })
   tenantId: string;
 
   @Column({ type: 'bigint' })
   userId: number;
 
-  @Column({ type: 'varchar' })
+  @Column({ type: 'varchar', length: 255 })
   sessionTitle: string;
 
   @Column({ type: 'text' })
   sessionContent: string;
 
-  @Column({ type: 'varchar', nullable: true })
+  @Column({ type: 'varchar', length: 64, nullable: true })
   conversationId: string | null;
 
-  @Column({ type: 'varchar', nullable: true })
+  @Column({ type: 'varchar', length: 500, nullable: true })
   remark: string | null;
 
   @CreateDateColumn({ type: 'timestamptz' })

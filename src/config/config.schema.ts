@@ -74,11 +74,14 @@ export const variables = {
     description: 'Signs login tokens; default: a key derived from SECRET_KEY',
     secret: true,
   }),
-  ADMIN_PASSWORD: variable(z.string().min(5, 'must have at least 5 characters').max(72).optional(), {
-    example: 'a long password',
-    description: 'Password of admin on the first start; default: a random one, printed once',
-    secret: true,
-  }),
+  ADMIN_PASSWORD: variable(
+    z.string().min(5, 'must have at least 5 characters').max(72).optional(),
+    {
+      example: 'a long password',
+      description: 'Password of admin on the first start; default: a random one, printed once',
+      secret: true,
+    },
+  ),
   DEMO: variable(onOff.optional(), {
     example: 'off',
     description:
@@ -101,7 +104,11 @@ export const variables = {
   }),
   TZ: variable(
     text.refine((zone) => isTimeZone(zone), 'must be a time zone of the IANA list'),
-    { default: 'UTC', example: 'Europe/Berlin', description: 'Time zone of every time on the wire' },
+    {
+      default: 'UTC',
+      example: 'Europe/Berlin',
+      description: 'Time zone of every time on the wire',
+    },
   ),
   CORS_ORIGINS: variable(commaList, {
     default: '',

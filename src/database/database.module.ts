@@ -70,7 +70,7 @@ export class DatabaseModule implements OnApplicationShutdown {
 const MIGRATION_LOCK = 6_039_001;
 
 /** Runs the migrations that are due, on a server one process at a time. */
-export async function migrate(dataSource: DataSource): Promise<void> {
+async function migrate(dataSource: DataSource): Promise<void> {
   // The embedded store has one connection and one process: a lock would wait for itself.
   const onServer = 'url' in dataSource.options && dataSource.options.url !== undefined;
   if (!onServer) {

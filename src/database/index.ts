@@ -1,7 +1,7 @@
 export { createDataSource } from './data-source.js';
 export { Database } from './database.js';
 export type { PreparedStatement } from './database.js';
-export { DatabaseModule, migrate } from './database.module.js';
+export { DatabaseModule } from './database.module.js';
 export type { DatabaseOptions } from './database.module.js';
 export { DirectoryInUseError } from './directory-lock.js';
 export { openEmbedded, openInMemory } from './embedded.js';

@@ -14,9 +14,13 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return databaseError(error)?.code === FOREIGN_KEY_VIOLATION;
 }
 
+interface DatabaseError extends Error {
+  readonly code?: unknown;
+  readonly constraint?: unknown;
+}
+
 /** The driver's error, which TypeORM wraps and prepared statements do not. */
-function databaseError(error: unknown): { code?: unknown; constraint?: unknown } | undefined {
+function databaseError(error: unknown): DatabaseError | undefined {
   if (!(error instanceof Error)) return undefined;
-  if ('driverError' in error && error.driverError instanceof Error) return error.driverError;
-  return error;
+  return 'driverError' in error && error.driverError instanceof Error ? error.driverError : error;
 }

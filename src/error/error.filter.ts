@@ -72,7 +72,7 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-export function envelopeOf(error: DomainError): ErrorEnvelope {
+function envelopeOf(error: DomainError): ErrorEnvelope {
   return { code: error.code, msg: error.message, data: error.data };
 }
 

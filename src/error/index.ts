@@ -9,4 +9,4 @@ export {
 } from './domain.error.js';
 export { envelopeCode, setEnvelopeCode } from './envelope-code.js';
 export type { ErrorCode } from './domain.error.js';
-export { envelopeOf, ErrorFilter, unexpectedMessage } from './error.filter.js';
+export { ErrorFilter, unexpectedMessage } from './error.filter.js';

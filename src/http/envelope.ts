@@ -29,11 +29,12 @@ export interface Envelope extends Readonly<Record<string, unknown>> {
 
 export function envelope(result: unknown): Envelope {
   if (result instanceof Page) {
-    const { total, rows }: Page<unknown> = result;
+    const { total, rows } = result;
     return { code: 200, msg: OK_MESSAGE, total, rows };
   }
   if (result instanceof Answer) {
-    const { msg, data, beside }: Answer<unknown> = result;
+    const { msg, beside } = result;
+    const data: unknown = result.data;
     return { code: 200, msg, data: data ?? null, ...beside };
   }
   return { code: 200, msg: OK_MESSAGE, data: result ?? null };

@@ -1,8 +1,9 @@
-export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
+export { Answer, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
 export { Decimal, Flag, Id, Ids, OneOf, Text, Texts, Whole, ZeroOrOne } from './field.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
+export { GIVEN_TIME, GIVEN_TIME_MESSAGE, givenTime } from './given-time.js';
 export { PageQuery } from './page.query.js';
 export {
   Answers,
@@ -12,6 +13,7 @@ export {
   AnswersStatus,
 } from './answer.decorator.js';
 export { sseFrame, SseWriter } from './sse.writer.js';
+export { readTimeRange, TimeRange, TimeRangeField, TimeRangeQuery } from './time-range.js';
 export { wireTime } from './wire-time.js';
 export { currentRequest, requestContext } from './request-context.js';
 export type { RequestContext } from './request-context.js';

@@ -24,8 +24,8 @@ describe('chat streams', () => {
     admin = await plinth.signIn();
     await createProvider(admin, 'custom_api');
     const apiHost = `${simulator.url}/v1`;
-    for (const modelName of ['plain', 'sim--chunks-5000--delay-20', 'sim--chunks-20000']) {
-      await createModel(admin, { modelName: modelName, apiHost });
+    for (const modelName of ['plain', 'sim--chunks-5000--delay-20', 'sim--chunks-400000']) {
+      await createModel(admin, { modelName, apiHost, apiKey: 'key' });
     }
   });
 
@@ -41,7 +41,11 @@ describe('chat streams', () => {
       fc.asyncProperty(anyText, fc.boolean(), fc.boolean(), async (text, byteSplit, crlf) => {
         simulator.script({ text, byteSplit, crlf });
         const session = await admin.post<string>('/system/session', {});
-        const reply = await sendChat(admin, { model: 'plain', content: 'x', sessionId: session.data });
+        const reply = await sendChat(admin, {
+          model: 'plain',
+          content: 'x',
+          sessionId: session.data,
+        });
         const stored = await admin.get<{ content: string }[]>(
           `/system/message/list?sessionId=${session.data}`,
         );
@@ -62,14 +66,20 @@ describe('chat streams', () => {
   });
 
   it('stops the provider while a client reads nothing', async () => {
-    const reader = await readNothing(admin, 'sim--chunks-20000');
-    await eventually(() => simulator.requests.length, (count) => count === 1);
+    const reader = await readNothing(admin, 'sim--chunks-400000');
+    await eventually(
+      () => simulator.requests.length,
+      (count) => count === 1,
+    );
     const sent = await settled(() => simulator.requests[0]?.bytesSent ?? 0);
     const held = await settled(() => simulator.requests[0]?.bytesSent ?? 0);
     expect(held).toBe(sent);
     expect(simulator.requests[0]?.ended).toBe('open');
     reader.destroy();
-    await eventually(() => simulator.openConnections(), (open) => open === 0);
+    await eventually(
+      () => simulator.openConnections(),
+      (open) => open === 0,
+    );
   });
 
   async function leaveInMidStream(
@@ -84,7 +94,11 @@ describe('chat streams', () => {
       await Promise.all(chats.map((chat) => chat.until('tok1')));
       for (const chat of chats) chat.leave();
     }
-    await eventually(() => simulator.openConnections(), (open) => open === 0, 10_000);
+    await eventually(
+      () => simulator.openConnections(),
+      (open) => open === 0,
+      10_000,
+    );
     const metrics = await eventually(
       async () => (await admin.raw('GET', '/metrics')).text,
       (text) => /^plinth_open_streams(\{\})? 0$/m.test(text),

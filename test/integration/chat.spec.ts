@@ -68,30 +68,27 @@ describe('chat', () => {
     ['custom_api', 'sim--unicode--bytesplit'],
     ['custom_messages', 'sim--bytesplit--unicode'],
     ['ollama', 'sim--unicode--bytesplit--delay-0'],
-  ])(
-    'streams an answer of %s and stores exactly what was streamed',
-    async (code, modelName) => {
-      const name = await model(modelName, code);
-      const sessionId = await newSession();
-      const reply = await sendChat(admin, { model: name, content: 'Hello 你好', sessionId });
+  ])('streams an answer of %s and stores exactly what was streamed', async (code, modelName) => {
+    const name = await model(modelName, code);
+    const sessionId = await newSession();
+    const reply = await sendChat(admin, { model: name, content: 'Hello 你好', sessionId });
 
-      expect(reply.contentType).toContain('text/event-stream');
-      expect(reply.error).toBeUndefined();
-      expect(reply.done).toBe(true);
-      expect(reply.events.at(-1)).toBe('done');
-      expect(reply.text.length).toBeGreaterThan(0);
-      const [question, answer] = await messages(sessionId);
-      expect(question).toMatchObject({ role: 'user', content: 'Hello 你好', modelName: name });
-      expect(answer).toMatchObject({
-        role: 'assistant',
-        content: reply.text,
-        state: 'complete',
-        finishReason: 'stop',
-        usageEstimated: false,
-      });
-      expect(answer?.totalTokens).toBeGreaterThan(0);
-    },
-  );
+    expect(reply.contentType).toContain('text/event-stream');
+    expect(reply.error).toBeUndefined();
+    expect(reply.done).toBe(true);
+    expect(reply.events.at(-1)).toBe('done');
+    expect(reply.text.length).toBeGreaterThan(0);
+    const [question, answer] = await messages(sessionId);
+    expect(question).toMatchObject({ role: 'user', content: 'Hello 你好', modelName: name });
+    expect(answer).toMatchObject({
+      role: 'assistant',
+      content: reply.text,
+      state: 'complete',
+      finishReason: 'stop',
+      usageEstimated: false,
+    });
+    expect(answer?.totalTokens).toBeGreaterThan(0);
+  });
 
   it('keeps thinking text apart from the answer', async () => {
     const name = await model('reasoner');
@@ -120,7 +117,13 @@ describe('chat', () => {
 
   it('passes the generation parameters on', async () => {
     const name = await model('sim--echo--nodone', 'custom_api', { maxOutput: 777 });
-    await sendChat(admin, { model: name, content: 'x', temperature: 0.25, topP: 0.5, stop: ['END'] });
+    await sendChat(admin, {
+      model: name,
+      content: 'x',
+      temperature: 0.25,
+      topP: 0.5,
+      stop: ['END'],
+    });
     expect(simulator.requests[0]?.body).toMatchObject({
       temperature: 0.25,
       top_p: 0.5,
@@ -151,7 +154,11 @@ describe('chat', () => {
       ['an unknown model', { model: 'nope', content: 'x' }, /nope/],
       ['an agent', { content: 'x', agentId: 5 }, /agentId cannot be used yet/],
       ['a knowledge base', { content: 'x', knowledgeId: '7' }, /knowledgeId cannot be used yet/],
-      ['a session that does not exist', { content: 'x', sessionId: '999999' }, /session was not found/],
+      [
+        'a session that does not exist',
+        { content: 'x', sessionId: '999999' },
+        /session was not found/,
+      ],
       ['a session id that is none', { content: 'x', sessionId: 'abc' }, /sessionId/],
     ])('%s', async (_, body, message) => {
       const reply = await sendChat(admin, body);
@@ -212,8 +219,14 @@ describe('chat', () => {
     const chat = await OpenChat.send(admin, { model: name, content: 'x', sessionId });
     await chat.until('tok3');
     chat.leave();
-    await eventually(() => simulator.openConnections(), (open) => open === 0);
-    const stored = await eventually(() => messages(sessionId), (rows) => rows.length === 2);
+    await eventually(
+      () => simulator.openConnections(),
+      (open) => open === 0,
+    );
+    const stored = await eventually(
+      () => messages(sessionId),
+      (rows) => rows.length === 2,
+    );
     expect(stored[1]).toMatchObject({ state: 'stopped', finishReason: 'client-left' });
     expect(stored[1]?.content).toContain('tok3');
     expect(simulator.requests[0]).toMatchObject({ ended: 'client-closed' });
@@ -229,7 +242,11 @@ describe('chat', () => {
     const reply = await chat.rest();
     expect(reply.done).toBe(true);
     const [, stored] = await messages(sessionId);
-    expect(stored).toMatchObject({ state: 'stopped', finishReason: 'stopped', content: reply.text });
+    expect(stored).toMatchObject({
+      state: 'stopped',
+      finishReason: 'stopped',
+      content: reply.text,
+    });
     const again = await admin.post<{ stopped: boolean }>(`/chat/stop/${sessionId}`);
     expect(again.data).toEqual({ stopped: false });
     expect((await admin.post('/chat/stop/999999')).code).toBe(404);
@@ -243,7 +260,10 @@ describe('chat', () => {
     const second = await sendChat(admin, { model: name, content: 'y', sessionId });
     expect(second.error).toMatch(/still being written/);
     chat.leave();
-    await eventually(() => messages(sessionId), (rows) => rows.length === 2);
+    await eventually(
+      () => messages(sessionId),
+      (rows) => rows.length === 2,
+    );
     const echo = await model('sim--echo');
     expect((await sendChat(admin, { model: echo, content: 'z', sessionId })).text).toBe('z');
   });

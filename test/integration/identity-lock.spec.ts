@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../src/database/index.js';
+import { ClientRepository } from '../../src/identity/client/client.repository.js';
+import { SignInService } from '../../src/identity/sign-in/sign-in.service.js';
+import { UserRepository } from '../../src/identity/user/user.repository.js';
 import { done, makeUser, PASSWORD } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';
@@ -108,6 +111,19 @@ describe('guessing passwords', () => {
       expect(unknown).toBeGreaterThan(known / 4);
       expect(unknown).toBeLessThan(known * 4);
     }
+  });
+
+  it('opens no sign-in with a password that was changed in the meantime', async () => {
+    const made = await makeUser(plinth, root, `late-${run}`);
+    const user = await plinth.app.get(UserRepository).byName('000000', made.name);
+    const client = await plinth.app.get(ClientRepository).byClientId(WEB_CLIENT);
+    if (!user || !client) throw new Error('The user and the client are missing.');
+    done(await root.put('/system/user/resetPwd', { userId: made.id, password: 'given-anew-2' }));
+    const opening = plinth.app
+      .get(SignInService)
+      .open(user, client, { ip: undefined, userAgent: undefined });
+    await expect(opening).rejects.toThrow(WRONG.msg);
+    expect((await root.get(`/monitor/online/list?userName=${made.name}`)).total).toBe(0);
   });
 
   it('writes failures and successes to the audit log, without what was typed as password', async () => {

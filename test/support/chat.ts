@@ -67,7 +67,7 @@ export class OpenChat {
   private received = '';
 
   private constructor(
-    private readonly body: AsyncIterator<Buffer>,
+    private readonly body: AsyncIterator<Buffer, undefined>,
     private readonly controller: AbortController,
   ) {}
 
@@ -79,7 +79,7 @@ export class OpenChat {
       body: JSON.stringify(body),
       signal: controller.signal,
     });
-    const iterator = response.body[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    const iterator = response.body[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
     return new OpenChat(iterator, controller);
   }
 

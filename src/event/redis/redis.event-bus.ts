@@ -15,7 +15,9 @@ export class RedisEventBus extends EventBus {
   constructor(private readonly sender: Redis) {
     super();
     this.receiver = sender.duplicate();
-    this.receiver.on('error', (error) => this.logger.warn({ msg: 'Redis is not reachable', err: error }));
+    this.receiver.on('error', (error) =>
+      this.logger.warn({ msg: 'Redis is not reachable', err: error }),
+    );
     this.receiver.on('message', (channel, message) => this.receive(channel, message));
   }
 

@@ -1,5 +1,13 @@
-import { Flag, Id, OneOf, PageQuery, Text, Whole } from '../../http/index.js';
-import { GIVEN_TIME, GIVEN_TIME_MESSAGE } from '../given-time.js';
+import {
+  Flag,
+  GIVEN_TIME,
+  GIVEN_TIME_MESSAGE,
+  Id,
+  OneOf,
+  PageQuery,
+  Text,
+  Whole,
+} from '../../http/index.js';
 
 const STATUS = ['0', '1'];
 

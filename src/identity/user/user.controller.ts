@@ -9,6 +9,7 @@ import {
   AnswersStatus,
   IdPipe,
   IdsPipe,
+  TimeRangeQuery,
 } from '../../http/index.js';
 import type { Page } from '../../http/index.js';
 import { UserDirectory } from './user.directory.js';
@@ -39,6 +40,7 @@ export class UserController {
   /** The users of the tenant. */
   @Get('list')
   @RequirePermission('system:user:list')
+  @TimeRangeQuery()
   @AnswersPage(UserView)
   list(@CurrentCaller() caller: Caller, @Query() query: UserListQuery): Promise<Page<UserView>> {
     return this.directory.list(caller, query);

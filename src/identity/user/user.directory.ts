@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { mayAny } from '../../access/index.js';
 import type { Caller } from '../../access/index.js';
+import { readTimeRange } from '../../http/index.js';
 import type { Page } from '../../http/index.js';
-import { givenTime } from '../given-time.js';
 import type { Role } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { toRoleView } from '../role/role.view.js';
@@ -21,12 +21,8 @@ export class UserDirectory {
   ) {}
 
   async list(caller: Caller, query: UserListQuery): Promise<Page<UserView>> {
-    const { beginTime, endTime } = query.params ?? {};
-    const page = await this.users.page(caller.tenantId, query, {
-      ...query,
-      createdFrom: beginTime ? givenTime('params[beginTime]', beginTime, 'start') : undefined,
-      createdUntil: endTime ? givenTime('params[endTime]', endTime, 'end') : undefined,
-    });
+    const range = readTimeRange(query.params);
+    const page = await this.users.page(caller.tenantId, query, { ...query, ...range });
     const roles = await this.roles.ofMany(
       caller.tenantId,
       page.rows.map(({ id }) => id),

@@ -1,22 +1,10 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { IsOptional, ValidateNested } from 'class-validator';
-import { Id, Ids, OneOf, PageQuery, Text } from '../../http/index.js';
-import { GIVEN_TIME, GIVEN_TIME_MESSAGE } from '../given-time.js';
+import { Id, Ids, OneOf, PageQuery, Text, TimeRange, TimeRangeField } from '../../http/index.js';
 
 /** A user name holds no white space, so that no two look alike. */
 const NAME = { min: 2, max: 64, pattern: /^\S+$/, patternMessage: 'must not contain spaces' };
 const PASSWORD = { min: 5, max: 72 };
 const STATUS = ['0', '1'];
 const SEX = ['0', '1', '2'];
-
-class CreationRange {
-  @Text({ optional: true, pattern: GIVEN_TIME, patternMessage: GIVEN_TIME_MESSAGE })
-  beginTime?: string;
-
-  @Text({ optional: true, pattern: GIVEN_TIME, patternMessage: GIVEN_TIME_MESSAGE })
-  endTime?: string;
-}
 
 export class UserListQuery extends PageQuery {
   @Text({ optional: true, description: 'Part of the name' })
@@ -31,17 +19,8 @@ export class UserListQuery extends PageQuery {
   @Text({ optional: true, description: '0 enabled, 1 disabled' })
   status?: string;
 
-  @ApiProperty({
-    type: 'object',
-    properties: { beginTime: { type: 'string' }, endTime: { type: 'string' } },
-    additionalProperties: false,
-    selfRequired: false,
-    description: 'params[beginTime] and params[endTime] of the creation, both included',
-  })
-  @IsOptional()
-  @ValidateNested({ message: 'params must be params[beginTime] and params[endTime]' })
-  @Type(() => CreationRange)
-  params?: CreationRange;
+  @TimeRangeField()
+  params?: TimeRange;
 }
 
 export class UserOptionQuery {

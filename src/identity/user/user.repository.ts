@@ -10,8 +10,8 @@ export interface UserFilter {
   readonly nickName?: string | undefined;
   readonly phonenumber?: string | undefined;
   readonly status?: string | undefined;
-  readonly createdFrom: Date | undefined;
-  readonly createdUntil: Date | undefined;
+  readonly from: Date | undefined;
+  readonly until: Date | undefined;
 }
 
 interface UserNames {
@@ -102,15 +102,15 @@ export class UserRepository {
 }
 
 function matching(filter: UserFilter): FindOptionsWhere<User> {
-  const { userName, nickName, phonenumber, status, createdFrom, createdUntil } = filter;
+  const { userName, nickName, phonenumber, status, from, until } = filter;
   return {
     ...(userName && { userName: containing(userName) }),
     ...(nickName && { nickName: containing(nickName) }),
     ...(phonenumber && { phonenumber: containing(phonenumber) }),
     ...(status && { status }),
     createTime: And(
-      MoreThanOrEqual(createdFrom ?? new Date(0)),
-      LessThan(createdUntil ?? new Date('9999-01-01')),
+      MoreThanOrEqual(from ?? new Date(0)),
+      LessThan(until ?? new Date('9999-01-01')),
     ),
   };
 }

@@ -1,6 +1,6 @@
 export { AdapterRegistry } from './adapter.registry.js';
 export { InvalidAddressError, UnsupportedProviderError } from './adapter.errors.js';
-export { retryBeforeFirstPart, retryCall } from './retry.js';
+export { retryBeforeFirstPart } from './retry.js';
 export type { RetryOptions } from './retry.js';
 export { UpstreamError } from './upstream.error.js';
 export type { UpstreamErrorKind } from './upstream.error.js';

@@ -36,5 +36,3 @@ export const chatCompletionSchema = z.looseObject({
     .nullish(),
   usage: usage.nullish(),
 });
-
-export type ChatCompletionAnswer = z.output<typeof chatCompletionSchema>;

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Type } from '@nestjs/common';
+import { contentOf } from '../support/isolation/content.js';
+import { noReferences, references } from '../support/isolation/references.js';
+import { createWorld } from '../support/isolation/world.js';
+import type { Member, World } from '../support/isolation/world.js';
+import { Plinth } from '../support/plinth.js';
+import { pathParameters, routeTable, validatedFields } from '../support/route-table.js';
+import type { Route } from '../support/route-table.js';
+import { Session } from '../support/session.js';
+
+/** What leaves the service for one request. */
+interface Seen {
+  readonly status: number;
+  readonly type: unknown;
+  readonly text: string;
+}
+
+let plinth: Plinth;
+let world: World;
+let routes: Map<string, Route>;
+
+beforeAll(async () => {
+  plinth = await Plinth.start();
+  world = await createWorld(plinth);
+  routes = new Map(routeTable(plinth.app).map((route) => [route.key, route]));
+}, 120_000);
+
+afterAll(() => plinth.stop());
+
+const REFERENCE_NAME = /^ids?$|Ids?$/;
+
+/** The parameters of a route that may name a record: those of the path, and fields called like one. */
+function referencesOf(route: Route): string[] {
+  const ofPaths = new Set([...routes.values()].flatMap(pathParameters));
+  const fields = [route.body, route.query]
+    .filter((dto): dto is Type => dto !== undefined)
+    .flatMap(validatedFields)
+    .filter((field) => REFERENCE_NAME.test(field) || ofPaths.has(field));
+  return [...pathParameters(route), ...fields].map((field) => `${route.key} ${field}`);
+}
+
+const listed = Object.entries(references).flatMap(([key, fields]) =>
+  Object.entries(fields).map(([field, reference]) => ({ key, field, reference })),
+);
+
+describe('the list of references', () => {
+  it('has every parameter of every route that names a record', () => {
+    const known = new Set([
+      ...listed.map(({ key, field }) => `${key} ${field}`),
+      ...Object.keys(noReferences),
+    ]);
+    const found = [...routes.values()].flatMap(referencesOf);
+
+    expect(found.filter((one) => !known.has(one))).toEqual([]);
+    expect(found.length).toBeGreaterThan(60);
+  });
+
+  it('names only what is there', () => {
+    const wrong = listed.filter(({ key, field }) => {
+      const route = routes.get(key);
+      const fields = [route?.body, route?.query].flatMap((dto) =>
+        dto ? validatedFields(dto) : [],
+      );
+      return !route || ![...pathParameters(route), ...fields].includes(field);
+    });
+    const found = new Set([...routes.values()].flatMap(referencesOf));
+
+    expect(wrong.map(({ key, field }) => `${key} ${field}`)).toEqual([]);
+    expect(Object.keys(noReferences).filter((one) => !found.has(one))).toEqual([]);
+  });
+});
+
+describe.each(listed)('$key with a $field of others', ({ key, field, reference }) => {
+  const { kind, code = kind.owner === 'installation' ? 403 : 404 } = reference;
+
+  /** Those who must not learn that it exists, and those who must not even ask. */
+  function strangers(): Member[] {
+    if (kind.owner === 'installation') {
+      return kind.delegable ? [world.owner] : [world.owner, world.overgranted];
+    }
+    const elsewhere = [world.neighbour, world.root];
+    return kind.owner === 'tenant' ? elsewhere : [...elsewhere, world.colleague, world.visitor];
+  }
+
+  function owner(): Member {
+    return kind.owner === 'installation' ? world.root : world.owner;
+  }
+
+  it('answers strangers as if there were none, and changes nothing', async () => {
+    for (const stranger of strangers()) {
+      const foreign = await kind.make(owner(), world);
+      const ask = await prepare({ key, field, reference }, foreign, stranger);
+      const askMissing = await prepare({ key, field, reference }, kind.missing, stranger);
+      const before = await contentOf(plinth);
+      const seen = await ask(stranger.session);
+      const seenMissing = await askMissing(stranger.session);
+
+      expect(neutral(seen, foreign)).toEqual(neutral(seenMissing, kind.missing));
+      expectCode(seenMissing, code);
+      expect(await contentOf(plinth)).toEqual(before);
+    }
+  });
+
+  it('refuses those who may not, whatever the id', async () => {
+    const foreign = await kind.make(owner(), world);
+    const ask = await prepare({ key, field, reference }, foreign, owner());
+    const before = await contentOf(plinth);
+    const needsPermission = routes.get(key)?.rule?.kind === 'permission';
+    const refusals = [
+      { session: new Session(plinth.url, {}), refusal: 401 },
+      { session: world.disabled.session, refusal: 401 },
+      ...(needsPermission ? [{ session: world.nobody.session, refusal: 403 }] : []),
+    ];
+    for (const { session, refusal } of refusals) expectCode(await ask(session), refusal);
+
+    expect(await contentOf(plinth)).toEqual(before);
+  });
+
+  if (reference.several && kind.owner !== 'installation') {
+    it('does nothing for a list of own and foreign ones', async () => {
+      const stranger = world.neighbour;
+      const own = await kind.make(stranger, world);
+      const foreign = await kind.make(owner(), world);
+      for (const order of [(id: string) => `${own},${id}`, (id: string) => `${id},${own}`]) {
+        const ask = await prepare({ key, field, reference }, order(foreign), stranger);
+        const askMissing = await prepare({ key, field, reference }, order(kind.missing), stranger);
+        const before = await contentOf(plinth);
+        const seen = await ask(stranger.session);
+        const seenMissing = await askMissing(stranger.session);
+
+        expect(neutral(seen, foreign)).toEqual(neutral(seenMissing, kind.missing));
+        expectCode(seen, code);
+        expect(await contentOf(plinth)).toEqual(before);
+      }
+    });
+  }
+});
+
+type Listed = (typeof listed)[number];
+
+/** Makes what else the request needs, and answers how to send it. */
+async function prepare(
+  { key, field, reference }: Listed,
+  id: string,
+  by: Member,
+): Promise<(session: Session) => Promise<Seen>> {
+  const [method = '', pattern = ''] = key.split(' ');
+  const path = pattern.replace(`:${field}`, id);
+  const query = await reference.query?.(id, by, world);
+  const body = await reference.body?.(id, by, world);
+  return async (session) => {
+    const { status, text, headers } = await session.raw(
+      method,
+      query === undefined ? path : `${path}?${query}`,
+      body,
+    );
+    return { status, text, type: headers['content-type'] };
+  };
+}
+
+/** The answer without the id, wherever it stands in there alone. */
+function neutral(seen: Seen, id: string): Seen {
+  return { ...seen, text: seen.text.replace(new RegExp(`(?<![\\w-])${id}(?![\\w-])`, 'g'), '#') };
+}
+
+/** An event stream says in words why it ends. */
+function expectCode({ status, text, type }: Seen, code: number): void {
+  expect(status).toBe(200);
+  if (String(type).startsWith('text/event-stream')) {
+    expect(text).toContain('event: [ERROR]');
+    return;
+  }
+  const { code: answered, msg, data, rows } = JSON.parse(text) as Record<string, unknown>;
+  expect({ answered, msg }).toEqual({ answered: code, msg });
+  if (code === 200 && data === undefined) expect(rows).toEqual([]);
+}

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Database } from '../../src/database/index.js';
+import { migrations } from '../../src/database/migrations/index.js';
+import { Plinth } from '../support/plinth.js';
+import { tenantTables } from '../support/statements/recorded-statements.js';
+
+/** What stands in the migrations alone, each with the reason why the entities do not repeat it. */
+const onlyInMigrations: readonly (readonly [RegExp, string])[] = [
+  [/ DROP CONSTRAINT "\w+"$/, 'Keys: an entity has no relations, and rows are read by columns.'],
+  [/^DROP INDEX /, 'Indexes: TypeORM can express neither partial ones nor ones of an expression.'],
+  [/ ALTER COLUMN "\w+" DROP DEFAULT$/, 'Defaults: for statements that are written by hand.'],
+  [/^COMMENT ON COLUMN "\w+"\."\w+" IS NULL$/, 'Comments: for people who read the database.'],
+];
+
+let plinth: Plinth;
+let database: Database;
+
+beforeAll(async () => {
+  plinth = await Plinth.start();
+  database = plinth.app.get(Database);
+});
+
+afterAll(() => plinth.stop());
+
+/** Everything that a migration makes, as PostgreSQL describes it. */
+async function structure(): Promise<string[]> {
+  const rows = await database.query<{ line: string }>(
+    `SELECT 'column ' || table_name || '.' || column_name || ' ' || udt_name || ' ' || is_nullable || ' ' ||
+            coalesce(character_maximum_length::text, '') || ' ' || coalesce(column_default, '') || ' ' ||
+            is_identity AS line
+       FROM information_schema.columns WHERE table_schema = current_schema()
+     UNION ALL
+     SELECT 'key ' || conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid)
+       FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
+     UNION ALL
+     SELECT 'index ' || indexdef FROM pg_indexes WHERE schemaname = current_schema()
+     UNION ALL
+     SELECT 'trigger ' || pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+     UNION ALL
+     SELECT 'function ' || proname FROM pg_proc p
+      WHERE pronamespace = current_schema()::regnamespace
+        AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
+     UNION ALL
+     SELECT 'comment ' || objoid::regclass || ' ' || objsubid || ' ' || description
+       FROM pg_description WHERE classoid = 'pg_class'::regclass AND objoid > 16384 AND objsubid > 0
+     ORDER BY line`,
+  );
+  return rows.map(({ line }) => line);
+}
+
+async function tablesWith(column: string): Promise<string[]> {
+  const rows = await database.query<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.columns
+      WHERE table_schema = current_schema() AND column_name = $1 ORDER BY table_name`,
+    [column],
+  );
+  return rows.map(({ name }) => name);
+}
+
+describe('the schema', () => {
+  it('is the same in entities and migrations', async () => {
+    const { upQueries } = await database.dataSource.driver.createSchemaBuilder().log();
+    const changes = upQueries
+      .map(({ query }) => query)
+      .filter((query) => !onlyInMigrations.some(([form]) => form.test(query)));
+
+    expect(upQueries.length).toBeGreaterThan(0);
+    expect(changes).toEqual([]);
+  });
+
+  it('has a tenant column that refers to its tenant in every table of a tenant', async () => {
+    const { owned, registers } = tenantTables();
+    const referring = (await structure())
+      .filter((line) => /FOREIGN KEY \(tenant_id\b.*ON DELETE CASCADE/.test(line))
+      .map((line) => line.split(' ')[1]);
+    // The audit log outlives its tenant's rows until the tenant's erasure deletes it in the same transaction.
+    const exceptions = ['audit_entry'];
+
+    expect(await tablesWith('tenant_id')).toEqual([...owned, ...registers].sort());
+    expect([...owned].filter((table) => !referring.includes(table)).sort()).toEqual(exceptions);
+  });
+
+  it('goes away with every migration undone, and comes back the same', async () => {
+    const before = await structure();
+    const rounds = migrations.map(() => () => database.dataSource.undoLastMigration());
+    for (const undo of rounds) await undo();
+    const between = await structure();
+    await database.dataSource.runMigrations();
+
+    expect(before.length).toBeGreaterThan(100);
+    expect(between.filter((line) => !line.includes('migrations'))).toEqual([]);
+    expect(await structure()).toEqual(before);
+  });
+});

@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto';
+import { FormData, request } from 'undici';
+import { canary } from '../canary.js';
+import { createProvider } from '../models.js';
+import { done, makeRole, PASSWORD } from '../people.js';
+import type { Answer } from '../session.js';
+import { COMMON_PROVIDER } from './world.js';
+import type { Member, World } from './world.js';
+
+/** A sort of record that an id names. */
+export interface RecordKind {
+  /** Who alone may see it: everybody of a tenant, one user, or those who run the installation. */
+  readonly owner: 'tenant' | 'user' | 'installation';
+  /** A super administrator may leave it to others by giving them the permission. */
+  readonly delegable?: true;
+  /** Makes one and answers the id that requests name it by. */
+  readonly make: (by: Member, world: World) => Promise<string>;
+  /** An id that names none. */
+  readonly missing: string;
+}
+
+const NO_ID = '987654321';
+let made = 0;
+
+/** A name that nothing else has. */
+export function fresh(start: string): string {
+  made += 1;
+  return `${start}${made}`;
+}
+
+function idOf(answer: Answer<{ id: number }>): string {
+  return String(done(answer).data.id);
+}
+
+async function listed<Row extends object>(
+  { session }: Member,
+  path: string,
+  isMeant: (row: Row) => boolean,
+): Promise<Row> {
+  const { rows } = done(await session.get<Row[]>(path));
+  const row = rows.find(isMeant);
+  if (!row) throw new Error(`What was made is not in ${path}.`);
+  return row;
+}
+
+export const user: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async (by) => {
+    const userName = fresh('user');
+    done(await by.session.post('/system/user', { userName, password: PASSWORD }));
+    const row = await listed<{ userId: number; userName: string }>(
+      by,
+      `/system/user/list?userName=${userName}`,
+      (one) => one.userName === userName,
+    );
+    return String(row.userId);
+  },
+};
+
+export const role: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async ({ session }) =>
+    String(await makeRole(session, fresh('role'), ['system:model:list'])),
+};
+
+export const provider: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async ({ session }) =>
+    idOf(
+      await session.post('/system/provider', {
+        providerName: 'Provider',
+        providerCode: fresh('code'),
+      }),
+    ),
+};
+
+/** Named by its code. */
+export const providerCode: RecordKind = {
+  owner: 'tenant',
+  missing: 'no-such-code',
+  make: async ({ session }) => {
+    const code = fresh('code');
+    await createProvider(session, code);
+    const fields = { modelName: fresh('model'), apiHost: 'http://127.0.0.1:9', apiKey: '' };
+    done(await session.post('/system/model', { providerCode: code, category: 'chat', ...fields }));
+    return code;
+  },
+};
+
+function modelFields(): Record<string, string> {
+  return {
+    providerCode: COMMON_PROVIDER,
+    category: 'chat',
+    modelName: fresh('model'),
+    apiHost: 'http://127.0.0.1:9',
+    apiKey: canary.plant('isolation'),
+  };
+}
+
+export const model: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async ({ session }) => idOf(await session.post('/system/model', modelFields())),
+};
+
+/** Named by its name. */
+export const modelName: RecordKind = {
+  owner: 'tenant',
+  missing: 'no-such-model',
+  make: async ({ session }) => {
+    const fields = modelFields();
+    done(await session.post('/system/model', fields));
+    return fields['modelName'] ?? '';
+  },
+};
+
+/** Named by the text that its entries carry. */
+export const dictionaryTypeName: RecordKind = {
+  owner: 'tenant',
+  missing: 'no_such_type',
+  make: async ({ session }) => {
+    const dictType = fresh('type_');
+    done(await session.post('/system/dict/type', { dictName: 'Type', dictType }));
+    const entry = { dictType, dictLabel: 'Entry', dictValue: 'entry' };
+    done(await session.post('/system/dict/data', entry));
+    return dictType;
+  },
+};
+
+export const dictionaryType: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async ({ session }) => {
+    const body = { dictName: 'Type', dictType: fresh('type_') };
+    return String(done(await session.post<number>('/system/dict/type', body)).data);
+  },
+};
+
+export const dictionaryEntry: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async (by, world) => {
+    const dictType = await dictionaryTypeName.make(by, world);
+    const body = { dictType, dictLabel: 'Entry', dictValue: fresh('value') };
+    return String(done(await by.session.post<number>('/system/dict/data', body)).data);
+  },
+};
+
+export const file: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async ({ session }) => {
+    const form = new FormData();
+    form.append('file', new Blob(['What the file says.']), 'note.txt');
+    const { body } = await request(`${session.url}/resource/oss/upload`, {
+      method: 'POST',
+      headers: session.headers,
+      body: form,
+    });
+    return done((await body.json()) as Answer<{ ossId: string }>).data.ossId;
+  },
+};
+
+export const chatSession: RecordKind = {
+  owner: 'user',
+  missing: NO_ID,
+  make: async ({ session }) => {
+    const body = { sessionTitle: fresh('Session ') };
+    return done(await session.post<string>('/system/session', body)).data;
+  },
+};
+
+/** Of a colleague too: the record is one of the tenant, but only its user may see it. */
+export const chatMessage: RecordKind = {
+  owner: 'user',
+  missing: NO_ID,
+  make: async (by, world) => {
+    const sessionId = await chatSession.make(by, world);
+    const body = { sessionId, role: 'user', content: 'What was said.' };
+    return done(await by.session.post<string>('/system/message', body)).data;
+  },
+};
+
+/** A sign-in, which administrators of the tenant may end. */
+export const signIn: RecordKind = {
+  owner: 'tenant',
+  missing: randomUUID(),
+  make: async ({ name, tenantId }, { plinth }) => {
+    const session = await plinth.signIn(name, PASSWORD, tenantId);
+    const { data } = done(
+      await session.get<{ tokenId: string; current: boolean }[]>('/monitor/online'),
+    );
+    const own = data.find(({ current }) => current);
+    if (!own) throw new Error('The sign-in is not among the own ones.');
+    return own.tokenId;
+  },
+};
+
+/** The same as the user's own. */
+export const ownSignIn: RecordKind = { ...signIn, owner: 'user' };
+
+/** Agents and knowledge bases do not exist yet: every id names none. */
+export const nothing: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async () => '123456789',
+};
+
+/** Named by the number of its row. */
+export const tenant: RecordKind = {
+  owner: 'installation',
+  missing: NO_ID,
+  make: async (by) => {
+    made += 1;
+    const tenantId = String(500_000 + made);
+    const row = { tenantId, companyName: 'Company', username: 'boss', password: PASSWORD };
+    done(await by.session.post('/system/tenant', row));
+    const { id } = await listed<{ id: number }>(
+      by,
+      `/system/tenant/list?tenantId=${tenantId}`,
+      () => true,
+    );
+    return String(id);
+  },
+};
+
+/** Named by the six digits that people sign in with. */
+export const tenantNumber: RecordKind = {
+  owner: 'installation',
+  missing: '999999',
+  make: async () => '300002',
+};
+
+export const client: RecordKind = {
+  owner: 'installation',
+  delegable: true,
+  missing: NO_ID,
+  make: async (by) => {
+    const clientKey = fresh('client');
+    const row = { clientKey, clientSecret: fresh('of-a-client-'), grantTypeList: ['password'] };
+    done(await by.session.post('/system/client', row));
+    const { id } = await listed<{ id: number; clientKey: string }>(
+      by,
+      `/system/client/list?clientKey=${clientKey}`,
+      (one) => one.clientKey === clientKey,
+    );
+    return String(id);
+  },
+};
+
+/** Named by the text that people sign in with. */
+export const clientNumber: RecordKind = {
+  owner: 'installation',
+  delegable: true,
+  missing: 'no-such-client',
+  make: async () => '428a8310cd442757ae699df5d894f051',
+};

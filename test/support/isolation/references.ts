@@ -1,0 +1,277 @@
+import { PASSWORD } from '../people.js';
+import {
+  chatMessage,
+  chatSession,
+  client,
+  clientNumber,
+  dictionaryEntry,
+  dictionaryType,
+  dictionaryTypeName,
+  file,
+  fresh,
+  model,
+  modelName,
+  nothing,
+  ownSignIn,
+  provider,
+  providerCode,
+  role,
+  signIn,
+  tenant,
+  tenantNumber,
+  user,
+} from './records.js';
+import type { RecordKind } from './records.js';
+import { COMMON_MODEL, COMMON_PROVIDER } from './world.js';
+import type { Member, World } from './world.js';
+
+/** How a route names a record. A parameter of the path needs neither body nor query. */
+export interface Reference {
+  readonly kind: RecordKind;
+  /** The rest of the request is such that a stranger's would be accepted, if it were not for the id. */
+  readonly body?: (id: string, by: Member, world: World) => object | Promise<object>;
+  readonly query?: (id: string, by: Member, world: World) => string | Promise<string>;
+  /** What is answered for an id that names nothing: 404, or an empty list with 200. */
+  readonly code?: number;
+  /** The parameter takes several ids. */
+  readonly several?: true;
+}
+
+const EMPTY = 200;
+
+/** One entry for each parameter of each route that names a record. The suite fails when one is missing. */
+export const references: Record<string, Record<string, Reference>> = {
+  'GET /monitor/audit/list': {
+    actorId: { kind: user, query: (id) => `actorId=${id}`, code: EMPTY },
+    targetId: { kind: model, query: (id) => `targetId=${id}`, code: EMPTY },
+  },
+
+  'DELETE /monitor/online/:tokenId': { tokenId: { kind: signIn } },
+  'DELETE /monitor/online/myself/:tokenId': { tokenId: { kind: ownSignIn } },
+
+  'GET /resource/oss/download/:id': { id: { kind: file } },
+  'GET /resource/oss/listByIds/:ids': { ids: { kind: file, several: true, code: EMPTY } },
+  'DELETE /resource/oss/:ids': { ids: { kind: file, several: true } },
+
+  'GET /system/dict/data/list': {
+    dictType: { kind: dictionaryTypeName, query: (type) => `dictType=${type}`, code: EMPTY },
+  },
+  'GET /system/dict/data/type/:dictType': { dictType: { kind: dictionaryTypeName, code: EMPTY } },
+  'GET /system/dict/data/:dictCode': { dictCode: { kind: dictionaryEntry } },
+  'POST /system/dict/data': {
+    dictType: {
+      kind: dictionaryTypeName,
+      body: (dictType) => ({ dictType, dictLabel: 'New', dictValue: 'new' }),
+      code: 400,
+    },
+  },
+  'PUT /system/dict/data': {
+    dictCode: { kind: dictionaryEntry, body: (dictCode) => ({ dictCode, dictLabel: 'New' }) },
+    dictType: {
+      kind: dictionaryTypeName,
+      body: async (dictType, by, world) => ({
+        dictCode: await dictionaryEntry.make(by, world),
+        dictType,
+      }),
+      code: 400,
+    },
+  },
+  'DELETE /system/dict/data/:dictCodes': { dictCodes: { kind: dictionaryEntry, several: true } },
+  'GET /system/dict/type/list': {
+    dictType: { kind: dictionaryTypeName, query: (type) => `dictType=${type}`, code: EMPTY },
+  },
+  'GET /system/dict/type/:dictId': { dictId: { kind: dictionaryType } },
+  'PUT /system/dict/type': {
+    dictId: { kind: dictionaryType, body: (dictId) => ({ dictId, dictName: 'New' }) },
+  },
+  'DELETE /system/dict/type/:dictIds': { dictIds: { kind: dictionaryType, several: true } },
+
+  'GET /system/provider/:id': { id: { kind: provider } },
+  'PUT /system/provider': { id: { kind: provider, body: (id) => ({ id, providerName: 'New' }) } },
+  'DELETE /system/provider/:ids': { ids: { kind: provider, several: true } },
+
+  'GET /system/model/:id': { id: { kind: model } },
+  'POST /system/model': {
+    providerCode: {
+      kind: providerCode,
+      body: (code) => ({ providerCode: code, category: 'chat', modelName: fresh('new') }),
+      code: 400,
+    },
+  },
+  'PUT /system/model': {
+    id: {
+      kind: model,
+      body: (id) => ({ id, providerCode: COMMON_PROVIDER, category: 'chat', modelName: 'new' }),
+    },
+    providerCode: {
+      kind: providerCode,
+      body: async (code, by, world) => ({ id: await model.make(by, world), providerCode: code }),
+      code: 400,
+    },
+  },
+  'PUT /system/model/batchKeyByProvider': {
+    providerCode: {
+      kind: providerCode,
+      body: (code) => ({ providerCode: code, apiKey: fresh('sk-of-a-stranger-') }),
+      code: 400,
+    },
+  },
+  'DELETE /system/model/:ids': { ids: { kind: model, several: true } },
+  'POST /system/model/:id/test': { id: { kind: model, body: () => ({}) } },
+
+  'POST /chat/send': {
+    sessionId: {
+      kind: chatSession,
+      body: (sessionId) => ({ model: COMMON_MODEL, content: 'Hello', sessionId }),
+    },
+    agentId: {
+      kind: nothing,
+      body: (agentId) => ({ model: COMMON_MODEL, content: 'Hello', agentId }),
+    },
+    knowledgeId: {
+      kind: nothing,
+      body: (knowledgeId) => ({ model: COMMON_MODEL, content: 'Hello', knowledgeId }),
+    },
+    model: { kind: modelName, body: (name) => ({ model: name, content: 'Hello' }) },
+  },
+  'POST /chat/stop/:sessionId': { sessionId: { kind: chatSession } },
+  'GET /system/session/:id': { id: { kind: chatSession } },
+  'PUT /system/session': { id: { kind: chatSession, body: (id) => ({ id, sessionTitle: 'New' }) } },
+  'DELETE /system/session/:ids': { ids: { kind: chatSession, several: true } },
+  'GET /system/message/list': {
+    sessionId: { kind: chatSession, query: (id) => `sessionId=${id}`, code: EMPTY },
+  },
+  'GET /system/message/:id': { id: { kind: chatMessage } },
+  'POST /system/message': {
+    sessionId: {
+      kind: chatSession,
+      body: (sessionId) => ({ sessionId, role: 'user', content: 'New' }),
+    },
+  },
+  'PUT /system/message': { id: { kind: chatMessage, body: (id) => ({ id, content: 'New' }) } },
+  'DELETE /system/message/:ids': { ids: { kind: chatMessage, several: true } },
+
+  'GET /system/role/authUser/allocatedList': {
+    roleId: { kind: role, query: (id) => `roleId=${id}` },
+  },
+  'GET /system/role/authUser/unallocatedList': {
+    roleId: { kind: role, query: (id) => `roleId=${id}` },
+  },
+  'GET /system/role/optionselect': {
+    roleIds: { kind: role, query: (ids) => `roleIds=${ids}`, several: true, code: EMPTY },
+  },
+  'GET /system/role/:roleId': { roleId: { kind: role } },
+  'PUT /system/role': { roleId: { kind: role, body: (roleId) => ({ roleId, roleName: 'New' }) } },
+  'PUT /system/role/changeStatus': {
+    roleId: { kind: role, body: (roleId) => ({ roleId, status: '1' }) },
+  },
+  'PUT /system/role/authUser/cancel': {
+    roleId: {
+      kind: role,
+      body: async (roleId, by, world) => ({ roleId, userId: await user.make(by, world) }),
+    },
+    userId: {
+      kind: user,
+      body: async (userId, by, world) => ({ userId, roleId: await role.make(by, world) }),
+    },
+  },
+  'PUT /system/role/authUser/cancelAll': {
+    roleId: {
+      kind: role,
+      query: async (id, by, world) => `roleId=${id}&userIds=${await user.make(by, world)}`,
+    },
+    userIds: {
+      kind: user,
+      query: async (ids, by, world) => `roleId=${await role.make(by, world)}&userIds=${ids}`,
+      several: true,
+    },
+  },
+  'PUT /system/role/authUser/selectAll': {
+    roleId: {
+      kind: role,
+      query: async (id, by, world) => `roleId=${id}&userIds=${await user.make(by, world)}`,
+    },
+    userIds: {
+      kind: user,
+      query: async (ids, by, world) => `roleId=${await role.make(by, world)}&userIds=${ids}`,
+      several: true,
+    },
+  },
+  'DELETE /system/role/:roleIds': { roleIds: { kind: role, several: true } },
+
+  'GET /system/user/optionselect': {
+    userIds: { kind: user, query: (ids) => `userIds=${ids}`, several: true, code: EMPTY },
+  },
+  'GET /system/user/authRole/:userId': { userId: { kind: user } },
+  'GET /system/user/:userId': { userId: { kind: user } },
+  'POST /system/user': {
+    roleIds: {
+      kind: role,
+      body: (roleIds) => ({ userName: fresh('new'), password: PASSWORD, roleIds }),
+      several: true,
+    },
+  },
+  'PUT /system/user': {
+    userId: { kind: user, body: (userId) => ({ userId, nickName: 'New' }) },
+    roleIds: {
+      kind: role,
+      body: async (roleIds, by, world) => ({ userId: await user.make(by, world), roleIds }),
+      several: true,
+    },
+  },
+  'PUT /system/user/resetPwd': {
+    userId: { kind: user, body: (userId) => ({ userId, password: 'another-one-2' }) },
+  },
+  'PUT /system/user/changeStatus': {
+    userId: { kind: user, body: (userId) => ({ userId, status: '1' }) },
+  },
+  'PUT /system/user/authRole': {
+    userId: {
+      kind: user,
+      query: async (id, by, world) => `userId=${id}&roleIds=${await role.make(by, world)}`,
+    },
+    roleIds: {
+      kind: role,
+      query: async (ids, by, world) => `userId=${await user.make(by, world)}&roleIds=${ids}`,
+      several: true,
+    },
+  },
+  'DELETE /system/user/:userIds': { userIds: { kind: user, several: true } },
+
+  'GET /system/client/list': {
+    clientId: { kind: clientNumber, query: (id) => `clientId=${id}` },
+  },
+  'GET /system/client/:id': { id: { kind: client } },
+  'PUT /system/client': { id: { kind: client, body: (id) => ({ id, deviceType: 'new' }) } },
+  'PUT /system/client/changeStatus': {
+    id: { kind: client, body: (id) => ({ id, status: '1' }) },
+    clientId: { kind: clientNumber, body: (clientId) => ({ clientId, status: '1' }) },
+  },
+  'DELETE /system/client/:ids': { ids: { kind: client, several: true } },
+
+  'GET /system/tenant/list': {
+    tenantId: { kind: tenantNumber, query: (id) => `tenantId=${id}` },
+  },
+  'GET /system/tenant/dynamic/:tenantId': { tenantId: { kind: tenantNumber } },
+  'GET /system/tenant/:id': { id: { kind: tenant } },
+  'PUT /system/tenant': { id: { kind: tenant, body: (id) => ({ id, companyName: 'New' }) } },
+  'PUT /system/tenant/changeStatus': {
+    id: { kind: tenant, body: (id) => ({ id, status: '1' }) },
+  },
+  'DELETE /system/tenant/:ids': { ids: { kind: tenant, several: true } },
+};
+
+/** Parameters with the name of a reference that are none, each with the reason. */
+export const noReferences: Record<string, string> = {
+  'POST /auth/login clientId': 'Says which app asks; known to everybody who has the app.',
+  'POST /auth/login tenantId':
+    'Says where one wants to sign in; nothing is shown before the password fits.',
+  'POST /auth/register clientId': 'As at the login.',
+  'POST /auth/register tenantId': 'Says where one wants to register, where that is allowed.',
+  'POST /system/dict/type dictType': 'The name that the new type gets, in the own tenant.',
+  'PUT /system/dict/type dictType': 'The name that the type gets, in the own tenant.',
+  'POST /system/tenant tenantId': 'The number that the new tenant gets.',
+  'POST /system/session conversationId': 'A text of the client’s own, which is kept as it is.',
+  'PUT /system/session conversationId': 'A text of the client’s own, which is kept as it is.',
+  'GET /system/session/list conversationId': 'Looks for that text among the own sessions.',
+};
