@@ -30,6 +30,8 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
+        // First, because the router tries routes in this order and chat is the path that must be fast.
+        ChatModule,
         ConfigModule.for(config),
         DatabaseModule.for({ ...options, entities }),
         EventModule,
@@ -42,7 +44,6 @@ export class AppModule {
         DictionaryModule,
         ProviderModule,
         ModelModule,
-        ChatModule,
         ...DemoModule.for(config),
       ],
       providers: [

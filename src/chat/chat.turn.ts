@@ -48,6 +48,7 @@ export class Turn {
   private readonly abort = new AbortController();
   private readonly started = performance.now();
   private finish: { reason: string } | undefined;
+  private over = false;
 
   constructor(
     readonly tenantId: string,
@@ -68,7 +69,7 @@ export class Turn {
 
   /** Ends the turn with what there is. The first reason counts; after the end it does nothing. */
   stop(reason: StopReason): void {
-    if (!this.abort.signal.aborted) this.abort.abort(new TurnStopped(reason));
+    if (!this.over && !this.abort.signal.aborted) this.abort.abort(new TurnStopped(reason));
   }
 
   /** Writes frames unless the client has left. `code` is the envelope code that logs and metrics show. */
@@ -99,6 +100,8 @@ export class Turn {
       return { state: 'complete', finishReason: this.finish?.reason ?? 'stop' };
     } catch (error) {
       return this.outcomeOf(error);
+    } finally {
+      this.over = true;
     }
   }
 

@@ -54,7 +54,6 @@ export function lossesOf(rounds, { open, stored, streams }) {
     for (const [target, result] of Object.entries({ proxy, plinth })) {
       const fails = JSON.stringify(result.fails);
       expect(result.lost, 0, `${name}, ${target}: answers cut, refused or out of order ${fails}`);
-      if (result.ok === 0) losses.push(`${name}, ${target}: not one answer arrived`);
     }
   }
   expect(open.plinth.ok, streams, 'open streams: answers that arrived whole');

@@ -24,14 +24,14 @@ export interface AnswerReading {
   readonly toCompletion: (answer: unknown) => ChatCompletion;
 }
 
-/** Posts and reads a streamed answer. */
+/** Posts and reads a streamed answer. The request is made when reading begins. */
 export async function* streamChat(
   http: OutboundHttp,
-  request: ChatRequest,
+  request: () => ChatRequest,
   options: ChatCallOptions,
   { mapping, toCompletion }: AnswerReading,
 ): AsyncGenerator<readonly ChatPart[], void, void> {
-  const response = await post(http, request, options);
+  const response = await post(http, request(), options);
   const type = response.headers['content-type'] ?? '';
   if (/^text\/html/i.test(type)) {
     response.discard();
@@ -41,7 +41,18 @@ export async function* streamChat(
     yield partsOf(toCompletion(await answerOf(response)));
     return;
   }
-  yield* readStream(response, mapping, options.signal);
+  // One generator, not several in a row: each would cost every read of the stream a few promises.
+  const reader = new AnswerReader(response, mapping, options.signal);
+  try {
+    for (;;) {
+      const { parts, failure, isLast } = await reader.next();
+      if (parts.length > 0) yield parts;
+      if (failure !== undefined) throw failure;
+      if (isLast) return;
+    }
+  } finally {
+    reader.close();
+  }
 }
 
 /** Posts and reads an answer in one piece, as parsed JSON. */
@@ -97,54 +108,71 @@ async function answerOf(response: OutboundResponse): Promise<unknown> {
   }
 }
 
-async function* readStream(
-  response: OutboundResponse,
-  mapping: StreamMapping,
-  signal: AbortSignal,
-): AsyncGenerator<readonly ChatPart[], void, void> {
-  let afterFinish: NodeJS.Timeout | undefined;
-  try {
-    for await (const bytes of reads(response, mapping, signal)) {
-      const { parts, failure } = mapped((into) => mapping.read(bytes, into));
-      if (parts.length > 0) yield parts;
-      if (failure !== undefined) throw failure;
-      if (mapping.isOver) {
-        response.discard();
-        break;
-      }
-      if (mapping.isFinished) {
-        afterFinish ??= setTimeout(() => response.discard(), AFTER_FINISH_MS);
-      }
+/** What one read brought. What came before a failure is part of the answer, so it is kept beside it. */
+interface ReadParts {
+  readonly parts: readonly ChatPart[];
+  readonly failure?: Error;
+  readonly isLast: boolean;
+}
+
+/** Reads a streamed answer to its end: the protocol's mark, or soon after the finish reason, or the connection's. */
+class AnswerReader {
+  private readonly body: AsyncIterator<Buffer, unknown>;
+  private afterFinish: NodeJS.Timeout | undefined;
+  private ended = false;
+
+  constructor(
+    private readonly response: OutboundResponse,
+    private readonly mapping: StreamMapping,
+    private readonly signal: AbortSignal,
+  ) {
+    this.body = response.body[Symbol.asyncIterator]();
+  }
+
+  async next(): Promise<ReadParts> {
+    const { mapping } = this;
+    const bytes = await this.read();
+    if (bytes === undefined) return mapped((parts) => mapping.end(parts), true);
+    const read = mapped((parts) => mapping.read(bytes, parts), false);
+    if (read.failure !== undefined) return read;
+    if (mapping.isOver) {
+      this.ended = true;
+      this.response.discard();
+      const last = mapped((parts) => mapping.end(parts), true);
+      return { ...last, parts: [...read.parts, ...last.parts] };
     }
-  } finally {
-    clearTimeout(afterFinish);
+    if (mapping.isFinished) {
+      this.afterFinish ??= setTimeout(() => this.response.discard(), AFTER_FINISH_MS);
+    }
+    return read;
   }
-  const { parts, failure } = mapped((into) => mapping.end(into));
-  if (parts.length > 0) yield parts;
-  if (failure !== undefined) throw failure;
+
+  /** Ends the call upstream if its answer was not read to the end. */
+  close(): void {
+    clearTimeout(this.afterFinish);
+    if (!this.ended) void this.body.return?.();
+  }
+
+  /** Undefined at the end. A connection lost after the finish reason has lost nothing of the answer. */
+  private async read(): Promise<Buffer | undefined> {
+    try {
+      const item = await this.body.next();
+      if (item.done !== true) return item.value;
+    } catch (error) {
+      if (!this.mapping.isFinished || this.signal.aborted) throw upstreamErrorOf(error);
+    }
+    this.ended = true;
+    return undefined;
+  }
 }
 
-/** A connection lost after the finish reason has lost nothing of the answer. */
-async function* reads(
-  response: OutboundResponse,
-  mapping: StreamMapping,
-  signal: AbortSignal,
-): AsyncGenerator<Buffer, void, void> {
-  try {
-    yield* response.body;
-  } catch (error) {
-    if (!mapping.isFinished || signal.aborted) throw upstreamErrorOf(error);
-  }
-}
-
-/** What came before a failure is part of the answer, so it is kept beside the failure. */
-function mapped(map: (parts: ChatPart[]) => void): { parts: ChatPart[]; failure?: Error } {
+function mapped(map: (parts: ChatPart[]) => void, isLast: boolean): ReadParts {
   const parts: ChatPart[] = [];
   try {
     map(parts);
-    return { parts };
+    return { parts, isLast };
   } catch (failure) {
-    return { parts, failure: upstreamErrorOf(failure) };
+    return { parts, failure: upstreamErrorOf(failure), isLast: true };
   }
 }
 

@@ -21,6 +21,7 @@ import {
   protocolError,
 } from '../stream-mapping.js';
 import type { StreamMapping } from '../stream-mapping.js';
+import { RepeatedChunk } from './repeated-chunk.js';
 import { chatCompletionSchema } from './chat-completions.wire.js';
 
 /** The mark after the last event; the only event that is not JSON. */
@@ -30,6 +31,7 @@ const END_MARK = '[DONE]';
 export class ChatCompletionsStream implements StreamMapping {
   private readonly decoder = new EventStreamDecoder();
   private readonly state: AnswerState;
+  private readonly sameButText = new RepeatedChunk();
   private over = false;
 
   constructor(
@@ -70,6 +72,11 @@ export class ChatCompletionsStream implements StreamMapping {
       this.over = true;
       return;
     }
+    const text = this.sameButText.textOf(data);
+    if (text !== undefined) {
+      this.state.addText(text, parts);
+      return;
+    }
     const chunk = parseJson(data);
     if (!isRecord(chunk)) throw protocolError('The provider sent an event that is not an object.');
     throwIfError(chunk, this.secrets);
@@ -77,7 +84,9 @@ export class ChatCompletionsStream implements StreamMapping {
     if (usage !== undefined) this.state.setUsage(toUsage(usage));
     // Only the first choice is asked for; a chunk without any carries usage or nothing.
     const choice = firstRecordIn(chunk, 'choices');
-    if (choice !== undefined) this.readChoice(choice, parts);
+    if (choice === undefined) return;
+    this.readChoice(choice, parts);
+    this.sameButText.learn(data, choice);
   }
 
   private readChoice(choice: JsonRecord, parts: ChatPart[]): void {

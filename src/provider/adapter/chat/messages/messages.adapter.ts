@@ -39,14 +39,14 @@ export class MessagesAdapter implements ChatAdapter {
     return endpointOf(address, { ...this.options.address, endpoint: '/messages' });
   }
 
-  async *stream(
+  stream(
     call: ChatCall,
     connection: ModelConnection,
     options: ChatCallOptions,
-  ): AsyncGenerator<readonly ChatPart[], void, void> {
-    const request = this.request(call, connection, true);
+  ): AsyncIterable<readonly ChatPart[]> {
+    const request = (): ChatRequest => this.request(call, connection, true);
     const withThinking = call.thinking !== false;
-    yield* streamChat(this.http, request, options, {
+    return streamChat(this.http, request, options, {
       mapping: new MessagesStream(connection, withThinking),
       toCompletion: (answer) => toCompletion(answer, connection, withThinking),
     });

@@ -1,0 +1,321 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { request } from 'undici';
+import { references } from '../support/isolation/references.js';
+import { createWorld } from '../support/isolation/world.js';
+import type { Member, World } from '../support/isolation/world.js';
+import { oddBodies, oddIds, oddQueries, oddQueryValues, oddValues } from '../support/odd-input.js';
+import { done, PASSWORD } from '../support/people.js';
+import { Plinth } from '../support/plinth.js';
+import { pathParameters, routeTable, validatedFields } from '../support/route-table.js';
+import type { Route } from '../support/route-table.js';
+import type { Session } from '../support/session.js';
+import { WEB_CLIENT } from '../support/template.js';
+
+/** Longer than anything may take that ends with a refusal. */
+const LIMIT_MS = 10_000;
+
+/**
+ * Codes that say what is wrong with a request. 500 says that something is wrong with the service, but for a failed
+ * sign-in, which existing clients expect to be told so.
+ */
+const CODES = [200, 400, 401, 403, 404, 405, 409, 429];
+
+/** Bodies that are accepted as they are, for routes whose references do not give one. */
+const acceptedBodies: Record<string, object> = {
+  'POST /auth/login': login({ password: 'not-the-password' }),
+  'POST /auth/register': login({ password: PASSWORD }),
+  'POST /system/dict/type': { dictName: 'Type', dictType: 'robust_type' },
+  'POST /system/provider': { providerName: 'Robust', providerCode: 'robust' },
+  'POST /system/role': { roleName: 'Robust', roleKey: 'robust', permissions: [] },
+  'POST /system/tenant': { companyName: 'Robust', username: 'boss', password: PASSWORD },
+  'POST /system/client': {
+    clientKey: 'robust',
+    clientSecret: 'robust-secret-1',
+    grantTypeList: ['password'],
+  },
+  'POST /system/session': { sessionTitle: 'Robust' },
+  'PUT /system/user/profile': { nickName: 'Robust' },
+  'PUT /system/user/profile/updatePwd': {
+    oldPassword: 'not-the-old-one',
+    newPassword: 'the-new-one-1',
+  },
+};
+
+function login(secret: { password: string }): object {
+  const who = { tenantId: '000000', username: 'nobody-at-all', clientId: WEB_CLIENT };
+  return { ...who, grantType: 'password', ...secret };
+}
+
+/** So many faults of one kind tell enough. */
+const SHOWN = 3;
+
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: Buffer | string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+let plinth: Plinth;
+let world: World;
+let routes: Route[];
+
+beforeAll(async () => {
+  plinth = await Plinth.start();
+  world = await createWorld(plinth);
+  routes = routeTable(plinth.app);
+}, 120_000);
+
+afterAll(() => plinth.stop());
+
+afterEach(async () => {
+  expect(await plinth.anonymous().raw('GET', '/health/live')).toMatchObject({ status: 200 });
+  done(await world.owner.session.get('/system/user/getInfo'));
+});
+
+/** Undefined for a refusal, or for an answer as it should be; otherwise what is wrong with it. */
+async function fault(session: Session, sent: Sent): Promise<string | undefined> {
+  const label = `${sent.method} ${sent.path.slice(0, 120)} ${shortened(sent.body)}`;
+  try {
+    const { statusCode, headers, body } = await request(plinth.url + sent.path, {
+      method: sent.method as 'GET',
+      headers: { ...session.headers, ...sent.headers },
+      ...(sent.body !== undefined && { body: sent.body }),
+      signal: AbortSignal.timeout(LIMIT_MS),
+    });
+    const type = String(headers['content-type']);
+    const text = await body.text();
+    const codes = sent.path.startsWith('/auth/') ? [...CODES, 500] : CODES;
+    const wrong = faultOf(codes, { status: statusCode, type, text });
+    return wrong === undefined ? undefined : `${label}: ${wrong}`;
+  } catch (error) {
+    return `${label}: ${String(error)}`;
+  }
+}
+
+function faultOf(
+  codes: readonly number[],
+  seen: { status: number; type: string; text: string },
+): string | undefined {
+  const { status, type, text } = seen;
+  if (status !== 200) return `HTTP ${status} ${text.slice(0, 200)}`;
+  if (text.includes('Something went wrong')) return text;
+  if (type.startsWith('text/event-stream')) {
+    return /^event: (done|\[ERROR\])$/m.test(text) ? undefined : `a stream without end: ${text}`;
+  }
+  if (!type.startsWith('application/json')) return `an answer of type ${type}`;
+  const { code, msg } = JSON.parse(text) as { code?: number; msg?: unknown };
+  const isEnvelope = codes.includes(code ?? 0) && typeof msg === 'string' && msg !== '';
+  return isEnvelope ? undefined : `no good envelope: ${text.slice(0, 200)}`;
+}
+
+async function faults(session: Session, all: readonly Sent[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const sent of all) {
+    const wrong = await fault(session, sent);
+    if (wrong !== undefined && found.length < SHOWN) found.push(wrong);
+  }
+  return found;
+}
+
+/** A path in which every parameter is one that names nothing. */
+function anyPath({ path }: Route): string {
+  return path.replace(/:\w+/g, '987654321');
+}
+
+function withBody(): Route[] {
+  return routes.filter(({ method }) => method === 'POST' || method === 'PUT');
+}
+
+/** Somebody who may call the route; the sign-in must not end by it. */
+function callerOf({ key, rule }: Route): Session {
+  if (rule?.kind === 'public') return plinth.anonymous();
+  return /(tenant|client)/.test(key) ? world.root.session : world.owner.session;
+}
+
+describe('odd bodies', () => {
+  it.each(oddBodies)('$name is refused or ignored by every route', async ({ bytes, headers }) => {
+    const found: string[] = [];
+    for (const route of withBody()) {
+      if (found.length >= SHOWN) break;
+      const sent = {
+        method: route.method,
+        path: anyPath(route),
+        body: bytes,
+        ...(headers && { headers }),
+      };
+      found.push(...(await faults(callerOf(route), [sent])));
+    }
+
+    expect(found).toEqual([]);
+  });
+
+  it('adds no field to every object', () => {
+    expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
+  });
+});
+
+describe('odd fields', () => {
+  const keys = [...Object.keys(acceptedBodies), ...Object.keys(references)].filter(
+    (key) => acceptedBodies[key] ?? Object.values(references[key] ?? {}).some(({ body }) => body),
+  );
+
+  /** A body of which only the field in question is odd. */
+  async function acceptedBody(key: string, by: Member): Promise<object> {
+    const [reference] = Object.values(references[key] ?? {}).filter(({ body }) => body);
+    if (!reference?.body) return acceptedBodies[key] ?? {};
+    return reference.body(await reference.kind.make(by, world), by, world);
+  }
+
+  it('are known for every route with a body', () => {
+    const missing = withBody().filter(({ key, body }) => body && !keys.includes(key));
+
+    expect(missing.map(({ key }) => key)).toEqual([]);
+  });
+
+  it.each(keys)('of %s are refused or stored', async (key) => {
+    const route = routes.find((one) => one.key === key);
+    const session = route && callerOf(route);
+    if (!route?.body || !session) throw new Error(`${key} has no body.`);
+    const by = session === world.root.session ? world.root : world.owner;
+    const found: string[] = [];
+    for (const field of validatedFields(route.body)) {
+      const accepted = await acceptedBody(key, by);
+      const path = anyPath(route);
+      const sent = oddValues.map((value) => ({
+        method: route.method,
+        path,
+        body: withField(accepted, field, value),
+        headers: { 'content-type': 'application/json' },
+      }));
+      found.push(...(await faults(session, sent)));
+    }
+
+    expect(found).toEqual([]);
+  });
+});
+
+describe('odd ids', () => {
+  it.each(oddIds.map((id) => [id.slice(0, 40), id] as const))('%s in a path', async (_, id) => {
+    const found: string[] = [];
+    for (const route of routes.filter((one) => pathParameters(one).length > 0)) {
+      const path = route.path.replace(/:\w+/g, id);
+      found.push(...(await faults(callerOf(route), [{ method: route.method, path }])));
+    }
+
+    expect(found).toEqual([]);
+  });
+});
+
+describe('odd queries', () => {
+  it.each(oddQueries.map((query) => [query.slice(0, 40), query] as const))(
+    '%s',
+    async (_, query) => {
+      const found: string[] = [];
+      for (const route of routes.filter((one) => one.query)) {
+        const path = `${anyPath(route)}?${query}`;
+        found.push(...(await faults(callerOf(route), [{ method: route.method, path }])));
+      }
+
+      expect(found).toEqual([]);
+    },
+  );
+
+  it('have odd values in every field that is read', async () => {
+    const found: string[] = [];
+    for (const route of routes) {
+      const fields = route.query ? validatedFields(route.query) : [];
+      const sent = fields.flatMap((field) =>
+        oddQueryValues.flatMap((value) =>
+          [field, `${field}[]`, `${field}[a]`].map((name) => ({
+            method: route.method,
+            path: `${route.path}?${name}=${value}`,
+          })),
+        ),
+      );
+      found.push(...(await faults(callerOf(route), sent)));
+    }
+
+    expect(found).toEqual([]);
+  }, 120_000);
+});
+
+describe('odd sign-ins', () => {
+  const odd = [
+    '',
+    'null',
+    'undefined',
+    '[]',
+    '{}',
+    'Bearer',
+    'Bearer null',
+    'Bearer a.b.c',
+    'Basic YTpi',
+    'x'.repeat(8_000),
+  ];
+
+  it.each(odd.map((value) => [value.slice(0, 20), value] as const))(
+    '%s is none',
+    async (_, value) => {
+      for (const path of ['/system/user/getInfo', '/resource/sse']) {
+        const headers = { authorization: value, clientid: WEB_CLIENT };
+        const { text } = await plinth.anonymous().raw('GET', path, undefined, headers);
+
+        expect(JSON.parse(text)).toMatchObject({ code: 401, data: null });
+      }
+    },
+  );
+
+  it('in a query are none either', async () => {
+    const queries = [
+      'Authorization=&clientid=',
+      'Authorization[]=x&clientid[]=y',
+      'Authorization[a]=x&clientid=null',
+      'Authorization=null&clientid=null',
+    ];
+    for (const query of queries) {
+      const { text } = await plinth.anonymous().raw('GET', `/resource/sse?${query}`);
+
+      expect(JSON.parse(text)).toMatchObject({ code: 401, data: null });
+    }
+  });
+
+  it('with the token of another client are none', async () => {
+    const { headers } = world.owner.session;
+    for (const clientid of ['', 'null', '428a8310cd442757ae699df5d894f051']) {
+      const { text } = await plinth
+        .anonymous()
+        .raw('GET', '/system/user/getInfo', undefined, { ...headers, clientid });
+
+      expect(JSON.parse(text)).toMatchObject({ code: 401 });
+    }
+  });
+});
+
+describe('odd methods', () => {
+  it.each(['PATCH', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND'])(
+    '%s on a route that has it not',
+    async (method) => {
+      const found = await faults(world.owner.session, [
+        { method, path: '/chat/send' },
+        { method, path: '/no/such/route' },
+        { method, path: '/%' },
+        { method, path: `/${'a/'.repeat(2_000)}` },
+      ]);
+
+      expect(found).toEqual([]);
+    },
+  );
+});
+
+function shortened(body: Buffer | string | undefined): string {
+  const text = String(body ?? '');
+  return text.length <= 200 ? text : `${text.slice(0, 150)}…${text.slice(-50)}`;
+}
+
+/** The body as JSON with the field as given, which may be something that JSON.stringify never writes. */
+function withField(body: object, field: string, value: string): string {
+  const others = Object.entries(body).filter(([name]) => name !== field);
+  const texts = others.map(([name, other]) => `${JSON.stringify(name)}:${JSON.stringify(other)}`);
+  return `{${[...texts, `${JSON.stringify(field)}:${value}`].join(',')}}`;
+}
