@@ -46,9 +46,7 @@ interface NumberOptions extends FieldOptions {
 /** A string, kept as given. Required text must hold more than white space; numbers are read as their digits. */
 export function Text(options: TextOptions = {}): PropertyDecorator {
   return field(options, { type: String, minLength: options.min, maxLength: options.max }, [
-    Transform(({ value }: { value: unknown }) =>
-      typeof value === 'number' ? String(value) : (value ?? undefined),
-    ),
+    Transform(({ value }: { value: unknown }) => readText(value)),
     IsString({ message: '$property must be text' }),
     NoNul(),
     ...(options.optional
@@ -158,6 +156,10 @@ export function Ids(options: FieldOptions = {}): PropertyDecorator {
     ArrayMaxSize(1_000, { message: '$property has more than 1000 entries' }),
     IsInt({ each: true, message: 'each entry of $property must be an id' }),
     Min(1, { each: true, message: 'each entry of $property must be an id' }),
+    Max(Number.MAX_SAFE_INTEGER, {
+      each: true,
+      message: 'each entry of $property must be an id',
+    }),
   ]);
 }
 
@@ -185,6 +187,12 @@ function NoNul(): PropertyDecorator {
 
 function NotBlank(): PropertyDecorator {
   return Matches(/\S/, { message: '$property must not be empty' });
+}
+
+/** Half a surrogate pair, such as a cut emoji leaves, is no text that can be stored. */
+function readText(value: unknown): unknown {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' ? value.toWellFormed() : (value ?? undefined);
 }
 
 function readNumber(value: unknown): unknown {

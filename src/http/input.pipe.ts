@@ -3,7 +3,21 @@ import type { ArgumentMetadata } from '@nestjs/common';
 import type { ValidationError } from 'class-validator';
 import { InvalidInputError } from '../error/index.js';
 
+/** Far more than any input has; walking through much more would exhaust the stack. */
+const DEPTH = 20;
+
 class InputPipe extends ValidationPipe {
+  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    if (metadata.type === 'body' && isDeeper(value, DEPTH)) {
+      throw new InvalidInputError(`The request body is nested more than ${DEPTH} levels deep.`);
+    }
+    // PostgreSQL's texts cannot hold it, and no name has it.
+    if (metadata.type === 'param' && typeof value === 'string' && value.includes('\0')) {
+      throw new InvalidInputError('The path must not contain the character NUL.');
+    }
+    return super.transform(value, metadata);
+  }
+
   /** Numbers in a path are read by IdPipe from what was sent: Nest would already hand it NaN for "abc". */
   protected override transformPrimitive(value: unknown, metadata: ArgumentMetadata): unknown {
     return metadata.metatype === Number ? value : super.transformPrimitive(value, metadata);
@@ -19,6 +33,18 @@ export function inputPipe(): ValidationPipe {
     stopAtFirstError: true,
     exceptionFactory: (errors) => new InvalidInputError(messages(errors).join(', ')),
   });
+}
+
+/** Level by level: a recursion would be what it is to prevent. */
+function isDeeper(value: unknown, depth: number): boolean {
+  let level: unknown[] = [value];
+  for (let at = 0; at <= depth; at += 1) {
+    level = level.flatMap((one) =>
+      typeof one === 'object' && one !== null ? Object.values(one) : [],
+    );
+    if (level.length === 0) return false;
+  }
+  return true;
 }
 
 function messages(errors: readonly ValidationError[], path = ''): string[] {

@@ -1,5 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
+import { LRUCache } from 'lru-cache';
 import { Agent } from 'undici';
 import { AddressSafety } from './address-safety.js';
 import { connectorFor } from './connector.js';
@@ -33,6 +34,8 @@ export class OutboundHttp {
   private readonly ca?: string | Buffer;
   /** By connect time-out, which undici ties to the connection and not to the request. */
   private readonly agents = new Map<number, Agent>();
+  /** The rules never change, so an address that passed them once passes again. */
+  private readonly checked = new LRUCache<string, URL>({ max: 1_000 });
   private closed = false;
 
   constructor(options: OutboundHttpOptions) {
@@ -54,7 +57,7 @@ export class OutboundHttp {
    * OutboundError. Fails with ForbiddenAddressError or OutboundError.
    */
   async request(address: string, request: OutboundRequest): Promise<OutboundResponse> {
-    const url = this.safety.check(address);
+    const url = this.checkedUrl(address);
     if (this.closed || request.signal.aborted) throw new OutboundError('aborted');
     const exchange = new Exchange(request.signal, request.timeouts.totalMs);
     this.agentFor(request.timeouts.connectMs).dispatch(
@@ -83,6 +86,14 @@ export class OutboundHttp {
     const agents = [...this.agents.values()];
     this.agents.clear();
     await Promise.all(agents.map((agent) => agent.destroy()));
+  }
+
+  private checkedUrl(address: string): URL {
+    const known = this.checked.get(address);
+    if (known !== undefined) return known;
+    const url = this.safety.check(address);
+    this.checked.set(address, url);
+    return url;
   }
 
   private agentFor(connectMs: number): Agent {

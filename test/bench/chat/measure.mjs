@@ -66,10 +66,10 @@ export async function measureOpenStreams(bench, target, streams) {
   };
 }
 
-/** Warms the code and the connections up, then lets the garbage of the start go. */
-export async function warmUp(bench, seconds = 2) {
+/** Lets the compiler of V8 see the code and the pools fill, then lets the garbage of that go. */
+export async function warmUp(bench, { connections, seconds }) {
   for (const target of [bench.proxy, bench.plinth]) {
-    await settledLoad(bench, target, { model: SHORT, connections: 8, seconds, warm: 0 });
+    await settledLoad(bench, target, { model: SHORT, connections, seconds, warm: 0 });
   }
   await sleep(1_000);
 }

@@ -8,7 +8,7 @@ const SHORT = { model: 'mock-n20', connections: 32 };
 
 /** Where Plinth spends its core under 20-chunk turns at 32 connections, the start and the warm-up left out. */
 export async function profilePlinth(bench, { inspectorPort, seconds }) {
-  await load(bench, bench.plinth, { ...SHORT, seconds: 3 });
+  await load(bench, bench.plinth, { ...SHORT, seconds: 8 });
   const inspector = await Inspector.connect(inspectorPort);
   await inspector.call('Profiler.enable');
   await inspector.call('Profiler.setSamplingInterval', { interval: SAMPLE_US });

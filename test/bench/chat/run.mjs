@@ -56,12 +56,13 @@ async function benchmark(place) {
     if (options.keep) writeFileSync(join(place.folder, 'chat.cpuprofile'), JSON.stringify(profile));
     return 0;
   }
-  await warmUp(bench);
+  await warmUp(bench, { connections: 8, seconds: 2 });
   const open = {};
   for (const target of [bench.proxy, bench.plinth]) {
     console.log(`${options.streams} open streams: ${target.name}`);
     open[target.name] = await measureOpenStreams(bench, target, options.streams);
   }
+  await warmUp(bench, { connections: 32, seconds: options.quick ? 4 : 8 });
   const rounds = await measureRounds(bench, options);
   const stored = await storedAfterAll(bench);
   const goals = goalsOf(rounds, open, options.streams);

@@ -40,7 +40,10 @@ describe('RepeatedChunk', () => {
   });
 
   it('finds what parsing every chunk finds, for any texts', () => {
-    const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), { minLength: 1, maxLength: 30 });
+    const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), {
+      minLength: 1,
+      maxLength: 30,
+    });
     fc.assert(
       fc.property(texts, (contents) => {
         const stream = new ChatCompletionsStream({}, true);
