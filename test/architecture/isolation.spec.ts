@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
-import { contentOf } from '../support/isolation/content.js';
+import { contentOf } from '../support/tables.js';
 import { noReferences, references } from '../support/isolation/references.js';
 import { createWorld } from '../support/isolation/world.js';
 import type { Member, World } from '../support/isolation/world.js';

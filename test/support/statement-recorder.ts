@@ -16,3 +16,8 @@ export function recordedStatements(): ReadonlySet<string> {
 export function withoutRecording<T>(work: () => T): T {
   return unrecorded.run(true, work);
 }
+
+/** For the test that shows that a recorded statement is checked. */
+export function forgetStatement(sql: string): void {
+  seen.delete(sql);
+}

@@ -8,7 +8,7 @@ export const USAGE = `Usage: node test/bench/chat/run.mjs [options]
   --seconds S        measured seconds of each throughput run (4)
   --streams N        open streams of the memory run (1000)
   --dist DIR         compiled application to measure (dist, built first when it is out of date)
-  --profile          only profile Plinth under 20-chunk turns at 32 connections
+  --profile N        only profile Plinth under turns of N chunks (20 or 200) at 32 connections
   --target-core C    core of Plinth and of the proxy (1)
   --load-core C      core of the load, the mock and PostgreSQL (0)
   --keep             leave logs and the database folder behind
@@ -27,7 +27,7 @@ export function readOptions(args) {
       seconds: text,
       streams: text,
       dist: text,
-      profile: flag,
+      profile: text,
       'target-core': { ...text, default: '1' },
       'load-core': { ...text, default: '0' },
       keep: flag,
@@ -38,7 +38,7 @@ export function readOptions(args) {
   const options = {
     quick,
     help: values.help,
-    profile: values.profile,
+    profile: values.profile && positive(values.profile),
     keep: values.keep,
     dist: values.dist,
     rounds: positive(values.rounds ?? (quick ? 3 : 5)),

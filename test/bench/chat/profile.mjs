@@ -4,16 +4,16 @@ import { load } from './load.mjs';
 import { printTable, shown } from './report.mjs';
 
 const SAMPLE_US = 250;
-const SHORT = { model: 'mock-n20', connections: 32 };
 
-/** Where Plinth spends its core under 20-chunk turns at 32 connections, the start and the warm-up left out. */
-export async function profilePlinth(bench, { inspectorPort, seconds }) {
-  await load(bench, bench.plinth, { ...SHORT, seconds: 8 });
+/** Where Plinth spends its core at 32 connections, the start and the warm-up left out. */
+export async function profilePlinth(bench, { inspectorPort, chunks, seconds }) {
+  const shape = { model: `mock-n${chunks}`, connections: 32 };
+  await load(bench, bench.plinth, { ...shape, seconds: 8 });
   const inspector = await Inspector.connect(inspectorPort);
   await inspector.call('Profiler.enable');
   await inspector.call('Profiler.setSamplingInterval', { interval: SAMPLE_US });
   await inspector.call('Profiler.start');
-  const result = await load(bench, bench.plinth, { ...SHORT, seconds, warm: 0 });
+  const result = await load(bench, bench.plinth, { ...shape, seconds, warm: 0 });
   const { profile } = await inspector.call('Profiler.stop');
   inspector.close();
   printProfile(profile, result);

@@ -77,8 +77,9 @@ function namedRuns({ long, short, first }) {
 
 export function printReport({ goals, losses, rounds, open, stored, setting }) {
   console.log(
-    `\n${setting.cpu}, Node ${setting.node}, PostgreSQL ${setting.postgres}; ${setting.text}\n`,
+    `\n${setting.cpu}, Node ${setting.node}, PostgreSQL ${setting.postgres}; ${setting.text}`,
   );
+  console.log(`other programs used ${shown(setting.othersPercent)} % of the machine meanwhile\n`);
   const rows = goals.map((goal) => [
     goal.goal,
     shown(goal.proxy),

@@ -7,6 +7,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../../../scripts/prepare.mjs';
 import { Children } from './children.mjs';
+import { watchOthers } from './contention.mjs';
 import { loadTools } from './load.mjs';
 import { measureOpenStreams, measureRounds, models, warmUp } from './measure.mjs';
 import { readOptions, USAGE } from './options.mjs';
@@ -52,7 +53,8 @@ async function benchmark(place) {
   const inspectorPort = options.profile ? await freePort() : undefined;
   const bench = await prepare(place, inspectorPort);
   if (inspectorPort !== undefined) {
-    const profile = await profilePlinth(bench, { inspectorPort, seconds: options.seconds * 2 });
+    const how = { inspectorPort, chunks: options.profile, seconds: options.seconds * 2 };
+    const profile = await profilePlinth(bench, how);
     if (options.keep) writeFileSync(join(place.folder, 'chat.cpuprofile'), JSON.stringify(profile));
     return 0;
   }
@@ -63,11 +65,13 @@ async function benchmark(place) {
     open[target.name] = await measureOpenStreams(bench, target, options.streams);
   }
   await warmUp(bench, { connections: 32, seconds: options.quick ? 4 : 8 });
+  const othersPercent = watchOthers();
   const rounds = await measureRounds(bench, options);
+  const others = othersPercent();
   const stored = await storedAfterAll(bench);
   const goals = goalsOf(rounds, open, options.streams);
   const losses = lossesOf(rounds, { open, stored, streams: options.streams });
-  const setting = settingOf(bench);
+  const setting = settingOf(bench, others);
   printReport({ goals, losses, rounds, open, stored, setting });
   console.log(JSON.stringify({ bench: 'chat', ...setting, goals, losses, open, stored, rounds }));
   return losses.length === 0 ? 0 : 1;
@@ -101,12 +105,13 @@ async function prepare({ children, folder }, inspectorPort) {
   };
 }
 
-function settingOf({ postgresVersion }) {
+function settingOf({ postgresVersion }, othersPercent) {
   return {
     time: new Date().toISOString(),
     cpu: `${cpus().length} x ${cpus()[0].model.trim()}`,
     node: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim().slice(1),
     postgres: postgresVersion,
+    othersPercent,
     text: `${options.rounds} rounds of ${options.seconds} s, target on core ${options.targetCore}, load, mock and PostgreSQL on core ${options.loadCore}`,
   };
 }

@@ -46,7 +46,7 @@ describe('RepeatedChunk', () => {
     });
     fc.assert(
       fc.property(texts, (contents) => {
-        const stream = new ChatCompletionsStream({}, true);
+        const stream = new ChatCompletionsStream({ address: 'http://localhost' }, true);
         const parts: ChatPart[] = [];
         for (const content of contents) {
           stream.read(Buffer.from(`data: ${chunk(content)}\n\n`), parts);

@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { ConfigError, loadConfig } from './config.js';
+
+describe('loadConfig', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-config-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const secret = 'a-secret-of-at-least-thirty-two-characters';
+  const load = (environment: Record<string, string>): ReturnType<typeof loadConfig> =>
+    loadConfig({ DATA_DIR: folder, ...environment });
+
+  it('is the embedded set-up with the demo when nothing is set', () => {
+    const config = load({});
+    expect(config).toMatchObject({
+      PORT: 6039,
+      HOST: '127.0.0.1',
+      embedded: true,
+      demo: true,
+      allowedPrivateHosts: ['*'],
+      CHAT_HISTORY_MESSAGES: 20,
+    });
+  });
+
+  it('is closed to private hosts and without the demo on a server', () => {
+    const config = load({ DATABASE_URL: 'postgres://plinth@localhost/plinth', SECRET_KEY: secret });
+    expect(config).toMatchObject({ embedded: false, demo: false, allowedPrivateHosts: [] });
+  });
+
+  it('names every bad variable with its problem and an example, and no secret', () => {
+    const environment = { PORT: 'x', TZ: 'Mars/Base', SECRET_KEY: 'short-secret', DEMO: 'maybe' };
+    const message = messageOf(() => load(environment));
+    expect(message.split('\n')).toEqual([
+      'PORT "x": must be a whole number. Example: 6039',
+      'SECRET_KEY (hidden): must have at least 32 characters. Example: the output of: openssl rand -base64 32',
+      'DEMO "maybe": must be on or off. Example: off',
+      'TZ "Mars/Base": must be a time zone of the IANA list. Example: Europe/Berlin',
+    ]);
+    expect(message).not.toContain('short-secret');
+  });
+
+  it('demands SECRET_KEY beside DATABASE_URL', () => {
+    expect(messageOf(() => load({ DATABASE_URL: 'postgres://localhost/p' }))).toMatch(
+      /^SECRET_KEY is required when DATABASE_URL is set/,
+    );
+  });
+
+  it('makes the embedded secret once, readable by its owner only', () => {
+    const first = load({}).encryptionKeys.current;
+    expect(load({}).encryptionKeys.current).toEqual(first);
+    expect(statSync(join(folder, 'secret.key')).mode & 0o777).toBe(0o600);
+  });
+
+  it('derives different keys for credentials and tokens, and keeps all of them out of sight', () => {
+    const config = load({ SECRET_KEY: secret, SECRET_KEY_PREVIOUS: `${secret}-before` });
+    expect(config.tokenKey).not.toEqual(config.encryptionKeys.current);
+    expect(config.encryptionKeys.previous).not.toEqual(config.encryptionKeys.current);
+    const seen = inspect(config) + JSON.stringify(config);
+    expect(seen).not.toContain(secret);
+    expect(seen).not.toContain(config.tokenKey.toString('hex').slice(0, 16));
+  });
+});
+
+function messageOf(action: () => unknown): string {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error('Nothing was thrown.');
+}

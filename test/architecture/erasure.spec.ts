@@ -1,0 +1,145 @@
+import { readdirSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { file, fresh } from '../support/isolation/records.js';
+import { references } from '../support/isolation/references.js';
+import { createWorld } from '../support/isolation/world.js';
+import type { Member, World } from '../support/isolation/world.js';
+import { done, makeTenant, makeUser, PASSWORD, roleId } from '../support/people.js';
+import { Plinth } from '../support/plinth.js';
+import type { Session } from '../support/session.js';
+import { contentOf, rowsOf } from '../support/tables.js';
+
+let plinth: Plinth;
+let world: World;
+
+beforeAll(async () => {
+  plinth = await Plinth.start();
+  world = await createWorld(plinth);
+}, 120_000);
+
+afterAll(() => plinth.stop());
+
+/** The rows, of whatever table, that hold the text anywhere, in any case of its letters. */
+async function rowsWith(text: string): Promise<string[]> {
+  const rows = await rowsOf(plinth);
+  return rows.filter((row) => row.toLowerCase().includes(text.toLowerCase()));
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => `${parentPath}/${name}`)
+    .sort();
+}
+
+/** Leaves a trace in everything that a user can fill. */
+async function leaveTraces(mark: string, session: Session): Promise<void> {
+  done(
+    await session.put('/system/user/profile', {
+      nickName: `${mark} nick`,
+      email: `${mark}@example.com`,
+      phonenumber: `+${mark}`.slice(0, 20),
+    }),
+  );
+  const title = { sessionTitle: `${mark} title`, sessionContent: `${mark} content`, remark: mark };
+  const sessionId = done(await session.post<string>('/system/session', title)).data;
+  done(await session.put('/system/session', { id: sessionId, conversationId: mark }));
+  const message = { sessionId, role: 'user', content: `${mark} said`, remark: mark };
+  done(await session.post('/system/message', message));
+  await session.raw(
+    'POST',
+    '/chat/send',
+    { model: 'common-model', content: `${mark} asked`, sessionId },
+    { 'idempotency-key': mark },
+  );
+  await session.raw('POST', '/chat/send', { model: `${mark}-model`, content: mark });
+  await session.get(`/system/session/list?sessionTitle=${mark}`);
+}
+
+describe('a deleted user', () => {
+  it('leaves no text of its own in any row', async () => {
+    const mark = 'zebrafinch';
+    const { owner, plinth: running } = world;
+    const role = await roleId(owner.session, 'admin');
+    const doomed = await makeUser(running, owner.session, mark, [role]);
+    await leaveTraces(mark, doomed.session);
+    const wrong = {
+      username: mark.toUpperCase(),
+      password: 'not-the-password',
+      tenantId: owner.tenantId,
+    };
+    const { clientid } = doomed.session.headers;
+    const login = { ...wrong, clientId: clientid, grantType: 'password' };
+    expect(await plinth.anonymous().post('/auth/login', login)).not.toMatchObject({ code: 200 });
+    const changed = { userId: doomed.id, remark: mark, userName: `${mark}2` };
+    done(await owner.session.put('/system/user', changed));
+    done(await owner.session.put('/system/user', { ...changed, userName: mark }));
+
+    expect((await rowsWith(mark)).length).toBeGreaterThan(5);
+    done(await owner.session.delete(`/system/user/${doomed.id}`));
+    expect(await rowsWith(mark)).toEqual([]);
+    expect(await doomed.session.get('/system/user/getInfo')).toMatchObject({ code: 401 });
+  });
+
+  it('can be followed by another of the same name, who finds nothing', async () => {
+    const { owner, plinth: running } = world;
+    const role = await roleId(owner.session, 'admin');
+    const first = await makeUser(running, owner.session, 'phoenix', [role]);
+    await leaveTraces('phoenix', first.session);
+    done(await owner.session.delete(`/system/user/${first.id}`));
+    const second = await makeUser(running, owner.session, 'phoenix', [role]);
+
+    expect(second.id).not.toBe(first.id);
+    expect(await second.session.get('/system/session/list')).toMatchObject({ total: 0 });
+    expect(await second.session.get('/system/message/list')).toMatchObject({ total: 0 });
+    expect(await first.session.get('/system/user/getInfo')).toMatchObject({ code: 401 });
+  });
+});
+
+describe('a deleted tenant', () => {
+  it('leaves nothing but the word that it was deleted', async () => {
+    const filesBefore = filesIn(plinth.dataDir);
+    const contentBefore = await contentOf(plinth);
+    const { id, admin } = await makeTenant(plinth, world.root.session, '314271');
+    const boss: Member = { session: admin, name: 'boss', tenantId: '314271' };
+    done(await admin.put('/system/user/profile', { nickName: 'quetzal' }));
+    done(
+      await admin.post('/system/provider', { providerName: 'quetzal', providerCode: 'custom_api' }),
+    );
+    await leaveTraces('quetzal', admin);
+    await makeOneOfEach(boss);
+    await file.make(boss, world);
+
+    const mine = (row: string): boolean => row.includes('314271') || row.includes('quetzal');
+    expect((await rowsOf(plinth)).filter(mine).length).toBeGreaterThan(60);
+    done(await world.root.session.delete(`/system/tenant/${id}`));
+    const left = (await rowsOf(plinth)).filter(mine);
+
+    expect(left.filter((row) => !row.startsWith('audit_entry:'))).toEqual([]);
+    // The installation's own log says who made and who deleted the tenant.
+    expect(left.map((row) => /"action": "([\w-]+)"/.exec(row)?.[1]).sort()).toEqual([
+      'create',
+      'delete',
+    ]);
+    expect(left.every((row) => row.includes('"tenant_id": "000000"'))).toBe(true);
+    expect(filesIn(plinth.dataDir)).toEqual(filesBefore);
+    // The log has two entries more, and the own tenant of the installation another revision.
+    const changed = { audit_entry: '', tenant: '' };
+    expect({ ...(await contentOf(plinth)), ...changed }).toEqual({ ...contentBefore, ...changed });
+    expect(await admin.get('/system/user/getInfo')).toMatchObject({ code: 401 });
+  });
+
+  /** One record of every kind that a tenant can have. */
+  async function makeOneOfEach(by: Member): Promise<void> {
+    const kinds = new Set(
+      Object.values(references)
+        .flatMap((fields) => Object.values(fields))
+        .map(({ kind }) => kind)
+        .filter(({ owner }) => owner !== 'installation'),
+    );
+    for (const kind of kinds) await kind.make(by, world);
+    const role = await roleId(by.session, 'user');
+    const userName = fresh('member');
+    done(await by.session.post('/system/user', { userName, password: PASSWORD, roleIds: [role] }));
+  }
+});
