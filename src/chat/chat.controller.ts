@@ -1,9 +1,9 @@
 import { Body, Controller, Headers, Param, Post, Res, UseFilters } from '@nestjs/common';
-import { ApiHeader, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, LoginOnly } from '../access/index.js';
 import type { Caller } from '../access/index.js';
-import { Answers, IdPipe, NoEnvelope } from '../http/index.js';
+import { Answers, AnswersRaw, IdPipe, NoEnvelope } from '../http/index.js';
 import { SendBody } from './chat.dto.js';
 import { ChatErrorFilter } from './chat-error.filter.js';
 import { ChatService } from './chat.service.js';
@@ -24,8 +24,7 @@ export class ChatController {
   @NoEnvelope()
   @UseFilters(ChatErrorFilter)
   @ApiHeader({ name: 'Idempotency-Key', required: false })
-  @ApiProduces('text/event-stream')
-  @ApiOkResponse({ description: 'Frames: content, usage, done; on failure error and [ERROR]' })
+  @AnswersRaw('text/event-stream', 'Frames: content, usage, done; on failure error and [ERROR]')
   async send(
     @CurrentCaller() caller: Caller,
     @Body() body: SendBody,

@@ -28,6 +28,17 @@ export const AnswersId = (type: 'integer' | 'string'): MethodDecorator =>
     schema: envelopeSchema({ data: { type, example: type === 'string' ? '1' : 1 } }),
   });
 
+/** Documents a route that answers something else than JSON: an event stream or a file. */
+export const AnswersRaw = (mediaType: string, description: string): MethodDecorator =>
+  ApiOkResponse({
+    description,
+    content: {
+      [mediaType]: {
+        schema: { type: 'string', ...(mediaType.startsWith('text/') ? {} : { format: 'binary' }) },
+      },
+    },
+  });
+
 function documented(view: Type, properties: Schema): MethodDecorator {
   return applyDecorators(
     ApiExtraModels(view),

@@ -10,6 +10,7 @@ export {
   AnswersArray,
   AnswersId,
   AnswersPage,
+  AnswersRaw,
   AnswersStatus,
 } from './answer.decorator.js';
 export { sseFrame, SseWriter } from './sse.writer.js';

@@ -40,7 +40,7 @@ function isDeeper(value: unknown, depth: number): boolean {
   let level: unknown[] = [value];
   for (let at = 0; at <= depth; at += 1) {
     level = level.flatMap((one) =>
-      typeof one === 'object' && one !== null ? Object.values(one) : [],
+      typeof one === 'object' && one !== null ? (Object.values(one) as unknown[]) : [],
     );
     if (level.length === 0) return false;
   }

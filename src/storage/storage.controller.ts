@@ -1,5 +1,5 @@
 import { Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiProduces, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, RequirePermission } from '../access/index.js';
 import type { Caller } from '../access/index.js';
@@ -11,6 +11,7 @@ import {
   IdPipe,
   IdsPipe,
   NoEnvelope,
+  AnswersRaw,
 } from '../http/index.js';
 import type { Page } from '../http/index.js';
 import { sendAttachment } from './download.js';
@@ -51,7 +52,7 @@ export class StorageController {
   @Get('download/:id')
   @NoEnvelope()
   @RequirePermission('system:oss:download', { tokenInQuery: true })
-  @ApiProduces('application/octet-stream')
+  @AnswersRaw('application/octet-stream', 'The file, as an attachment')
   async download(
     @CurrentCaller() caller: Caller,
     @Param('id', IdPipe) id: number,

@@ -115,7 +115,7 @@ describe('the audit log', () => {
     const wrong = await admin.get('/monitor/audit/list?params[beginTime]=yesterday');
     expect(wrong).toMatchObject({
       code: 400,
-      msg: 'params.beginTime must be a time like 2026-01-31 or 2026-01-31 18:30:00',
+      msg: 'params.beginTime must be a time like 2026-01-31 18:30:00, or a day',
     });
     const impossible = await admin.get('/monitor/audit/list?params[beginTime]=2026-13-01');
     expect(impossible).toMatchObject({

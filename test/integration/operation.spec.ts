@@ -243,7 +243,8 @@ describe('what a body can be', () => {
     const session = await plinth.signIn();
 
     expect(await session.get('/system/user/%E0%A4%A')).toMatchObject({ code: 400 });
-    for (const id of ['1%00', 'abc', '0x1', '1e3', '%201', '99999999999999999999']) {
+    expect(await session.get('/system/user/1%00')).toMatchObject({ code: 400 });
+    for (const id of ['abc', '0x1', '1e3', '%201', '99999999999999999999']) {
       expect(await session.get(`/system/user/${id}`)).toEqual({
         code: 400,
         msg: `"${decodeURIComponent(id)}" is not an id. An id is a whole number.`,

@@ -1,9 +1,9 @@
 import { Controller, Get, Res } from '@nestjs/common';
-import { ApiProduces, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, LoginOnly, OptionalCaller, Public } from '../../access/index.js';
 import type { Caller } from '../../access/index.js';
-import { AnswersStatus, NoEnvelope } from '../../http/index.js';
+import { AnswersRaw, AnswersStatus, NoEnvelope } from '../../http/index.js';
 import { NoticeChannel } from './notice.channel.js';
 
 @ApiTags('own account')
@@ -15,7 +15,7 @@ export class NoticeController {
   @Get()
   @LoginOnly({ tokenInQuery: true })
   @NoEnvelope()
-  @ApiProduces('text/event-stream')
+  @AnswersRaw('text/event-stream', 'Comments only')
   open(@CurrentCaller() caller: Caller, @Res() response: Response): void {
     this.channel.open(caller, response);
   }
