@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { contentOf } from '../support/tables.js';
+import { markWith } from '../support/isolation/records.js';
 import { noReferences, references } from '../support/isolation/references.js';
 import { createWorld } from '../support/isolation/world.js';
 import type { Member, World } from '../support/isolation/world.js';
@@ -135,6 +136,51 @@ describe.each(listed)('$key with a $field of others', ({ key, field, reference }
       }
     });
   }
+});
+
+describe('what needs no id', () => {
+  const ofTenant = 'heron';
+  const ofUser = 'egret';
+
+  /** Everything that can be read without naming a record. */
+  async function readAll({ session }: Member): Promise<Map<string, string>> {
+    const seen = new Map<string, string>();
+    for (const route of routes.values()) {
+      const isStream = route.key === 'GET /resource/sse';
+      if (route.method !== 'GET' || isStream || pathParameters(route).length > 0) continue;
+      // The list's own parameter does not belong to anybody.
+      if (/authUser|dynamic/.test(route.path)) continue;
+      seen.set(route.key, (await session.raw('GET', route.path)).text);
+    }
+    return seen;
+  }
+
+  async function leaksTo(member: Member, mark: string): Promise<string[]> {
+    const seen = await readAll(member);
+    return [...seen].filter(([, text]) => text.includes(mark)).map(([key]) => key);
+  }
+
+  it('shows nothing of other tenants and other users', async () => {
+    const kinds = new Set(listed.map(({ reference }) => reference.kind));
+    for (const kind of kinds) {
+      if (kind.owner === 'installation') continue;
+      markWith(kind.owner === 'tenant' ? ofTenant : ofUser);
+      await kind.make(world.owner, world);
+    }
+    markWith('');
+
+    expect((await leaksTo(world.owner, ofTenant)).length).toBeGreaterThan(8);
+    expect(await leaksTo(world.owner, ofUser)).toEqual([
+      'GET /system/message/list',
+      'GET /system/session/list',
+    ]);
+    for (const stranger of [world.neighbour, world.root, world.nobody]) {
+      expect(await leaksTo(stranger, ofTenant)).toEqual([]);
+    }
+    for (const stranger of [world.neighbour, world.root, world.colleague, world.visitor]) {
+      expect(await leaksTo(stranger, ofUser)).toEqual([]);
+    }
+  });
 });
 
 type Listed = (typeof listed)[number];

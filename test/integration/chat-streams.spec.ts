@@ -1,5 +1,7 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { startSimulator } from '../../simulator/index.js';
@@ -9,6 +11,10 @@ import { createModel, createProvider } from '../support/models.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';
 import { eventually } from '../support/wait.js';
+
+/** Without it, memory says when V8 last collected and nothing about leaks. */
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 /** Lone surrogates have no UTF-8 form, so no provider can send them. */
 const anyText = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 });
@@ -24,7 +30,7 @@ describe('chat streams', () => {
     admin = await plinth.signIn();
     await createProvider(admin, 'custom_api');
     const apiHost = `${simulator.url}/v1`;
-    for (const modelName of ['plain', 'sim--chunks-5000--delay-20', 'sim--chunks-400000']) {
+    for (const modelName of ['plain', 'sim--chunks-5000--delay-250', 'sim--chunks-400000']) {
       await createModel(admin, { modelName, apiHost, apiKey: 'key' });
     }
   });
@@ -63,24 +69,26 @@ describe('chat streams', () => {
     expect(after.timers).toBeLessThanOrEqual(before.timers + 2);
     expect(after.sockets).toBeLessThanOrEqual(before.sockets + 60);
     expect(after.heapMb - before.heapMb).toBeLessThan(25);
-  });
+  }, 180_000);
 
   it('stops the provider while a client reads nothing', async () => {
     const reader = await readNothing(admin, 'sim--chunks-400000');
     await eventually(
       () => simulator.requests.length,
       (count) => count === 1,
+      30_000,
     );
-    const sent = await settled(() => simulator.requests[0]?.bytesSent ?? 0);
     const held = await settled(() => simulator.requests[0]?.bytesSent ?? 0);
-    expect(held).toBe(sent);
+    // What the sockets of both connections hold, and not the 60 MB that the answer has.
+    expect(held).toBeLessThan(16 * 2 ** 20);
     expect(simulator.requests[0]?.ended).toBe('open');
     reader.destroy();
     await eventually(
       () => simulator.openConnections(),
       (open) => open === 0,
+      30_000,
     );
-  });
+  }, 120_000);
 
   async function leaveInMidStream(
     clients: number,
@@ -88,7 +96,7 @@ describe('chat streams', () => {
     for (let left = clients; left > 0; left -= 50) {
       const chats = await Promise.all(
         Array.from({ length: Math.min(50, left) }, () =>
-          OpenChat.send(admin, { model: 'sim--chunks-5000--delay-20', content: 'x' }),
+          OpenChat.send(admin, { model: 'sim--chunks-5000--delay-250', content: 'x' }),
         ),
       );
       await Promise.all(chats.map((chat) => chat.until('tok1')));
@@ -97,7 +105,7 @@ describe('chat streams', () => {
     await eventually(
       () => simulator.openConnections(),
       (open) => open === 0,
-      10_000,
+      30_000,
     );
     const metrics = await eventually(
       async () => (await admin.raw('GET', '/metrics')).text,
@@ -105,7 +113,7 @@ describe('chat streams', () => {
       10_000,
     );
     expect(metrics).toMatch(/plinth_open_streams/);
-    globalThis.gc?.();
+    collectGarbage();
     const resources = process.getActiveResourcesInfo();
     return {
       timers: resources.filter((name) => name === 'Timeout').length,
@@ -130,7 +138,7 @@ async function readNothing(session: Session, model: string): Promise<Socket> {
   return socket;
 }
 
-/** The value once it has not moved for a second. */
+/** The value once it has not moved for three seconds. */
 async function settled(read: () => number): Promise<number> {
   let last = -1;
   let since = Date.now();
@@ -140,7 +148,7 @@ async function settled(read: () => number): Promise<number> {
       last = now;
       since = Date.now();
     }
-    if (Date.now() - since > 1_000 && now > 0) return now;
+    if (Date.now() - since > 3_000 && now > 0) return now;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -21,11 +21,17 @@ export interface RecordKind {
 
 const NO_ID = '987654321';
 let made = 0;
+let mark = '';
 
 /** A name that nothing else has. */
 export function fresh(start: string): string {
   made += 1;
-  return `${start}${made}`;
+  return `${start}${mark}${made}`;
+}
+
+/** From now on the texts of what is made hold this, to be found again; lower-case letters only. */
+export function markWith(letters: string): void {
+  mark = letters;
 }
 
 function idOf(answer: Answer<{ id: number }>): string {
@@ -144,7 +150,7 @@ export const dictionaryEntry: RecordKind = {
   missing: NO_ID,
   make: async (by, world) => {
     const dictType = await dictionaryTypeName.make(by, world);
-    const body = { dictType, dictLabel: 'Entry', dictValue: fresh('value') };
+    const body = { dictType, dictLabel: fresh('Entry '), dictValue: fresh('value') };
     return String(done(await by.session.post<number>('/system/dict/data', body)).data);
   },
 };
@@ -154,7 +160,7 @@ export const file: RecordKind = {
   missing: NO_ID,
   make: async ({ session }) => {
     const form = new FormData();
-    form.append('file', new Blob(['What the file says.']), 'note.txt');
+    form.append('file', new Blob(['What the file says.']), `${fresh('note')}.txt`);
     const { body } = await request(`${session.url}/resource/oss/upload`, {
       method: 'POST',
       headers: session.headers,
@@ -179,7 +185,7 @@ export const chatMessage: RecordKind = {
   missing: NO_ID,
   make: async (by, world) => {
     const sessionId = await chatSession.make(by, world);
-    const body = { sessionId, role: 'user', content: 'What was said.' };
+    const body = { sessionId, role: 'user', content: fresh('What was said ') };
     return done(await by.session.post<string>('/system/message', body)).data;
   },
 };
