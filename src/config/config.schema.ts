@@ -139,7 +139,6 @@ export const variables = {
   LOGIN_LOCK_SECONDS: seconds(10 * MINUTE, 'How long an account stays locked'),
   CHAT_CONNECT_TIMEOUT_SECONDS: seconds(10, 'Chat: time to connect to a provider'),
   CHAT_IDLE_TIMEOUT_SECONDS: seconds(3 * MINUTE, 'Chat: time without a byte that ends a stream'),
-  CHAT_BLOCKING_TIMEOUT_SECONDS: seconds(3 * MINUTE, 'Chat: a call without streaming, in all'),
   CHAT_STREAM_TIMEOUT_SECONDS: seconds(30 * MINUTE, 'Chat: a stream that keeps producing, in all'),
   CHAT_PING_SECONDS: seconds(10, 'Chat: time between comment pings on an open stream', 300),
   CHAT_HISTORY_MESSAGES: count(20, 'Chat: messages of a session sent along at most', 1_000),

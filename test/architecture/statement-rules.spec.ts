@@ -1,4 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
+import { allowedStatements } from '../support/statements/allowed-statements.js';
+import { asOneLine, tenantTables } from '../support/statements/recorded-statements.js';
 import { tenantViolations } from '../support/statements/tenant-rule.js';
 
 const tables = {
@@ -224,5 +228,15 @@ describe('the check of statements reports', () => {
     ],
   ])('%s', (_, sql, expected) => {
     expect(violations(sql)).toContain(expected);
+  });
+});
+
+describe('each statement that is allowed without a tenant', () => {
+  it.each(allowedStatements)('stands in $file and needs to be allowed', ({ begins, file, why }) => {
+    const path = fileURLToPath(new URL(`../../${file}`, import.meta.url));
+
+    expect(asOneLine(readFileSync(path, 'utf8'))).toContain(begins);
+    expect(tenantViolations(begins, tenantTables())).not.toEqual([]);
+    expect(why.length).toBeGreaterThan(20);
   });
 });
