@@ -42,6 +42,8 @@ export async function load({ children, lg, core }, target, shape) {
     chunkLagMs: { p50: result.lag.p50 / 1_000, p99: result.lag.p99 / 1_000 },
     targetCpu: result.cpu_pct,
     cpuPerTurnUs: result.cpu_us_per_req,
+    chunks: result.tokens,
+    cpuPerChunkUs: result.cpu_us_per_token,
     peakMb: (result.rss_max_kb * 1_024) / 1e6,
     ok: result.ok,
     unfinished: result.unfinished,

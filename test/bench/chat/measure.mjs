@@ -15,6 +15,13 @@ const PACED = 'mock-n240-d50';
 /** Every model that Plinth needs a record of. */
 export const models = [LONG, SHORT, PACED];
 
+/** What can be profiled, by the name it has on the command line. */
+export const profiled = {
+  20: { model: SHORT, connections: 32 },
+  200: { model: LONG, connections: 32 },
+  paced: { model: PACED, connections: 400, ramp: 2 },
+};
+
 /**
  * Each round asks the proxy and then Plinth the same, so that a slower minute of the machine falls on both;
  * between them one measurement of the bare commit.
@@ -66,12 +73,12 @@ export async function measureOpenStreams(bench, target, streams) {
   };
 }
 
-/** Lets the compiler of V8 see the code and the pools fill, then lets the garbage of that go. */
-export async function warmUp(bench, { connections, seconds }) {
+/** Until V8 has compiled the code and the pools are full, a turn costs three times as much. */
+export async function warmUp(bench, seconds) {
   for (const target of [bench.proxy, bench.plinth]) {
-    await settledLoad(bench, target, { model: SHORT, connections, seconds, warm: 0 });
+    await settledLoad(bench, target, { model: SHORT, connections: 32, seconds, warm: 0 });
   }
-  await sleep(1_000);
+  await sleep(2_000);
 }
 
 /** A run in which not one answer ended says that the machine had no time for it, so it is tried again. */

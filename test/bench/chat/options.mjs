@@ -8,7 +8,8 @@ export const USAGE = `Usage: node test/bench/chat/run.mjs [options]
   --seconds S        measured seconds of each throughput run (4)
   --streams N        open streams of the memory run (1000)
   --dist DIR         compiled application to measure (dist, built first when it is out of date)
-  --profile N        only profile Plinth under turns of N chunks (20 or 200) at 32 connections
+  --profile WHAT     only profile Plinth: 20 or 200 (chunks a turn, 32 connections), or paced
+                     (400 streams with a chunk every 50 ms)
   --target-core C    core of Plinth and of the proxy (1)
   --load-core C      core of the load, the mock and PostgreSQL (0)
   --keep             leave logs and the database folder behind
@@ -38,7 +39,7 @@ export function readOptions(args) {
   const options = {
     quick,
     help: values.help,
-    profile: values.profile && positive(values.profile),
+    profile: values.profile && oneOf(values.profile, ['20', '200', 'paced']),
     keep: values.keep,
     dist: values.dist,
     rounds: positive(values.rounds ?? (quick ? 3 : 5)),
@@ -55,6 +56,11 @@ function positive(value) {
   const number = Number(value);
   if (!(number > 0)) throw new Error(`${value} must be a number above 0.\n\n${USAGE}`);
   return number;
+}
+
+function oneOf(value, words) {
+  if (words.includes(value)) return value;
+  throw new Error(`${value} must be one of ${words.join(', ')}.\n\n${USAGE}`);
 }
 
 function core(value) {

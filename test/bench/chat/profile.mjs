@@ -5,9 +5,8 @@ import { printTable, shown } from './report.mjs';
 
 const SAMPLE_US = 250;
 
-/** Where Plinth spends its core at 32 connections, the start and the warm-up left out. */
-export async function profilePlinth(bench, { inspectorPort, chunks, seconds }) {
-  const shape = { model: `mock-n${chunks}`, connections: 32 };
+/** Where Plinth spends its core, the start and the warm-up left out. */
+export async function profilePlinth(bench, { inspectorPort, shape, seconds }) {
   await load(bench, bench.plinth, { ...shape, seconds: 8 });
   const inspector = await Inspector.connect(inspectorPort);
   await inspector.call('Profiler.enable');
@@ -20,20 +19,24 @@ export async function profilePlinth(bench, { inspectorPort, chunks, seconds }) {
   return profile;
 }
 
-function printProfile(profile, result) {
+function printProfile(profile, { chunks, cpuPerChunkUs, ...result }) {
   const { self, inclusive, areas, busy } = timesOf(profile, SAMPLE_US);
   const share = (us) => `${((100 * us) / busy).toFixed(1)} %`;
-  const perTurn = (us) => shown((us / busy) * result.cpuPerTurnUs);
-  console.log(`${result.ok} turns, ${shown(result.turnsPerSecond)} a second, profiler included:`);
+  // Paced streams end seldom, so their time is told by the chunk.
+  const [unit, cpuUs] =
+    result.ok > result.unfinished
+      ? ['a turn', (chunks * cpuPerChunkUs) / result.ok]
+      : ['a chunk', cpuPerChunkUs];
   console.log(
-    `the process used ${result.targetCpu} % of a core, ${shown(result.cpuPerTurnUs)} us a turn`,
+    `${result.ok} turns, ${chunks} chunks; the process used ${result.targetCpu} % of a core,`,
   );
+  console.log(`${shown(cpuUs)} us ${unit}, profiler included`);
   const table = (title, entries, count) => {
     console.log(`\n${title}`);
     const sorted = [...entries].sort((a, b) => b[1] - a[1]).slice(0, count);
     printTable([
-      ['share', 'us a turn', 'where'],
-      ...sorted.map(([where, us]) => [share(us), perTurn(us), where]),
+      ['share', `us ${unit}`, 'where'],
+      ...sorted.map(([where, us]) => [share(us), shown((us / busy) * cpuUs), where]),
     ]);
   };
   table('Areas, with the parts of Node and V8 they call', areas, 40);

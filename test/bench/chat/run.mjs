@@ -9,7 +9,7 @@ import { build } from '../../../scripts/prepare.mjs';
 import { Children } from './children.mjs';
 import { watchOthers } from './contention.mjs';
 import { loadTools } from './load.mjs';
-import { measureOpenStreams, measureRounds, models, warmUp } from './measure.mjs';
+import { measureOpenStreams, measureRounds, models, profiled, warmUp } from './measure.mjs';
 import { readOptions, USAGE } from './options.mjs';
 import { startPostgres } from './postgres.mjs';
 import { profilePlinth } from './profile.mjs';
@@ -53,18 +53,17 @@ async function benchmark(place) {
   const inspectorPort = options.profile ? await freePort() : undefined;
   const bench = await prepare(place, inspectorPort);
   if (inspectorPort !== undefined) {
-    const how = { inspectorPort, chunks: options.profile, seconds: options.seconds * 2 };
+    const how = { inspectorPort, shape: profiled[options.profile], seconds: options.seconds * 2 };
     const profile = await profilePlinth(bench, how);
     if (options.keep) writeFileSync(join(place.folder, 'chat.cpuprofile'), JSON.stringify(profile));
     return 0;
   }
-  await warmUp(bench, { connections: 8, seconds: 2 });
+  await warmUp(bench, options.quick ? 4 : 8);
   const open = {};
   for (const target of [bench.proxy, bench.plinth]) {
     console.log(`${options.streams} open streams: ${target.name}`);
     open[target.name] = await measureOpenStreams(bench, target, options.streams);
   }
-  await warmUp(bench, { connections: 32, seconds: options.quick ? 4 : 8 });
   const othersPercent = watchOthers();
   const rounds = await measureRounds(bench, options);
   const others = othersPercent();
