@@ -49,6 +49,12 @@ export const variables = {
     description: 'Redis for events and rate limits shared by several processes; unset: in process',
     secret: true,
   }),
+  REDIS_PREFIX: variable(text.regex(/^[\w-]{1,64}$/, 'must be letters, digits, _ and - only'), {
+    default: 'plinth',
+    example: 'plinth-staging',
+    description:
+      'Starts every key and channel in Redis; one for each installation that shares a Redis',
+  }),
   QDRANT_URL: variable(url('http:', 'https:'), {
     example: 'http://qdrant:6333',
     description: 'Qdrant 1.15 or newer as vector store; unset: the relational store',

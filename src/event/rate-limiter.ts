@@ -45,7 +45,7 @@ export class RateLimiter {
     const existing = this.limiters.get(limit.name);
     if (existing) return existing;
     const settings = {
-      keyPrefix: `plinth:limit:${limit.name}`,
+      keyPrefix: `limit:${limit.name}`,
       points: limit.points,
       duration: limit.seconds,
       ...(limit.blockSeconds && { blockDuration: limit.blockSeconds }),

@@ -5,6 +5,9 @@ import { done, makeRole, makeUser } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import { Session } from '../support/session.js';
 
+/** Both hear each other's events, and no other test does. */
+const REDIS_PREFIX = `plinth-shared-${process.pid}`;
+
 const onServer = process.env['DATABASE_URL'] ? describe : describe.skip;
 
 onServer('two processes on one database', () => {
@@ -12,9 +15,9 @@ onServer('two processes on one database', () => {
   let two: Plinth;
 
   beforeAll(async () => {
-    one = await Plinth.start();
+    one = await Plinth.start({ REDIS_PREFIX });
     const { DATABASE_URL } = one.app.get<Config>(CONFIG);
-    two = await Plinth.start({ DATABASE_URL: DATABASE_URL ?? '' });
+    two = await Plinth.start({ REDIS_PREFIX, DATABASE_URL: DATABASE_URL ?? '' });
   });
   afterAll(async () => {
     await two.stop();

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from '../../src/app.js';
@@ -44,7 +44,11 @@ export class Plinth {
       ALLOW_PRIVATE_MODEL_HOSTS: '*',
       DATABASE_POOL_SIZE: '5',
       ...(database && { DATABASE_URL: database.url }),
-      ...(process.env['REDIS_URL'] && { REDIS_URL: process.env['REDIS_URL'] }),
+      ...(process.env['REDIS_URL'] && {
+        REDIS_URL: process.env['REDIS_URL'],
+        // Tests run side by side on one Redis; each counts and listens for itself.
+        REDIS_PREFIX: basename(dataDir),
+      }),
       ...environment,
     });
     const memory = database ? undefined : await openInMemory(await embeddedTemplate());

@@ -10,6 +10,7 @@ export function connectRedis(config: Config): Redis | undefined {
   const logger = new Logger('Redis');
   const redis = new Redis(config.REDIS_URL, {
     connectionName: 'plinth',
+    keyPrefix: `${config.REDIS_PREFIX}:`,
     maxRetriesPerRequest: 1,
     connectTimeout: 5_000,
     commandTimeout: 5_000,

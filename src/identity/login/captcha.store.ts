@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { REDIS } from '../../event/index.js';
 
 const LIFETIME_SECONDS = 120;
-const KEY_PREFIX = 'plinth:captcha:';
+const KEY_PREFIX = 'captcha:';
 
 /** The answers to captchas, for two minutes: in Redis where configured, so that any process can be asked. */
 @Injectable()

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 
 export const USAGE = `Usage: node test/bench/chat/run.mjs [options]
 
-  --quick            3 short rounds, about a minute
+  --quick            3 short rounds, a good minute
   --rounds N         interleaved rounds of proxy and Plinth (5)
   --seconds S        measured seconds of each throughput run (4)
   --streams N        open streams of the memory run (1000)
@@ -43,7 +43,7 @@ export function readOptions(args) {
     keep: values.keep,
     dist: values.dist,
     rounds: positive(values.rounds ?? (quick ? 3 : 5)),
-    seconds: positive(values.seconds ?? (quick ? 2 : 4)),
+    seconds: positive(values.seconds ?? (quick ? 1 : 4)),
     streams: positive(values.streams ?? 1_000),
     targetCore: core(values['target-core']),
     loadCore: core(values['load-core']),

@@ -17,9 +17,18 @@ import { goalsOf, lossesOf, printReport } from './report.mjs';
 import { storedAfterAll } from './stored.mjs';
 import { freePort, node, startMock, startPlinth, startProxy } from './targets.mjs';
 
-const options = readOptions(process.argv.slice(2));
+const options = optionsOrExit();
 if (options.help) console.log(USAGE);
 else await main();
+
+function optionsOrExit() {
+  try {
+    return readOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(error.message);
+    process.exit(1);
+  }
+}
 
 async function main() {
   if (options.dist === undefined) build();
