@@ -25,6 +25,9 @@ export interface EndedTurn {
 
 const STORE_RETRY_MS = 500;
 
+/** What the column holds. */
+const LONGEST_ERROR = 500;
+
 /** Ends an answer: stores it, counts it, then tells the client. In this order, so that `done` means stored. */
 @Injectable()
 export class ChatAnswer {
@@ -44,7 +47,8 @@ export class ChatAnswer {
 
   async end(caller: Caller, ended: EndedTurn): Promise<void> {
     const { turn, model, messages, outcome } = ended;
-    const error = outcome.state === 'failed' ? this.messageOf(outcome.error) : undefined;
+    const failed = outcome.state === 'failed';
+    const error = failed ? this.messageOf(outcome.error).slice(0, LONGEST_ERROR) : undefined;
     const usage = turnUsage(turn.usage, messages, turn.text + turn.reasoning);
     this.count(ended);
     const stored = await this.store(caller, {
