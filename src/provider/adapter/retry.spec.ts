@@ -91,7 +91,8 @@ describe('a stream', () => {
     const started = performance.now();
     const reading = all(retryBeforeFirstPart(open, { attempts: 3, signal: controller.signal }));
     await expect(reading).rejects.toMatchObject({ kind: 'aborted' });
-    expect(performance.now() - started).toBeLessThan(1_000);
+    // Far less than the 20 seconds that the provider asked for.
+    expect(performance.now() - started).toBeLessThan(10_000);
     expect(opened()).toBe(1);
   });
 });
