@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { AccessModule } from './access/index.js';
+import { AgentModule } from './agent/index.js';
+import { AttachModule } from './attach/index.js';
 import { AuditModule } from './audit/index.js';
 import { ChatModule } from './chat/index.js';
 import { ConfigModule } from './config/index.js';
@@ -13,13 +15,17 @@ import { DictionaryModule } from './dictionary/index.js';
 import { entities } from './entities.js';
 import { ErrorFilter } from './error/index.js';
 import { EventModule } from './event/index.js';
+import { FragmentModule } from './fragment/index.js';
 import { EnvelopeInterceptor, inputPipe } from './http/index.js';
 import { IdentityModule } from './identity/index.js';
+import { KnowledgeModule } from './knowledge/index.js';
 import { ModelModule } from './model/index.js';
 import { OperationModule } from './operation/index.js';
 import { OutboundModule } from './outbound/index.js';
 import { ProviderModule } from './provider/index.js';
+import { RetrievalModule } from './retrieval/index.js';
 import { StorageModule } from './storage/index.js';
+import { VectorStoreModule } from './vector-store/index.js';
 
 export type AppOptions = Omit<DatabaseOptions, 'entities'>;
 
@@ -44,6 +50,13 @@ export class AppModule {
         DictionaryModule,
         ProviderModule,
         ModelModule,
+        VectorStoreModule,
+        KnowledgeModule,
+        FragmentModule,
+        AttachModule,
+        // Its POST system/fragment/retrieval stands beside the fragments' own routes.
+        RetrievalModule,
+        AgentModule,
         ...DemoModule.for(config),
       ],
       providers: [

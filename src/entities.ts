@@ -1,7 +1,11 @@
+import { agentEntities } from './agent/index.js';
+import { attachEntities } from './attach/index.js';
 import { auditEntities } from './audit/index.js';
 import { chatEntities } from './chat/index.js';
 import { dictionaryEntities } from './dictionary/index.js';
+import { fragmentEntities } from './fragment/index.js';
 import { identityEntities } from './identity/index.js';
+import { knowledgeEntities } from './knowledge/index.js';
 import { modelEntities } from './model/index.js';
 import { providerEntities } from './provider/index.js';
 import { storageEntities } from './storage/index.js';
@@ -14,5 +18,9 @@ export const entities = [
   ...dictionaryEntities,
   ...providerEntities,
   ...modelEntities,
+  ...knowledgeEntities,
+  ...fragmentEntities,
+  ...attachEntities,
+  ...agentEntities,
   ...chatEntities,
 ];

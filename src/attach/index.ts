@@ -1,0 +1,2 @@
+export { attachEntities } from './attachment.entity.js';
+export { AttachModule } from './attach.module.js';

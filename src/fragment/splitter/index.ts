@@ -1,0 +1,8 @@
+export type {
+  FragmentDraft,
+  SourceBlock,
+  SourceDocument,
+  SourceKind,
+  SplitSettings,
+  TableBlock,
+} from './source-document.js';

@@ -1,0 +1,5 @@
+export { knowledgeEntities } from './knowledge.entity.js';
+export type { KnowledgeBase } from './knowledge.entity.js';
+export { KnowledgeContents } from './knowledge-contents.js';
+export type { KnowledgeParticipant } from './knowledge-contents.js';
+export { KnowledgeModule } from './knowledge.module.js';

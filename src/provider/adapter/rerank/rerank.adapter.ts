@@ -1,0 +1,40 @@
+import type { ModelConnection } from '../chat/chat.adapter.js';
+import type { ModelCallOptions } from '../embedding/embedding.adapter.js';
+
+/** The contract of a rerank model's adapter. It holds no state of any tenant. */
+export interface RerankAdapter {
+  /** The provider code that selects it. */
+  readonly code: string;
+  /** Its name in lists for people. */
+  readonly label: string;
+  /** Most documents that the service takes in one call. */
+  readonly maxDocuments: number;
+
+  /** The URL that would be called for a stored address. Pure; throws InvalidAddressError. */
+  endpoint(address: string): string;
+
+  /**
+   * Relevance of documents to a query, best first; a document that the service left out is missing. Fails with
+   * UpstreamError (also on an index outside of the documents, one given twice, or a score that is no finite number).
+   */
+  rerank(
+    call: RerankCall,
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<readonly RankedDocument[]>;
+}
+
+export interface RerankCall {
+  readonly model: string;
+  readonly query: string;
+  /** Between 1 and maxDocuments texts. */
+  readonly documents: readonly string[];
+  readonly topN: number;
+}
+
+export interface RankedDocument {
+  /** Position in the documents of the call. */
+  readonly index: number;
+  /** As the service scored it; most answer 0 to 1. */
+  readonly score: number;
+}

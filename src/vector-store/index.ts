@@ -1,0 +1,3 @@
+export { VectorStore } from './vector-store.js';
+export type { VectorEntry, VectorHit, VectorQuery, VectorScope } from './vector-store.js';
+export { VectorStoreModule } from './vector-store.module.js';

@@ -1,0 +1,82 @@
+/** Whose vectors: nothing is ever read or written beside it. */
+export interface VectorScope {
+  readonly tenantId: string;
+  readonly knowledgeId: number;
+}
+
+export interface VectorEntry {
+  readonly fragmentId: number;
+  readonly attachmentId: number;
+  /** Of length 1 (L2). */
+  readonly vector: Float32Array;
+}
+
+export interface VectorQuery {
+  /** Of length 1 (L2). */
+  readonly vector: Float32Array;
+  readonly limit: number;
+  /** Hits below this cosine similarity are left out. 0 admits everything, also what is below 0. */
+  readonly threshold: number;
+}
+
+export interface VectorHit {
+  readonly fragmentId: number;
+  /** Cosine similarity, -1 to 1. */
+  readonly score: number;
+}
+
+/**
+ * The vectors of fragments. Entries of several dimensions may stand side by side; a search sees those of its query's
+ * dimension. Filtering by scope loses no hit. Every method fails with VectorStoreError, whose message may be shown.
+ */
+export abstract class VectorStore {
+  /** The specification's vectorModel. */
+  abstract readonly code: string;
+
+  /** Adds or replaces. When it resolves, a search finds them; when it fails, any part of them may be there. */
+  abstract upsert(
+    scope: VectorScope,
+    entries: readonly VectorEntry[],
+    signal: AbortSignal,
+  ): Promise<void>;
+
+  /** The nearest first; equal scores by fragment id. */
+  abstract search(
+    scope: VectorScope,
+    query: VectorQuery,
+    signal: AbortSignal,
+  ): Promise<VectorHit[]>;
+
+  abstract removeFragments(
+    scope: VectorScope,
+    fragmentIds: readonly number[],
+    signal: AbortSignal,
+  ): Promise<void>;
+
+  /** Removes all vectors of a document and asserts that none is left. */
+  abstract removeAttachment(
+    scope: VectorScope,
+    attachmentId: number,
+    signal: AbortSignal,
+  ): Promise<void>;
+
+  /** Removes all vectors of a knowledge base and asserts that none is left. */
+  abstract removeKnowledge(scope: VectorScope, signal: AbortSignal): Promise<void>;
+
+  /** How many vectors there are of the base, or of one document of it. */
+  abstract count(
+    scope: VectorScope,
+    attachmentId: number | undefined,
+    signal: AbortSignal,
+  ): Promise<number>;
+
+  /** Every scope that has vectors, with their number; for reconciling with the records. */
+  abstract scopes(signal: AbortSignal): Promise<(VectorScope & { readonly count: number })[]>;
+
+  /** Fragment ids of the base in ascending order, after the given one; for reconciling. */
+  abstract fragmentIds(
+    scope: VectorScope,
+    page: { readonly after: number; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<number[]>;
+}
