@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../chat/chat-request.js';
 import { quotesFor, summaryOf } from './extract.js';
 import { isMostlyCjk } from './features.js';
-import { readPrompt } from './prompt.js';
+import { readPrompt, standaloneQuestion } from './prompt.js';
 import { quotable } from './sentences.js';
 import { CHINESE, ENGLISH, type Phrases } from './phrases.js';
 
@@ -15,6 +15,8 @@ interface Composition {
 
 /** A deterministic answer: it quotes the material that came with the question. */
 export function compose(request: ChatRequest): Composition {
+  const standalone = standaloneQuestion(request);
+  if (standalone !== undefined) return { reasoning: '', text: standalone };
   const { question, passages } = readPrompt(request);
   const phrases = isMostlyCjk(question) ? CHINESE : ENGLISH;
   const toolResult = lastToolResult(request);

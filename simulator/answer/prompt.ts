@@ -16,11 +16,13 @@ const QUESTION_LABEL = /^(?:(?:user )?question|query|问题|用户问题|提问)
 const ENDS_AS_QUESTION = /[?？]\s*$/;
 /** Directions to the model are no material to quote. */
 const IS_INSTRUCTION = /^(?:you (?:are|must|should)|answer|use |please|do not|你是|请|回答|不要)/i;
+const FRAGMENT = /<fragment number="(\d+)"[^>]*>\n([^]*?)\n<\/fragment>/g;
+const ASKS_FOR_REWRITING = /^Rewrite the last question/;
 const ENDS_AS_INTRODUCTION = /[:：]\s*$/;
 
 /** Separates the question from the retrieved material, wherever the caller has put the latter. */
 export function readPrompt(request: ChatRequest): Prompt {
-  const user = request.messages.findLast((message) => message.role === 'user')?.text ?? '';
+  const user = numbered(lastUserText(request));
   const system = request.messages
     .filter((message) => message.role === 'system')
     .flatMap((message) => paragraphsOf(message.text));
@@ -30,6 +32,29 @@ export function readPrompt(request: ChatRequest): Prompt {
     question: question.replace(QUESTION_LABEL, ''),
     passages: material.filter(isPassage),
   };
+}
+
+/** Asked to make a follow-up question standalone: the question before it says what it is about. */
+export function standaloneQuestion(request: ChatRequest): string | undefined {
+  const text = lastUserText(request);
+  if (!ASKS_FOR_REWRITING.test(text)) return undefined;
+  const question = /^Question: (.*)$/m.exec(text)?.[1] ?? '';
+  const before = [...text.matchAll(/^user: (.*)$/gm)].at(-1)?.[1] ?? '';
+  return `${before} ${question}`.trim();
+}
+
+function lastUserText(request: ChatRequest): string {
+  return request.messages.findLast((message) => message.role === 'user')?.text ?? '';
+}
+
+/** Quoted fragments as passages with their number in front, each of their paragraphs by itself. */
+function numbered(text: string): string {
+  return text.replace(FRAGMENT, (_, number: string, content: string) =>
+    content
+      .split(/\n\s*\n/)
+      .map((paragraph) => `[${number}] ${paragraph.trim()}`)
+      .join('\n\n'),
+  );
 }
 
 function labelledLine(text: string): string | undefined {

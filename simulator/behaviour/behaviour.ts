@@ -82,6 +82,19 @@ export interface Behaviour {
   /** Sends everything in one write. */
   oneWrite?: boolean;
 
+  /** Answers one vector or rerank result less than it should. */
+  tooFew?: boolean;
+  /** Answers one more; a rerank result for a document that was not given. */
+  tooMany?: boolean;
+  /** Gives every vector or rerank result the index 0. */
+  sameIndex?: boolean;
+  /** Writes null, as JSON does for NaN, in place of a number of a vector or of a score. */
+  notFinite?: boolean;
+  /** Answers vectors of zeros. */
+  zeros?: boolean;
+  /** Answers a last vector that is shorter than the others. */
+  ragged?: boolean;
+
   /** Number of queries after which a media task is finished (2 unless given). */
   polls?: number;
   /** The media task ends as failed. */

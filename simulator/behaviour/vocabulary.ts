@@ -32,6 +32,12 @@ export const FLAGS = [
   'byteSplit',
   'crlf',
   'oneWrite',
+  'tooFew',
+  'tooMany',
+  'sameIndex',
+  'notFinite',
+  'zeros',
+  'ragged',
   'taskFail',
 ] as const satisfies readonly (keyof Behaviour)[];
 

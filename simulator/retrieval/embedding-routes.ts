@@ -21,9 +21,9 @@ async function answerEmbeddings(exchange: Exchange, behaviour: Behaviour): Promi
   const asBase64 = exchange.body['encoding_format'] === 'base64';
   const inputs = await readInputs(exchange, 'chat-completions');
   if (inputs === undefined) return;
-  const data = vectorsFor(exchange, inputs).map((vector, index) => ({
+  const data = vectorsFor(exchange, inputs, behaviour).map((vector, index) => ({
     object: 'embedding',
-    index,
+    index: behaviour.sameIndex ? 0 : index,
     embedding: asBase64 ? base64Of(vector) : vector,
   }));
   const tokens = estimateTokens(inputs.join(''));
@@ -41,7 +41,7 @@ async function answerEmbed(exchange: Exchange, behaviour: Behaviour): Promise<vo
   if (inputs === undefined) return;
   const answer = {
     model: stringOf(exchange.body['model']),
-    embeddings: vectorsFor(exchange, inputs),
+    embeddings: vectorsFor(exchange, inputs, behaviour),
     total_duration: 1_000_000,
     load_duration: 1000,
     ...(!behaviour.noUsage && { prompt_eval_count: estimateTokens(inputs.join('')) }),
@@ -59,9 +59,27 @@ async function readInputs(exchange: Exchange, protocol: Protocol): Promise<strin
   return undefined;
 }
 
-function vectorsFor({ body }: Exchange, inputs: readonly string[]): number[][] {
+function vectorsFor(
+  { body }: Exchange,
+  inputs: readonly string[],
+  behaviour: Behaviour,
+): number[][] {
   const dimensions = dimensionsFor(stringOf(body['model']), numberOf(body['dimensions']));
-  return inputs.map((input) => embed(input, dimensions));
+  return spoilt(
+    inputs.map((input) => embed(input, dimensions)),
+    behaviour,
+  );
+}
+
+/** The vectors with the faults that a behaviour asks for; NaN is written as null. */
+function spoilt(vectors: readonly number[][], behaviour: Behaviour): number[][] {
+  const [first = [], ...others] = vectors;
+  const { tooFew, tooMany, ragged, notFinite, zeros } = behaviour;
+  if (tooFew) return others;
+  if (tooMany) return [...vectors, first];
+  if (ragged) return [...vectors.slice(0, -1), first.slice(1)];
+  if (notFinite) return [[NaN, ...first.slice(1)], ...others];
+  return zeros ? vectors.map((vector) => vector.map(() => 0)) : [...vectors];
 }
 
 /** Little-endian 32-bit floats. */

@@ -28,6 +28,7 @@ async function answerRerank(exchange: Exchange, behaviour: Behaviour): Promise<v
     }))
     .toSorted((a, b) => b.relevance_score - a.relevance_score || a.index - b.index)
     .slice(0, numberOf(body['top_n']) ?? documents.length);
+  spoil(results, documents.length, behaviour);
   const tokens = estimateTokens([query, ...documents].join(''));
   const answer = {
     id: `rerank-${randomUUID()}`,
@@ -36,6 +37,20 @@ async function answerRerank(exchange: Exchange, behaviour: Behaviour): Promise<v
     ...(!behaviour.noUsage && { usage: { prompt_tokens: tokens, total_tokens: tokens } }),
   };
   return replyJson(exchange, 200, answer, behaviour);
+}
+
+/** Puts in the faults that a behaviour asks for; NaN is written as null. */
+function spoil(
+  results: { index: number; relevance_score: number }[],
+  documents: number,
+  { tooFew, tooMany, sameIndex, notFinite }: Behaviour,
+): void {
+  if (tooFew) results.pop();
+  if (tooMany) results.push({ index: documents, relevance_score: 0 });
+  for (const result of results) {
+    if (sameIndex) result.index = 0;
+    if (notFinite) result.relevance_score = NaN;
+  }
 }
 
 /** How much of the query the document covers; of equally good ones the more concise is better. */

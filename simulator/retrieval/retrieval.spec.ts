@@ -40,6 +40,23 @@ describe('embeddings', () => {
     expect(bytes.readFloatLE(0)).toBeCloseTo(embed('a word', 64)[0] ?? NaN, 6);
   });
 
+  it('have the faults that the model name asks for', async () => {
+    const answered = async (fault: string, input = ['a', 'b']) => {
+      const model = `e-4--${fault}`;
+      const { json } = await send(`${simulator.url}/v1/embeddings`, { model, input });
+      const local = await send(`${simulator.url}/api/embed`, { model, input });
+      const data = objectsOf(json['data']);
+      expect(data.map((one) => one['embedding'])).toEqual(local.json['embeddings']);
+      return data;
+    };
+    expect(await answered('toofew')).toHaveLength(1);
+    expect(await answered('toomany')).toHaveLength(3);
+    expect((await answered('sameindex')).map((one) => one['index'])).toEqual([0, 0]);
+    expect((await answered('ragged')).at(-1)?.['embedding']).toHaveLength(3);
+    expect((await answered('notfinite')).at(0)?.['embedding']).toContain(null);
+    expect((await answered('zeros')).at(0)?.['embedding']).toEqual([0, 0, 0, 0]);
+  });
+
   it('speak the form of the local runtime', async () => {
     const { json } = await send(`${simulator.url}/api/embed`, { model: 'emb', input: 'a word' });
     expect(json['embeddings']).toEqual([embed('a word', 384)]);
@@ -63,5 +80,17 @@ describe('rerank', () => {
       { index: 1, document: { text: 'Employees get 25 days of annual leave.' } },
       { index: 2 },
     ]);
+  });
+
+  it('has the faults that the model name asks for', async () => {
+    const answered = async (fault: string) => {
+      const body = { model: `r--${fault}`, query: 'a b', documents: ['a', 'b'] };
+      const { json } = await send(`${simulator.url}/compatible-api/v1/reranks`, body);
+      return objectsOf(json['results']).map((one) => [one['index'], one['relevance_score']]);
+    };
+    expect(await answered('toofew')).toHaveLength(1);
+    expect((await answered('toomany')).at(-1)).toEqual([2, 0]);
+    expect((await answered('sameindex')).map(([index]) => index)).toEqual([0, 0]);
+    expect((await answered('notfinite')).map(([, score]) => score)).toEqual([null, null]);
   });
 });

@@ -33,6 +33,12 @@ export const variables = {
     example: '0.0.0.0',
     description: 'Address the HTTP server listens on; 0.0.0.0 opens it to the network',
   }),
+  ROLE: variable(z.enum(['all', 'api', 'worker'], { error: 'must be all, api or worker' }), {
+    default: 'all',
+    example: 'worker',
+    description:
+      'What the process does: api answers HTTP, worker runs the jobs, all does both; api and worker need DATABASE_URL',
+  }),
   DATA_DIR: variable(text, {
     default: './data',
     example: '/var/lib/plinth',
@@ -46,7 +52,8 @@ export const variables = {
   DATABASE_POOL_SIZE: count(20, 'Connections to PostgreSQL per process', 1_000),
   REDIS_URL: variable(url('redis:', 'rediss:'), {
     example: 'redis://redis:6379',
-    description: 'Redis for events and rate limits shared by several processes; unset: in process',
+    description:
+      'Redis for jobs, events and rate limits shared by several processes; unset: in process',
     secret: true,
   }),
   REDIS_PREFIX: variable(text.regex(/^[\w-]{1,64}$/, 'must be letters, digits, _ and - only'), {
@@ -64,6 +71,17 @@ export const variables = {
     description: 'Key for QDRANT_URL',
     secret: true,
   }),
+  QDRANT_PREFIX: variable(text.regex(/^[\w-]{1,64}$/, 'must be letters, digits, _ and - only'), {
+    default: 'plinth',
+    example: 'plinth-staging',
+    description:
+      'Starts the name of every collection in Qdrant; one for each installation that shares a Qdrant',
+  }),
+  QDRANT_TIMEOUT_SECONDS: seconds(30, 'Longest time Qdrant may take to answer one request', 600),
+  EXACT_VECTOR_MEMORY_MB: count(
+    512,
+    'The exact vector store: memory of a process for the vectors that are searched, and most that one knowledge base may have (MiB)',
+  ),
   SECRET_KEY: variable(z.string().min(32, 'must have at least 32 characters').optional(), {
     example: 'the output of: openssl rand -base64 32',
     description:
@@ -136,6 +154,22 @@ export const variables = {
   REQUEST_BODY_TIMEOUT_SECONDS: seconds(300, 'Longest time a client may take to send a request'),
   SHUTDOWN_GRACE_SECONDS: seconds(10, 'How long open requests and streams may go on after a stop'),
   UPLOAD_LIMIT_MB: count(50, 'Largest uploaded file (MiB)', 10_240),
+  PARSE_WORKERS: count(1, 'Documents that are parsed at a time per process', 64),
+  PARSE_MEMORY_MB: variable(wholeNumber(64, 65_536), {
+    default: '512',
+    example: '1024',
+    description:
+      'Heap that parsing one document may take (MiB); its buffers may take half as much again',
+  }),
+  PARSE_TIMEOUT_SECONDS: seconds(2 * MINUTE, 'Time that parsing one document may take'),
+  PARSE_PAGES: count(5_000, 'Pages of a PDF at most'),
+  PARSE_UNPACKED_MB: count(200, 'Unpacked size of a .docx or .xlsx at most (MiB)', 10_240),
+  PARSE_JOBS: count(4, 'Documents that one process works on at once', 64),
+  RECONCILE_MINUTES: count(
+    60,
+    'Time between rounds that remove vectors without a fragment (minutes)',
+    10_080,
+  ),
   CAPTCHA: variable(onOff, {
     default: 'off',
     example: 'on',
@@ -150,7 +184,25 @@ export const variables = {
   CHAT_HISTORY_MESSAGES: count(20, 'Chat: messages of a session sent along at most', 1_000),
   CHAT_ATTEMPTS: count(3, 'Chat: tries before the first token', 10),
   CHAT_STREAMS_PER_USER: count(20, 'Chat: open streams of one user per process', 1_000_000),
+  CHAT_RETRIEVED_PIECES: count(20, 'Chat: fragments of knowledge bases sent along at most', 200),
+  CHAT_RETRIEVED_CHARACTERS: count(24_000, 'Chat: characters of those fragments at most'),
+  CHAT_STANDALONE_QUESTION: variable(onOff, {
+    default: 'on',
+    example: 'off',
+    description:
+      'Chat: let the model rewrite a follow-up question so that it can be searched for by itself',
+  }),
   CHAT_STREAMS: count(2_000, 'Chat: open streams per process', 1_000_000),
+  EMBEDDING_BATCH_SIZE: count(
+    32,
+    'Embedding: texts in one call, where the provider allows it',
+    256,
+  ),
+  EMBEDDING_CONCURRENCY: count(4, 'Embedding: calls of one model at once per process', 100),
+  EMBEDDING_ATTEMPTS: count(5, 'Embedding: tries of one batch of a document', 20),
+  EMBEDDING_TIMEOUT_SECONDS: seconds(60, 'Embedding: longest time of one call'),
+  RERANK_TIMEOUT_SECONDS: seconds(30, 'Rerank: longest time of one call'),
+  RERANK_DOCUMENT_CHARACTERS: count(4_000, 'Rerank: characters of a fragment that are looked at'),
 } satisfies Record<string, Variable>;
 
 function isTimeZone(zone: string): boolean {

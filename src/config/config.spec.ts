@@ -48,6 +48,18 @@ describe('loadConfig', () => {
     );
   });
 
+  it('does everything in one process unless the role says otherwise, which needs DATABASE_URL', () => {
+    expect(load({}).ROLE).toBe('all');
+    expect(messageOf(() => load({ ROLE: 'worker' }))).toMatch(
+      /^ROLE "worker" needs DATABASE_URL: /,
+    );
+    expect(messageOf(() => load({ ROLE: 'both' }))).toMatch(
+      /^ROLE "both": must be all, api or worker/,
+    );
+    const server = { DATABASE_URL: 'postgres://plinth@localhost/plinth', SECRET_KEY: secret };
+    expect(load({ ...server, ROLE: 'api' }).ROLE).toBe('api');
+  });
+
   it('makes the embedded secret once, readable by its owner only', () => {
     const first = load({}).encryptionKeys.current;
     expect(load({}).encryptionKeys.current).toEqual(first);

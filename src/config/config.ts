@@ -21,6 +21,7 @@ export class ConfigError extends Error {
 export interface Config extends Values {
   /** True when no DATABASE_URL is set: the store, queue and files live in DATA_DIR. */
   readonly embedded: boolean;
+  /** Whether this process runs the offline demo. A worker never does: the demo has one simulator. */
   readonly demo: boolean;
   readonly allowedPrivateHosts: readonly string[];
   /** 32 bytes that encrypt stored credentials, and those of SECRET_KEY_PREVIOUS where given. */
@@ -42,12 +43,17 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
       `SECRET_KEY is required when DATABASE_URL is set, so that every process decrypts the same credentials. Example: ${variables.SECRET_KEY.example}`,
     );
   }
+  if (embedded && values.ROLE !== 'all') {
+    throw new ConfigError(
+      `ROLE "${values.ROLE}" needs DATABASE_URL: the embedded database serves one process, which does everything. Set DATABASE_URL, or leave ROLE out. Example: ${variables.DATABASE_URL.example}`,
+    );
+  }
   const secret = values.SECRET_KEY ?? generatedSecret(dataDir);
   const config: Config = {
     ...values,
     DATA_DIR: dataDir,
     embedded,
-    demo: values.DEMO ?? embedded,
+    demo: values.ROLE !== 'worker' && (values.DEMO ?? embedded),
     allowedPrivateHosts: values.ALLOW_PRIVATE_MODEL_HOSTS ?? (embedded ? ['*'] : []),
     encryptionKeys: {
       current: keyFrom(secret, 'credentials'),

@@ -20,28 +20,48 @@ const providers = [
 
 const models = [
   {
+    category: 'chat',
     modelName: 'demo-chat-paced',
     modelDescribe: 'Offline demo: chat',
     providerCode: 'custom_api',
     path: '/v1',
   },
   {
+    category: 'chat',
     modelName: 'demo-reasoner-paced',
     modelDescribe: 'Offline demo: chat with thinking',
     providerCode: 'custom_api',
     path: '/v1',
   },
   {
+    category: 'chat',
     modelName: 'demo-messages-paced',
     modelDescribe: 'Offline demo: messages protocol',
     providerCode: 'custom_messages',
     path: '/v1',
   },
   {
+    category: 'chat',
     modelName: 'demo-local-paced',
     modelDescribe: 'Offline demo: local model runtime',
     providerCode: 'ollama',
     path: '',
+  },
+  {
+    category: 'vector',
+    // The simulator answers as many dimensions as the name says.
+    modelName: 'demo-embedding-384',
+    modelDimension: 384,
+    modelDescribe: 'Offline demo: embedding',
+    providerCode: 'custom_api',
+    path: '/v1',
+  },
+  {
+    category: 'rerank',
+    modelName: 'demo-rerank',
+    modelDescribe: 'Offline demo: rerank',
+    providerCode: 'custom_api',
+    path: '/v1',
   },
 ];
 
@@ -84,7 +104,6 @@ export class DemoSeed {
     for (const { path, ...model } of models) {
       await this.models.create(caller, {
         ...model,
-        category: 'chat',
         apiHost: url + path,
         apiKey: 'offline-demo',
         remark: 'Answers come from the built-in simulator, not from a real model.',

@@ -1,5 +1,15 @@
+export { EmbeddingDimensionError } from './embedding/embedding.errors.js';
+export { ModelEmbedder } from './embedding/model.embedder.js';
+export type { EmbedOptions } from './embedding/model.embedder.js';
 export { modelEntities } from './model.entity.js';
 export { ModelModule } from './model.module.js';
 export { ModelResolver } from './model.resolver.js';
-export type { ResolvedChatModel, ResolvedModel } from './model.resolver.js';
+export type {
+  ResolvedChatModel,
+  ResolvedEmbeddingModel,
+  ResolvedModel,
+  ResolvedRerankModel,
+} from './model.resolver.js';
 export { ModelService } from './model.service.js';
+export { Reranker } from './reranking/reranker.js';
+export type { RerankOptions } from './reranking/reranker.js';

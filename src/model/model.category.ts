@@ -17,3 +17,7 @@ export const LEGACY_RERANK = 'reranker';
 export function storedCategory(category: string): string {
   return category === LEGACY_RERANK ? 'rerank' : category;
 }
+
+/** The categories whose models are called by name, and what each is for. */
+export const PURPOSES = { chat: 'chat', vector: 'embedding', rerank: 'reranking' } as const;
+export type CalledCategory = keyof typeof PURPOSES;

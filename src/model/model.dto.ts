@@ -1,6 +1,4 @@
-import { Transform } from 'class-transformer';
-import type { TransformFnParams } from 'class-transformer';
-import { Decimal, Flag, Id, OneOf, PageQuery, Text, Whole } from '../http/index.js';
+import { Clearable, Decimal, Flag, Id, OneOf, PageQuery, Text, Whole } from '../http/index.js';
 import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.category.js';
 
 const INTEGER = 2_147_483_647;
@@ -15,16 +13,6 @@ const MODEL_NAME = {
 const PROVIDER_CODE = { max: 50, example: 'custom_api' };
 const UNKNOWN = '; empty: unknown';
 const NOT_EMPTY = { pattern: /\S/, patternMessage: 'must not be empty' };
-
-/**
- * An empty text arrives as null, which empties a number's field; absent and null leave it as it is. It stands below the
- * field's other decorator, because class-transformer applies the lowest last.
- */
-const Clearable = (): PropertyDecorator =>
-  Transform(({ value, obj, key }: TransformFnParams): unknown => {
-    const sent: unknown = (obj as Record<string, unknown>)[key];
-    return sent === '' ? null : value;
-  });
 
 export class ModelListQuery extends PageQuery {
   @Text({ optional: true, example: 'chat', description: 'reranker is read as rerank' })

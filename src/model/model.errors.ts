@@ -1,15 +1,23 @@
 import { DomainError, InvalidInputError } from '../error/index.js';
+import { PURPOSES } from './model.category.js';
+import type { CalledCategory } from './model.category.js';
 
 export class ModelNotFoundError extends DomainError {
   readonly code = 404;
 
-  constructor(modelName: string) {
+  constructor(modelName: string, category: CalledCategory) {
     super(
-      `There is no model named ${modelName}. Choose another model, or ask an administrator to add it.`,
+      `There is no model named ${modelName}. Choose another model of category ${category}, or ask an administrator to add it.`,
       {
         data: { modelName },
       },
     );
+  }
+}
+
+export class NoModelChosenError extends InvalidInputError {
+  constructor(category: CalledCategory) {
+    super(`No ${PURPOSES[category]} model is chosen. Choose a model of category ${category}.`);
   }
 }
 
@@ -24,9 +32,9 @@ export class NoChatModelError extends DomainError {
 }
 
 export class WrongCategoryError extends InvalidInputError {
-  constructor(modelName: string, category: string, wanted: string) {
+  constructor(modelName: string, category: string, wanted: CalledCategory) {
     super(
-      `The model ${modelName} is of category ${category} and cannot be used for ${wanted}. Choose a ${wanted} model.`,
+      `The model ${modelName} is of category ${category} and cannot be used for ${PURPOSES[wanted]}. Choose a model of category ${wanted}.`,
     );
   }
 }

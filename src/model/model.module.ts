@@ -4,12 +4,15 @@ import { CredentialRepository } from './credential.repository.js';
 import { CredentialRotation } from './credential.rotation.js';
 import { CredentialVault } from './credential.vault.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
+import { ModelEmbedder } from './embedding/model.embedder.js';
+import { ModelAdapters } from './model.adapters.js';
 import { ModelChoices } from './model.choices.js';
 import { ModelController } from './model.controller.js';
 import { ModelRepository } from './model.repository.js';
 import { ModelResolver } from './model.resolver.js';
 import { ModelRules } from './model.rules.js';
 import { ModelService } from './model.service.js';
+import { Reranker } from './reranking/reranker.js';
 
 @Module({
   imports: [ProviderModule],
@@ -18,13 +21,16 @@ import { ModelService } from './model.service.js';
     CredentialVault,
     CredentialRepository,
     CredentialRotation,
+    ModelAdapters,
     ModelRepository,
     ModelRules,
     ModelService,
     ModelChoices,
     ModelResolver,
+    ModelEmbedder,
+    Reranker,
     ModelDiagnosis,
   ],
-  exports: [ModelService, ModelResolver],
+  exports: [ModelService, ModelResolver, ModelEmbedder, Reranker],
 })
 export class ModelModule {}

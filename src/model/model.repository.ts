@@ -53,15 +53,9 @@ export class ModelRepository {
     return this.models.get(tenantId, id);
   }
 
-  /** Of the models with the name, the one with the lowest id, which is the one that chat uses. */
-  async firstNamed(tenantId: string, modelName: string): Promise<Model | null> {
-    return this.models.findOne(tenantId, { modelName }, { id: 'ASC' });
-  }
-
-  /** All models with the name, by id. */
-  async idsNamed(tenantId: string, modelName: string): Promise<number[]> {
-    const models = await this.models.find(tenantId, { modelName }, { id: 'ASC' });
-    return models.map((model) => model.id);
+  /** All models with the name, by id: of each category, the first is the one that is called by that name. */
+  async named(tenantId: string, modelName: string): Promise<Model[]> {
+    return this.models.find(tenantId, { modelName }, { id: 'ASC' });
   }
 
   /** The first model that end users may choose. */

@@ -1,13 +1,26 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { TenantRevision } from '../access/index.js';
-import type { Caller } from '../access/index.js';
-import { ChatAdapterRegistry, ProviderService } from '../provider/index.js';
-import type { ChatAdapter, ModelConnection } from '../provider/index.js';
+import { ProviderService } from '../provider/index.js';
+import type {
+  ChatAdapter,
+  EmbeddingAdapter,
+  ModelConnection,
+  RerankAdapter,
+} from '../provider/index.js';
+import { ModelAdapters } from './model.adapters.js';
+import { storedCategory } from './model.category.js';
+import type { CalledCategory } from './model.category.js';
 import type { Model } from './model.entity.js';
-import { ModelNotFoundError, NoChatModelError, WrongCategoryError } from './model.errors.js';
+import {
+  ModelNotFoundError,
+  NoChatModelError,
+  NoModelChosenError,
+  WrongCategoryError,
+} from './model.errors.js';
 import { ModelRepository } from './model.repository.js';
 import { labelOf } from './model.view.js';
+import { RevisionCache } from './revision.cache.js';
+import type { Asker } from './revision.cache.js';
 
 /** A model that can be called: its facts and how to reach it. Facts that nobody has said are undefined. */
 export interface ResolvedModel {
@@ -28,90 +41,106 @@ export interface ResolvedChatModel extends ResolvedModel {
   readonly adapter: ChatAdapter;
 }
 
-type Asker = Pick<Caller, 'tenantId' | 'revision'>;
-
-interface TenantModels {
-  readonly revision: number;
-  readonly byName: Map<string, Promise<ResolvedChatModel>>;
+export interface ResolvedEmbeddingModel extends ResolvedModel {
+  readonly adapter: EmbeddingAdapter;
 }
 
-const CACHED_TENANTS = 1_000;
+export interface ResolvedRerankModel extends ResolvedModel {
+  readonly adapter: RerankAdapter;
+}
+
 const DEFAULT_MODEL = '';
 
-/** Turns what a caller names into a model that can be called: record, adapter, address and key. */
+/**
+ * Turns what a caller names into a model that can be called: record, adapter, address and key. What an earlier call
+ * found is used again as long as the caller's revision is the one it was read at; disabling the provider, as any other
+ * change, begins a new one.
+ */
 @Injectable()
 export class ModelResolver {
-  private readonly tenants = new LRUCache<string, TenantModels>({ max: CACHED_TENANTS });
+  private readonly chats: RevisionCache<ResolvedChatModel>;
+  private readonly embeddings: RevisionCache<ResolvedEmbeddingModel>;
+  private readonly reranks: RevisionCache<ResolvedRerankModel>;
 
   constructor(
     private readonly models: ModelRepository,
     private readonly providers: ProviderService,
-    private readonly adapters: ChatAdapterRegistry,
-    private readonly revision: TenantRevision,
-  ) {}
+    private readonly adapters: ModelAdapters,
+    revision: TenantRevision,
+  ) {
+    this.chats = new RevisionCache(revision);
+    this.embeddings = new RevisionCache(revision);
+    this.reranks = new RevisionCache(revision);
+  }
 
-  /**
-   * The chat model of the name or, without one, the first that end users may choose. What an earlier call found is used
-   * again as long as the caller's revision is the one it was read at.
-   */
-  resolveChat(caller: Asker, modelName: string | undefined): Promise<ResolvedChatModel> {
+  /** The chat model of the name or, without one, the first that end users may choose. */
+  resolveChat(asker: Asker, modelName: string | undefined): Promise<ResolvedChatModel> {
     const name = modelName?.trim() ?? DEFAULT_MODEL;
-    const models = this.modelsOf(caller);
-    const known = models?.byName.get(name);
-    if (known) return known;
-    const loading = this.load(caller, name, models?.byName);
-    models?.byName.set(name, loading);
-    return loading;
+    return this.chats.get(asker, `name ${name}`, async () => {
+      const found =
+        name === DEFAULT_MODEL ? this.firstChat(asker) : this.named(asker, name, 'chat');
+      return this.asChat(await found);
+    });
   }
 
-  /** The model with the id, of any category, for a test of its connection. */
-  async resolveForTest(caller: Asker, id: number): Promise<ResolvedModel> {
-    return this.resolved(await this.models.get(caller.tenantId, id));
-  }
-
-  /** The tenant's cache at the caller's revision; undefined for a caller who began before the newest one. */
-  private modelsOf({ tenantId, revision }: Asker): TenantModels | undefined {
-    const cached = this.tenants.get(tenantId);
-    if (cached?.revision === revision) return cached;
-    if (cached && cached.revision > revision) return undefined;
-    const fresh = { revision, byName: new Map<string, Promise<ResolvedChatModel>>() };
-    this.tenants.set(tenantId, fresh);
-    return fresh;
-  }
-
-  /** Takes itself out of the cache again when it fails, and when a change came while it read. */
-  private async load(
-    { tenantId, revision }: Asker,
-    name: string,
-    cache: Map<string, Promise<ResolvedChatModel>> | undefined,
-  ): Promise<ResolvedChatModel> {
-    try {
-      const model = await this.find(tenantId, name);
+  /** The chat model with the id. Fails as not found, or because the model is of another category. */
+  resolveChatById(asker: Asker, id: number): Promise<ResolvedChatModel> {
+    return this.chats.get(asker, `id ${id}`, async () => {
+      const model = await this.models.get(asker.tenantId, id);
       if (model.category !== 'chat') {
         throw new WrongCategoryError(model.modelName, model.category, 'chat');
       }
-      const resolved = {
-        ...(await this.resolved(model)),
-        adapter: this.adapters.get(model.providerCode),
-      };
-      if ((await this.revision.current(tenantId)) !== revision) cache?.delete(name);
-      return resolved;
-    } catch (error) {
-      cache?.delete(name);
-      throw error;
-    }
+      return this.asChat(model);
+    });
   }
 
-  private async find(tenantId: string, name: string): Promise<Model> {
-    if (name !== DEFAULT_MODEL) {
-      const model = await this.models.firstNamed(tenantId, name);
-      if (!model) throw new ModelNotFoundError(name);
-      return model;
-    }
+  /** The embedding model (category vector) of the name. */
+  resolveEmbedding(asker: Asker, modelName: string): Promise<ResolvedEmbeddingModel> {
+    const name = modelName.trim();
+    return this.embeddings.get(asker, name, async () => {
+      const model = await this.named(asker, name, 'vector');
+      const adapter = this.adapters.embedding.get(model.providerCode);
+      return { ...(await this.resolved(model)), adapter };
+    });
+  }
+
+  /** The rerank model of the name. */
+  resolveRerank(asker: Asker, modelName: string): Promise<ResolvedRerankModel> {
+    const name = modelName.trim();
+    return this.reranks.get(asker, name, async () => {
+      const model = await this.named(asker, name, 'rerank');
+      const adapter = this.adapters.rerank.get(model.providerCode);
+      return { ...(await this.resolved(model)), adapter };
+    });
+  }
+
+  /** The model with the id, of any category, for a test of its connection. */
+  async resolveForTest(asker: Asker, id: number): Promise<ResolvedModel> {
+    return this.resolved(await this.models.get(asker.tenantId, id));
+  }
+
+  /** Of the models with the name, the first of the category: one name may stand for a model of each. */
+  private async named({ tenantId }: Asker, name: string, wanted: CalledCategory): Promise<Model> {
+    if (name === '') throw new NoModelChosenError(wanted);
+    const models = await this.models.named(tenantId, name);
+    const model = models.find(({ category }) => storedCategory(category) === wanted);
+    if (model) return model;
+    const [other] = models;
+    throw other
+      ? new WrongCategoryError(name, other.category, wanted)
+      : new ModelNotFoundError(name, wanted);
+  }
+
+  private async firstChat({ tenantId }: Asker): Promise<Model> {
     const codes = await this.providers.enabledCodes(tenantId);
     const model = await this.models.firstShown(tenantId, 'chat', codes);
     if (!model) throw new NoChatModelError();
     return model;
+  }
+
+  private async asChat(model: Model): Promise<ResolvedChatModel> {
+    const resolved = await this.resolved(model);
+    return { ...resolved, adapter: this.adapters.chat.get(model.providerCode) };
   }
 
   private async resolved(model: Model): Promise<ResolvedModel> {
@@ -121,7 +150,7 @@ export class ModelResolver {
       id,
       modelName,
       label: labelOf(model),
-      category,
+      category: storedCategory(category),
       providerCode,
       connection: {
         address: model.apiHost ?? '',

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { InvalidInputError } from '../error/index.js';
 import { OutboundHttp } from '../outbound/index.js';
-import { ChatAdapterRegistry, ProviderService } from '../provider/index.js';
+import { ProviderService } from '../provider/index.js';
+import { ModelAdapters } from './model.adapters.js';
+import { storedCategory } from './model.category.js';
 
 /** The fields of a model that depend on each other. */
 interface CheckedFields {
@@ -19,7 +21,7 @@ const CODES_WITHOUT_ADDRESS: ReadonlySet<string> = new Set(['image_sdk']);
 export class ModelRules {
   constructor(
     private readonly providers: ProviderService,
-    private readonly adapters: ChatAdapterRegistry,
+    private readonly adapters: ModelAdapters,
     private readonly http: OutboundHttp,
   ) {}
 
@@ -46,9 +48,7 @@ export class ModelRules {
   }
 
   private checkAddress(apiHost: string, providerCode: string, category: string): void {
-    if (category === 'chat' && this.adapters.has(providerCode)) {
-      this.adapters.get(providerCode).endpoint(apiHost);
-    }
+    this.adapters.find(storedCategory(category), providerCode)?.endpoint(apiHost);
     this.http.assertAddressAllowed(apiHost);
   }
 }

@@ -89,6 +89,12 @@ export class ModelService {
     });
   }
 
+  /** Whether the tenant has a model of the name and category; whether it can be called is another question. */
+  async exists(tenantId: string, modelName: string, category: string): Promise<boolean> {
+    const named = await this.models.named(tenantId, modelName);
+    return named.some((model) => storedCategory(model.category) === category);
+  }
+
   private async record(
     caller: Caller,
     action: 'create' | 'update' | 'delete' | 'credential-change',
@@ -101,10 +107,11 @@ export class ModelService {
   private async saved(tenantId: string, id: number): Promise<Answer<ModelView>> {
     await this.revision.increment(tenantId);
     const model = await this.models.get(tenantId, id);
-    const [first, ...others] = await this.models.idsNamed(tenantId, model.modelName);
+    const named = await this.models.named(tenantId, model.modelName);
+    const alike = named.filter(({ category }) => storedCategory(category) === model.category);
     const warning =
-      others.length > 0
-        ? ` ${others.length + 1} models are named ${model.modelName}; whoever asks by name gets the one with id ${first}. Give each its own name.`
+      alike.length > 1
+        ? ` ${alike.length} models are named ${model.modelName}; whoever asks by name gets the one with id ${alike[0]?.id}. Give each its own name.`
         : '';
     return new Answer(toModelView(model), OK_MESSAGE + warning);
   }

@@ -1,6 +1,8 @@
 export {
+  abortedError,
   InvalidAddressError,
   retryBeforeFirstPart,
+  retryCall,
   UnsupportedProviderError,
   UpstreamError,
 } from './adapter/index.js';
@@ -8,23 +10,30 @@ export type {
   CallLimits,
   ChatAdapter,
   ChatCall,
-  ChatCallOptions,
   ChatCompletion,
   ChatMessage,
   ChatPart,
   ContentPart,
+  EmbeddingAdapter,
+  EmbeddingAnswer,
+  EmbeddingCall,
   Finish,
   FinishReason,
+  ModelCallOptions,
   ModelConnection,
+  RankedDocument,
+  RerankAdapter,
+  RerankCall,
   RetryOptions,
   ToolCall,
   ToolDefinition,
   UpstreamErrorKind,
   Usage,
 } from './adapter/index.js';
-export { errorOfAnswer, upstreamErrorOf } from './adapter/upstream-failure.js';
 export { ChatAdapterRegistry } from './chat-adapter.registry.js';
+export { EmbeddingAdapterRegistry } from './embedding-adapter.registry.js';
 export { providerEntities } from './provider.entity.js';
 export { ProviderModule } from './provider.module.js';
 export { ProviderService } from './provider.service.js';
 export type { EnabledProvider } from './provider.service.js';
+export { RerankAdapterRegistry } from './rerank-adapter.registry.js';

@@ -1,12 +1,16 @@
 import { Module } from '@nestjs/common';
 import { ChatAdapterRegistry } from './chat-adapter.registry.js';
+import { EmbeddingAdapterRegistry } from './embedding-adapter.registry.js';
 import { ProviderController } from './provider.controller.js';
 import { ProviderRepository } from './provider.repository.js';
 import { ProviderService } from './provider.service.js';
+import { RerankAdapterRegistry } from './rerank-adapter.registry.js';
+
+const registries = [ChatAdapterRegistry, EmbeddingAdapterRegistry, RerankAdapterRegistry];
 
 @Module({
   controllers: [ProviderController],
-  providers: [ProviderRepository, ProviderService, ChatAdapterRegistry],
-  exports: [ProviderService, ChatAdapterRegistry],
+  providers: [ProviderRepository, ProviderService, ...registries],
+  exports: [ProviderService, ...registries],
 })
 export class ProviderModule {}

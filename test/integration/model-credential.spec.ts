@@ -375,6 +375,46 @@ describe('model credentials', () => {
       expect(await test(right.id)).toMatchObject({ ok: false, fault: 'key', status: 401 });
     });
 
+    it('reads vectors in the protocol of the provider', async () => {
+      const fields = { category: 'vector', modelName: 'embedding-64', modelDimension: 64 };
+      const { id } = await create({ ...fields, providerCode: 'ollama', apiHost: simulator.url });
+      expect(await test(id)).toMatchObject({
+        ok: true,
+        normalizedAddress: simulator.url,
+        url: `${simulator.url}/api/embed`,
+        dimension: 64,
+      });
+    });
+
+    it('finds an answer without vectors, and a code without an adapter for them', async () => {
+      const fields = { category: 'vector', modelDimension: 384, apiKey: 'key' };
+      const odd = await create({ ...fields, modelName: 'odd--toofew' });
+      const diagnosis = await test(odd.id);
+      expect(diagnosis).toMatchObject({ ok: false, fault: 'path' });
+      expect(stepsOf(diagnosis)).toEqual(['address', 'dns', 'connect', 'http', 'answer failed']);
+      const { id } = await create({ ...fields, providerCode: 'mystery' });
+      expect(await test(id)).toMatchObject({ ok: false, fault: 'unsupported', url: '' });
+    });
+
+    it('has a rerank model put documents in order', async () => {
+      const { id } = await create({ category: 'rerank', apiKey: 'key' });
+      const good = await test(id);
+      expect(good).toMatchObject({
+        ok: true,
+        normalizedAddress: `${simulator.url}/v1`,
+        url: `${simulator.url}/v1/rerank`,
+        advice: 'The model can be used.',
+      });
+      expect(stepsOf(good)).toEqual(['address', 'dns', 'connect', 'http', 'answer']);
+      expect(good.steps.at(-1)).toMatchObject({ detail: 'It scored 2 of 2 documents.' });
+      const missing = await create({
+        category: 'rerank',
+        apiKey: 'key',
+        modelName: 'no-such-reranker',
+      });
+      expect(await test(missing.id)).toMatchObject({ ok: false, fault: 'model', status: 404 });
+    });
+
     it('tries only the way for a category without a cheap call', async () => {
       const { id } = await create({ category: 'image', apiHost: `${simulator.url}/v1/` });
       const diagnosis = await test(id);

@@ -1,8 +1,8 @@
-import { UpstreamError } from '../../provider/index.js';
 import type { ChatAdapter, ChatPart } from '../../provider/index.js';
 import type { ResolvedModel } from '../model.resolver.js';
-import { baseOfChatEndpoint } from './base.address.js';
-import { TRIAL_LIMITS } from './trial.js';
+import { baseOfEndpoint } from './base.address.js';
+import { reasonOf } from './step.log.js';
+import { addFailure, TRIAL_LIMITS } from './trial.js';
 import type { Trial, TrialResult, TrialRun } from './trial.js';
 
 const DEFAULT_PROMPT = 'Say hello in one short sentence.';
@@ -13,7 +13,7 @@ export function chatTrial(adapter: ChatAdapter, model: ResolvedModel, prompt?: s
   const url = adapter.endpoint(model.connection.address);
   return {
     url,
-    normalizedAddress: baseOfChatEndpoint(url),
+    normalizedAddress: baseOfEndpoint(url),
     call: (run) => firstWords(adapter, model, prompt?.trim() || DEFAULT_PROMPT, run),
   };
 }
@@ -43,10 +43,8 @@ async function firstWords(
       if (answer.isEnough) break;
     }
   } catch (error) {
-    if (!accepted && isAboutContent(error))
-      log.add('http', true, started, 'The provider answered.');
-    const failed = accepted || isAboutContent(error) ? 'answer' : 'http';
-    log.add(failed, false, started, error instanceof Error ? error.message : 'It failed.');
+    if (accepted) log.add('answer', false, started, reasonOf(error));
+    else addFailure(log, started, error);
     throw error;
   }
   const { firstTokenMs, preview } = answer;
@@ -58,11 +56,6 @@ async function firstWords(
     firstTokenMs,
     answerPreview: preview,
   };
-}
-
-/** The service answered, but not in its protocol, or not to the end. */
-function isAboutContent(error: unknown): boolean {
-  return error instanceof UpstreamError && ['protocol', 'content', 'cut'].includes(error.kind);
 }
 
 /** The beginning of an answer; of the thinking where there is no text. */

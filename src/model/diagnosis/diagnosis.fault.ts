@@ -86,9 +86,8 @@ function upstreamFinding(error: UpstreamError): Finding {
  * Services name the model in the error of a model id that they do not know (404, sometimes 400), whereas a wrong path
  * gets a web page, an empty answer or the path itself.
  */
-function namesModel({ kind, status, message }: UpstreamError): boolean {
+function namesModel({ kind, status, vendorText = '' }: UpstreamError): boolean {
   if (kind !== 'not-found' && status !== 400) return false;
-  const [, vendorText = ''] = message.split(' It said: ');
   return (
     /model/i.test(vendorText) &&
     /not.?(found|exist|support)|unknown|no such|invalid|does ?n.t/i.test(vendorText)

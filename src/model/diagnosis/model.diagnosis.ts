@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/index.js';
 import { OutboundHttp } from '../../outbound/index.js';
-import { ChatAdapterRegistry } from '../../provider/index.js';
+import { ModelAdapters } from '../model.adapters.js';
 import type { ModelTestBody } from '../model.dto.js';
 import { ModelResolver } from '../model.resolver.js';
 import type { ResolvedModel } from '../model.resolver.js';
@@ -11,6 +11,7 @@ import { probeConnection } from './connection.probe.js';
 import { findingOf } from './diagnosis.fault.js';
 import type { DiagnosisView } from './diagnosis.view.js';
 import { embeddingTrial } from './embedding.trial.js';
+import { rerankTrial } from './rerank.trial.js';
 import { StepLog } from './step.log.js';
 import type { Trial, TrialResult, TrialRun } from './trial.js';
 
@@ -22,7 +23,7 @@ const LIMIT_MS = 90_000;
 export class ModelDiagnosis {
   constructor(
     private readonly models: ModelResolver,
-    private readonly adapters: ChatAdapterRegistry,
+    private readonly adapters: ModelAdapters,
     private readonly http: OutboundHttp,
   ) {}
 
@@ -52,15 +53,20 @@ export class ModelDiagnosis {
   }
 
   private trialOfCategory(model: ResolvedModel, prompt: string | undefined): Trial {
+    const { adapters } = this;
     const { category, providerCode } = model;
-    if (category === 'chat') return chatTrial(this.adapters.get(providerCode), model, prompt);
-    if (category === 'vector') {
-      const { adapters } = this;
-      const adapter = adapters.has(providerCode) ? adapters.get(providerCode) : undefined;
-      return embeddingTrial(this.http, model, adapter);
+    switch (category) {
+      case 'chat':
+        return chatTrial(adapters.chat.get(providerCode), model, prompt);
+      case 'vector':
+        return embeddingTrial(adapters.embedding.get(providerCode), model);
+      case 'rerank':
+        return rerankTrial(adapters.rerank.get(providerCode), model);
+      default: {
+        const address = withoutSlashes(model.connection.address);
+        return { url: address, normalizedAddress: address };
+      }
     }
-    const address = withoutSlashes(model.connection.address);
-    return { url: address, normalizedAddress: address };
   }
 
   private async run(trial: Trial, run: TrialRun): Promise<TrialResult> {

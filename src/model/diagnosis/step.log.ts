@@ -16,7 +16,7 @@ export class StepLog {
       this.add(step, true, started, describe(result));
       return result;
     } catch (error) {
-      this.add(step, false, started, error instanceof Error ? error.message : 'It failed.');
+      this.add(step, false, started, reasonOf(error));
       throw error;
     }
   }
@@ -24,4 +24,8 @@ export class StepLog {
   add(step: DiagnosisStep, ok: boolean, started: number, detail: string): void {
     this.steps.push({ step, ok, ms: Math.round(performance.now() - started), detail });
   }
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'It failed.';
 }

@@ -1,23 +1,28 @@
 export { AdapterRegistry } from './adapter.registry.js';
 export { InvalidAddressError, UnsupportedProviderError } from './adapter.errors.js';
-export { retryBeforeFirstPart } from './retry.js';
+export type { CallLimits, ModelCallOptions, ModelConnection, Usage } from './model-call.js';
+export { retryBeforeFirstPart, retryCall } from './retry.js';
 export type { RetryOptions } from './retry.js';
-export { UpstreamError } from './upstream.error.js';
+export { abortedError, UpstreamError } from './upstream.error.js';
 export type { UpstreamErrorKind } from './upstream.error.js';
 export { chatAdapters } from './chat/chat-adapters.js';
 export type {
-  CallLimits,
   ChatAdapter,
   ChatCall,
-  ChatCallOptions,
   ChatCompletion,
   ChatMessage,
   ChatPart,
   ContentPart,
   Finish,
   FinishReason,
-  ModelConnection,
   ToolCall,
   ToolDefinition,
-  Usage,
 } from './chat/chat.adapter.js';
+export type {
+  EmbeddingAdapter,
+  EmbeddingAnswer,
+  EmbeddingCall,
+} from './embedding/embedding.adapter.js';
+export { embeddingAdapters } from './embedding/embedding-adapters.js';
+export { rerankAdapters } from './rerank/rerank-adapters.js';
+export type { RankedDocument, RerankAdapter, RerankCall } from './rerank/rerank.adapter.js';

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { UpstreamError } from './upstream.error.js';
+import { abortedError, UpstreamError } from './upstream.error.js';
 
 export interface RetryOptions {
   /** Tries in all, the first included. */
   readonly attempts: number;
   readonly signal: AbortSignal;
+  /** A service that asks to wait longer is not asked again. Without it the wish is cut to 20 seconds. */
+  readonly longestRetryAfterMs?: number;
   /** Between 0 and 1; for tests. */
   readonly random?: () => number;
   /** Must leave no timer behind when the signal fires; for tests. */
@@ -13,7 +15,7 @@ export interface RetryOptions {
 
 const FIRST_BACKOFF_MS = 300;
 const LONGEST_BACKOFF_MS = 5_000;
-/** A longer wish of the provider is cut to this: somebody is waiting for the answer. */
+/** Somebody is waiting for the answer. */
 const LONGEST_RETRY_AFTER_MS = 20_000;
 
 /**
@@ -54,13 +56,16 @@ export async function retryCall<T>(call: () => Promise<T>, options: RetryOptions
 async function pauseBeforeRetry(
   error: unknown,
   attempt: number,
-  { attempts, signal, random = Math.random, sleep = pause }: RetryOptions,
+  options: RetryOptions,
 ): Promise<void> {
+  const { attempts, signal, random = Math.random, sleep = pause } = options;
   const mayPass = error instanceof UpstreamError && error.retryable;
   if (!mayPass || attempt >= attempts || signal.aborted) throw error;
+  const wish = error.retryAfterMs ?? 0;
+  if (wish > (options.longestRetryAfterMs ?? Infinity)) throw error;
   const backoff = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1));
   const jittered = backoff / 2 + (random() * backoff) / 2;
-  const wished = Math.min(LONGEST_RETRY_AFTER_MS, error.retryAfterMs ?? 0);
+  const wished = Math.min(options.longestRetryAfterMs ?? LONGEST_RETRY_AFTER_MS, wish);
   await sleep(Math.max(jittered, wished), signal);
 }
 
@@ -71,8 +76,4 @@ async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
     // The only failure is the signal's; it is told in the words of this folder.
     throw abortedError();
   }
-}
-
-function abortedError(): UpstreamError {
-  return new UpstreamError({ kind: 'aborted', message: 'The call was cancelled.' });
 }

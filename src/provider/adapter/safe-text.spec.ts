@@ -34,6 +34,12 @@ describe('what is removed', () => {
   });
 });
 
+test('a token made from the credential is removed like the credential itself', () => {
+  const token = 'eyJhbGciOiJI.eyJhcGlf-a2V5_Ij.sig-na_tu-re';
+  const text = `token ${token} of ${credential} and ${token.slice(0, 14)}… refused`;
+  expect(safeText(text, { ...secrets, token })).not.toMatch(/eyJ|sig|tu-re|Ab12/);
+});
+
 describe('what is kept', () => {
   test.each([
     'model: claude-sonnet-4-5-20250929 does not exist',

@@ -1,6 +1,8 @@
 /** What must not be repeated to users, even if a vendor writes it into an error. */
 export interface Secrets {
   readonly credential?: string;
+  /** What was made of the credential for this one call. */
+  readonly token?: string;
   /** The service's address; its host is removed in every form. */
   readonly address: string;
 }
@@ -42,9 +44,10 @@ export function safeText(text: string, secrets: Secrets): string {
   if (/^\s*</.test(text)) return '';
   // Enough for the answer after removals, and it bounds the work on a hostile text.
   let safe = text.slice(0, 4 * LONGEST_TEXT);
-  for (const form of credentialForms(secrets.credential)) safe = safe.replaceAll(form, '[removed]');
+  const forms = [secrets.token, secrets.credential].flatMap((secret) => formsOf(secret));
+  for (const form of forms) safe = safe.replaceAll(form, '[removed]');
   for (const pattern of MASKED) safe = safe.replace(pattern, '[removed]');
-  safe = withoutEchoes(safe, secrets.credential);
+  for (const secret of [secrets.token, secrets.credential]) safe = withoutEchoes(safe, secret);
   const host = URL.parse(secrets.address)?.hostname ?? '';
   if (host !== '') safe = safe.replaceAll(anyCase(host), '[address]');
   for (const [pattern, replacement] of PATTERNS) safe = safe.replace(pattern, replacement);
@@ -56,7 +59,7 @@ function anyCase(literal: string): RegExp {
   return new RegExp(literal.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') + '(?::\\d{1,5}\\b)?', 'gi');
 }
 
-function credentialForms(credential: string | undefined): readonly string[] {
+function formsOf(credential: string | undefined): readonly string[] {
   const plain = credential?.trim() ?? '';
   if (plain.length < SHORTEST_CREDENTIAL) return [];
   const base64 = Buffer.from(plain).toString('base64');

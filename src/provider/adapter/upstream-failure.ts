@@ -22,7 +22,7 @@ export function errorOfAnswer(answer: Answer, secrets: Secrets): UpstreamError {
     kind: kindOfStatus(status),
     status,
     retryable: isRetryable(status),
-    message: withVendorText(leadOfStatus(status), messageIn(answer.body), secrets),
+    ...withVendorText(leadOfStatus(status), messageIn(answer.body), secrets),
     ...(after !== undefined && { retryAfterMs: after }),
   });
 }
@@ -76,7 +76,7 @@ export function errorInAnswer(error: unknown, secrets: Secrets): UpstreamError {
   return new UpstreamError({
     kind,
     retryable: RETRYABLE_KINDS.has(kind),
-    message: withVendorText(
+    ...withVendorText(
       'The provider reported an error. Try again, or check the model’s settings.',
       messageOf(error),
       secrets,
@@ -119,9 +119,14 @@ const KIND_OF_OUTBOUND: Readonly<Record<OutboundErrorKind, UpstreamErrorKind>> =
   request: 'invalid-request',
 };
 
-function withVendorText(lead: string, vendorText: string, secrets: Secrets): string {
-  const safe = safeText(vendorText, secrets);
-  return safe === '' ? lead : `${lead} It said: ${safe}`;
+function withVendorText(
+  lead: string,
+  text: string,
+  secrets: Secrets,
+): { readonly message: string; readonly vendorText?: string } {
+  const vendorText = safeText(text, secrets);
+  if (vendorText === '') return { message: lead };
+  return { message: `${lead} It said: ${vendorText}`, vendorText };
 }
 
 /** The error text of a JSON body in any of the vendors' forms; other text as it is. */

@@ -22,6 +22,7 @@ interface UpstreamErrorDetails {
   readonly status?: number;
   readonly retryable?: boolean;
   readonly retryAfterMs?: number;
+  readonly vendorText?: string;
   readonly cause?: unknown;
 }
 
@@ -39,6 +40,8 @@ export class UpstreamError extends DomainError {
   readonly retryable: boolean;
   /** How long the service asks to wait. */
   readonly retryAfterMs?: number;
+  /** The service's own words as far as users may read them; the message holds them, too. */
+  readonly vendorText?: string;
 
   constructor(details: UpstreamErrorDetails) {
     super(details.message, { cause: details.cause });
@@ -46,5 +49,10 @@ export class UpstreamError extends DomainError {
     this.retryable = details.retryable ?? false;
     if (details.status !== undefined) this.status = details.status;
     if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
+    if (details.vendorText !== undefined) this.vendorText = details.vendorText;
   }
+}
+
+export function abortedError(): UpstreamError {
+  return new UpstreamError({ kind: 'aborted', message: 'The call was cancelled.' });
 }

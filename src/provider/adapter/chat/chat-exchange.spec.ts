@@ -110,7 +110,7 @@ describe('a service that does not stream', () => {
     ]);
   });
 
-  it.each(['{"choices":[]}', '{}', 'null', '[]', '"text"', '{"choices":', ''])(
+  it.each(['{"choices":[]}', '{}', 'null', '[]', '"text"', '{"choices":}', ''])(
     'is refused when it answers %s',
     async (text) => {
       answer = respondJson(text);
@@ -119,6 +119,11 @@ describe('a service that does not stream', () => {
       await expect(partsOf('ollama')).rejects.toMatchObject({ kind: 'protocol' });
     },
   );
+
+  it('may be asked again when its answer broke off', async () => {
+    answer = respondJson('{"choices":');
+    await expect(partsOf('custom_api')).rejects.toMatchObject({ kind: 'cut', retryable: true });
+  });
 
   it('is told apart from a web page, and a redirect is not followed', async () => {
     answer = (response) =>

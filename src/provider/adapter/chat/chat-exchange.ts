@@ -1,20 +1,12 @@
 import type { OutboundHttp, OutboundResponse } from '../../../outbound/index.js';
-import type { Secrets } from '../safe-text.js';
-import { errorOfAnswer, upstreamErrorOf } from '../upstream-failure.js';
-import type { ChatCallOptions, ChatCompletion, ChatPart } from './chat.adapter.js';
-import { parseJson, protocolError } from './stream-mapping.js';
+import { protocolError } from '../answer-failure.js';
+import type { ModelCallOptions } from '../model-call.js';
+import { jsonOf, postToModel } from '../model-exchange.js';
+import type { ModelRequest } from '../model-exchange.js';
+import { upstreamErrorOf } from '../upstream-failure.js';
+import type { ChatCompletion, ChatPart } from './chat.adapter.js';
 import type { StreamMapping } from './stream-mapping.js';
 
-/** What one call sends. */
-export interface ChatRequest {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: unknown;
-  readonly secrets: Secrets;
-}
-
-const LARGEST_ERROR_BYTES = 64 * 1024;
-const LARGEST_ANSWER_BYTES = 16 * 1024 * 1024;
 /** How long usage and the end mark may lag behind the finish reason before the answer counts as over. */
 const AFTER_FINISH_MS = 2_000;
 
@@ -27,18 +19,18 @@ export interface AnswerReading {
 /** Posts and reads a streamed answer. The request is made when reading begins. */
 export async function* streamChat(
   http: OutboundHttp,
-  request: () => ChatRequest,
-  options: ChatCallOptions,
+  request: () => ModelRequest,
+  options: ModelCallOptions,
   { mapping, toCompletion }: AnswerReading,
 ): AsyncGenerator<readonly ChatPart[], void, void> {
-  const response = await post(http, request(), options);
+  const response = await postToModel(http, request(), options);
   const type = response.headers['content-type'] ?? '';
   if (/^text\/html/i.test(type)) {
     response.discard();
     throw protocolError('The address answered with a web page.');
   }
   if (/^application\/json/i.test(type)) {
-    yield partsOf(toCompletion(await answerOf(response)));
+    yield partsOf(toCompletion(await jsonOf(response)));
     return;
   }
   // One generator, not several in a row: each would cost every read of the stream a few promises.
@@ -52,59 +44,6 @@ export async function* streamChat(
     }
   } finally {
     reader.close();
-  }
-}
-
-/** Posts and reads an answer in one piece, as parsed JSON. */
-export async function completeChat(
-  http: OutboundHttp,
-  request: ChatRequest,
-  options: ChatCallOptions,
-): Promise<unknown> {
-  return answerOf(await post(http, request, options));
-}
-
-async function post(
-  http: OutboundHttp,
-  { url, headers, body, secrets }: ChatRequest,
-  { limits, signal }: ChatCallOptions,
-): Promise<OutboundResponse> {
-  try {
-    const response = await http.request(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-      signal,
-      timeouts: limits,
-    });
-    if (response.status < 400) return response;
-    throw errorOfAnswer(
-      {
-        status: response.status,
-        body: await errorText(response),
-        retryAfter: response.headers['retry-after'],
-      },
-      secrets,
-    );
-  } catch (error) {
-    throw upstreamErrorOf(error);
-  }
-}
-
-/** The text only explains the status; an answer too long or cut is no reason to hide the status. */
-async function errorText(response: OutboundResponse): Promise<string> {
-  try {
-    return await response.text(LARGEST_ERROR_BYTES);
-  } catch {
-    return '';
-  }
-}
-
-async function answerOf(response: OutboundResponse): Promise<unknown> {
-  try {
-    return parseJson(await response.text(LARGEST_ANSWER_BYTES));
-  } catch (error) {
-    throw upstreamErrorOf(error);
   }
 }
 

@@ -1,3 +1,5 @@
+import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
+
 /**
  * The contract of a chat model's adapter. An adapter holds no state of any tenant: the call, the
  * connection and the signal are arguments, and one instance serves every tenant at once.
@@ -21,14 +23,14 @@ export interface ChatAdapter {
   stream(
     call: ChatCall,
     connection: ModelConnection,
-    options: ChatCallOptions,
+    options: ModelCallOptions,
   ): AsyncIterable<readonly ChatPart[]>;
 
   /** The same as one answer. */
   complete(
     call: ChatCall,
     connection: ModelConnection,
-    options: ChatCallOptions,
+    options: ModelCallOptions,
   ): Promise<ChatCompletion>;
 }
 
@@ -84,27 +86,6 @@ export interface ToolDefinition {
   readonly inputSchema: Readonly<Record<string, unknown>>;
 }
 
-/** Where a model lives, as its record holds it. */
-export interface ModelConnection {
-  readonly address: string;
-  readonly credential?: string;
-  /** Version header of the messages protocol. */
-  readonly protocolVersion?: string;
-}
-
-/** All in milliseconds; idle and total do not run while back-pressure holds the stream. */
-export interface CallLimits {
-  readonly connectMs: number;
-  /** Longest silence, before the first byte and between bytes. */
-  readonly idleMs: number;
-  readonly totalMs: number;
-}
-
-export interface ChatCallOptions {
-  readonly limits: CallLimits;
-  readonly signal: AbortSignal;
-}
-
 export type ChatPart =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'reasoning-delta'; readonly text: string }
@@ -119,18 +100,6 @@ export interface Finish {
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'error' | 'other';
-
-/** Token counts; unknown is undefined, never 0. */
-export interface Usage {
-  /** The whole prompt, cached tokens included. */
-  readonly inputTokens?: number | undefined;
-  readonly outputTokens?: number | undefined;
-  readonly totalTokens?: number | undefined;
-  readonly cachedInputTokens?: number | undefined;
-  readonly reasoningTokens?: number | undefined;
-  /** What the service sent. */
-  readonly raw: unknown;
-}
 
 export interface ChatCompletion {
   readonly text: string;

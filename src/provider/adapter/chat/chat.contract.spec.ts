@@ -2,10 +2,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { startSimulator } from '../../../../simulator/index.js';
 import type { Simulator } from '../../../../simulator/index.js';
 import { OutboundHttp } from '../../../outbound/index.js';
+import type { ModelConnection } from '../model-call.js';
 import { retryBeforeFirstPart } from '../retry.js';
 import { UpstreamError } from '../upstream.error.js';
-import type { ChatAdapter, ChatCall, ChatPart, ModelConnection } from './chat.adapter.js';
 import { chatAdapters } from './chat-adapters.js';
+import type { ChatAdapter, ChatCall, ChatPart } from './chat.adapter.js';
 
 const CREDENTIAL = 'canary-key-1f9a7c';
 const WORDS_20 = Array.from({ length: 20 }, (_, at) => `tok${at} `)

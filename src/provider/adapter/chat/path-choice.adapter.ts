@@ -1,12 +1,6 @@
-import { parseAddress } from './address.js';
-import type {
-  ChatAdapter,
-  ChatCall,
-  ChatCallOptions,
-  ChatCompletion,
-  ChatPart,
-  ModelConnection,
-} from './chat.adapter.js';
+import { parseAddress } from '../address.js';
+import type { ModelCallOptions, ModelConnection } from '../model-call.js';
+import type { ChatAdapter, ChatCall, ChatCompletion, ChatPart } from './chat.adapter.js';
 
 interface PathChoice {
   readonly code: string;
@@ -34,7 +28,7 @@ export class PathChoiceAdapter implements ChatAdapter {
   async *stream(
     call: ChatCall,
     connection: ModelConnection,
-    options: ChatCallOptions,
+    options: ModelCallOptions,
   ): AsyncGenerator<readonly ChatPart[], void, void> {
     yield* this.adapterFor(connection.address).stream(call, connection, options);
   }
@@ -42,7 +36,7 @@ export class PathChoiceAdapter implements ChatAdapter {
   async complete(
     call: ChatCall,
     connection: ModelConnection,
-    options: ChatCallOptions,
+    options: ModelCallOptions,
   ): Promise<ChatCompletion> {
     return this.adapterFor(connection.address).complete(call, connection, options);
   }

@@ -1,3 +1,4 @@
+import { vendors } from '../vendors.js';
 import type { ChatCompletionsOptions } from './chat-completions/chat-completions.adapter.js';
 
 /** What most vendors of the protocol understand. */
@@ -5,36 +6,22 @@ const USUAL = { maxOutputField: 'max_tokens', streamUsage: true } as const;
 /** The newer name, which the services below require or recommend. */
 const NEWER = { maxOutputField: 'max_completion_tokens', streamUsage: true } as const;
 
-/**
- * Vendors that are the chat-completions protocol plus defaults. `prefix` is the path that the vendor's
- * documentation gives for a bare domain.
- */
+/** Vendors that are the chat-completions protocol plus defaults. */
 export const chatCompletionsPresets: readonly ChatCompletionsOptions[] = [
-  { code: 'openai', label: 'OpenAI', address: { prefix: '/v1' }, dialect: NEWER },
+  { ...vendors.openai, dialect: NEWER },
   { code: 'deepseek', label: 'DeepSeek', address: { prefix: '/v1' }, dialect: USUAL },
-  { code: 'zhipu', label: 'Zhipu', address: { prefix: '/api/paas/v4' }, dialect: USUAL },
+  { ...vendors.zhipu, dialect: USUAL },
   { code: 'xiaomi', label: 'Xiaomi MiMo', address: { prefix: '/v1' }, dialect: NEWER },
-  {
-    code: 'qianwen',
-    label: 'Tongyi Qianwen',
-    address: { prefix: '/compatible-mode/v1' },
-    dialect: USUAL,
-  },
-  {
-    code: 'ppio',
-    label: 'PPIO',
-    address: { prefix: '/openai/v1', endings: { '/openai': '/openai/v1' } },
-    dialect: USUAL,
-  },
-  { code: 'siliconflow', label: 'SiliconFlow', address: { prefix: '/v1' }, dialect: USUAL },
+  { ...vendors.qianwen, dialect: USUAL },
+  { ...vendors.ppio, dialect: USUAL },
+  { ...vendors.siliconflow, dialect: USUAL },
   { code: 'atlas', label: 'Atlas Cloud', address: { prefix: '/v1' }, dialect: USUAL },
 ];
 
 /** Any service of the protocol; the specification's code. */
 export const customChatCompletions: ChatCompletionsOptions = {
-  code: 'custom_api',
+  ...vendors.custom,
   label: 'Custom (chat completions)',
-  address: { prefix: '/v1', foreignEndpoints: ['/messages'] },
   dialect: USUAL,
 };
 

@@ -1,12 +1,6 @@
-import { UpstreamError } from '../upstream.error.js';
-import type {
-  ChatCompletion,
-  ChatPart,
-  Finish,
-  FinishReason,
-  ToolCall,
-  Usage,
-} from './chat.adapter.js';
+import { cutError, protocolError } from '../answer-failure.js';
+import type { Usage } from '../model-call.js';
+import type { ChatCompletion, ChatPart, Finish, FinishReason, ToolCall } from './chat.adapter.js';
 import { ToolCallCollector } from './tool-call.js';
 import type { ToolCallPiece } from './tool-call.js';
 
@@ -113,38 +107,4 @@ function finalReason(
 ): FinishReason {
   if (refused) return 'content-filter';
   return calls.length > 0 ? 'tool-calls' : reason;
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw protocolError('The provider sent something that is not JSON.', cause);
-  }
-}
-
-/** Whether a last piece that the stream left unterminated came whole. */
-export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-export function protocolError(what: string, cause?: unknown): UpstreamError {
-  return new UpstreamError({
-    kind: 'protocol',
-    message: `${what} Check that the address belongs to a model service of this protocol.`,
-    cause,
-  });
-}
-
-export function cutError(): UpstreamError {
-  return new UpstreamError({
-    kind: 'cut',
-    message: 'The provider ended the answer before it was finished. Try again.',
-    retryable: true,
-  });
 }

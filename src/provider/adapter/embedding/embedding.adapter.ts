@@ -1,4 +1,4 @@
-import type { CallLimits, ModelConnection, Usage } from '../chat/chat.adapter.js';
+import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
 
 /** The contract of an embedding model's adapter. It holds no state of any tenant. */
 export interface EmbeddingAdapter {
@@ -28,17 +28,11 @@ export interface EmbeddingCall {
   readonly model: string;
   /** Between 1 and maxInputs texts, none empty. */
   readonly inputs: readonly string[];
-  /** Asked for where the protocol can ask. */
+  /** Asked for where the service can be asked and refuses what its model cannot do. The answer may have another number. */
   readonly dimensions?: number;
 }
 
 export interface EmbeddingAnswer {
   readonly vectors: readonly Float32Array[];
   readonly usage?: Usage;
-}
-
-/** For calls with one answer; `signal` and the limits end them. */
-export interface ModelCallOptions {
-  readonly limits: CallLimits;
-  readonly signal: AbortSignal;
 }

@@ -1,5 +1,4 @@
-import type { ModelConnection } from '../chat/chat.adapter.js';
-import type { ModelCallOptions } from '../embedding/embedding.adapter.js';
+import type { ModelCallOptions, ModelConnection } from '../model-call.js';
 
 /** The contract of a rerank model's adapter. It holds no state of any tenant. */
 export interface RerankAdapter {

@@ -1,16 +1,12 @@
 import type { OutboundHttp } from '../../../../outbound/index.js';
-import { endpointOf } from '../address.js';
-import type { AddressForm } from '../address.js';
-import type {
-  ChatAdapter,
-  ChatCall,
-  ChatCallOptions,
-  ChatCompletion,
-  ChatPart,
-  ModelConnection,
-} from '../chat.adapter.js';
-import { completeChat, streamChat } from '../chat-exchange.js';
-import type { ChatRequest } from '../chat-exchange.js';
+import { endpointOf, FAMILY_ENDPOINTS } from '../../address.js';
+import type { AddressForm } from '../../address.js';
+import { bearerOf } from '../../bearer.js';
+import type { ModelCallOptions, ModelConnection } from '../../model-call.js';
+import { postForJson } from '../../model-exchange.js';
+import type { ModelRequest } from '../../model-exchange.js';
+import { streamChat } from '../chat-exchange.js';
+import type { ChatAdapter, ChatCall, ChatCompletion, ChatPart } from '../chat.adapter.js';
 import { toChatCompletionsBody } from './chat-completions.request.js';
 import type { ChatCompletionsDialect } from './chat-completions.request.js';
 import { ChatCompletionsStream, toCompletion } from './chat-completions.response.js';
@@ -36,15 +32,19 @@ export class ChatCompletionsAdapter implements ChatAdapter {
   }
 
   endpoint(address: string): string {
-    return endpointOf(address, { ...this.options.address, endpoint: '/chat/completions' });
+    return endpointOf(address, {
+      ...this.options.address,
+      endpoint: '/chat/completions',
+      siblings: FAMILY_ENDPOINTS,
+    });
   }
 
   stream(
     call: ChatCall,
     connection: ModelConnection,
-    options: ChatCallOptions,
+    options: ModelCallOptions,
   ): AsyncIterable<readonly ChatPart[]> {
-    const request = (): ChatRequest => this.request(call, connection, true);
+    const request = (): ModelRequest => this.request(call, connection, true);
     const withThinking = call.thinking !== false;
     return streamChat(this.http, request, options, {
       mapping: new ChatCompletionsStream(connection, withThinking),
@@ -55,18 +55,16 @@ export class ChatCompletionsAdapter implements ChatAdapter {
   async complete(
     call: ChatCall,
     connection: ModelConnection,
-    options: ChatCallOptions,
+    options: ModelCallOptions,
   ): Promise<ChatCompletion> {
-    const answer = await completeChat(this.http, this.request(call, connection, false), options);
+    const answer = await postForJson(this.http, this.request(call, connection, false), options);
     return toCompletion(answer, connection, call.thinking !== false);
   }
 
-  private request(call: ChatCall, connection: ModelConnection, stream: boolean): ChatRequest {
-    const key = connection.credential?.trim() ?? '';
+  private request(call: ChatCall, connection: ModelConnection, stream: boolean): ModelRequest {
     return {
       url: this.endpoint(connection.address),
-      // An empty bearer token makes some gateways answer 401 that need no key at all.
-      headers: key === '' ? {} : { authorization: `Bearer ${key}` },
+      headers: bearerOf(connection.credential),
       body: toChatCompletionsBody(call, stream, this.options.dialect),
       secrets: connection,
     };

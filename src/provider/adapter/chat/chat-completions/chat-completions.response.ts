@@ -1,3 +1,4 @@
+import { cutError, isJson, parseJson, protocolError } from '../../answer-failure.js';
 import { EventStreamDecoder } from '../../event-stream.js';
 import type { ServerSentEvent } from '../../event-stream.js';
 import {
@@ -9,20 +10,14 @@ import {
   textIn,
 } from '../../json-fields.js';
 import type { JsonRecord } from '../../json-fields.js';
+import type { Usage } from '../../model-call.js';
 import type { Secrets } from '../../safe-text.js';
 import { errorInAnswer } from '../../upstream-failure.js';
-import type { ChatCompletion, ChatPart, FinishReason, Usage } from '../chat.adapter.js';
-import {
-  AnswerState,
-  cutError,
-  completionOf,
-  isJson,
-  parseJson,
-  protocolError,
-} from '../stream-mapping.js';
+import type { ChatCompletion, ChatPart, FinishReason } from '../chat.adapter.js';
+import { AnswerState, completionOf } from '../stream-mapping.js';
 import type { StreamMapping } from '../stream-mapping.js';
-import { RepeatedChunk } from './repeated-chunk.js';
 import { chatCompletionSchema } from './chat-completions.wire.js';
+import { RepeatedChunk } from './repeated-chunk.js';
 
 /** The mark after the last event; the only event that is not JSON. */
 const END_MARK = '[DONE]';

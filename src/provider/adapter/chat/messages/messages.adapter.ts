@@ -1,16 +1,11 @@
 import type { OutboundHttp } from '../../../../outbound/index.js';
-import { endpointOf } from '../address.js';
-import type { AddressForm } from '../address.js';
-import type {
-  ChatAdapter,
-  ChatCall,
-  ChatCallOptions,
-  ChatCompletion,
-  ChatPart,
-  ModelConnection,
-} from '../chat.adapter.js';
-import { completeChat, streamChat } from '../chat-exchange.js';
-import type { ChatRequest } from '../chat-exchange.js';
+import { endpointOf } from '../../address.js';
+import type { AddressForm } from '../../address.js';
+import type { ModelCallOptions, ModelConnection } from '../../model-call.js';
+import { postForJson } from '../../model-exchange.js';
+import type { ModelRequest } from '../../model-exchange.js';
+import { streamChat } from '../chat-exchange.js';
+import type { ChatAdapter, ChatCall, ChatCompletion, ChatPart } from '../chat.adapter.js';
 import { toMessagesBody } from './messages.request.js';
 import { MessagesStream, toCompletion } from './messages.response.js';
 
@@ -42,9 +37,9 @@ export class MessagesAdapter implements ChatAdapter {
   stream(
     call: ChatCall,
     connection: ModelConnection,
-    options: ChatCallOptions,
+    options: ModelCallOptions,
   ): AsyncIterable<readonly ChatPart[]> {
-    const request = (): ChatRequest => this.request(call, connection, true);
+    const request = (): ModelRequest => this.request(call, connection, true);
     const withThinking = call.thinking !== false;
     return streamChat(this.http, request, options, {
       mapping: new MessagesStream(connection, withThinking),
@@ -55,13 +50,13 @@ export class MessagesAdapter implements ChatAdapter {
   async complete(
     call: ChatCall,
     connection: ModelConnection,
-    options: ChatCallOptions,
+    options: ModelCallOptions,
   ): Promise<ChatCompletion> {
-    const answer = await completeChat(this.http, this.request(call, connection, false), options);
+    const answer = await postForJson(this.http, this.request(call, connection, false), options);
     return toCompletion(answer, connection, call.thinking !== false);
   }
 
-  private request(call: ChatCall, connection: ModelConnection, stream: boolean): ChatRequest {
+  private request(call: ChatCall, connection: ModelConnection, stream: boolean): ModelRequest {
     const key = connection.credential?.trim() ?? '';
     return {
       url: this.endpoint(connection.address),

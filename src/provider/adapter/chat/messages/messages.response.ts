@@ -1,18 +1,13 @@
+import { cutError, isJson, parseJson, protocolError } from '../../answer-failure.js';
 import { EventStreamDecoder } from '../../event-stream.js';
 import type { ServerSentEvent } from '../../event-stream.js';
 import { isRecord, numberIn, recordIn, textIn } from '../../json-fields.js';
 import type { JsonRecord } from '../../json-fields.js';
+import type { Usage } from '../../model-call.js';
 import type { Secrets } from '../../safe-text.js';
 import { errorInAnswer } from '../../upstream-failure.js';
-import type { ChatCompletion, ChatPart, FinishReason, Usage } from '../chat.adapter.js';
-import {
-  AnswerState,
-  cutError,
-  completionOf,
-  isJson,
-  parseJson,
-  protocolError,
-} from '../stream-mapping.js';
+import type { ChatCompletion, ChatPart, FinishReason } from '../chat.adapter.js';
+import { AnswerState, completionOf } from '../stream-mapping.js';
 import type { StreamMapping } from '../stream-mapping.js';
 import { messageSchema } from './messages.wire.js';
 

@@ -1,15 +1,10 @@
 import type { OutboundHttp } from '../../../../outbound/index.js';
-import { endpointOf } from '../address.js';
-import type {
-  ChatAdapter,
-  ChatCall,
-  ChatCallOptions,
-  ChatCompletion,
-  ChatPart,
-  ModelConnection,
-} from '../chat.adapter.js';
-import { completeChat, streamChat } from '../chat-exchange.js';
-import type { ChatRequest } from '../chat-exchange.js';
+import { endpointOf, LOCAL_ENDPOINTS } from '../../address.js';
+import type { ModelCallOptions, ModelConnection } from '../../model-call.js';
+import { postForJson } from '../../model-exchange.js';
+import type { ModelRequest } from '../../model-exchange.js';
+import { streamChat } from '../chat-exchange.js';
+import type { ChatAdapter, ChatCall, ChatCompletion, ChatPart } from '../chat.adapter.js';
 import { toOllamaBody } from './ollama.request.js';
 import { OllamaStream, toCompletion } from './ollama.response.js';
 
@@ -23,6 +18,7 @@ export class OllamaAdapter implements ChatAdapter {
   endpoint(address: string): string {
     return endpointOf(address, {
       endpoint: '/api/chat',
+      siblings: LOCAL_ENDPOINTS,
       prefix: '',
       // The bases of its other interfaces, which people copy from examples.
       endings: { '/v1': '', '/api': '' },
@@ -32,9 +28,9 @@ export class OllamaAdapter implements ChatAdapter {
   stream(
     call: ChatCall,
     connection: ModelConnection,
-    options: ChatCallOptions,
+    options: ModelCallOptions,
   ): AsyncIterable<readonly ChatPart[]> {
-    const request = (): ChatRequest => this.request(call, connection, true);
+    const request = (): ModelRequest => this.request(call, connection, true);
     const withThinking = call.thinking !== false;
     return streamChat(this.http, request, options, {
       mapping: new OllamaStream(connection, withThinking),
@@ -45,13 +41,13 @@ export class OllamaAdapter implements ChatAdapter {
   async complete(
     call: ChatCall,
     connection: ModelConnection,
-    options: ChatCallOptions,
+    options: ModelCallOptions,
   ): Promise<ChatCompletion> {
-    const answer = await completeChat(this.http, this.request(call, connection, false), options);
+    const answer = await postForJson(this.http, this.request(call, connection, false), options);
     return toCompletion(answer, connection, call.thinking !== false);
   }
 
-  private request(call: ChatCall, connection: ModelConnection, stream: boolean): ChatRequest {
+  private request(call: ChatCall, connection: ModelConnection, stream: boolean): ModelRequest {
     return {
       url: this.endpoint(connection.address),
       headers: {},

@@ -1,17 +1,12 @@
+import { cutError, isJson, parseJson, protocolError } from '../../answer-failure.js';
 import { isRecord, numberIn, recordIn, recordsIn, textIn } from '../../json-fields.js';
 import type { JsonRecord } from '../../json-fields.js';
 import { JsonLinesDecoder } from '../../json-lines.js';
+import type { Usage } from '../../model-call.js';
 import type { Secrets } from '../../safe-text.js';
 import { errorInAnswer } from '../../upstream-failure.js';
-import type { ChatCompletion, ChatPart, FinishReason, Usage } from '../chat.adapter.js';
-import {
-  AnswerState,
-  cutError,
-  completionOf,
-  isJson,
-  parseJson,
-  protocolError,
-} from '../stream-mapping.js';
+import type { ChatCompletion, ChatPart, FinishReason } from '../chat.adapter.js';
+import { AnswerState, completionOf } from '../stream-mapping.js';
 import type { StreamMapping } from '../stream-mapping.js';
 import type { ToolCallPiece } from '../tool-call.js';
 import { ollamaAnswerSchema } from './ollama.wire.js';

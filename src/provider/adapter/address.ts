@@ -1,8 +1,25 @@
-import { InvalidAddressError } from '../adapter.errors.js';
+import { InvalidAddressError } from './adapter.errors.js';
+
+/** What services of the chat-completions family have beside each other. */
+export const FAMILY_ENDPOINTS: readonly string[] = [
+  '/chat/completions',
+  '/embeddings',
+  '/reranks',
+  '/rerank',
+];
+/** The same for the local runtime, whose base also serves that family below `/v1`. */
+export const LOCAL_ENDPOINTS: readonly string[] = [
+  '/api/chat',
+  '/api/embed',
+  '/api/embeddings',
+  ...FAMILY_ENDPOINTS,
+];
 
 export interface AddressForm {
   /** The path that the protocol appends, for example `/chat/completions`. */
   readonly endpoint: string;
+  /** Endpoints of the same service for other kinds of models: people copy their addresses, too. */
+  readonly siblings?: readonly string[];
   /** Endpoints of other protocols: an address that ends in one belongs to another provider code. */
   readonly foreignEndpoints?: readonly string[];
   /** The path that a bare domain gets, for example `/v1`. */
@@ -13,8 +30,8 @@ export interface AddressForm {
 
 /**
  * The URL to call for a stored address (specification, Address handling): trailing slashes and the
- * protocol's own endpoint are removed, a bare domain gets the usual prefix, any other path is kept;
- * then the endpoint is appended. Throws InvalidAddressError.
+ * protocol's own endpoint, or one beside it, are removed, a bare domain gets the usual prefix, any
+ * other path is kept; then the endpoint is appended. Throws InvalidAddressError.
  */
 export function endpointOf(address: string, form: AddressForm): string {
   const url = parseAddress(address);
@@ -24,7 +41,8 @@ export function endpointOf(address: string, form: AddressForm): string {
       'The service address does not match the protocol. Choose the provider of the other protocol, or enter the base address.',
     );
   }
-  if (path.endsWith(form.endpoint)) path = withoutSlashes(path.slice(0, -form.endpoint.length));
+  const given = [form.endpoint, ...(form.siblings ?? [])].find((known) => path.endsWith(known));
+  if (given !== undefined) path = withoutSlashes(path.slice(0, -given.length));
   for (const [ending, completed] of Object.entries(form.endings ?? {})) {
     if (path.endsWith(ending)) path = path.slice(0, -ending.length) + completed;
   }

@@ -1,0 +1,21 @@
+import type { Metrics, UpstreamKind } from '../operation/index.js';
+import { UpstreamError } from '../provider/index.js';
+
+/** Makes one call of a model service and counts how it ended. */
+export async function countedCall<T>(
+  metrics: Metrics,
+  { provider, kind }: { readonly provider: string; readonly kind: UpstreamKind },
+  call: () => Promise<T>,
+): Promise<T> {
+  const started = performance.now();
+  let outcome = 'ok';
+  try {
+    return await call();
+  } catch (error) {
+    outcome = error instanceof UpstreamError ? error.kind : 'error';
+    throw error;
+  } finally {
+    const seconds = (performance.now() - started) / 1_000;
+    metrics.upstreamCall({ provider, kind, outcome, seconds });
+  }
+}

@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import {
+  ChatAdapterRegistry,
+  EmbeddingAdapterRegistry,
+  RerankAdapterRegistry,
+} from '../provider/index.js';
+
+interface Addressed {
+  /** The URL that would be called for a stored address. Throws InvalidAddressError. */
+  endpoint(address: string): string;
+}
+
+/** The adapters of every category of models that is called by name. */
+@Injectable()
+export class ModelAdapters {
+  constructor(
+    readonly chat: ChatAdapterRegistry,
+    readonly embedding: EmbeddingAdapterRegistry,
+    readonly rerank: RerankAdapterRegistry,
+  ) {}
+
+  /** The adapter that a model of the category and provider code is called with; undefined where there is none. */
+  find(category: string, providerCode: string): Addressed | undefined {
+    const registry = this.registryOf(category);
+    return registry?.has(providerCode) ? registry.get(providerCode) : undefined;
+  }
+
+  private registryOf(
+    category: string,
+  ): ChatAdapterRegistry | EmbeddingAdapterRegistry | RerankAdapterRegistry | undefined {
+    switch (category) {
+      case 'chat':
+        return this.chat;
+      case 'vector':
+        return this.embedding;
+      case 'rerank':
+        return this.rerank;
+      default:
+        return undefined;
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import { Metrics } from '../../operation/index.js';
+import { retryCall } from '../../provider/index.js';
+import type { CallLimits, RankedDocument, RerankCall } from '../../provider/index.js';
+import { inBatches } from '../batches.js';
+import { countedCall } from '../counted.call.js';
+import type { ResolvedRerankModel } from '../model.resolver.js';
+
+export interface RerankOptions {
+  /** How many documents are wanted back at most. */
+  readonly topN: number;
+  readonly signal: AbortSignal;
+}
+
+const CONNECT_MS = 10_000;
+const ATTEMPTS = 2;
+/** Somebody waits, and a search has results without this call. */
+const LONGEST_RETRY_AFTER_MS = 5_000;
+
+/** Has a rerank model put documents in order. */
+@Injectable()
+export class Reranker {
+  private readonly limits: CallLimits;
+  private readonly longestText: number;
+
+  constructor(
+    @Inject(CONFIG) config: Config,
+    private readonly metrics: Metrics,
+  ) {
+    const totalMs = config.RERANK_TIMEOUT_SECONDS * 1_000;
+    this.limits = { connectMs: CONNECT_MS, idleMs: totalMs, totalMs };
+    this.longestText = config.RERANK_DOCUMENT_CHARACTERS;
+  }
+
+  /**
+   * The documents by relevance to the query, best first. Of a longer text only the beginning is looked at; more
+   * documents than the service takes in one call go out in several, whose scores are compared. A document that the
+   * service left out is missing. Fails with UpstreamError, ForbiddenAddressError or InvalidAddressError.
+   */
+  async rerank(
+    model: ResolvedRerankModel,
+    query: string,
+    documents: readonly string[],
+    { topN, signal }: RerankOptions,
+  ): Promise<readonly RankedDocument[]> {
+    const { adapter, modelName } = model;
+    const failure = new AbortController();
+    const either = AbortSignal.any([signal, failure.signal]);
+    const question = this.beginningOf(query);
+    const texts = documents.map((text) => this.beginningOf(text));
+    const batches = inBatches(texts, adapter.maxDocuments);
+    try {
+      const ranked = await Promise.all(
+        batches.map(async (batch, at) => {
+          const wanted = Math.min(topN, batch.length);
+          const call = { model: modelName, query: question, documents: batch, topN: wanted };
+          const found = await this.call(model, call, either);
+          return found.map(({ index, score }) => ({
+            index: index + at * adapter.maxDocuments,
+            score,
+          }));
+        }),
+      );
+      return ranked
+        .flat()
+        .sort((one, other) => other.score - one.score || one.index - other.index)
+        .slice(0, topN);
+    } catch (error) {
+      failure.abort();
+      throw error;
+    }
+  }
+
+  private async call(
+    { adapter, connection, providerCode }: ResolvedRerankModel,
+    call: RerankCall,
+    signal: AbortSignal,
+  ): Promise<readonly RankedDocument[]> {
+    const counted = { provider: providerCode, kind: 'rerank' } as const;
+    return retryCall(
+      () =>
+        countedCall(this.metrics, counted, () =>
+          adapter.rerank(call, connection, { limits: this.limits, signal }),
+        ),
+      { attempts: ATTEMPTS, longestRetryAfterMs: LONGEST_RETRY_AFTER_MS, signal },
+    );
+  }
+
+  /** At most so many characters, and no half of one. */
+  private beginningOf(text: string): string {
+    return text.slice(0, this.longestText).replace(/[\uD800-\uDBFF]$/, '');
+  }
+}

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, test } from '@jest/globals';
+import { toEmbedBody } from './ollama/ollama.request.js';
+import { toEmbeddingAnswer as fromOllama } from './ollama/ollama.response.js';
+import { toEmbeddingsBody } from './openai-compatible/openai-compatible.request.js';
+import { toEmbeddingAnswer } from './openai-compatible/openai-compatible.response.js';
+import { toVectors } from './vectors.js';
+
+const secrets = { address: 'https://x.test', credential: 'canary-key-1f9a7c' };
+const fixture = (path: string): unknown =>
+  JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
+const rowsOf = (vectors: readonly Float32Array[]): number[][] => vectors.map((row) => [...row]);
+const EXPECTED = [
+  [1, 0, Math.fround(-2e-3)],
+  [0.25, -0.5, 0.75],
+];
+
+test('the bodies hold what the protocols know', () => {
+  const call = { model: 'm', inputs: ['a', 'b'], dimensions: 3 };
+  expect(toEmbeddingsBody(call)).toEqual({
+    model: 'm',
+    input: ['a', 'b'],
+    dimensions: 3,
+    encoding_format: 'float',
+  });
+  expect(JSON.stringify(toEmbeddingsBody({ model: 'm', inputs: ['a'] }))).not.toContain('dimens');
+  expect(toEmbedBody(call)).toEqual({ model: 'm', input: ['a', 'b'] });
+});
+
+describe('an answer', () => {
+  it('is put in the order of the texts, with its usage', () => {
+    const answer = toEmbeddingAnswer(fixture('openai-compatible/fixtures/answer.json'), 2, secrets);
+    expect(rowsOf(answer.vectors)).toEqual(EXPECTED);
+    expect(answer.usage).toMatchObject({ inputTokens: 8, totalTokens: 8 });
+    const local = fromOllama(fixture('ollama/fixtures/answer.json'), 2, secrets);
+    expect(rowsOf(local.vectors)).toEqual(EXPECTED);
+    expect(local.usage).toMatchObject({ inputTokens: 8 });
+  });
+
+  it('needs neither index nor usage', () => {
+    const data = EXPECTED.map((embedding) => ({ embedding }));
+    const answer = toEmbeddingAnswer({ data }, 2, secrets);
+    expect(rowsOf(answer.vectors)).toEqual(EXPECTED);
+    expect(answer).not.toHaveProperty('usage');
+    expect(fromOllama({ embeddings: EXPECTED }, 2, secrets)).not.toHaveProperty('usage');
+  });
+
+  it('is refused when an index is given twice or has no text', () => {
+    const answer = (...indexes: number[]) => ({
+      data: indexes.map((index) => ({ index, embedding: [1] })),
+    });
+    expect(() => toEmbeddingAnswer(answer(0, 0), 2, secrets)).toThrow('two vectors for the same');
+    expect(() => toEmbeddingAnswer(answer(0, 2), 2, secrets)).toThrow('no vector for a text');
+    expect(() => toEmbeddingAnswer(answer(-1, 0), 2, secrets)).toThrow('no vector for a text');
+    expect(() => toEmbeddingAnswer(answer(0), 2, secrets)).toThrow('1 vectors for 2 texts');
+  });
+
+  it.each([[null], [[]], [{}], ['text'], [{ data: {} }], [{ embeddings: 1 }], [{ data: [1] }]])(
+    'that is %j has no vectors',
+    (answer) => {
+      expect(() => toEmbeddingAnswer(answer, 1, secrets)).toThrow('answered without vectors');
+      expect(() => fromOllama(answer, 1, secrets)).toThrow('answered without vectors');
+    },
+  );
+
+  it('tells an error that came with status 200, without the key', () => {
+    const error = { code: 'rate_limit', message: `Too many calls of ${secrets.credential}` };
+    for (const map of [toEmbeddingAnswer, fromOllama]) {
+      expect(() => map({ error }, 1, secrets)).toThrow(/Too many calls of \[removed\]/);
+    }
+  });
+});
+
+test.each([
+  [[[1, 2]], 2, '1 vectors for 2 texts'],
+  [[[1], [2], [3]], 2, '3 vectors for 2 texts'],
+  [[[1, 2], [1]], 2, 'different lengths'],
+  [[[]], 1, 'an empty vector'],
+  [[[1, null]], 1, 'no finite number'],
+  [[['1']], 1, 'no finite number'],
+  [[[Infinity]], 1, 'no finite number'],
+  // Finite as the JSON has it, but not in the 32 bits that are stored.
+  [[[1e39]], 1, 'no finite number'],
+  [['AAAA'], 1, 'without vectors'],
+])('vectors %j for %d texts are refused', (rows, texts, message) => {
+  expect(() => toVectors(rows, texts)).toThrow(message);
+});

@@ -1,0 +1,45 @@
+import type { OutboundHttp } from '../../../../outbound/index.js';
+import { endpointOf, LOCAL_ENDPOINTS } from '../../address.js';
+import type { ModelCallOptions, ModelConnection } from '../../model-call.js';
+import { postForJson } from '../../model-exchange.js';
+import type { EmbeddingAdapter, EmbeddingAnswer, EmbeddingCall } from '../embedding.adapter.js';
+import { toEmbedBody } from './ollama.request.js';
+import { toEmbeddingAnswer } from './ollama.response.js';
+
+/**
+ * Ollama's own protocol: POST {address}/api/embed. Reads no key. It is not asked for a number of dimensions, because
+ * it cuts the vectors of any model to it, also of models that are of no use when they are cut.
+ */
+export class OllamaEmbeddingAdapter implements EmbeddingAdapter {
+  readonly code = 'ollama';
+  readonly label = 'Ollama';
+  /** It has no limit of its own; a bound on what one answer holds. */
+  readonly maxInputs = 512;
+
+  constructor(private readonly http: OutboundHttp) {}
+
+  endpoint(address: string): string {
+    return endpointOf(address, {
+      endpoint: '/api/embed',
+      siblings: LOCAL_ENDPOINTS,
+      prefix: '',
+      // The bases of its other interfaces, which people copy from examples.
+      endings: { '/v1': '', '/api': '' },
+    });
+  }
+
+  async embed(
+    call: EmbeddingCall,
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<EmbeddingAnswer> {
+    const request = {
+      url: this.endpoint(connection.address),
+      headers: {},
+      body: toEmbedBody(call),
+      secrets: connection,
+    };
+    const answer = await postForJson(this.http, request, options);
+    return toEmbeddingAnswer(answer, call.inputs.length, connection);
+  }
+}

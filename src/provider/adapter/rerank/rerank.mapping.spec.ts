@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { jwtVerify } from 'jose';
+import { describe, expect, it, test } from '@jest/globals';
+import { toRerankBody } from './query-documents/query-documents.request.js';
+import { toRankedDocuments } from './query-documents/query-documents.response.js';
+import { zhipuToken } from './zhipu-token.js';
+
+const secrets = { address: 'https://x.test', credential: 'canary-key-1f9a7c' };
+const documents = ['first', 'second', 'third'];
+const fixture = (): unknown =>
+  JSON.parse(
+    readFileSync(new URL('query-documents/fixtures/answer.json', import.meta.url), 'utf8'),
+  );
+
+test('the body asks for no texts', () => {
+  expect(toRerankBody({ model: 'm', query: 'q', documents, topN: 2 })).toEqual({
+    model: 'm',
+    query: 'q',
+    documents,
+    top_n: 2,
+    return_documents: false,
+  });
+});
+
+describe('an answer', () => {
+  it('is sorted best first, and by place where scores are equal', () => {
+    expect(toRankedDocuments(fixture(), { documents, topN: 3 }, secrets)).toEqual([
+      { index: 2, score: 0.9335 },
+      { index: 0, score: 0.7314 },
+      { index: 1, score: 0.7314 },
+    ]);
+  });
+
+  it('is cut to the number asked for, which services may ignore', () => {
+    expect(toRankedDocuments(fixture(), { documents, topN: 1 }, secrets)).toEqual([
+      { index: 2, score: 0.9335 },
+    ]);
+  });
+
+  it.each([
+    [[], 'answered no document'],
+    [[{ index: 3, relevance_score: 1 }], 'was not given'],
+    [[{ index: -1, relevance_score: 1 }], 'was not given'],
+    [
+      [
+        { index: 1, relevance_score: 1 },
+        { index: 1, relevance_score: 0.5 },
+      ],
+      'same document twice',
+    ],
+    [[{ index: 0.5, relevance_score: 1 }], 'without a score'],
+    [[{ index: 0, relevance_score: null }], 'without a score'],
+    [[{ index: 0, relevance_score: Infinity }], 'without a score'],
+    [[{ index: 0 }], 'without a score'],
+    ['text', 'without a score'],
+  ])('with the results %j is refused', (results, message) => {
+    expect(() => toRankedDocuments({ results }, { documents, topN: 3 }, secrets)).toThrow(message);
+  });
+
+  it('tells an error that came with status 200', () => {
+    const answer = { error: { message: 'no such model' } };
+    expect(() => toRankedDocuments(answer, { documents, topN: 1 }, secrets)).toThrow(
+      'no such model',
+    );
+  });
+});
+
+describe('a key of Zhipu', () => {
+  it('of two parts becomes a token that the second signs and that names the first', async () => {
+    const now = Date.parse('2026-11-20T10:00:00Z');
+    const token = await zhipuToken(' key-id.secret-part ', now);
+    const { payload, protectedHeader } = await jwtVerify(
+      token,
+      new TextEncoder().encode('secret-part'),
+    );
+    expect(protectedHeader).toEqual({ alg: 'HS256', sign_type: 'SIGN' });
+    expect(payload).toEqual({ api_key: 'key-id', exp: now + 180_000, timestamp: now });
+  });
+
+  it.each(['plain-key', 'a.b.c', '.secret', 'id.', 'two words.x'])(
+    'of another form, as %s, is sent as it is',
+    async (key) => {
+      expect(await zhipuToken(key)).toBe(key);
+    },
+  );
+});

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startSimulator } from '../../simulator/index.js';
+import type { Simulator } from '../../simulator/index.js';
+import { TenantRevision } from '../../src/access/index.js';
+import { CONFIG } from '../../src/config/index.js';
+import { DemoSeed } from '../../src/demo/demo.seed.js';
+import { ModelEmbedder, ModelService, Reranker } from '../../src/model/index.js';
+import { ProviderService } from '../../src/provider/index.js';
+import { CalledModels } from '../support/called-models.js';
+import { Plinth } from '../support/plinth.js';
+
+let plinth: Plinth;
+let simulator: Simulator;
+let seed: DemoSeed;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  plinth = await Plinth.start();
+  const find = <T>(token: abstract new (...given: never[]) => T): T =>
+    plinth.app.get<T>(token, { strict: false });
+  seed = new DemoSeed(
+    plinth.app.get(CONFIG, { strict: false }),
+    find(ProviderService),
+    find(ModelService),
+    find(TenantRevision),
+  );
+});
+
+afterAll(async () => {
+  await plinth.stop();
+  await simulator.close();
+});
+
+it('sets up an embedding and a rerank model that work, and that follow the simulator', async () => {
+  await seed.apply('http://127.0.0.1:9');
+  await seed.apply(simulator.url);
+  const models = new CalledModels(plinth);
+  const signal = new AbortController().signal;
+  const embedding = await models.embedding('demo-embedding-384');
+  expect(embedding.connection.address).toBe(`${simulator.url}/v1`);
+  const vectors = await plinth.app
+    .get(ModelEmbedder, { strict: false })
+    .embed(embedding, ['Annual leave'], { signal, purpose: 'document' });
+  expect(vectors.map(({ length }) => length)).toEqual([384]);
+  const ranked = await plinth.app
+    .get(Reranker, { strict: false })
+    .rerank(await models.rerank('demo-rerank'), 'leave', ['Parking', 'Annual leave'], {
+      topN: 1,
+      signal,
+    });
+  expect(ranked.map(({ index }) => index)).toEqual([1]);
+});
+
+it('keeps deleted what was deleted', async () => {
+  const admin = await plinth.signIn();
+  const list = async () =>
+    admin.get<{ id: number; modelName: string }[]>('/system/model/list?modelName=demo-rerank');
+  const [model] = (await list()).rows;
+  await admin.delete(`/system/model/${model?.id}`);
+  await seed.apply(simulator.url);
+  expect((await list()).total).toBe(0);
+});
