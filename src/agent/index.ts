@@ -1,3 +1,5 @@
 export { agentEntities } from './agent.entity.js';
 export type { Agent } from './agent.entity.js';
 export { AgentModule } from './agent.module.js';
+export { AgentService } from './agent.service.js';
+export type { AgentForChat } from './agent.service.js';

@@ -1,3 +1,4 @@
+export { Clearable } from './clearable.decorator.js';
 export { Answer, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
 export { Decimal, Flag, Id, Ids, OneOf, Text, Texts, Whole, ZeroOrOne } from './field.js';
@@ -18,3 +19,4 @@ export { readTimeRange, TimeRange, TimeRangeField, TimeRangeQuery } from './time
 export { wireTime } from './wire-time.js';
 export { currentRequest, requestContext } from './request-context.js';
 export type { RequestContext } from './request-context.js';
+export { WhileConnected } from './while-connected.decorator.js';

@@ -37,7 +37,9 @@ import { TenantSwitch } from './tenant/tenant.switch.js';
 import { ProfileController } from './user/profile.controller.js';
 import { UserAccounts } from './user/user.accounts.js';
 import { UserController } from './user/user.controller.js';
+import { UserCallers } from './user/user.callers.js';
 import { UserDirectory } from './user/user.directory.js';
+import { UserGrants } from './user/user.grants.js';
 import { UserPasswords } from './user/user.passwords.js';
 import { UserProfile } from './user/user.profile.js';
 import { UserReach } from './user/user.reach.js';
@@ -77,7 +79,9 @@ import { UserStanding } from './user/user.standing.js';
     TenantService,
     TenantSwitch,
     UserAccounts,
+    UserCallers,
     UserDirectory,
+    UserGrants,
     UserPasswords,
     UserProfile,
     UserReach,
@@ -100,6 +104,6 @@ import { UserStanding } from './user/user.standing.js';
     SessionCallerResolver,
     { provide: CallerResolver, useExisting: SessionCallerResolver },
   ],
-  exports: [CallerResolver, InitialPassword],
+  exports: [CallerResolver, InitialPassword, UserCallers],
 })
 export class IdentityModule {}

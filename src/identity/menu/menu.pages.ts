@@ -26,4 +26,10 @@ export const menu: readonly MenuFolder[] = [
       { path: 'message', title: 'Messages', icon: 'lucide:mail', component: 'chat/message/index', permission: 'system:message:list' },
     ],
   },
+  {
+    path: 'agent', title: 'Agents', icon: 'lucide:bot-message-square',
+    pages: [
+      { path: 'agent', title: 'Agents', icon: 'lucide:bot-message-square', component: 'agent/agent/index', permission: 'agent:agent:list' },
+    ],
+  },
 ];

@@ -1,22 +1,12 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { ALL_PERMISSIONS, CallerResolver } from '../../access/index.js';
 import type { Caller } from '../../access/index.js';
 import { UnauthenticatedError } from '../../error/index.js';
-import { HOME_TENANT } from '../tenant/tenant.entity.js';
-import { SUPERADMIN_ROLE } from '../role/role.entity.js';
-import { RoleRepository } from '../role/role.repository.js';
+import { UserGrants } from '../user/user.grants.js';
 import { LoginSessionRepository } from './login-session.repository.js';
 import type { SignInKey } from './login-session.repository.js';
 import { LoginTokens } from './login-token.js';
-
-interface Grants {
-  readonly permissions: ReadonlySet<string>;
-  readonly roleKeys: readonly string[];
-}
-
-const ALL: Grants = { permissions: new Set([ALL_PERMISSIONS]), roleKeys: [SUPERADMIN_ROLE] };
 
 /**
  * Resolves callers from the database, with one statement a request; permissions are read again only
@@ -25,15 +15,12 @@ const ALL: Grants = { permissions: new Set([ALL_PERMISSIONS]), roleKeys: [SUPERA
 @Injectable()
 export class SessionCallerResolver extends CallerResolver implements BeforeApplicationShutdown {
   private readonly logger = new Logger(SessionCallerResolver.name);
-  private readonly grants = new LRUCache<number, Grants & { readonly revision: number }>({
-    max: 10_000,
-  });
   private readonly renewals = new Map<string, Promise<void>>();
 
   constructor(
     private readonly tokens: LoginTokens,
     private readonly sessions: LoginSessionRepository,
-    private readonly roles: RoleRepository,
+    private readonly grants: UserGrants,
   ) {
     super();
   }
@@ -67,7 +54,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
   ): Promise<{ caller: Caller; renewalDue: boolean } | undefined> {
     const state = await this.sessions.state(key);
     if (!state) return undefined;
-    const { permissions, roleKeys } = await this.grantsOf(key, state.homeRevision);
+    const { permissions, roleKeys } = await this.grants.of(key, state.homeRevision);
     const acting = permissions.has(ALL_PERMISSIONS) ? state.actingTenantId : null;
     const caller: Caller = {
       tenantId: acting ?? key.tenantId,
@@ -81,26 +68,6 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
       revision: (acting === null ? null : state.actingRevision) ?? state.homeRevision,
     };
     return { caller, renewalDue: state.renewalDue };
-  }
-
-  private async grantsOf({ tenantId, userId }: SignInKey, revision: number): Promise<Grants> {
-    const cached = this.grants.get(userId);
-    if (cached?.revision === revision) return cached;
-    const roles = await this.roles.activeOf(tenantId, userId);
-    const superAdmin =
-      tenantId === HOME_TENANT && roles.some((role) => role.roleKey === SUPERADMIN_ROLE);
-    const grants: Grants = superAdmin
-      ? ALL
-      : {
-          permissions: new Set(
-            roles
-              .flatMap((role) => role.permissions)
-              .filter((permission) => permission !== ALL_PERMISSIONS),
-          ),
-          roleKeys: roles.map((role) => role.roleKey),
-        };
-    this.grants.set(userId, { ...grants, revision });
-    return grants;
   }
 
   /** Not awaited by the request; one write at a time for each sign-in. */

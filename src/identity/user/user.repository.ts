@@ -60,6 +60,18 @@ export class UserRepository {
       .getOne();
   }
 
+  /** The name of a user who may act now: enabled, of a tenant that is enabled and has not run out. */
+  async active(tenantId: string, userId: number): Promise<{ userName: string } | undefined> {
+    const [row] = await this.database.query<{ userName: string }>(
+      `SELECT u.user_name AS "userName" FROM user_account u JOIN tenant t ON t.tenant_id = u.tenant_id
+        WHERE u.tenant_id = $1 AND u.id = $2 AND u.status = '0'
+          AND (t.tenant_id = '000000'
+               OR (t.status = '0' AND (t.expire_time IS NULL OR t.expire_time > now())))`,
+      [tenantId, userId],
+    );
+    return row;
+  }
+
   async byIds(tenantId: string, ids: readonly number[]): Promise<User[]> {
     return this.users.find(tenantId, { id: In([...ids]) }, { id: 'ASC' });
   }

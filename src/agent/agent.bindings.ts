@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../access/index.js';
+import { KnowledgeService } from '../knowledge/index.js';
+import { ModelService } from '../model/index.js';
+import { SkillCatalogue } from '../skill/index.js';
+import type { Agent } from './agent.entity.js';
+import {
+  AgentModelError,
+  NoMcpToolsError,
+  TooManyBoundError,
+  UnknownSkillError,
+} from './agent.errors.js';
+import type { AgentValues } from './agent.repository.js';
+
+const MOST_KNOWLEDGE_BASES = 20;
+const MOST_SKILLS = 50;
+
+/** What an agent may bind. */
+@Injectable()
+export class AgentBindings {
+  constructor(
+    private readonly models: ModelService,
+    private readonly knowledge: KnowledgeService,
+    private readonly skills: SkillCatalogue,
+  ) {}
+
+  /**
+   * Throws what the caller must enter differently. A knowledge base that is new to the agent must be the caller's to
+   * read; those that it had before stay, so that whoever may edit agents can save every one.
+   */
+  async check(caller: Caller, values: AgentValues, before?: Agent): Promise<void> {
+    const { modelId, knowledgeIds, skillNames, mcpToolIds = [] } = values;
+    if (mcpToolIds.length > 0) throw new NoMcpToolsError();
+    if (skillNames) this.checkSkills(skillNames);
+    if (modelId !== undefined) await this.checkModel(caller, modelId);
+    if (knowledgeIds) await this.checkKnowledge(caller, knowledgeIds, before?.knowledgeIds ?? []);
+  }
+
+  private checkSkills(names: readonly string[]): void {
+    if (names.length > MOST_SKILLS) {
+      throw new TooManyBoundError('skills', names.length, MOST_SKILLS);
+    }
+    const known = this.skills.documents.map(({ name }) => name);
+    const unknown = names.filter((name) => !known.includes(name));
+    if (unknown.length > 0) throw new UnknownSkillError(unknown, known);
+  }
+
+  private async checkModel(caller: Caller, modelId: number): Promise<void> {
+    const { modelName, category } = await this.models.get(caller, modelId);
+    if (category !== 'chat') throw new AgentModelError(modelName, category);
+  }
+
+  private async checkKnowledge(
+    caller: Caller,
+    ids: readonly number[],
+    bound: readonly number[],
+  ): Promise<void> {
+    if (ids.length > MOST_KNOWLEDGE_BASES) {
+      throw new TooManyBoundError('knowledge bases', ids.length, MOST_KNOWLEDGE_BASES);
+    }
+    for (const id of ids) {
+      if (!bound.includes(id)) await this.knowledge.readable(caller, id);
+    }
+  }
+}

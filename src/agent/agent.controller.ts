@@ -1,0 +1,89 @@
+import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, LoginOnly, RequirePermission } from '../access/index.js';
+import type { Caller } from '../access/index.js';
+import {
+  Answers,
+  AnswersArray,
+  AnswersPage,
+  AnswersStatus,
+  IdPipe,
+  IdsPipe,
+} from '../http/index.js';
+import type { Page } from '../http/index.js';
+import { AgentListQuery, CreateAgentBody, UpdateAgentBody } from './agent.dto.js';
+import { AgentService } from './agent.service.js';
+import { AgentOptionView, AgentView, SkillOptionView } from './agent.view.js';
+
+@ApiTags('agents')
+@Controller('agent/agent')
+export class AgentController {
+  constructor(private readonly agents: AgentService) {}
+
+  /** The tenant's agents, the one changed last first. */
+  @Get('list')
+  @RequirePermission('agent:agent:list')
+  @AnswersPage(AgentView)
+  list(@CurrentCaller() caller: Caller, @Query() query: AgentListQuery): Promise<Page<AgentView>> {
+    return this.agents.list(caller, query);
+  }
+
+  /** The same agents as `data`. */
+  @Get('queryList')
+  @RequirePermission('agent:agent:list')
+  @AnswersArray(AgentView)
+  rows(
+    @CurrentCaller() caller: Caller,
+    @Query() query: AgentListQuery,
+  ): Promise<readonly AgentView[]> {
+    return this.agents.rows(caller, query);
+  }
+
+  /** The enabled agents of the tenant, without their prompts: everybody may use them. */
+  @Get('agentOptions')
+  @LoginOnly()
+  @AnswersArray(AgentOptionView)
+  options(@CurrentCaller() caller: Caller): Promise<AgentOptionView[]> {
+    return this.agents.options(caller);
+  }
+
+  /** The built-in skills that an agent can be given. */
+  @Get('skillOptions')
+  @RequirePermission('agent:agent:list')
+  @AnswersArray(SkillOptionView)
+  skillOptions(): SkillOptionView[] {
+    return this.agents.skillOptions();
+  }
+
+  /** One agent. */
+  @Get(':id')
+  @RequirePermission('agent:agent:query')
+  @Answers(AgentView)
+  get(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<AgentView> {
+    return this.agents.get(caller, id);
+  }
+
+  /** Creates an agent. The caller must be allowed to read the knowledge bases that it binds. */
+  @Post()
+  @RequirePermission('agent:agent:add')
+  @Answers(AgentView)
+  create(@CurrentCaller() caller: Caller, @Body() body: CreateAgentBody): Promise<AgentView> {
+    return this.agents.create(caller, body);
+  }
+
+  /** Changes an agent; the next message to it uses what was saved. */
+  @Put()
+  @RequirePermission('agent:agent:edit')
+  @Answers(AgentView)
+  update(@CurrentCaller() caller: Caller, @Body() body: UpdateAgentBody): Promise<AgentView> {
+    return this.agents.update(caller, body);
+  }
+
+  /** Deletes agents. Conversations with them stay. */
+  @Delete(':ids')
+  @RequirePermission('agent:agent:remove')
+  @AnswersStatus()
+  remove(@CurrentCaller() caller: Caller, @Param('ids', IdsPipe) ids: number[]): Promise<void> {
+    return this.agents.remove(caller, ids);
+  }
+}

@@ -1,0 +1,116 @@
+import { IsDefined } from 'class-validator';
+import {
+  Clearable,
+  Decimal,
+  Id,
+  Ids,
+  OneOf,
+  PageQuery,
+  Text,
+  Texts,
+  Whole,
+} from '../http/index.js';
+
+const INTEGER = 2_147_483_647;
+const ZERO_OR_ONE = ['0', '1'];
+const AGENT_NAME = { max: 200, example: 'Support' };
+const MODEL_ID = { description: 'A model of category chat' };
+const MODELS_OWN = '; the model’s own when not given';
+
+export class AgentListQuery extends PageQuery {
+  @Text({ optional: true, description: 'Part of the name' })
+  agentName?: string;
+
+  @Text({ optional: true, description: '0 enabled, 1 disabled' })
+  status?: string;
+}
+
+/** What both writing routes take. */
+export class AgentFields {
+  @Text({ optional: true, max: 500 })
+  agentDescribe?: string;
+
+  @Text({
+    optional: true,
+    max: 255,
+    description: 'A picture’s address, or a text that stands for it',
+  })
+  agentShow?: string;
+
+  @OneOf(ZERO_OR_ONE, {
+    optional: true,
+    description: '1: the model is asked to think; 0 when not given',
+  })
+  enableThinking?: string;
+
+  @Text({
+    optional: true,
+    max: 100_000,
+    description: 'Said to the model before every conversation',
+  })
+  systemPrompt?: string;
+
+  @Ids({ optional: true, description: 'There are no MCP tools yet: an empty list' })
+  mcpToolIds?: number[];
+
+  @Texts({ optional: true, description: 'Names of skillOptions, at most 50', example: ['pdf'] })
+  skillNames?: string[];
+
+  @Ids({
+    optional: true,
+    description:
+      'At most 20; whoever adds one must be allowed to read it, users of the agent need not',
+    example: [1],
+  })
+  knowledgeIds?: number[];
+
+  @Decimal({
+    optional: true,
+    min: 0,
+    max: 2,
+    description: `Empty on an edit clears it${MODELS_OWN}`,
+  })
+  @Clearable()
+  temperature?: number | null;
+
+  @Decimal({
+    optional: true,
+    min: 0,
+    max: 1,
+    description: `Empty on an edit clears it${MODELS_OWN}`,
+  })
+  @Clearable()
+  topP?: number | null;
+
+  @Whole({ optional: true, min: 1, max: INTEGER, description: `Tokens of an answer${MODELS_OWN}` })
+  @Clearable()
+  maxTokens?: number | null;
+
+  @OneOf(ZERO_OR_ONE, { optional: true, description: '0 enabled, 1 disabled; 0 when not given' })
+  status?: string;
+
+  @Text({ optional: true, max: 500 })
+  remark?: string;
+}
+
+export class CreateAgentBody extends AgentFields {
+  @Text(AGENT_NAME)
+  @IsDefined({ message: 'agentName must not be empty' })
+  agentName: string;
+
+  @Id(MODEL_ID)
+  @IsDefined({ message: 'modelId is missing: choose the chat model that the agent uses' })
+  modelId: number;
+}
+
+/** Fields that are absent or null stay as they are; an empty text empties its field, an empty list its list. */
+export class UpdateAgentBody extends AgentFields {
+  @Id()
+  id: number;
+
+  @Text({ ...AGENT_NAME, optional: true, pattern: /\S/, patternMessage: 'must not be empty' })
+  agentName?: string;
+
+  @Id({ ...MODEL_ID, optional: true })
+  modelId?: number;
+}

@@ -1,0 +1,44 @@
+import { InvalidInputError } from '../error/index.js';
+
+export class AgentDisabledError extends InvalidInputError {
+  constructor(agentName: string) {
+    super(
+      `The agent ${agentName} is disabled. Choose another agent, or ask an administrator to enable it.`,
+    );
+  }
+}
+
+export class AgentWithoutModelError extends InvalidInputError {
+  constructor(agentName: string) {
+    super(
+      `The model of the agent ${agentName} was deleted. Choose another agent, or ask an administrator to give it another model.`,
+    );
+  }
+}
+
+export class AgentModelError extends InvalidInputError {
+  constructor(modelName: string, category: string) {
+    super(
+      `The model ${modelName} is of category ${category} and cannot answer for an agent. Choose a model of category chat.`,
+    );
+  }
+}
+
+export class TooManyBoundError extends InvalidInputError {
+  constructor(what: string, given: number, limit: number) {
+    super(`An agent can have at most ${limit} ${what}, and ${given} were given. Remove some.`);
+  }
+}
+
+export class UnknownSkillError extends InvalidInputError {
+  constructor(unknown: readonly string[], known: readonly string[]) {
+    const names = unknown.slice(0, 5).map((name) => `"${name.slice(0, 64)}"`);
+    super(`There is no skill named ${names.join(', ')}. The skills are ${known.join(', ')}.`);
+  }
+}
+
+export class NoMcpToolsError extends InvalidInputError {
+  constructor() {
+    super('There are no MCP tools yet. Leave mcpToolIds empty.');
+  }
+}

@@ -1,0 +1,121 @@
+import { Injectable } from '@nestjs/common';
+import { containing, Database, TenantScoped } from '../database/index.js';
+import type { Page } from '../http/index.js';
+import type { AgentListQuery } from './agent.dto.js';
+import { Agent } from './agent.entity.js';
+import type { AgentOptionView, BoundNames } from './agent.view.js';
+
+/** Columns of an agent that are written; undefined ones keep their value, or take their default. */
+export type AgentValues = Partial<
+  Omit<Agent, 'id' | 'tenantId' | 'userId' | 'createTime' | 'updateTime'>
+>;
+
+/** What a conversation needs of an agent. */
+export interface AgentRow {
+  readonly id: number;
+  readonly name: string;
+  readonly modelId: number;
+  readonly hasModel: boolean;
+  readonly systemPrompt: string | null;
+  readonly enableThinking: string;
+  readonly temperature: number | null;
+  readonly topP: number | null;
+  readonly maxTokens: number | null;
+  readonly skillNames: string[];
+  /** Of the bases that are there, in the order in which they were bound. */
+  readonly knowledgeIds: number[];
+  readonly status: string;
+}
+
+const AGENT_FOR_CHAT = {
+  name: 'agent-for-chat',
+  text: `SELECT a.id, a.agent_name AS name, a.model_id AS "modelId", m.id IS NOT NULL AS "hasModel",
+      a.system_prompt AS "systemPrompt", a.enable_thinking AS "enableThinking", a.temperature, a.top_p AS "topP",
+      a.max_tokens AS "maxTokens", a.skill_names AS "skillNames", a.status,
+      (SELECT coalesce(jsonb_agg(k.id ORDER BY bound.place), '[]')
+         FROM jsonb_array_elements_text(a.knowledge_ids) WITH ORDINALITY AS bound (id, place)
+         JOIN knowledge_base k ON k.tenant_id = a.tenant_id AND k.id = bound.id::bigint) AS "knowledgeIds"
+    FROM agent a LEFT JOIN model m ON m.tenant_id = a.tenant_id AND m.id = a.model_id
+    WHERE a.tenant_id = $1 AND a.id = $2`,
+};
+
+/** The agents of a tenant. Models and knowledge bases are tables of the features above, joined for their names. */
+@Injectable()
+export class AgentRepository {
+  private readonly agents: TenantScoped<Agent>;
+
+  constructor(private readonly database: Database) {
+    this.agents = new TenantScoped(database, Agent, 'The agent');
+  }
+
+  async page(tenantId: string, query: AgentListQuery): Promise<Page<Agent>> {
+    const { agentName, status } = query;
+    const where = {
+      ...(agentName && { agentName: containing(agentName) }),
+      ...(status && { status }),
+    };
+    return this.agents.page(tenantId, query, where, { updateTime: 'DESC', id: 'DESC' });
+  }
+
+  async get(tenantId: string, id: number): Promise<Agent> {
+    return this.agents.get(tenantId, id);
+  }
+
+  /** The agents that can be used, the one changed last first. */
+  async options(tenantId: string): Promise<AgentOptionView[]> {
+    return this.database.query<AgentOptionView>(
+      `SELECT a.id, a.agent_name AS "agentName", coalesce(a.agent_describe, '') AS "agentDescribe",
+          coalesce(a.agent_show, '') AS "agentShow", m.model_name AS "modelName"
+        FROM agent a LEFT JOIN model m ON m.tenant_id = a.tenant_id AND m.id = a.model_id
+        WHERE a.tenant_id = $1 AND a.status = '0' ORDER BY a.update_time DESC, a.id DESC`,
+      [tenantId],
+    );
+  }
+
+  async forChat(tenantId: string, id: number): Promise<AgentRow | undefined> {
+    const [row] = await this.database.prepared<AgentRow>(AGENT_FOR_CHAT, [tenantId, id]);
+    return row;
+  }
+
+  async boundNames(tenantId: string, agents: readonly Agent[]): Promise<BoundNames> {
+    const rows = await this.database.query<{ isModel: boolean; id: number; name: string }>(
+      `SELECT true AS "isModel", id, model_name AS name FROM model WHERE tenant_id = $1 AND id = ANY ($2)
+        UNION ALL
+        SELECT false, id, name FROM knowledge_base WHERE tenant_id = $1 AND id = ANY ($3)`,
+      [
+        tenantId,
+        agents.map(({ modelId }) => modelId),
+        agents.flatMap(({ knowledgeIds }) => knowledgeIds),
+      ],
+    );
+    const named = (models: boolean): Map<number, string> =>
+      new Map(rows.filter(({ isModel }) => isModel === models).map(({ id, name }) => [id, name]));
+    return { models: named(true), knowledge: named(false) };
+  }
+
+  async insert(
+    tenantId: string,
+    values: AgentValues & { readonly userId: number | null },
+  ): Promise<number> {
+    const { id } = await this.agents.insert(tenantId, values);
+    return id;
+  }
+
+  async update(tenantId: string, id: number, change: AgentValues): Promise<void> {
+    await this.agents.update(tenantId, id, change);
+  }
+
+  async remove(tenantId: string, ids: readonly number[]): Promise<void> {
+    await this.agents.remove(tenantId, ids);
+  }
+
+  /** Takes a knowledge base out of every agent. Nobody has changed the agents, so their time stays. */
+  async unbind(tenantId: string, knowledgeId: number): Promise<void> {
+    await this.database.query(
+      `UPDATE agent SET knowledge_ids =
+          jsonb_path_query_array(knowledge_ids, '$[*] ? (@ != $id)', jsonb_build_object('id', $2::bigint))
+        WHERE tenant_id = $1 AND knowledge_ids @> to_jsonb($2::bigint)`,
+      [tenantId, knowledgeId],
+    );
+  }
+}

@@ -1,0 +1,36 @@
+import { Controller, Get } from '@nestjs/common';
+import { ApiProperty, ApiTags } from '@nestjs/swagger';
+import { LoginOnly } from '../access/index.js';
+import { Answers } from '../http/index.js';
+
+export class WorkflowView {
+  @ApiProperty({ example: '018f6a2e-0000-7000-8000-000000000000' })
+  uuid: string;
+
+  @ApiProperty({ example: 'Report' })
+  title: string;
+
+  @ApiProperty({ example: '' })
+  remark: string;
+}
+
+export class WorkflowsView {
+  @ApiProperty({ type: [WorkflowView], example: [] })
+  records: WorkflowView[];
+
+  @ApiProperty({ type: 'integer', example: 0 })
+  total: number;
+}
+
+/** End-user apps show them beside the agents (architecture, section 10). */
+@ApiTags('agents')
+@Controller('workflow/public')
+export class WorkflowController {
+  /** The workflows that everybody may run: there are none yet, so the list is empty. */
+  @Get('search')
+  @LoginOnly()
+  @Answers(WorkflowsView)
+  search(): WorkflowsView {
+    return { records: [], total: 0 };
+  }
+}
