@@ -161,8 +161,14 @@ export default tseslint.config(
     rules: { 'no-restricted-imports': ['error', { paths: notFromNest.slice(0, 1) }] },
   },
   {
-    // main and worker hand the environment to loadConfig; app sets TZ, which the runtime reads from nowhere else.
-    files: ['src/main.ts', 'src/worker.ts', 'src/app.ts', 'src/config/**/*.ts'],
+    // Programs hand the environment to loadConfig; app sets TZ, which the runtime reads from nowhere else.
+    files: [
+      'src/main.ts',
+      'src/worker.ts',
+      'src/knowledge-import.ts',
+      'src/app.ts',
+      'src/config/**/*.ts',
+    ],
     rules: { 'no-restricted-properties': 'off' },
   },
   { files: ['src/main.ts', 'src/worker.ts'], rules: { 'no-console': 'off' } },

@@ -12,6 +12,7 @@ const { values } = parseArgs({
     url: { type: 'string', default: process.env.PLINTH_URL ?? 'http://127.0.0.1:6039' },
     user: { type: 'string', default: 'admin' },
     password: { type: 'string', default: process.env.ADMIN_PASSWORD },
+    handbook: { type: 'string', default: 'How long is the warranty of a laptop?' },
     question: { type: 'string', default: 'What can you do for me?' },
   },
 });
@@ -31,6 +32,18 @@ async function demo() {
   const sessionId = await openSession(headers);
   await chat(headers, { model, content: values.question, sessionId });
   await showMessages(headers, sessionId);
+  await askHandbook(headers);
+}
+
+/** Only where the demo's agent is: an administrator may have deleted it. */
+async function askHandbook(headers) {
+  const { data } = await call('GET', '/agent/agent/agentOptions', headers);
+  const clerk = data.find(({ agentName }) => agentName === 'Handbook clerk');
+  if (!clerk) return;
+  title('An agent that answers from documents, and names them');
+  say('GET /agent/agent/agentOptions');
+  hear(`${clerk.id}  ${clerk.agentName}: ${clerk.agentDescribe}`);
+  await chat(headers, { agentId: clerk.id, content: values.handbook });
 }
 
 async function reach() {
@@ -101,7 +114,15 @@ function showBlock(block) {
   if (!event || !data) return;
   if (event === '[ERROR]') throw new Error(JSON.parse(data).msg);
   if (event === 'content') process.stdout.write(JSON.parse(data).content);
+  else if (event === 'sources') showSources(JSON.parse(data).sources);
   else process.stdout.write(`\n    event: ${event}\n    data: ${data}\n`);
+}
+
+function showSources(sources) {
+  for (const { number, document, headings, score } of sources) {
+    hear(`[${number}] ${document}${headings ? `, ${headings}` : ''}  (${score.toFixed(2)})`);
+  }
+  process.stdout.write('\n');
 }
 
 async function showMessages(headers, sessionId) {

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build, install, node, root, run } from './prepare.mjs';
 
 /** The servers that the tests use when they are given one, and what stands in for each otherwise. */
@@ -11,7 +12,8 @@ const servers = [
 ];
 
 const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-const nodeOptions = '--experimental-vm-modules --disable-warning=ExperimentalWarning';
+const hooks = pathToFileURL(join(root, 'test', 'support', 'typescript-hooks.mjs')).href;
+const nodeOptions = `--experimental-vm-modules --disable-warning=ExperimentalWarning --import ${hooks}`;
 const countsFolder = mkdtempSync(join(tmpdir(), 'plinth-counts-'));
 const given = servers.filter(({ name }) => process.env[name]);
 const missing = servers.filter(({ name }) => !process.env[name]);

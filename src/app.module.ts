@@ -19,27 +19,34 @@ import { FragmentModule } from './fragment/index.js';
 import { EnvelopeInterceptor, inputPipe } from './http/index.js';
 import { IdentityModule } from './identity/index.js';
 import { KnowledgeModule } from './knowledge/index.js';
+import { MediaModule } from './media/index.js';
+import type { MediaOptions } from './media/index.js';
 import { ModelModule } from './model/index.js';
 import { OperationModule } from './operation/index.js';
 import { OutboundModule } from './outbound/index.js';
 import { ProviderModule } from './provider/index.js';
+import { QueueModule } from './queue/index.js';
 import { RetrievalModule } from './retrieval/index.js';
+import { SkillModule } from './skill/index.js';
 import { StorageModule } from './storage/index.js';
 import { VectorStoreModule } from './vector-store/index.js';
 
-export type AppOptions = Omit<DatabaseOptions, 'entities'>;
+export interface AppOptions extends Omit<DatabaseOptions, 'entities'> {
+  readonly media?: MediaOptions;
+}
 
 /** The table of contents: the features, and what every request passes through. */
 @Module({})
 export class AppModule {
-  static for(config: Config, options: AppOptions = {}): DynamicModule {
+  static for(config: Config, { media, ...database }: AppOptions = {}): DynamicModule {
     return {
       module: AppModule,
       imports: [
         // First, because the router tries routes in this order and chat is the path that must be fast.
         ChatModule,
         ConfigModule.for(config),
-        DatabaseModule.for({ ...options, entities }),
+        DatabaseModule.for({ ...database, entities }),
+        QueueModule,
         EventModule,
         OutboundModule,
         AccessModule,
@@ -50,12 +57,14 @@ export class AppModule {
         DictionaryModule,
         ProviderModule,
         ModelModule,
+        SkillModule,
         VectorStoreModule,
         KnowledgeModule,
         FragmentModule,
         AttachModule,
         // Its POST system/fragment/retrieval stands beside the fragments' own routes.
         RetrievalModule,
+        MediaModule.for(media),
         AgentModule,
         ...DemoModule.for(config),
       ],

@@ -6,9 +6,12 @@ import { dictionaryEntities } from './dictionary/index.js';
 import { fragmentEntities } from './fragment/index.js';
 import { identityEntities } from './identity/index.js';
 import { knowledgeEntities } from './knowledge/index.js';
+import { mediaEntities } from './media/index.js';
 import { modelEntities } from './model/index.js';
 import { providerEntities } from './provider/index.js';
+import { retrievalEntities } from './retrieval/index.js';
 import { storageEntities } from './storage/index.js';
+import { vectorStoreEntities } from './vector-store/index.js';
 
 /** Every entity of every feature, for the data source and the TypeORM command line. */
 export const entities = [
@@ -18,9 +21,12 @@ export const entities = [
   ...dictionaryEntities,
   ...providerEntities,
   ...modelEntities,
+  ...vectorStoreEntities,
   ...knowledgeEntities,
   ...fragmentEntities,
   ...attachEntities,
+  ...retrievalEntities,
+  ...mediaEntities,
   ...agentEntities,
   ...chatEntities,
 ];

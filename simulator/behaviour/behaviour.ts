@@ -99,4 +99,8 @@ export interface Behaviour {
   polls?: number;
   /** The media task ends as failed. */
   taskFail?: boolean;
+  /** The media task is in this state for ever; it may be one that the protocol does not have. */
+  taskState?: string;
+  /** A media service answers neither a medium nor a task. */
+  emptyResult?: boolean;
 }

@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from '../http/json.js';
 import type { Behaviour } from './behaviour.js';
-import { FLAGS, NUMBERS, readBehaviour, UnknownBehaviour } from './vocabulary.js';
+import { FLAGS, NAMES, NUMBERS, readBehaviour, UnknownBehaviour } from './vocabulary.js';
 
 const PACED_DELAY_MS = 25;
 
 /** The word in a model name is the member in lower case without its unit: `delayMs` is `delay`. */
 const MEMBERS_BY_WORD = new Map(
-  [...NUMBERS, ...FLAGS, 'toolCall'].map((member) => [
+  [...NUMBERS, ...FLAGS, ...NAMES].map((member) => [
     member.replace(/Ms$/, '').toLowerCase(),
     member,
   ]),
@@ -35,7 +35,7 @@ function readWord(json: JsonObject, word: string): void {
 
 function valueOfWord(member: string, value: string | undefined): JsonValue {
   if (FLAGS.some((flag) => flag === member) && value === undefined) return true;
-  if (member === 'toolCall' && value) return value;
+  if (NAMES.some((name) => name === member) && value) return value;
   if (value !== undefined && /^\d+$/.test(value)) return Number(value);
   throw new UnknownBehaviour(`Behaviour ${member} has a wrong value in the model name`);
 }

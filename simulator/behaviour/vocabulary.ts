@@ -39,13 +39,17 @@ export const FLAGS = [
   'zeros',
   'ragged',
   'taskFail',
+  'emptyResult',
 ] as const satisfies readonly (keyof Behaviour)[];
+
+/** Texts that a model name can carry. */
+export const NAMES = ['toolCall', 'taskState'] as const satisfies readonly (keyof Behaviour)[];
 
 const TEXTS = [
   'text',
   'reasoning',
   'finishReason',
-  'toolCall',
+  ...NAMES,
 ] as const satisfies readonly (keyof Behaviour)[];
 
 type NumberMember = (typeof NUMBERS)[number];

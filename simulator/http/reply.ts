@@ -30,15 +30,23 @@ export async function replyJson(
   exchange.end();
 }
 
-/** Answers bytes of a media type, late when the behaviour says so. */
+/** Answers bytes of a media type, late or broken when the behaviour says so. */
 export async function replyBytes(
   exchange: Exchange,
   type: string,
   bytes: Buffer,
   behaviour: Behaviour = {},
 ): Promise<void> {
-  await exchange.pause(behaviour.firstMs ?? 0);
-  await replyRaw(exchange, 200, { 'content-type': type, ...behaviour.headers }, bytes);
+  const { firstMs = 0, reset, stall, headers } = behaviour;
+  await exchange.pause(firstMs);
+  if (reset === 0) return exchange.reset();
+  if (stall === 0) return exchange.pause(Infinity);
+  const head = { 'content-type': type, ...headers };
+  if (reset === undefined && stall === undefined) return replyRaw(exchange, 200, head, bytes);
+  exchange.sendHead(200, { ...head, 'content-length': bytes.length });
+  await exchange.write(bytes.subarray(0, bytes.length / 2));
+  if (reset !== undefined) return exchange.reset();
+  await exchange.pause(Infinity);
 }
 
 /** Answers a body as it is, with its length declared. */

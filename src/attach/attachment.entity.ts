@@ -79,9 +79,13 @@ export class Attachment {
   @Column({ type: 'boolean', default: false })
   parseRequested: boolean;
 
-  /** The user on whose behalf it is parsed. */
+  /** The user on whose behalf it is parsed; 0 for the service itself. */
   @Column({ type: 'bigint', nullable: true })
   requestedBy: number | null;
+
+  /** The tenant of that user, who may be a super administrator acting in this one. */
+  @Column({ type: 'varchar', length: 20, nullable: true })
+  requestedHome: string | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   requestedAt: Date | null;
@@ -99,9 +103,6 @@ export class Attachment {
 
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
-
-  @Column({ type: 'boolean', default: false })
-  cancelRequested: boolean;
 
   @Column({ type: 'timestamptz', nullable: true })
   parsedAt: Date | null;

@@ -9,6 +9,8 @@ import type { ResolvedChatModel } from '../model/index.js';
 import { Metrics } from '../operation/index.js';
 import { UpstreamError } from '../provider/index.js';
 import type { ChatMessage } from '../provider/index.js';
+import { citationsIn } from './augmentation/citations.js';
+import { referenceOf } from './augmentation/sources.js';
 import { doneFrame, errorFrames, usageFrame } from './chat.frames.js';
 import { publicMessage } from './chat.turn.js';
 import type { Turn, TurnOutcome } from './chat.turn.js';
@@ -51,6 +53,7 @@ export class ChatAnswer {
     const error = failed ? this.messageOf(outcome.error).slice(0, LONGEST_ERROR) : undefined;
     const usage = turnUsage(turn.usage, messages, turn.text + turn.reasoning);
     this.count(ended);
+    const citations = turn.sources && citationsIn(turn.text, turn.sources.length);
     const stored = await this.store(caller, {
       turnId: turn.id,
       sessionId: turn.sessionId,
@@ -63,12 +66,16 @@ export class ChatAnswer {
       usage,
       firstTokenMs: turn.firstTokenMs,
       durationMs: turn.durationMs,
+      sources: turn.sources?.map((source) => ({
+        ...referenceOf(source),
+        cited: citations?.cited.includes(source.number) ?? false,
+      })),
     });
     if (!stored) turn.say(errorFrames('The answer could not be stored. Copy it if you need it.'));
     else if (error !== undefined) turn.say(errorFrames(error), codeOf(outcome.error));
     else if (turn.stopReason === 'signed-out') turn.say(errorFrames(SIGNED_OUT));
     else if (turn.stopReason === 'shutdown') turn.say(errorFrames(SHUTDOWN));
-    else turn.say(usageFrame(usage) + doneFrame(outcome.finishReason));
+    else turn.say(usageFrame(usage) + doneFrame(outcome.finishReason, citations));
   }
 
   /** False when the answer could not be stored. One of a deleted user or tenant is dropped on purpose. */

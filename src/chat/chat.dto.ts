@@ -15,10 +15,13 @@ export class SendBody {
   @Id({ optional: true, description: 'A session of the caller; its messages are sent along' })
   sessionId?: number;
 
-  @Id({ optional: true, description: 'Refused until agents exist' })
+  @Id({
+    optional: true,
+    description: 'An enabled agent; its model and knowledge bases come before those given here',
+  })
   agentId?: number;
 
-  @Id({ optional: true, description: 'Refused until knowledge bases exist' })
+  @Id({ optional: true, description: 'A knowledge base that the caller may read' })
   knowledgeId?: number;
 
   @Flag({ optional: true, description: 'Ask the model for its thinking text where it can' })

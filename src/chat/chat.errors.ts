@@ -23,12 +23,6 @@ export class IdempotencyInProgressError extends ConflictError {
   }
 }
 
-export class NotYetSupportedError extends InvalidInputError {
-  constructor(field: string) {
-    super(`${field} cannot be used yet on this installation. Send the message without it.`);
-  }
-}
-
 export class MessageTooLongError extends InvalidInputError {
   constructor(tokens: number, window: number) {
     super(

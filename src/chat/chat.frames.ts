@@ -1,4 +1,6 @@
 import { sseFrame } from '../http/index.js';
+import type { Citations } from './augmentation/citations.js';
+import type { Source, SourceReference } from './augmentation/sources.js';
 import type { TurnUsage } from './chat.usage.js';
 
 /**
@@ -19,8 +21,22 @@ export function usageFrame(usage: TurnUsage): string {
   return sseFrame('usage', { event: 'usage', usage });
 }
 
-export function doneFrame(finishReason: string): string {
-  return sseFrame('done', { event: 'done', done: true, finishReason });
+/** The fragments that the model was given, before its first word. `fallback`: retrieval failed, and it got none. */
+export function sourcesFrame(
+  sources: readonly (SourceReference | Source)[],
+  fallback = false,
+): string {
+  return sseFrame('sources', { event: 'sources', sources, ...(fallback && { fallback }) });
+}
+
+/** The end of an answer; with retrieval also which sources it cites, and numbers that it has made up. */
+export function doneFrame(finishReason: string, citations?: Citations): string {
+  return sseFrame('done', {
+    event: 'done',
+    done: true,
+    finishReason,
+    ...(citations && { citations }),
+  });
 }
 
 /** An error as both kinds of clients read it; nothing follows but the end of the stream. */

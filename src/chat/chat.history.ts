@@ -16,11 +16,13 @@ export interface StoredMessage {
 export interface HistoryLimits {
   readonly contextWindow: number | undefined;
   readonly maxAnswer: number | undefined;
+  /** Sent first, and never left out. */
+  readonly systemPrompt?: string | undefined;
 }
 
 /**
  * What is sent to the model: the newest stored exchanges that fit beside the question and the answer, oldest first,
- * then the question. An exchange whose answer is missing or empty is left out whole, so that roles alternate.
+ * then the question; the agent's prompt stands before all. An exchange whose answer is missing or empty is left out whole, so that roles alternate.
  * Throws MessageTooLongError when the question alone exceeds a window that the model's record states.
  */
 export function historyWindow(
@@ -30,7 +32,11 @@ export function historyWindow(
 ): ChatMessage[] {
   const window = limits.contextWindow ?? ASSUMED_WINDOW;
   const answer = Math.min(limits.maxAnswer ?? ASSUMED_ANSWER, Math.floor(window / 2));
-  const questionTokens = estimateMessageTokens(question);
+  const system = systemMessages(limits.systemPrompt);
+  const questionTokens = [...system, question].reduce(
+    (sum, message) => sum + estimateMessageTokens(message),
+    0,
+  );
   if (limits.contextWindow !== undefined && questionTokens > limits.contextWindow) {
     throw new MessageTooLongError(questionTokens, limits.contextWindow);
   }
@@ -41,7 +47,23 @@ export function historyWindow(
     if (room < 0) break;
     kept.unshift(...exchange);
   }
-  return [...kept, question];
+  return [...system, ...kept, question];
+}
+
+function systemMessages(systemPrompt: string | undefined): ChatMessage[] {
+  return systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt }];
+}
+
+/** Characters of retrieved text that fit into the window beside the question: at most half of what is free. */
+export function roomForSources(question: ChatMessage, limits: HistoryLimits): number {
+  const window = limits.contextWindow ?? ASSUMED_WINDOW;
+  const answer = Math.min(limits.maxAnswer ?? ASSUMED_ANSWER, Math.floor(window / 2));
+  const taken = [...systemMessages(limits.systemPrompt), question].reduce(
+    (sum, message) => sum + estimateMessageTokens(message),
+    0,
+  );
+  // A character may be a token (Chinese), so counting them as one never exceeds the window.
+  return Math.max(0, Math.floor((window - answer - taken) / 2));
 }
 
 function exchanges(stored: readonly StoredMessage[]): ChatMessage[][] {

@@ -1,7 +1,13 @@
 import { Module } from '@nestjs/common';
+import { AgentModule } from '../agent/index.js';
+import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
+import { RetrievalModule } from '../retrieval/index.js';
+import { ChatAugmentation } from './augmentation/chat.augmentation.js';
+import { StandaloneQuestion } from './augmentation/standalone-question.js';
 import { ChatAnswer } from './chat.answer.js';
 import { ChatController } from './chat.controller.js';
+import { ChatPlanner } from './chat.plan.js';
 import { ChatReplay } from './chat.replay.js';
 import { ChatService } from './chat.service.js';
 import { MessageController } from './message.controller.js';
@@ -14,11 +20,14 @@ import { SessionService } from './session.service.js';
 import { TurnRepository } from './turn.repository.js';
 
 @Module({
-  imports: [ModelModule],
+  imports: [ModelModule, KnowledgeModule, RetrievalModule, AgentModule],
   controllers: [ChatController, SessionController, MessageController],
   providers: [
     ChatService,
     ChatAnswer,
+    ChatAugmentation,
+    ChatPlanner,
+    StandaloneQuestion,
     ChatReplay,
     RunningTurns,
     TurnRepository,

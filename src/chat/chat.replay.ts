@@ -4,7 +4,14 @@ import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import type { SseWriter } from '../http/index.js';
 import { IdempotencyInProgressError, IdempotencyMismatchError } from './chat.errors.js';
-import { contentFrame, doneFrame, errorFrames, reasoningFrame, usageFrame } from './chat.frames.js';
+import {
+  contentFrame,
+  doneFrame,
+  errorFrames,
+  reasoningFrame,
+  sourcesFrame,
+  usageFrame,
+} from './chat.frames.js';
 import { RunningTurns } from './running-turns.js';
 import { TurnRepository } from './turn.repository.js';
 import type { StoredAnswer, StoredTurn } from './turn.repository.js';
@@ -45,6 +52,7 @@ export class ChatReplay {
 
 function framesOf(answer: StoredAnswer): string {
   const text =
+    (answer.sources ? sourcesFrame(answer.sources) : '') +
     (answer.reasoning ? reasoningFrame(answer.reasoning) : '') +
     (answer.content === '' ? '' : contentFrame(answer.content));
   if (answer.state === 'failed') return text + errorFrames(answer.error ?? BROKEN_OFF);

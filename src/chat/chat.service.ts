@@ -7,13 +7,16 @@ import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { NotFoundError } from '../error/index.js';
 import { SseWriter } from '../http/index.js';
-import { ModelResolver } from '../model/index.js';
-import type { ResolvedChatModel } from '../model/index.js';
 import type { ChatMessage } from '../provider/index.js';
+import { ChatAugmentation } from './augmentation/chat.augmentation.js';
 import { ChatAnswer } from './chat.answer.js';
 import type { SendBody } from './chat.dto.js';
-import { NotYetSupportedError, TooManyStreamsError, TurnInProgressError } from './chat.errors.js';
-import { historyWindow } from './chat.history.js';
+import { TooManyStreamsError, TurnInProgressError } from './chat.errors.js';
+import { sourcesFrame } from './chat.frames.js';
+import { historyWindow, roomForSources } from './chat.history.js';
+import type { HistoryLimits, StoredMessage } from './chat.history.js';
+import { ChatPlanner } from './chat.plan.js';
+import type { TurnPlan } from './chat.plan.js';
 import { ChatReplay } from './chat.replay.js';
 import { Turn } from './chat.turn.js';
 import type { TurnLimits, TurnOutcome } from './chat.turn.js';
@@ -25,6 +28,15 @@ export interface SendRequest {
   readonly idempotencyKey: string | undefined;
 }
 
+/** A turn that has begun, with what it is answered with. */
+interface Conversation {
+  readonly turn: Turn;
+  readonly plan: TurnPlan;
+  readonly body: SendBody;
+  /** The question without history, in which it fits the model's window. */
+  readonly alone: ChatMessage[];
+}
+
 /** One message to a model and its answer: checks, stores the question, streams, stores the answer. */
 @Injectable()
 export class ChatService {
@@ -32,7 +44,8 @@ export class ChatService {
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly models: ModelResolver,
+    private readonly planner: ChatPlanner,
+    private readonly augmentation: ChatAugmentation,
     private readonly turns: TurnRepository,
     private readonly running: RunningTurns,
     private readonly streams: OpenStreams,
@@ -62,54 +75,41 @@ export class ChatService {
 
   private async answer(caller: Caller, request: SendRequest, writer: SseWriter): Promise<void> {
     const { body, idempotencyKey } = request;
-    if (body.agentId !== undefined) throw new NotYetSupportedError('agentId');
-    if (body.knowledgeId !== undefined) throw new NotYetSupportedError('knowledgeId');
     this.admit(caller);
     const requestHash = idempotencyKey === undefined ? undefined : hashOf(body);
     if (idempotencyKey !== undefined && requestHash !== undefined) {
       const sent = { key: idempotencyKey, requestHash };
       if (await this.replay.answered(caller, sent, writer)) return;
     }
-    const model = await this.models.resolveChat(caller, body.model);
-    const alone = historyWindow([], questionOf(body), historyLimits(model, body));
+    const plan = await this.planner.plan(caller, body);
+    const alone = historyWindow([], questionOf(body.content), historyLimits(plan));
     const turn = new Turn(caller.tenantId, body.sessionId, writer);
     const begun = await this.turns.begin(caller, {
       turnId: turn.id,
       sessionId: body.sessionId,
       content: body.content,
-      modelName: model.modelName,
+      modelName: plan.model.modelName,
       idempotencyKey,
       requestHash,
     });
     if (!begun) throw await this.refusal(caller, body);
-    turn.settled = this.converse(caller, { turn, model, body, alone });
+    turn.settled = this.converse(caller, { turn, plan, body, alone });
     await turn.settled;
   }
 
   /** The part of a turn that always ends with a stored answer. */
-  private async converse(
-    caller: Caller,
-    what: { turn: Turn; model: ResolvedChatModel; body: SendBody; alone: ChatMessage[] },
-  ): Promise<void> {
-    const { turn, model, body } = what;
+  private async converse(caller: Caller, what: Conversation): Promise<void> {
+    const { turn, plan } = what;
+    const { model, generation } = plan;
     this.running.add(turn);
     const release = this.streams.add(caller, (why) => turn.stop(why));
     let messages = what.alone;
     let outcome: TurnOutcome;
     try {
-      messages = await this.withHistory(caller, what);
-      outcome = await turn.run(model, messages, {
-        generation: {
-          thinking: body.enableThinking,
-          temperature: body.temperature,
-          topP: body.topP,
-          maxTokens: body.maxTokens ?? model.maxOutput,
-          stop: body.stop,
-        },
-        limits: this.limits,
-      });
+      messages = await this.messagesOf(caller, what);
+      outcome = await turn.run(model, messages, { generation, limits: this.limits });
     } catch (error) {
-      outcome = { state: 'failed', finishReason: 'error', error };
+      outcome = turn.outcomeOf(error);
     }
     try {
       await this.answers.end(caller, { turn, model, messages, outcome });
@@ -119,17 +119,33 @@ export class ChatService {
     }
   }
 
-  private async withHistory(
+  /** What the model is sent: prompt, history, and the question with what the knowledge bases know about it. */
+  private async messagesOf(
     caller: Caller,
-    what: { turn: Turn; model: ResolvedChatModel; body: SendBody; alone: ChatMessage[] },
+    { turn, plan, body, alone }: Conversation,
   ): Promise<ChatMessage[]> {
-    const { turn, model, body, alone } = what;
-    if (body.sessionId === undefined) return alone;
-    const stored = await this.turns.history(caller, body.sessionId, {
-      turnId: turn.id,
-      limit: this.config.CHAT_HISTORY_MESSAGES,
+    const stored =
+      body.sessionId === undefined ? [] : await this.history(caller, turn, body.sessionId);
+    if (stored.length === 0 && plan.bases.length === 0) return alone;
+    const limits = historyLimits(plan);
+    const question = questionOf(body.content);
+    if (plan.bases.length === 0) return historyWindow(stored, question, limits);
+    const { sources, fallback, ...augmented } = await this.augmentation.augment(caller, {
+      question: body.content,
+      bases: plan.bases,
+      history: historyWindow(stored, question, { ...limits, systemPrompt: undefined }).slice(0, -1),
+      model: plan.model,
+      room: roomForSources(question, limits),
+      signal: turn.signal,
     });
-    return historyWindow(stored, questionOf(body), historyLimits(model, body));
+    turn.sources = sources;
+    turn.say(sourcesFrame(sources, fallback));
+    return historyWindow(stored, questionOf(augmented.question), limits);
+  }
+
+  private history(caller: Caller, turn: Turn, sessionId: number): Promise<StoredMessage[]> {
+    const limit = this.config.CHAT_HISTORY_MESSAGES;
+    return this.turns.history(caller, sessionId, { turnId: turn.id, limit });
   }
 
   private admit(caller: Caller): void {
@@ -145,15 +161,12 @@ export class ChatService {
   }
 }
 
-function questionOf(body: SendBody): ChatMessage {
-  return { role: 'user', content: body.content };
+function questionOf(content: string): ChatMessage {
+  return { role: 'user', content };
 }
 
-function historyLimits(
-  model: ResolvedChatModel,
-  body: SendBody,
-): { contextWindow: number | undefined; maxAnswer: number | undefined } {
-  return { contextWindow: model.contextWindow, maxAnswer: body.maxTokens ?? model.maxOutput };
+function historyLimits({ model, generation, systemPrompt }: TurnPlan): HistoryLimits {
+  return { contextWindow: model.contextWindow, maxAnswer: generation.maxTokens, systemPrompt };
 }
 
 function hashOf(body: SendBody): string {

@@ -7,6 +7,7 @@ import type { CallLimits, ChatMessage, ChatPart, Usage } from '../provider/index
 import { AnswerTooLongError, TurnStopped } from './chat.errors.js';
 import type { StopReason } from './chat.errors.js';
 import { contentFrame, reasoningFrame } from './chat.frames.js';
+import type { Source } from './augmentation/sources.js';
 import type { MessageState } from './message.entity.js';
 
 /** Longest answer that is kept, in characters of text and thinking together. */
@@ -42,6 +43,8 @@ export class Turn {
   reasoning = '';
   usage: Usage | undefined;
   firstTokenMs: number | undefined;
+  /** What the model was given of knowledge bases; undefined for a turn without retrieval. */
+  sources: readonly Source[] | undefined;
   /** Settles when the turn is over and stored. */
   settled: Promise<void> = Promise.resolve();
 
@@ -60,6 +63,11 @@ export class Turn {
 
   get durationMs(): number {
     return Math.round(performance.now() - this.started);
+  }
+
+  /** Aborts when the turn is stopped. */
+  get signal(): AbortSignal {
+    return this.abort.signal;
   }
 
   get stopReason(): StopReason | undefined {
@@ -105,7 +113,8 @@ export class Turn {
     }
   }
 
-  private outcomeOf(error: unknown): TurnOutcome {
+  /** What an error means for the turn: one that was stopped has not failed. */
+  outcomeOf(error: unknown): TurnOutcome {
     const { stopReason } = this;
     if (stopReason) return { state: 'stopped', finishReason: stopReason };
     return { state: 'failed', finishReason: 'error', error };

@@ -1,9 +1,15 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import type { SourceReference } from './augmentation/sources.js';
 
 export type MessageRole = 'user' | 'assistant' | 'system';
 
 /** How an answer ended: as the model meant it, ended from our side with what there was, or broken off. */
 export type MessageState = 'complete' | 'stopped' | 'failed';
+
+/** A source as the stored answer keeps it. */
+export interface StoredSource extends SourceReference {
+  readonly cited: boolean;
+}
 
 /** One message of a conversation; a question and its answer share the turn id. */
 @Entity({ name: 'chat_message' })
@@ -61,6 +67,10 @@ export class ChatMessage {
 
   @Column({ type: 'integer', nullable: true })
   durationMs: number | null;
+
+  /** The fragments that the model was given, and whether the answer cites them; null for an answer without retrieval. */
+  @Column({ type: 'jsonb', nullable: true })
+  sources: StoredSource[] | null;
 
   @Column({ type: 'varchar', length: 200, nullable: true })
   idempotencyKey: string | null;

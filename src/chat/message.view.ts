@@ -2,6 +2,39 @@ import { ApiProperty } from '@nestjs/swagger';
 import { wireTime } from '../http/index.js';
 import type { ChatMessage } from './message.entity.js';
 
+/** A fragment that the model was given. */
+export class SourceView {
+  @ApiProperty({ example: 1, description: 'By which the answer cites it' })
+  number: number;
+
+  @ApiProperty({ example: true, description: 'Whether the answer does' })
+  cited: boolean;
+
+  @ApiProperty({ example: 3 })
+  knowledgeId: number;
+
+  @ApiProperty({ example: 'a1b2c3d4e5' })
+  docId: string;
+
+  @ApiProperty({ example: 'k3v9x0a2bq', description: 'fid of the fragment' })
+  fid: string;
+
+  @ApiProperty({ example: 'warranty.pdf' })
+  document: string;
+
+  @ApiProperty({ type: Number, nullable: true })
+  page: number | null;
+
+  @ApiProperty({ type: String, nullable: true })
+  headings: string | null;
+
+  @ApiProperty({ type: String, nullable: true })
+  location: string | null;
+
+  @ApiProperty({ example: 0.83 })
+  score: number;
+}
+
 export class MessageView {
   @ApiProperty({ example: '40' })
   id: string;
@@ -51,6 +84,9 @@ export class MessageView {
   @ApiProperty({ type: Number, nullable: true })
   durationMs: number | null;
 
+  @ApiProperty({ type: [SourceView], description: 'What the answer was grounded in' })
+  sources: SourceView[];
+
   @ApiProperty({ type: String, nullable: true })
   remark: string | null;
 
@@ -76,6 +112,7 @@ export function toMessageView(message: ChatMessage): MessageView {
     usageEstimated: message.usageEstimated,
     firstTokenMs: message.firstTokenMs,
     durationMs: message.durationMs,
+    sources: message.sources ?? [],
     remark: message.remark,
     createTime: wireTime(message.createTime),
   };

@@ -3,7 +3,7 @@ import type { Caller } from '../access/index.js';
 import { Database } from '../database/index.js';
 import type { StoredMessage } from './chat.history.js';
 import type { TurnUsage } from './chat.usage.js';
-import type { MessageState } from './message.entity.js';
+import type { MessageState, StoredSource } from './message.entity.js';
 
 export interface Question {
   readonly turnId: string;
@@ -26,6 +26,8 @@ export interface TurnAnswer {
   readonly usage: TurnUsage;
   readonly firstTokenMs: number | undefined;
   readonly durationMs: number;
+  /** Undefined for an answer without retrieval. */
+  readonly sources: readonly StoredSource[] | undefined;
 }
 
 export interface StoredTurn {
@@ -42,6 +44,7 @@ export interface StoredAnswer {
   readonly finishReason: string | null;
   readonly error: string | null;
   readonly usage: TurnUsage;
+  readonly sources: readonly StoredSource[] | null;
 }
 
 /** How long a turn holds its session without renewing; a process that died loses it after this time. */
@@ -70,9 +73,10 @@ const CLAIM_AND_INSERT_QUESTION = {
 };
 
 const ANSWER_COLUMNS = `tenant_id, user_id, turn_id, role, content, reasoning, model_name, state,
-  finish_reason, error, input_tokens, output_tokens, total_tokens, usage_estimated, first_token_ms, duration_ms`;
+  finish_reason, error, input_tokens, output_tokens, total_tokens, usage_estimated, first_token_ms, duration_ms,
+  sources`;
 const ANSWER_VALUES = `$1, $2::bigint, $3::uuid, 'assistant', $4, $5, $6, $7, $8, $9, $10::integer, $11::integer, $12::integer,
-  $13::boolean, $14::integer, $15::integer`;
+  $13::boolean, $14::integer, $15::integer, $16::jsonb`;
 
 const INSERT_ANSWER = {
   name: 'chat-insert-answer',
@@ -84,10 +88,10 @@ const RELEASE_AND_INSERT_ANSWER = {
   name: 'chat-release-and-insert-answer',
   text: `WITH released AS (
       UPDATE chat_session SET turn_id = NULL, turn_lease = NULL, stop_requested = false
-      WHERE tenant_id = $1 AND id = $16 AND turn_id = $3
+      WHERE tenant_id = $1 AND id = $17 AND turn_id = $3
     )
     INSERT INTO chat_message (${ANSWER_COLUMNS}, session_id)
-    SELECT ${ANSWER_VALUES}, id FROM chat_session WHERE tenant_id = $1 AND id = $16`,
+    SELECT ${ANSWER_VALUES}, id FROM chat_session WHERE tenant_id = $1 AND id = $17`,
 };
 
 /** What a turn reads and writes: few statements, prepared once per connection, because every turn pays for them. */
@@ -133,6 +137,7 @@ export class TurnRepository {
       usage.estimated,
       answer.firstTokenMs ?? null,
       answer.durationMs,
+      answer.sources ? JSON.stringify(answer.sources) : null,
     ];
     if (sessionId === undefined) await this.database.prepared(INSERT_ANSWER, values);
     else await this.database.prepared(RELEASE_AND_INSERT_ANSWER, [...values, sessionId]);
@@ -172,7 +177,8 @@ export class TurnRepository {
          extract(epoch FROM now() - question.create_time)::integer AS "ageSeconds", answer.id AS "answerId", answer.content, answer.reasoning,
          answer.state, answer.finish_reason AS "finishReason", answer.error,
          answer.input_tokens AS "inputTokens", answer.output_tokens AS "outputTokens",
-         answer.total_tokens AS "totalTokens", answer.usage_estimated AS estimated
+         answer.total_tokens AS "totalTokens", answer.usage_estimated AS estimated,
+         answer.sources
        FROM chat_message question
        LEFT JOIN chat_message answer ON answer.tenant_id = question.tenant_id
          AND answer.turn_id = question.turn_id AND answer.role = 'assistant'
@@ -226,8 +232,8 @@ interface StoredTurnRow extends Omit<StoredTurn, 'answer'>, Omit<StoredAnswer, '
 
 function storedAnswer(row: StoredTurnRow): StoredAnswer | undefined {
   if (row.answerId === null) return undefined;
-  const { content, reasoning, state, finishReason, error } = row;
+  const { content, reasoning, state, finishReason, error, sources } = row;
   const { inputTokens, outputTokens, totalTokens, estimated } = row;
   const usage = { inputTokens, outputTokens, totalTokens, estimated };
-  return { content, reasoning, state, finishReason, error, usage };
+  return { content, reasoning, state, finishReason, error, usage, sources };
 }

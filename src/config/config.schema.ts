@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { commaList, onOff, optionalText, text, url, variable, wholeNumber } from './variable.js';
+import {
+  address,
+  commaList,
+  hostPair,
+  onOff,
+  optionalText,
+  text,
+  url,
+  variable,
+  wholeNumber,
+} from './variable.js';
 import type { Variable } from './variable.js';
 
 const MINUTE = 60;
@@ -203,6 +213,34 @@ export const variables = {
   EMBEDDING_TIMEOUT_SECONDS: seconds(60, 'Embedding: longest time of one call'),
   RERANK_TIMEOUT_SECONDS: seconds(30, 'Rerank: longest time of one call'),
   RERANK_DOCUMENT_CHARACTERS: count(4_000, 'Rerank: characters of a fragment that are looked at'),
+  MEDIA_CONNECT_TIMEOUT_SECONDS: seconds(30, 'Media: time to connect to a provider', 600),
+  MEDIA_TIMEOUT_SECONDS: seconds(3 * MINUTE, 'Media: longest time of one call'),
+  MEDIA_POLL_SECONDS: seconds(
+    2 * MINUTE,
+    'Media: longest time of an image of image_sdk, whose task is asked for until it is over',
+  ),
+  IMAGE_SDK_URL: variable(address('https:', 'http:'), {
+    default: 'https://dashscope.aliyuncs.com',
+    example: 'https://dashscope-intl.aliyuncs.com',
+    description: 'Media: service of image_sdk, the same for all models',
+  }),
+  MEDIA_REQUESTS_PER_MINUTE: count(60, 'Media: images, speeches and videos a minute of one user'),
+  MEDIA_CONTENT_HOSTS: variable(hostPair, {
+    default:
+      'atlas-media.oss-us-west-1.aliyuncs.com,ark-acg-ap-southeast-1.tos-ap-southeast-1.volces.com',
+    example: 'media.example.com,videos.example.com',
+    description:
+      'Media: the hosts that results are fetched from, that of images and audio and that of videos',
+  }),
+  MEDIA_CONTENT_MEMORY_MB: count(
+    256,
+    'Media: memory of a process for fetched results whose length nobody has said (MiB)',
+  ),
+  EVALUATION_QUERIES: count(
+    2_000,
+    'Queries of one knowledge base’s retrieval test set at most',
+    100_000,
+  ),
 } satisfies Record<string, Variable>;
 
 function isTimeZone(zone: string): boolean {

@@ -36,11 +36,23 @@ export const commaList: z.ZodType<string[]> = z.string().transform((list) =>
     .filter((entry) => entry !== ''),
 );
 
-export const url = (...protocols: string[]): z.ZodType<string | undefined> =>
+const hostName = z
+  .string()
+  .toLowerCase()
+  .regex(/^[a-z\d-]+(\.[a-z\d-]+)+$/, 'must be host names, without https:// and port');
+
+/** Two host names. */
+export const hostPair: z.ZodType<[string, string]> = commaList.pipe(
+  z.tuple([hostName, hostName], { error: 'must be two host names with a comma between them' }),
+);
+
+export const address = (...protocols: string[]): z.ZodType<string> =>
   z
     .string()
     .refine(
       (value) => URL.canParse(value) && protocols.includes(new URL(value).protocol),
       `must be an address starting with ${protocols.map((p) => `${p}//`).join(' or ')}`,
-    )
-    .optional();
+    );
+
+export const url = (...protocols: string[]): z.ZodType<string | undefined> =>
+  address(...protocols).optional();

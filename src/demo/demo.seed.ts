@@ -8,6 +8,7 @@ import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { ModelService } from '../model/index.js';
 import { ProviderService } from '../provider/index.js';
+import { DemoKnowledge } from './demo.knowledge.js';
 
 /** The tenant that every installation has. */
 const DEMO_TENANT = '000000';
@@ -18,10 +19,13 @@ const providers = [
   { providerCode: 'ollama', providerName: 'Offline demo (ollama)', sortOrder: 92 },
 ];
 
+const CHAT_MODEL = 'demo-chat-paced';
+const EMBEDDING_MODEL = 'demo-embedding-384';
+
 const models = [
   {
     category: 'chat',
-    modelName: 'demo-chat-paced',
+    modelName: CHAT_MODEL,
     modelDescribe: 'Offline demo: chat',
     providerCode: 'custom_api',
     path: '/v1',
@@ -50,7 +54,7 @@ const models = [
   {
     category: 'vector',
     // The simulator answers as many dimensions as the name says.
-    modelName: 'demo-embedding-384',
+    modelName: EMBEDDING_MODEL,
     modelDimension: 384,
     modelDescribe: 'Offline demo: embedding',
     providerCode: 'custom_api',
@@ -80,6 +84,7 @@ export class DemoSeed {
     @Inject(CONFIG) private readonly config: Config,
     private readonly providers: ProviderService,
     private readonly models: ModelService,
+    private readonly knowledge: DemoKnowledge,
     private readonly revision: TenantRevision,
   ) {
     this.markFile = join(config.DATA_DIR, 'demo.json');
@@ -109,6 +114,9 @@ export class DemoSeed {
         remark: 'Answers come from the built-in simulator, not from a real model.',
       });
     }
+    const { rows } = await this.models.list(caller, {});
+    const chat = rows.find(({ modelName }) => modelName === CHAT_MODEL);
+    if (chat) await this.knowledge.create(caller, { embedding: EMBEDDING_MODEL, chatId: chat.id });
   }
 
   /** Moves the models that are still at the simulator's former address to its present one. */

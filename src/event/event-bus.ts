@@ -7,6 +7,8 @@ import { z } from 'zod';
 export const events = {
   /** Users, roles, clients or the tenant itself have changed: sign-ins and permissions must be asked anew. */
   'access.changed': z.object({ tenantId: z.string().optional() }),
+  /** Nobody wants this attachment parsed any more: it was cancelled or deleted. */
+  'attachment.abandoned': z.object({ tenantId: z.string(), attachmentId: z.number() }),
   /** The turn that runs in this chat session should stop. */
   'chat.stop': z.object({ tenantId: z.string(), sessionId: z.number() }),
 } satisfies Record<string, z.ZodType>;

@@ -1,6 +1,33 @@
 import { Module } from '@nestjs/common';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
+import { FragmentContents } from './fragment.contents.js';
+import { FragmentController } from './fragment.controller.js';
+import { FragmentEditing } from './fragment.editing.js';
+import { FragmentRepository } from './fragment.repository.js';
+import { FragmentService } from './fragment.service.js';
+import { FragmentVectors } from './fragment.vectors.js';
+import { KeywordIndex } from './keyword/keyword-index.js';
+import { KeywordWriter } from './keyword/keyword-writer.js';
+import { KeywordRepository } from './keyword/keyword.repository.js';
+import { Stemmer } from './keyword/stemmer.js';
+import { TextAnalysis } from './keyword/text-analysis.js';
 
-@Module({ imports: [KnowledgeModule, VectorStoreModule] })
+@Module({
+  imports: [KnowledgeModule, VectorStoreModule],
+  controllers: [FragmentController],
+  providers: [
+    FragmentContents,
+    FragmentEditing,
+    FragmentRepository,
+    FragmentService,
+    FragmentVectors,
+    KeywordIndex,
+    KeywordRepository,
+    KeywordWriter,
+    Stemmer,
+    TextAnalysis,
+  ],
+  exports: [FragmentService, KeywordIndex],
+})
 export class FragmentModule {}

@@ -9,10 +9,10 @@ export interface KnowledgeParticipant {
     tenantId: string,
     knowledgeIds: readonly number[],
   ): Promise<ReadonlyMap<number, number>>;
-  /** Whether the base holds vectors of its present embedding model, so that another one cannot read them. */
+  /** Whether the base holds vectors of its present embedding model, or is about to, so that another cannot read them. */
   isIndexed?(tenantId: string, knowledgeId: number): Promise<boolean>;
-  /** Parses every document anew, with the settings as they are from now on. */
-  reindex?(caller: Caller, knowledge: KnowledgeBase): Promise<void>;
+  /** Parses every document anew, with the settings as they are from now on; `before` has those until now. */
+  reindex?(caller: Caller, knowledge: KnowledgeBase, before: KnowledgeBase): Promise<void>;
   /**
    * Removes what foreign keys cannot: files, vectors, jobs. Runs in the transaction that deletes the base; whatever
    * cannot be rolled back is left to afterCommit.
@@ -48,8 +48,10 @@ export class KnowledgeContents {
     return false;
   }
 
-  async reindex(caller: Caller, knowledge: KnowledgeBase): Promise<void> {
-    for (const participant of this.participants) await participant.reindex?.(caller, knowledge);
+  async reindex(caller: Caller, knowledge: KnowledgeBase, before: KnowledgeBase): Promise<void> {
+    for (const participant of this.participants) {
+      await participant.reindex?.(caller, knowledge, before);
+    }
   }
 
   async deleting(caller: Caller, knowledge: KnowledgeBase): Promise<void> {

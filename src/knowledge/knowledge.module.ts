@@ -1,8 +1,16 @@
 import { Module } from '@nestjs/common';
+import { ModelModule } from '../model/index.js';
+import { VectorStoreModule } from '../vector-store/index.js';
 import { KnowledgeContents } from './knowledge-contents.js';
+import { KnowledgeController } from './knowledge.controller.js';
+import { KnowledgeRepository } from './knowledge.repository.js';
+import { KnowledgeRules } from './knowledge.rules.js';
+import { KnowledgeService } from './knowledge.service.js';
 
 @Module({
-  providers: [KnowledgeContents],
-  exports: [KnowledgeContents],
+  imports: [ModelModule, VectorStoreModule],
+  controllers: [KnowledgeController],
+  providers: [KnowledgeContents, KnowledgeRepository, KnowledgeRules, KnowledgeService],
+  exports: [KnowledgeContents, KnowledgeService],
 })
 export class KnowledgeModule {}

@@ -1,12 +1,15 @@
+export { countedCall } from './counted.call.js';
 export { EmbeddingDimensionError } from './embedding/embedding.errors.js';
 export { ModelEmbedder } from './embedding/model.embedder.js';
 export type { EmbedOptions } from './embedding/model.embedder.js';
 export { modelEntities } from './model.entity.js';
+export { ModelNotFoundError } from './model.errors.js';
 export { ModelModule } from './model.module.js';
 export { ModelResolver } from './model.resolver.js';
 export type {
   ResolvedChatModel,
   ResolvedEmbeddingModel,
+  ResolvedMediaModel,
   ResolvedModel,
   ResolvedRerankModel,
 } from './model.resolver.js';

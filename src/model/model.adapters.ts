@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import {
   ChatAdapterRegistry,
   EmbeddingAdapterRegistry,
+  MediaAdapterRegistry,
   RerankAdapterRegistry,
 } from '../provider/index.js';
 
@@ -17,6 +18,7 @@ export class ModelAdapters {
     readonly chat: ChatAdapterRegistry,
     readonly embedding: EmbeddingAdapterRegistry,
     readonly rerank: RerankAdapterRegistry,
+    readonly media: MediaAdapterRegistry,
   ) {}
 
   /** The adapter that a model of the category and provider code is called with; undefined where there is none. */

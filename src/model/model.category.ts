@@ -19,5 +19,12 @@ export function storedCategory(category: string): string {
 }
 
 /** The categories whose models are called by name, and what each is for. */
-export const PURPOSES = { chat: 'chat', vector: 'embedding', rerank: 'reranking' } as const;
+export const PURPOSES = {
+  chat: 'chat',
+  vector: 'embedding',
+  rerank: 'reranking',
+  image: 'images',
+  audio: 'speech',
+  video: 'videos',
+} as const;
 export type CalledCategory = keyof typeof PURPOSES;

@@ -5,9 +5,9 @@ import type { CalledCategory } from './model.category.js';
 export class ModelNotFoundError extends DomainError {
   readonly code = 404;
 
-  constructor(modelName: string, category: CalledCategory) {
+  constructor(modelName: string, wanted: readonly CalledCategory[]) {
     super(
-      `There is no model named ${modelName}. Choose another model of category ${category}, or ask an administrator to add it.`,
+      `There is no model named ${modelName}. Choose another model of category ${oneOf(wanted)}, or ask an administrator to add it.`,
       {
         data: { modelName },
       },
@@ -16,8 +16,10 @@ export class ModelNotFoundError extends DomainError {
 }
 
 export class NoModelChosenError extends InvalidInputError {
-  constructor(category: CalledCategory) {
-    super(`No ${PURPOSES[category]} model is chosen. Choose a model of category ${category}.`);
+  constructor(wanted: readonly CalledCategory[]) {
+    super(
+      `No ${oneOf(purposesOf(wanted))} model is chosen. Choose a model of category ${oneOf(wanted)}.`,
+    );
   }
 }
 
@@ -32,9 +34,9 @@ export class NoChatModelError extends DomainError {
 }
 
 export class WrongCategoryError extends InvalidInputError {
-  constructor(modelName: string, category: string, wanted: CalledCategory) {
+  constructor(modelName: string, category: string, wanted: readonly CalledCategory[]) {
     super(
-      `The model ${modelName} is of category ${category} and cannot be used for ${PURPOSES[wanted]}. Choose a model of category ${wanted}.`,
+      `The model ${modelName} is of category ${category} and cannot be used for ${oneOf(purposesOf(wanted))}. Choose a model of category ${oneOf(wanted)}.`,
     );
   }
 }
@@ -48,4 +50,12 @@ export class UnreadableCredentialError extends DomainError {
       'The stored API key of this model cannot be decrypted, probably because SECRET_KEY was changed. Enter the API key again.',
     );
   }
+}
+
+function purposesOf(categories: readonly CalledCategory[]): string[] {
+  return categories.map((category) => PURPOSES[category]);
+}
+
+function oneOf(words: readonly string[]): string {
+  return new Intl.ListFormat('en', { type: 'disjunction' }).format(words);
 }

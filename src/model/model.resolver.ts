@@ -4,6 +4,8 @@ import { ProviderService } from '../provider/index.js';
 import type {
   ChatAdapter,
   EmbeddingAdapter,
+  MediaAdapter,
+  MediaType,
   ModelConnection,
   RerankAdapter,
 } from '../provider/index.js';
@@ -49,6 +51,11 @@ export interface ResolvedRerankModel extends ResolvedModel {
   readonly adapter: RerankAdapter;
 }
 
+export interface ResolvedMediaModel extends ResolvedModel {
+  readonly category: MediaType;
+  readonly adapter: MediaAdapter;
+}
+
 const DEFAULT_MODEL = '';
 
 /**
@@ -61,6 +68,7 @@ export class ModelResolver {
   private readonly chats: RevisionCache<ResolvedChatModel>;
   private readonly embeddings: RevisionCache<ResolvedEmbeddingModel>;
   private readonly reranks: RevisionCache<ResolvedRerankModel>;
+  private readonly media: RevisionCache<ResolvedMediaModel>;
 
   constructor(
     private readonly models: ModelRepository,
@@ -71,6 +79,7 @@ export class ModelResolver {
     this.chats = new RevisionCache(revision);
     this.embeddings = new RevisionCache(revision);
     this.reranks = new RevisionCache(revision);
+    this.media = new RevisionCache(revision);
   }
 
   /** The chat model of the name or, without one, the first that end users may choose. */
@@ -78,7 +87,7 @@ export class ModelResolver {
     const name = modelName?.trim() ?? DEFAULT_MODEL;
     return this.chats.get(asker, `name ${name}`, async () => {
       const found =
-        name === DEFAULT_MODEL ? this.firstChat(asker) : this.named(asker, name, 'chat');
+        name === DEFAULT_MODEL ? this.firstChat(asker) : this.named(asker, name, ['chat']);
       return this.asChat(await found);
     });
   }
@@ -88,7 +97,7 @@ export class ModelResolver {
     return this.chats.get(asker, `id ${id}`, async () => {
       const model = await this.models.get(asker.tenantId, id);
       if (model.category !== 'chat') {
-        throw new WrongCategoryError(model.modelName, model.category, 'chat');
+        throw new WrongCategoryError(model.modelName, model.category, ['chat']);
       }
       return this.asChat(model);
     });
@@ -98,7 +107,7 @@ export class ModelResolver {
   resolveEmbedding(asker: Asker, modelName: string): Promise<ResolvedEmbeddingModel> {
     const name = modelName.trim();
     return this.embeddings.get(asker, name, async () => {
-      const model = await this.named(asker, name, 'vector');
+      const model = await this.named(asker, name, ['vector']);
       const adapter = this.adapters.embedding.get(model.providerCode);
       return { ...(await this.resolved(model)), adapter };
     });
@@ -108,9 +117,23 @@ export class ModelResolver {
   resolveRerank(asker: Asker, modelName: string): Promise<ResolvedRerankModel> {
     const name = modelName.trim();
     return this.reranks.get(asker, name, async () => {
-      const model = await this.named(asker, name, 'rerank');
+      const model = await this.named(asker, name, ['rerank']);
       const adapter = this.adapters.rerank.get(model.providerCode);
       return { ...(await this.resolved(model)), adapter };
+    });
+  }
+
+  /** The model of the name that makes media of one of the types. */
+  resolveMedia(
+    asker: Asker,
+    modelName: string,
+    types: readonly MediaType[],
+  ): Promise<ResolvedMediaModel> {
+    const name = modelName.trim();
+    return this.media.get(asker, `${types.join()} ${name}`, async () => {
+      const model = await this.named(asker, name, types);
+      const adapter = this.adapters.media.get(model.providerCode);
+      return { ...(await this.resolved(model)), category: model.category as MediaType, adapter };
     });
   }
 
@@ -119,11 +142,17 @@ export class ModelResolver {
     return this.resolved(await this.models.get(asker.tenantId, id));
   }
 
-  /** Of the models with the name, the first of the category: one name may stand for a model of each. */
-  private async named({ tenantId }: Asker, name: string, wanted: CalledCategory): Promise<Model> {
+  /** Of the models with the name, the first of the categories: one name may stand for a model of each. */
+  private async named(
+    { tenantId }: Asker,
+    name: string,
+    wanted: readonly CalledCategory[],
+  ): Promise<Model> {
     if (name === '') throw new NoModelChosenError(wanted);
     const models = await this.models.named(tenantId, name);
-    const model = models.find(({ category }) => storedCategory(category) === wanted);
+    const model = models.find(({ category }) =>
+      wanted.some((one) => one === storedCategory(category)),
+    );
     if (model) return model;
     const [other] = models;
     throw other

@@ -105,6 +105,22 @@ export class Metrics implements OnApplicationShutdown {
     this.stopMeasuring();
   }
 
+  /** A value that a feature knows: read at every scrape. One that cannot be read is left out of that scrape. */
+  gauge(name: string, help: string, read: () => Promise<number>): void {
+    new Gauge({
+      name,
+      help,
+      registers: this.registers,
+      async collect(): Promise<void> {
+        try {
+          this.set(await read());
+        } catch {
+          this.remove();
+        }
+      },
+    });
+  }
+
   /** Counts one call of a model service, once it is over. */
   upstreamCall(call: UpstreamCall): void {
     const provider = this.providers.value(call.provider);

@@ -19,19 +19,28 @@ export type {
   EmbeddingCall,
   Finish,
   FinishReason,
+  ImageCall,
+  MediaAdapter,
+  MediaCallOptions,
+  MediaResult,
+  MediaType,
   ModelCallOptions,
   ModelConnection,
+  PredictionLookup,
   RankedDocument,
   RerankAdapter,
   RerankCall,
   RetryOptions,
+  SpeechCall,
   ToolCall,
   ToolDefinition,
   UpstreamErrorKind,
   Usage,
+  VideoCall,
 } from './adapter/index.js';
 export { ChatAdapterRegistry } from './chat-adapter.registry.js';
 export { EmbeddingAdapterRegistry } from './embedding-adapter.registry.js';
+export { MediaAdapterRegistry } from './media-adapter.registry.js';
 export { providerEntities } from './provider.entity.js';
 export { ProviderModule } from './provider.module.js';
 export { ProviderService } from './provider.service.js';

@@ -1,1 +1,5 @@
+export type { RetrievalOverrides, RetrievalResult, RetrievedFragment } from './retrieval.js';
 export { RetrievalModule } from './retrieval.module.js';
+export { RetrievalService } from './retrieval.service.js';
+export type { RetrievalRequest } from './retrieval.service.js';
+export { testSetEntities as retrievalEntities } from './test-set/test-set.entity.js';

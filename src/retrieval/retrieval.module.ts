@@ -1,4 +1,42 @@
 import { Module } from '@nestjs/common';
+import { FragmentModule } from '../fragment/index.js';
+import { KnowledgeModule } from '../knowledge/index.js';
+import { ModelModule } from '../model/index.js';
+import { StorageModule } from '../storage/index.js';
+import { VectorStoreModule } from '../vector-store/index.js';
+import { QueryEmbedding } from './query-embedding.js';
+import { Reranking } from './reranking.js';
+import { RetrievalController } from './retrieval.controller.js';
+import { RetrievalRepository } from './retrieval.repository.js';
+import { RetrievalService } from './retrieval.service.js';
+import { RetrievalTrial } from './retrieval.trial.js';
+import { EvaluationController } from './test-set/evaluation.controller.js';
+import { EvaluationRepository } from './test-set/evaluation.repository.js';
+import { EvaluationService } from './test-set/evaluation.service.js';
+import { Expectations } from './test-set/expectations.js';
+import { TestSetController } from './test-set/test-set.controller.js';
+import { TestSetFiles } from './test-set/test-set.files.js';
+import { TestSetImport } from './test-set/test-set.import.js';
+import { TestSetRepository } from './test-set/test-set.repository.js';
+import { TestSetService } from './test-set/test-set.service.js';
 
-@Module({})
+@Module({
+  imports: [KnowledgeModule, FragmentModule, ModelModule, StorageModule, VectorStoreModule],
+  controllers: [RetrievalController, TestSetController, EvaluationController],
+  providers: [
+    EvaluationRepository,
+    EvaluationService,
+    Expectations,
+    QueryEmbedding,
+    Reranking,
+    RetrievalRepository,
+    RetrievalService,
+    RetrievalTrial,
+    TestSetFiles,
+    TestSetImport,
+    TestSetRepository,
+    TestSetService,
+  ],
+  exports: [RetrievalService],
+})
 export class RetrievalModule {}

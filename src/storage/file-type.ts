@@ -13,13 +13,30 @@ const signatures: readonly Signature[] = [
   { type: 'image/png', matches: startsWith('89504e470d0a1a0a') },
   { type: 'image/jpeg', matches: startsWith('ffd8ff') },
   { type: 'image/gif', matches: startsWith(hex('GIF8')) },
+  { type: 'image/bmp', matches: all(startsWith(hex('BM')), startsWith('00000000', 6)) },
+  { type: 'image/tiff', matches: startsWith('49492a00') },
+  { type: 'image/tiff', matches: startsWith('4d4d002a') },
   { type: 'image/webp', matches: all(startsWith(hex('RIFF')), startsWith(hex('WEBP'), 8)) },
   { type: 'audio/wav', matches: all(startsWith(hex('RIFF')), startsWith(hex('WAVE'), 8)) },
   { type: 'audio/mpeg', matches: startsWith(hex('ID3')) },
   { type: 'audio/ogg', matches: startsWith(hex('OggS')) },
+  { type: 'audio/flac', matches: startsWith(hex('fLaC')) },
   { type: 'video/mp4', matches: startsWith(hex('ftyp'), 4) },
+  { type: 'video/x-msvideo', matches: all(startsWith(hex('RIFF')), startsWith(hex('AVI '), 8)) },
+  { type: 'video/webm', matches: startsWith('1a45dfa3') },
   { type: 'application/pdf', matches: startsWith(hex('%PDF-')) },
   { type: 'application/zip', matches: startsWith('504b0304') },
+  { type: 'application/gzip', matches: startsWith('1f8b08') },
+  { type: 'application/x-7z-compressed', matches: startsWith('377abcaf271c') },
+  { type: 'application/vnd.rar', matches: startsWith('526172211a07') },
+  { type: 'application/x-xz', matches: startsWith('fd377a585a00') },
+  {
+    type: 'application/x-bzip2',
+    matches: all(startsWith(hex('BZh')), startsWith('314159265359', 4)),
+  },
+  { type: 'application/x-tar', matches: startsWith(hex('ustar'), 257) },
+  // What Office wrote before 2007, and what it wraps an encrypted file in.
+  { type: 'application/x-ole-storage', matches: startsWith('d0cf11e0a1b11ae1') },
 ];
 
 /** Formats that are a zip inside. Which of them it is does not matter to safety, so the name may tell. */

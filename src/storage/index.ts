@@ -1,7 +1,14 @@
+export { sendAttachment } from './download.js';
+export { displayName, suffixOf } from './file-name.js';
+export { FileOwners } from './file-owners.js';
+export { HEAD_BYTES, typeOf } from './file-type.js';
 export { FileStorage } from './file-storage.js';
 export type { WriteOptions, WrittenFile } from './file-storage.js';
-export { FileTooLargeError } from './storage.errors.js';
+export { FileTooLargeError, UnreadableUploadError } from './storage.errors.js';
 export { storageEntities } from './storage.entity.js';
 export { StorageModule } from './storage.module.js';
+export { StorageService } from './storage.service.js';
 export type { OpenedFile, StoredFileInfo } from './storage.service.js';
-export type { ReceivedFile } from './upload.engine.js';
+export { ReceivedFiles, ReceivesFiles } from './upload.decorators.js';
+export { isRefused, UploadEngine } from './upload.engine.js';
+export type { ReceivedFile, UploadedPart } from './upload.engine.js';

@@ -19,14 +19,14 @@ import { StoredFileListQuery } from './storage.dto.js';
 import { StorageService } from './storage.service.js';
 import { StoredFileView, UploadView } from './storage.view.js';
 import { ReceivedFiles, ReceivesFiles } from './upload.decorators.js';
-import type { ReceivedFile } from './upload.engine.js';
+import type { UploadedPart } from './upload.engine.js';
 
 @ApiTags('files')
 @Controller('resource/oss')
 export class StorageController {
   constructor(private readonly files: StorageService) {}
 
-  /** The files of the caller's tenant, newest first. */
+  /** The files of the caller's tenant, newest first; those of documents are listed with their knowledge bases. */
   @Get('list')
   @RequirePermission('system:oss:list')
   @AnswersPage(StoredFileView)
@@ -58,7 +58,7 @@ export class StorageController {
     @Param('id', IdPipe) id: number,
     @Res() response: Response,
   ): Promise<void> {
-    await sendAttachment(response, await this.files.open(caller.tenantId, id));
+    await sendAttachment(response, await this.files.openFor(caller, id));
   }
 
   /** Stores one file, the part named `file`. */
@@ -68,12 +68,12 @@ export class StorageController {
   @Answers(UploadView)
   upload(
     @CurrentCaller() caller: Caller,
-    @ReceivedFiles() files: ReceivedFile[],
+    @ReceivedFiles() files: UploadedPart[],
   ): Promise<UploadView> {
     return this.files.upload(caller, files);
   }
 
-  /** Deletes files with their records. */
+  /** Deletes files with their records; not those that are part of another record. */
   @Delete(':ids')
   @RequirePermission('system:oss:remove')
   @AnswersStatus()

@@ -33,6 +33,10 @@ export class StoredFile {
   @Column({ type: 'varchar', length: 20 })
   service: string;
 
+  /** The kind of record whose part it is; null for a file that stands by itself. */
+  @Column({ type: 'varchar', length: 30, nullable: true })
+  belongsTo: string | null;
+
   @CreateDateColumn({ type: 'timestamptz' })
   createTime: Date;
 }

@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../error/index.js';
+import { ConflictError, InvalidInputError } from '../error/index.js';
 
 const MIB = 2 ** 20;
 
@@ -6,6 +6,15 @@ export class FileTooLargeError extends InvalidInputError {
   constructor(limitBytes: number) {
     const limit = limitBytes % MIB === 0 ? `${limitBytes / MIB} MiB` : `${limitBytes} bytes`;
     super(`The file is larger than ${limit}, which is the limit. Upload a smaller one.`);
+  }
+}
+
+/** The file cannot be taken away from the record whose part it is. */
+export class FileInUseError extends ConflictError {
+  constructor() {
+    super(
+      'The file is part of another record, such as a document of a knowledge base. Delete that record instead.',
+    );
   }
 }
 

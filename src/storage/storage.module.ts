@@ -3,6 +3,7 @@ import { Module } from '@nestjs/common';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { FileKeys } from './file-key.js';
+import { FileOwners } from './file-owners.js';
 import { FileStorage } from './file-storage.js';
 import { LocalFileStorage } from './local/local.file-storage.js';
 import { OrphanSweep } from './orphan-sweep.js';
@@ -12,7 +13,7 @@ import { StorageService } from './storage.service.js';
 import { UploadEngine } from './upload.engine.js';
 import { UploadInterceptor } from './upload.interceptor.js';
 
-/** Uploaded files. UploadEngine is exported because interceptors are made in the module of their controller. */
+/** Uploaded files. What UploadInterceptor needs is exported, because interceptors are made in the module of their controller. */
 @Module({
   controllers: [StorageController],
   providers: [
@@ -22,12 +23,13 @@ import { UploadInterceptor } from './upload.interceptor.js';
       useFactory: (config: Config) => new LocalFileStorage(join(config.DATA_DIR, 'files')),
     },
     FileKeys,
+    FileOwners,
     OrphanSweep,
     StorageRepository,
     StorageService,
     UploadEngine,
     UploadInterceptor,
   ],
-  exports: [FileStorage, StorageService, UploadEngine],
+  exports: [FileOwners, FileStorage, StorageService, UploadEngine],
 })
 export class StorageModule {}

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { In } from 'typeorm';
+import { In, IsNull } from 'typeorm';
 import { containing, Database, TenantScoped } from '../database/index.js';
 import type { Page } from '../http/index.js';
 import type { StoredFileListQuery } from './storage.dto.js';
@@ -15,9 +15,11 @@ export class StorageRepository {
     this.files = new TenantScoped(database, StoredFile, 'The file');
   }
 
+  /** Of the files that stand by themselves. */
   page(tenantId: string, query: StoredFileListQuery): Promise<Page<StoredFile>> {
     const name = query.originalName ?? query.fileName;
     const where = {
+      belongsTo: IsNull(),
       ...(name && { originalName: containing(name) }),
       ...(query.fileSuffix && { fileSuffix: query.fileSuffix }),
     };
@@ -57,7 +59,7 @@ export class StorageRepository {
     return new Map(rows.map((row) => [row.id, row.user_name]));
   }
 
-  /** Which of the keys any tenant has a record for. For the sweep alone, which looks after the whole storage. */
+  /** Which of the keys any tenant has a record for. */
   async knownKeys(keys: readonly string[]): Promise<Set<string>> {
     const rows = await this.database.query<{ storage_key: string }>(
       'SELECT storage_key FROM stored_file WHERE storage_key = ANY($1)',

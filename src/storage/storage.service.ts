@@ -4,16 +4,19 @@ import { TenantLifecycle } from '../access/index.js';
 import type { Caller } from '../access/index.js';
 import { AuditLog } from '../audit/index.js';
 import { Database } from '../database/index.js';
+import { NotFoundError } from '../error/index.js';
 import type { Page } from '../http/index.js';
 import { suffixOf } from './file-name.js';
+import { FileOwners } from './file-owners.js';
 import { FileStorage } from './file-storage.js';
 import type { StoredFileListQuery } from './storage.dto.js';
 import type { StoredFile } from './storage.entity.js';
-import { UnreadableUploadError } from './storage.errors.js';
+import { FileInUseError, UnreadableUploadError } from './storage.errors.js';
 import { StorageRepository } from './storage.repository.js';
 import { toStoredFileView, toUploadView } from './storage.view.js';
 import type { StoredFileView, UploadView } from './storage.view.js';
-import type { ReceivedFile } from './upload.engine.js';
+import { isRefused } from './upload.engine.js';
+import type { ReceivedFile, UploadedPart } from './upload.engine.js';
 
 /** What other features may know about a stored file. */
 export type StoredFileInfo = Pick<
@@ -36,6 +39,7 @@ export class StorageService {
     private readonly repository: StorageRepository,
     private readonly database: Database,
     private readonly audit: AuditLog,
+    private readonly owners: FileOwners,
     lifecycle: TenantLifecycle,
   ) {
     lifecycle.join({ deleting: (tenantId) => this.tenantDeleting(tenantId) });
@@ -47,9 +51,9 @@ export class StorageService {
     return page.map((file) => toStoredFileView(file, names));
   }
 
-  /** The files that exist, in the order asked for. */
+  /** Those of the files that the caller may read, in the order asked for. */
   async listByIds(caller: Caller, ids: readonly number[]): Promise<StoredFileView[]> {
-    const found = await this.repository.find(caller.tenantId, ids);
+    const found = await this.visible(caller, ids);
     const names = await this.namesOf(caller.tenantId, found);
     const byId = new Map(found.map((file) => [file.id, file]));
     return ids
@@ -59,23 +63,41 @@ export class StorageService {
   }
 
   /** Records the one file of an upload. */
-  async upload(caller: Caller, received: readonly ReceivedFile[]): Promise<UploadView> {
+  async upload(caller: Caller, received: readonly UploadedPart[]): Promise<UploadView> {
     const [file, ...more] = received;
     if (!file || more.length > 0) {
-      await this.discard(received.map((one) => one.storageKey));
       throw new UnreadableUploadError(file ? 'it holds more than one file' : 'it holds no file');
     }
+    if (isRefused(file)) throw file.refusal;
     return toUploadView(await this.keep(caller, file));
   }
 
-  /** Gives a received file its record, joining an open transaction; if that fails the file is removed. */
-  async keep(caller: Caller, file: ReceivedFile): Promise<StoredFileInfo> {
+  /**
+   * Gives a received file its record, joining an open transaction; if that fails the file is removed. With `belongsTo`
+   * it is part of a record of that kind (FileOwners): whoever rolls the transaction back calls `discardUnrecorded`.
+   */
+  async keep(caller: Caller, file: ReceivedFile, belongsTo?: string): Promise<StoredFileInfo> {
     try {
-      return await this.database.transaction(() => this.insert(caller, file));
+      return await this.database.transaction(() => this.insert(caller, file, belongsTo));
     } catch (error) {
       await this.discard([file.storageKey]);
       throw error;
     }
+  }
+
+  /** Removes those of the received files that were given no record. */
+  async discardUnrecorded(received: readonly UploadedPart[]): Promise<void> {
+    const keys = received.flatMap((part) => (isRefused(part) ? [] : [part.storageKey]));
+    if (keys.length === 0) return;
+    const known = await this.repository.knownKeys(keys);
+    await this.discard(keys.filter((key) => !known.has(key)));
+  }
+
+  /** As `open`, if the caller may read the file. */
+  async openFor(caller: Caller, id: number): Promise<OpenedFile> {
+    const [file] = await this.visible(caller, [id]);
+    if (!file) throw new NotFoundError('The file');
+    return this.open(caller.tenantId, id);
   }
 
   /** A file of the tenant with its content; NotFoundError when the record or the content is missing. */
@@ -84,19 +106,41 @@ export class StorageService {
     return { ...infoOf(file), content: await this.files.read(file.storageKey) };
   }
 
-  /** Deletes records and, once that is committed, the files. */
+  /** Deletes files that stand by themselves: all of them or, when one cannot be deleted, none. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+    const files = await this.visible(caller, ids);
+    if (files.length !== new Set(ids).size) throw new NotFoundError('The file');
+    if (files.some(({ belongsTo }) => belongsTo !== null)) throw new FileInUseError();
+    await this.erase(caller, files);
+  }
+
+  /** Deletes files for the feature whose records they are part of; those that are gone already are none. */
+  async removeOwned(caller: Caller, ids: readonly number[]): Promise<void> {
+    const files = await this.repository.find(caller.tenantId, ids);
+    if (files.length > 0) await this.erase(caller, files);
+  }
+
+  /** Deletes records and, once that is committed, the files. */
+  private async erase(caller: Caller, files: readonly StoredFile[]): Promise<void> {
+    const ids = files.map(({ id }) => id);
     await this.database.transaction(async () => {
-      const files = await this.repository.find(caller.tenantId, ids);
       await this.repository.remove(caller.tenantId, ids);
-      for (const { id } of files) {
+      for (const id of ids) {
         await this.audit.record(caller, { action: 'delete', target: 'file', id });
       }
       await this.discardAfterCommit(files.map((file) => file.storageKey));
     });
   }
 
-  private async insert(caller: Caller, received: ReceivedFile): Promise<StoredFileInfo> {
+  private async visible(caller: Caller, ids: readonly number[]): Promise<StoredFile[]> {
+    return this.owners.visible(caller, await this.repository.find(caller.tenantId, ids));
+  }
+
+  private async insert(
+    caller: Caller,
+    received: ReceivedFile,
+    belongsTo: string | undefined,
+  ): Promise<StoredFileInfo> {
     const { storageKey, name, mimeType, size: byteSize, sha256 } = received;
     const file = await this.repository.insert(caller.tenantId, {
       // The service itself (systemCaller) is no user.
@@ -108,6 +152,7 @@ export class StorageService {
       byteSize,
       sha256,
       service: this.files.service,
+      belongsTo: belongsTo ?? null,
     });
     await this.audit.record(caller, {
       action: 'upload',

@@ -1,7 +1,7 @@
 import { applyDecorators, createParamDecorator, UseInterceptors } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
 import { ApiBody, ApiConsumes } from '@nestjs/swagger';
-import type { ReceivedFile } from './upload.engine.js';
+import type { UploadedPart, UploadRequest } from './upload.engine.js';
 import { UploadInterceptor } from './upload.interceptor.js';
 
 interface FormField {
@@ -9,7 +9,10 @@ interface FormField {
   readonly description?: string;
 }
 
-/** A multipart route: its parts named `file` are in the storage when the method runs. `fields` documents the others. */
+/**
+ * A multipart route: its parts named `file` are in the storage when the method runs, and those that have no record by
+ * then are removed when it fails. `fields` documents the others.
+ */
 export function ReceivesFiles(fields: Readonly<Record<string, FormField>> = {}): MethodDecorator {
   return applyDecorators(
     UseInterceptors(UploadInterceptor),
@@ -24,10 +27,10 @@ export function ReceivesFiles(fields: Readonly<Record<string, FormField>> = {}):
   );
 }
 
-/** The files that ReceivesFiles has put into the storage; empty when the request held none. */
+/** The files that ReceivesFiles has put into the storage or refused; empty when the request held none. */
 export const ReceivedFiles = createParamDecorator(
-  (_: unknown, context: ExecutionContext): ReceivedFile[] => {
-    const { files } = context.switchToHttp().getRequest<{ files?: ReceivedFile[] }>();
+  (_: unknown, context: ExecutionContext): UploadedPart[] => {
+    const { files } = context.switchToHttp().getRequest<UploadRequest>();
     return files ?? [];
   },
 );

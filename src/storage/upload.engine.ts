@@ -7,6 +7,7 @@ import type { Config } from '../config/index.js';
 import { FileKeys } from './file-key.js';
 import { displayName } from './file-name.js';
 import { FileStorage } from './file-storage.js';
+import { FileTooLargeError } from './storage.errors.js';
 import { HEAD_BYTES, typeOf } from './file-type.js';
 
 /** A file that lies in the storage and has no record yet. Without one the sweep removes it. */
@@ -19,10 +20,31 @@ export interface ReceivedFile {
   readonly sha256: string;
 }
 
+/** A file of an upload that was not taken; nothing of it is left. */
+export interface RefusedFile {
+  readonly name: string;
+  readonly refusal: FileTooLargeError;
+}
+
+/** What became of one file of an upload. */
+export type UploadedPart = ReceivedFile | RefusedFile;
+
+/** A request that multer has read with this engine. */
+export interface UploadRequest {
+  readonly files?: UploadedPart[];
+}
+
+export function isRefused(part: UploadedPart): part is RefusedFile {
+  return 'refusal' in part;
+}
+
 type Stored = Parameters<StorageEngine['_handleFile']>[2];
 type Removed = Parameters<StorageEngine['_removeFile']>[2];
 
-/** Lets multer stream each file of a multipart request straight into the FileStorage. */
+/**
+ * Lets multer stream each file of a multipart request straight into the FileStorage. A file that is too large is
+ * refused by itself: the others of the request are received.
+ */
 @Injectable()
 export class UploadEngine implements StorageEngine {
   private readonly limitBytes: number;
@@ -36,8 +58,9 @@ export class UploadEngine implements StorageEngine {
   }
 
   _handleFile(request: Request, file: Express.Multer.File, done: Stored): void {
-    this.store(request, file.stream, file.originalname).then(
-      (received) => done(null, received),
+    this.receive(file.stream, file.originalname, leaving(request)).then(
+      // multer only copies it onto its own description of the file.
+      (part: object) => done(null, part),
       (error: unknown) => done(error),
     );
   }
@@ -48,16 +71,22 @@ export class UploadEngine implements StorageEngine {
     removed.then(() => done(null), done);
   }
 
-  private async store(request: Request, source: Readable, sentName: string): Promise<ReceivedFile> {
+  /** Stores one file under the limit of uploads; the signal ends it, and then it rejects and leaves nothing. */
+  async receive(source: Readable, sentName: string, signal: AbortSignal): Promise<UploadedPart> {
     const storageKey = await this.keys.make();
     const name = displayName(sentName);
     const head = new Head();
-    const { byteSize, sha256 } = await this.files.write(
-      storageKey,
-      Readable.from(head.watch(source)),
-      { limitBytes: this.limitBytes, signal: leaving(request) },
-    );
-    return { storageKey, name, mimeType: typeOf(head.bytes, name), size: byteSize, sha256 };
+    try {
+      const { byteSize, sha256 } = await this.files.write(
+        storageKey,
+        Readable.from(head.watch(source)),
+        { limitBytes: this.limitBytes, signal },
+      );
+      return { storageKey, name, mimeType: typeOf(head.bytes, name), size: byteSize, sha256 };
+    } catch (error) {
+      if (error instanceof FileTooLargeError) return { name, refusal: error };
+      throw error;
+    }
   }
 }
 
@@ -66,10 +95,17 @@ class Head {
   bytes: Buffer = Buffer.alloc(0);
 
   async *watch(source: Readable): AsyncGenerator<Buffer> {
-    for await (const chunk of source as AsyncIterable<Buffer>) {
-      const missing = HEAD_BYTES - this.bytes.length;
-      if (missing > 0) this.bytes = Buffer.concat([this.bytes, chunk.subarray(0, missing)]);
-      yield chunk;
+    try {
+      for await (const chunk of source.iterator({
+        destroyOnReturn: false,
+      }) as AsyncIterable<Buffer>) {
+        const missing = HEAD_BYTES - this.bytes.length;
+        if (missing > 0) this.bytes = Buffer.concat([this.bytes, chunk.subarray(0, missing)]);
+        yield chunk;
+      }
+    } finally {
+      // The rest of what nobody takes any more: the parts of the request behind it come only after it.
+      source.resume();
     }
   }
 }

@@ -2,19 +2,28 @@ import { Injectable } from '@nestjs/common';
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { FilesInterceptor } from '@nestjs/platform-express';
 import type { Request } from 'express';
+import { catchError } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { UnreadableUploadError } from './storage.errors.js';
+import { StorageService } from './storage.service.js';
 import { UploadEngine } from './upload.engine.js';
+import type { UploadRequest } from './upload.engine.js';
 
 /** Parts named `file` that one request may carry. */
 const FILES_A_REQUEST = 20;
 
-/** Receives a multipart request with the UploadEngine; guards have run before the first byte is stored. */
+/**
+ * Receives a multipart request with the UploadEngine; guards have run before the first byte is stored. Fields are
+ * checked only when all is received, so that a request that fails by them leaves files to be removed.
+ */
 @Injectable()
 export class UploadInterceptor implements NestInterceptor {
   private readonly receiver: NestInterceptor;
 
-  constructor(engine: UploadEngine) {
+  constructor(
+    engine: UploadEngine,
+    private readonly storage: StorageService,
+  ) {
     const Receiver = FilesInterceptor('file', FILES_A_REQUEST, {
       storage: engine,
       // Browsers send names as UTF-8 without saying so; multer would read them as latin1.
@@ -26,13 +35,20 @@ export class UploadInterceptor implements NestInterceptor {
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     try {
-      return await this.receiver.intercept(context, next);
+      const handled = await this.receiver.intercept(context, next);
+      return handled.pipe(catchError((error: unknown) => this.failed(context, error)));
     } catch (error) {
       const request = context.switchToHttp().getRequest<Request>();
       if (!request.complete) throw new UnreadableUploadError('it was broken off', error);
       if (isRefusal(error)) throw new UnreadableUploadError(error.message, error);
       throw error;
     }
+  }
+
+  private async failed(context: ExecutionContext, error: unknown): Promise<never> {
+    const { files = [] } = context.switchToHttp().getRequest<UploadRequest>();
+    await this.storage.discardUnrecorded(files);
+    throw error;
   }
 }
 

@@ -1,4 +1,48 @@
 import { Module } from '@nestjs/common';
+import { CONFIG } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { ExactRepository } from './exact/exact.repository.js';
+import { ExactVectorStore } from './exact/exact.vector-store.js';
+import { PgvectorRepository } from './pgvector/pgvector.repository.js';
+import { PgvectorVectorStore } from './pgvector/pgvector.vector-store.js';
+import { QdrantVectorStore } from './qdrant/qdrant.vector-store.js';
+import { VectorErasure } from './vector-erasure.js';
+import { VectorStores } from './vector-stores.js';
 
-@Module({})
+/** Chooses the stores at the start: Qdrant where it is configured, pgvector where it is installed, exact always. */
+@Module({
+  providers: [
+    ExactRepository,
+    ExactVectorStore,
+    PgvectorRepository,
+    PgvectorVectorStore,
+    {
+      provide: VectorStores,
+      inject: [CONFIG, PgvectorVectorStore, ExactVectorStore],
+      useFactory: async (
+        config: Config,
+        pgvector: PgvectorVectorStore,
+        exact: ExactVectorStore,
+      ): Promise<VectorStores> => {
+        const relational = (await pgvector.prepare())
+          ? ([pgvector, exact] as const)
+          : ([exact] as const);
+        const qdrant = qdrantOf(config);
+        return new VectorStores(qdrant ? [qdrant, ...relational] : [...relational]);
+      },
+    },
+    VectorErasure,
+  ],
+  exports: [VectorStores],
+})
 export class VectorStoreModule {}
+
+function qdrantOf(config: Config): QdrantVectorStore | undefined {
+  if (config.QDRANT_URL === undefined) return undefined;
+  return new QdrantVectorStore({
+    url: config.QDRANT_URL,
+    apiKey: config.QDRANT_API_KEY,
+    prefix: config.QDRANT_PREFIX,
+    timeoutMs: config.QDRANT_TIMEOUT_SECONDS * 1_000,
+  });
+}

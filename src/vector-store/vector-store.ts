@@ -26,8 +26,12 @@ export interface VectorHit {
 }
 
 /**
- * The vectors of fragments. Entries of several dimensions may stand side by side; a search sees those of its query's
- * dimension. Filtering by scope loses no hit. Every method fails with VectorStoreError, whose message may be shown.
+ * The vectors of fragments. Fragment ids are unique to the installation, and a fragment has one vector: adding another
+ * one, of whatever dimension, replaces it. Entries of several dimensions may stand side by side; a search sees those of
+ * its query's dimension. Filtering by scope loses no hit. What is not there is removed without complaint.
+ *
+ * Every method fails with VectorStoreError, whose message may be shown, and an aborted one with the signal's reason;
+ * what it was doing may then still be done.
  */
 export abstract class VectorStore {
   /** The specification's vectorModel. */
@@ -62,6 +66,9 @@ export abstract class VectorStore {
 
   /** Removes all vectors of a knowledge base and asserts that none is left. */
   abstract removeKnowledge(scope: VectorScope, signal: AbortSignal): Promise<void>;
+
+  /** Removes all vectors of a tenant and asserts that none is left. */
+  abstract removeTenant(tenantId: string, signal: AbortSignal): Promise<void>;
 
   /** How many vectors there are of the base, or of one document of it. */
   abstract count(

@@ -174,9 +174,11 @@ describe('what needs no id', () => {
       'GET /system/message/list',
       'GET /system/session/list',
     ]);
-    for (const stranger of [world.neighbour, world.root, world.nobody]) {
+    for (const stranger of [world.neighbour, world.root]) {
       expect(await leaksTo(stranger, ofTenant)).toEqual([]);
     }
+    // Agents are there to be used by everybody of the tenant.
+    expect(await leaksTo(world.nobody, ofTenant)).toEqual(['GET /agent/agent/agentOptions']);
     for (const stranger of [world.neighbour, world.root, world.colleague, world.visitor]) {
       expect(await leaksTo(stranger, ofUser)).toEqual([]);
     }

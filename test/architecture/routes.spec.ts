@@ -43,6 +43,9 @@ const loginOnlyRoutes: Record<string, string> = {
   'GET /system/dict/data/type/:dictType':
     'Labels of codes, which every form of every client shows.',
   'GET /system/model/providerOptions': 'Codes of adapters: the same for all tenants.',
+  'GET /agent/agent/agentOptions':
+    'The enabled agents, which everybody of the tenant may use; no prompts.',
+  'GET /workflow/public/search': 'Empty until workflows exist.',
   'POST /chat/send': 'What end users are here for; sessions and models are checked inside.',
   'POST /chat/stop/:sessionId': 'The own session.',
 };
@@ -62,6 +65,8 @@ const permissionsOfPaths: Record<string, RegExp> = {
   '/system/model': /^(system:model:|coding:harness:use$)/,
   '/system/session': /^system:session:/,
   '/system/message': /^system:message:/,
+  '/agent/agent': /^agent:agent:/,
+  '/mcp/tool': /^agent:agent:list$/,
 };
 
 /** What the method of a route says about the permission it asks for. */
@@ -244,7 +249,7 @@ describe('the OpenAPI document', () => {
         : [];
     });
     const wrong = enveloped.filter(({ route: { method, path }, fields }) => {
-      const isList = method === 'GET' && /list$/i.test(path) && !path.endsWith('modelList');
+      const isList = method === 'GET' && /list$/i.test(path) && !/(model|query)List$/.test(path);
       const expected = isList && path !== '/auth/tenant/list' ? ['rows', 'total'] : ['data'];
       return expected.some((field) => !fields.includes(field));
     });

@@ -1,84 +1,29 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
-import { Session } from '../support/session.js';
-import { WEB_CLIENT } from '../support/template.js';
+import {
+  addressOf,
+  adminAt,
+  boot as bootOn,
+  isBuilt,
+  killAll,
+  START_MS,
+} from '../support/built-process.js';
+import type { BuiltProcess } from '../support/built-process.js';
 import { eventually } from '../support/wait.js';
 
-const main = resolve(process.env['PLINTH_MAIN'] ?? 'dist/src/main.js');
-const built = existsSync(main);
-if (!built) process.stdout.write(`Skipped: ${main} is missing. Build first: npm run build\n`);
-
-/** A start on an empty folder makes the whole database; two of them share the cores with other tests. */
-const START_MS = 90_000;
-
 const dataDir = mkdtempSync(join(tmpdir(), 'plinth-boot-'));
-const running = new Set<ChildProcess>();
 
-interface Run {
-  readonly child: ChildProcess;
-  readonly exit: Promise<number | null>;
-  stdout(): string;
-  stderr(): string;
-}
+const boot = (environment: Record<string, string> = {}): BuiltProcess =>
+  bootOn(environment['DATA_DIR'] ?? dataDir, environment);
 
-function boot(environment: Record<string, string> = {}): Run {
-  const child = spawn(process.execPath, [main], {
-    env: {
-      PATH: process.env['PATH'],
-      DATA_DIR: dataDir,
-      PORT: '0',
-      DEMO: 'off',
-      LOG_FORMAT: 'json',
-      SHUTDOWN_GRACE_SECONDS: '1',
-      ...environment,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const texts = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk: Buffer) => (texts.stdout += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (texts.stderr += chunk.toString()));
-  running.add(child);
-  const exit = once(child, 'close').then(([code]) => {
-    running.delete(child);
-    return code as number | null;
-  });
-  return { child, exit, stdout: () => texts.stdout, stderr: () => texts.stderr };
-}
-
-/** The address that the process says it listens on. */
-async function addressOf(run: Run): Promise<string> {
-  const found = await eventually(
-    () => /"address":"(http:[^"]+)"/.exec(run.stdout())?.[1] ?? run.child.exitCode,
-    (answer) => answer !== null,
-    START_MS,
-  );
-  if (typeof found !== 'string') throw new Error(`It ended with ${found}: ${run.stderr()}`);
-  return found;
-}
-
-function signIn(address: string, password: string): Promise<{ code: number }> {
-  return new Session(address, {}).post('/auth/login', {
-    tenantId: '000000',
-    username: 'admin',
-    password,
-    clientId: WEB_CLIENT,
-    grantType: 'password',
-  });
-}
-
-afterEach(() => {
-  for (const child of running) child.kill('SIGKILL');
-});
+afterEach(killAll);
 
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-(built ? describe : describe.skip)('the built process', () => {
+(isBuilt ? describe : describe.skip)('the built process', () => {
   it(
     'starts on an empty folder, tells the password once and outside of the log, and stops on SIGTERM',
     async () => {
@@ -88,7 +33,7 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
         () => /password (\S+)/.exec(first.stderr())?.[1] ?? '',
         (text) => text !== '',
       );
-      expect(await signIn(address, password)).toMatchObject({ code: 200 });
+      await adminAt(address, password);
       expect(first.stdout()).not.toContain(password);
 
       const beside = boot();

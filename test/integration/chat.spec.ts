@@ -152,8 +152,8 @@ describe('chat', () => {
     it.each([
       ['an empty message', { content: '  ' }, /content must not be empty/],
       ['an unknown model', { model: 'nope', content: 'x' }, /nope/],
-      ['an agent', { content: 'x', agentId: 5 }, /agentId cannot be used yet/],
-      ['a knowledge base', { content: 'x', knowledgeId: '7' }, /knowledgeId cannot be used yet/],
+      ['an agent', { content: 'x', agentId: 5 }, /agent was not found/],
+      ['a knowledge base', { content: 'x', knowledgeId: '7' }, /knowledge base was not found/],
       [
         'a session that does not exist',
         { content: 'x', sessionId: '999999' },

@@ -2,10 +2,15 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
 import { TenantRevision } from '../../src/access/index.js';
+import { AgentService } from '../../src/agent/index.js';
+import { AttachService } from '../../src/attach/index.js';
 import { CONFIG } from '../../src/config/index.js';
+import { DemoKnowledge } from '../../src/demo/demo.knowledge.js';
 import { DemoSeed } from '../../src/demo/demo.seed.js';
+import { KnowledgeService } from '../../src/knowledge/index.js';
 import { ModelEmbedder, ModelService, Reranker } from '../../src/model/index.js';
 import { ProviderService } from '../../src/provider/index.js';
+import { UploadEngine } from '../../src/storage/index.js';
 import { CalledModels } from '../support/called-models.js';
 import { Plinth } from '../support/plinth.js';
 
@@ -22,6 +27,12 @@ beforeAll(async () => {
     plinth.app.get(CONFIG, { strict: false }),
     find(ProviderService),
     find(ModelService),
+    new DemoKnowledge(
+      find(KnowledgeService),
+      find(AttachService),
+      find(UploadEngine),
+      find(AgentService),
+    ),
     find(TenantRevision),
   );
 });

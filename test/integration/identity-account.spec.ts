@@ -89,6 +89,10 @@ describe('the own account', () => {
           },
         ],
       },
+      expect.objectContaining({
+        path: '/agent',
+        children: [expect.objectContaining({ name: 'AgentAgent', component: 'agent/agent/index' })],
+      }),
     ]);
     const onlyModels = await makeUser(plinth, root, 'only-models', [
       await makeRole(root, 'only-models', ['system:model:list']),

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from '../../src/app.js';
+import type { AppOptions } from '../../src/app.module.js';
 import { loadConfig } from '../../src/config/index.js';
 import { openInMemory } from '../../src/database/index.js';
 import { canary } from './canary.js';
@@ -27,8 +28,14 @@ export class Plinth {
     private readonly dispose: () => Promise<void>,
   ) {}
 
-  /** Boots the whole application on a copy of the migrated template; `environment` overrides variables. */
-  static async start(environment: Record<string, string> = {}): Promise<Plinth> {
+  /**
+   * Boots the whole application on a copy of the migrated template; `environment` overrides variables, `media` says what
+   * stands in the place of the network for the contents of media.
+   */
+  static async start(
+    environment: Record<string, string> = {},
+    { media }: Pick<AppOptions, 'media'> = {},
+  ): Promise<Plinth> {
     const dataDir = mkdtempSync(join(tmpdir(), 'plinth-test-'));
     const server = process.env['DATABASE_URL'];
     const database = server ? await createServerDatabase(server) : undefined;
@@ -56,6 +63,7 @@ export class Plinth {
     const app = await createApp(config, {
       log: { write: (line) => void log.push(line) },
       observe: recordStatement,
+      ...(media && { media }),
       ...(memory && { store: { database: memory, close: () => memory.close() } }),
     });
     await app.listen(0, '127.0.0.1');

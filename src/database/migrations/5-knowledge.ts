@@ -52,12 +52,12 @@ export class Knowledge1763683200005 implements MigrationInterface {
         waiting_for varchar(200),
         parse_requested boolean NOT NULL DEFAULT false,
         requested_by bigint,
+        requested_home varchar(20),
         requested_at timestamptz,
         due_at timestamptz,
         attempts integer NOT NULL DEFAULT 0,
         lease_token uuid,
         lease_until timestamptz,
-        cancel_requested boolean NOT NULL DEFAULT false,
         parsed_at timestamptz,
         create_time timestamptz NOT NULL DEFAULT now(),
         update_time timestamptz NOT NULL DEFAULT now()

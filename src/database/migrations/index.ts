@@ -4,6 +4,12 @@ import { Models1763683200003 } from './3-models.js';
 import { Chat1763683200004 } from './4-chat.js';
 import { Knowledge1763683200005 } from './5-knowledge.js';
 import { Agents1763683200006 } from './6-agents.js';
+import { KeywordIndex1763683200007 } from './7-keyword-index.js';
+import { ExactVectors1763683200008 } from './8-exact-vectors.js';
+import { TestSets1763683200009 } from './9-test-sets.js';
+import { ChatSources1763683200010 } from './10-chat-sources.js';
+import { FileOwners1763683200011 } from './11-file-owners.js';
+import { Media1763683200012 } from './12-media.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -13,4 +19,10 @@ export const migrations = [
   Chat1763683200004,
   Knowledge1763683200005,
   Agents1763683200006,
+  KeywordIndex1763683200007,
+  ExactVectors1763683200008,
+  TestSets1763683200009,
+  ChatSources1763683200010,
+  FileOwners1763683200011,
+  Media1763683200012,
 ];

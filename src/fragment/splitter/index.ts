@@ -1,3 +1,4 @@
+export { split } from './split.js';
 export type {
   FragmentDraft,
   SourceBlock,

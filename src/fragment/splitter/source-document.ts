@@ -63,6 +63,6 @@ export interface FragmentDraft {
   readonly page?: number;
   /** The headings above it, outermost first. */
   readonly headings: readonly string[];
-  /** "lines 10-42" for text, code and JSON; "Sheet1!A2:F20" or "rows 2-20" for tables. */
+  /** "lines 10-42" or "line 7" for text, Markdown, code and JSON; "Sheet1!A2:F20" or "rows 2-20" for rows alone. */
   readonly location?: string;
 }

@@ -4,9 +4,10 @@ import { DomainError } from '../../error/index.js';
 export class UnsupportedProviderError extends DomainError {
   readonly code = 500;
 
-  constructor(providerCode: string, known: readonly string[]) {
+  /** `reason` is a sentence on why this code can have none, where there is more to say than that it is unknown. */
+  constructor(providerCode: string, known: readonly string[], reason?: string) {
     super(
-      `Unsupported model category: ${providerCode}. Choose a provider with one of these codes: ${known.join(', ')}.`,
+      `Unsupported model category: ${providerCode}. ${reason === undefined ? '' : `${reason} `}Choose a provider with one of these codes: ${known.join(', ')}.`,
       { data: { known } },
     );
   }

@@ -24,5 +24,16 @@ export type {
   EmbeddingCall,
 } from './embedding/embedding.adapter.js';
 export { embeddingAdapters } from './embedding/embedding-adapters.js';
+export { mediaAdapters } from './media/media-adapters.js';
+export type {
+  ImageCall,
+  MediaAdapter,
+  MediaCallOptions,
+  MediaResult,
+  MediaType,
+  PredictionLookup,
+  SpeechCall,
+  VideoCall,
+} from './media/media.adapter.js';
 export { rerankAdapters } from './rerank/rerank-adapters.js';
 export type { RankedDocument, RerankAdapter, RerankCall } from './rerank/rerank.adapter.js';

@@ -1,4 +1,4 @@
-import type { OutboundHttp, OutboundResponse } from '../../outbound/index.js';
+import type { OutboundHttp, OutboundRequest, OutboundResponse } from '../../outbound/index.js';
 import { cutError, parseJson } from './answer-failure.js';
 import type { ModelCallOptions } from './model-call.js';
 import type { Secrets } from './safe-text.js';
@@ -19,17 +19,37 @@ const LARGEST_ANSWER_BYTES = 32 * 1024 * 1024;
 /** Posts JSON. Fails with UpstreamError, also for an error status, or ForbiddenAddressError. */
 export async function postToModel(
   http: OutboundHttp,
-  { url, headers, body, secrets }: ModelRequest,
+  { body, headers, ...request }: ModelRequest,
+  options: ModelCallOptions,
+): Promise<OutboundResponse> {
+  const sent = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  } as const;
+  return send(http, { ...request, ...sent }, options);
+}
+
+/** Gets what a model service has at an address, as parsed JSON. Fails like postToModel. */
+export async function getJson(
+  http: OutboundHttp,
+  request: Omit<ModelRequest, 'body'>,
+  options: ModelCallOptions,
+): Promise<unknown> {
+  return jsonOf(await send(http, { ...request, method: 'GET' }, options));
+}
+
+async function send(
+  http: OutboundHttp,
+  {
+    url,
+    secrets,
+    ...request
+  }: Omit<ModelRequest, 'body'> & Pick<OutboundRequest, 'method' | 'body'>,
   { limits, signal }: ModelCallOptions,
 ): Promise<OutboundResponse> {
   try {
-    const response = await http.request(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-      signal,
-      timeouts: limits,
-    });
+    const response = await http.request(url, { ...request, signal, timeouts: limits });
     if (response.status < 400) return response;
     throw errorOfAnswer(
       {

@@ -69,7 +69,8 @@ async function pauseBeforeRetry(
   await sleep(Math.max(jittered, wished), signal);
 }
 
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+/** Waits; fails with UpstreamError `aborted` as soon as the signal fires. */
+export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   try {
     await delay(milliseconds, undefined, { signal });
   } catch {

@@ -43,11 +43,9 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
 export function safeText(text: string, secrets: Secrets): string {
   if (/^\s*</.test(text)) return '';
   // Enough for the answer after removals, and it bounds the work on a hostile text.
-  let safe = text.slice(0, 4 * LONGEST_TEXT);
-  const forms = [secrets.token, secrets.credential].flatMap((secret) => formsOf(secret));
-  for (const form of forms) safe = safe.replaceAll(form, '[removed]');
+  let safe = withoutForms(text.slice(0, 4 * LONGEST_TEXT), secrets);
   for (const pattern of MASKED) safe = safe.replace(pattern, '[removed]');
-  for (const secret of [secrets.token, secrets.credential]) safe = withoutEchoes(safe, secret);
+  safe = withoutEchoes(safe, secrets);
   const host = URL.parse(secrets.address)?.hostname ?? '';
   if (host !== '') safe = safe.replaceAll(anyCase(host), '[address]');
   for (const [pattern, replacement] of PATTERNS) safe = safe.replace(pattern, replacement);
@@ -55,8 +53,21 @@ export function safeText(text: string, secrets: Secrets): string {
   return safe.length <= LONGEST_TEXT ? safe : `${safe.slice(0, LONGEST_TEXT - 1)}…`;
 }
 
+/** The text without the credential and the token, be they plain, encoded or repeated in part; the rest as it is. */
+export function withoutSecrets(text: string, secrets: Secrets): string {
+  return withoutEchoes(withoutForms(text, secrets), secrets);
+}
+
 function anyCase(literal: string): RegExp {
   return new RegExp(literal.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') + '(?::\\d{1,5}\\b)?', 'gi');
+}
+
+function withoutForms(text: string, { token, credential }: Secrets): string {
+  let safe = text;
+  for (const form of [token, credential].flatMap((secret) => formsOf(secret))) {
+    safe = safe.replaceAll(form, '[removed]');
+  }
+  return safe;
 }
 
 function formsOf(credential: string | undefined): readonly string[] {
@@ -73,14 +84,15 @@ function formsOf(credential: string | undefined): readonly string[] {
   ];
 }
 
-/** Removes the beginning and the end of the credential wherever enough of it is repeated. */
-function withoutEchoes(text: string, credential: string | undefined): string {
-  const plain = credential?.trim() ?? '';
-  if (plain.length <= SHORTEST_ECHO) return text;
+/** Removes the beginning and the end of a secret wherever enough of it is repeated. */
+function withoutEchoes(text: string, { token, credential }: Secrets): string {
   let safe = text;
-  for (let length = plain.length - 1; length >= SHORTEST_ECHO; length--) {
-    safe = safe.replaceAll(plain.slice(0, length), '[removed]');
-    safe = safe.replaceAll(plain.slice(-length), '[removed]');
+  for (const secret of [token, credential]) {
+    const plain = secret?.trim() ?? '';
+    for (let length = plain.length - 1; length >= SHORTEST_ECHO; length--) {
+      safe = safe.replaceAll(plain.slice(0, length), '[removed]');
+      safe = safe.replaceAll(plain.slice(-length), '[removed]');
+    }
   }
   return safe;
 }

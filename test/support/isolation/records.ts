@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { FormData, request } from 'undici';
 import { canary } from '../canary.js';
+import { createKnowledge } from '../knowledge.js';
 import { createProvider } from '../models.js';
 import { done, makeRole, PASSWORD } from '../people.js';
 import type { Answer } from '../session.js';
@@ -112,6 +113,16 @@ export const model: RecordKind = {
   make: async ({ session }) => idOf(await session.post('/system/model', modelFields())),
 };
 
+/** Everybody of the tenant may use it. */
+export const agent: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async (by, world) => {
+    const modelId = await model.make(by, world);
+    return idOf(await by.session.post('/agent/agent', { agentName: fresh('agent'), modelId }));
+  },
+};
+
 /** Named by its name. */
 export const modelName: RecordKind = {
   owner: 'tenant',
@@ -208,7 +219,14 @@ export const signIn: RecordKind = {
 /** The same as the user's own. */
 export const ownSignIn: RecordKind = { ...signIn, owner: 'user' };
 
-/** Agents and knowledge bases do not exist yet: every id names none. */
+/** Of the tenant as far as others bind it to an agent: its super administrators may read every one. */
+export const knowledgeBase: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async ({ session }) => String(await createKnowledge(session, { name: fresh('Base ') })),
+};
+
+/** MCP tools do not exist yet: every id names none. */
 export const nothing: RecordKind = {
   owner: 'tenant',
   missing: NO_ID,

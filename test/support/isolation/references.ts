@@ -1,5 +1,6 @@
 import { PASSWORD } from '../people.js';
 import {
+  agent,
   chatMessage,
   chatSession,
   client,
@@ -9,6 +10,7 @@ import {
   dictionaryTypeName,
   file,
   fresh,
+  knowledgeBase,
   model,
   modelName,
   nothing,
@@ -38,6 +40,15 @@ export interface Reference {
 }
 
 const EMPTY = 200;
+
+/** A new agent of the stranger's own, but for one field. */
+function agentWith(field: string): Reference['body'] & object {
+  return async (ids, by, world) => ({
+    agentName: fresh('agent'),
+    modelId: await model.make(by, world),
+    [field]: ids,
+  });
+}
 
 /** One entry for each parameter of each route that names a record. The suite fails when one is missing. */
 export const references: Record<string, Record<string, Reference>> = {
@@ -119,17 +130,42 @@ export const references: Record<string, Record<string, Reference>> = {
   'DELETE /system/model/:ids': { ids: { kind: model, several: true } },
   'POST /system/model/:id/test': { id: { kind: model, body: () => ({}) } },
 
+  'GET /agent/agent/:id': { id: { kind: agent } },
+  'POST /agent/agent': {
+    modelId: { kind: model, body: (modelId) => ({ agentName: fresh('agent'), modelId }) },
+    mcpToolIds: { kind: nothing, body: agentWith('mcpToolIds'), code: 400 },
+    knowledgeIds: { kind: knowledgeBase, body: agentWith('knowledgeIds'), several: true },
+  },
+  'PUT /agent/agent': {
+    id: { kind: agent, body: (id) => ({ id, agentName: 'New' }) },
+    modelId: {
+      kind: model,
+      body: async (modelId, by, world) => ({ id: await agent.make(by, world), modelId }),
+    },
+    mcpToolIds: {
+      kind: nothing,
+      body: async (ids, by, world) => ({ id: await agent.make(by, world), mcpToolIds: ids }),
+      code: 400,
+    },
+    knowledgeIds: {
+      kind: knowledgeBase,
+      body: async (ids, by, world) => ({ id: await agent.make(by, world), knowledgeIds: ids }),
+      several: true,
+    },
+  },
+  'DELETE /agent/agent/:ids': { ids: { kind: agent, several: true } },
+
   'POST /chat/send': {
     sessionId: {
       kind: chatSession,
       body: (sessionId) => ({ model: COMMON_MODEL, content: 'Hello', sessionId }),
     },
     agentId: {
-      kind: nothing,
+      kind: agent,
       body: (agentId) => ({ model: COMMON_MODEL, content: 'Hello', agentId }),
     },
     knowledgeId: {
-      kind: nothing,
+      kind: knowledgeBase,
       body: (knowledgeId) => ({ model: COMMON_MODEL, content: 'Hello', knowledgeId }),
     },
     model: { kind: modelName, body: (name) => ({ model: name, content: 'Hello' }) },

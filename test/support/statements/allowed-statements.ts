@@ -39,4 +39,42 @@ export const allowedStatements: readonly AllowedStatement[] = [
     file: 'src/identity/user/user.repository.ts',
     why: 'The erasure of a deleted user, whose id is unique to the installation: a super administrator acts in many tenants.',
   },
+  {
+    begins:
+      'SELECT id, tenant_id AS "tenantId" FROM attachment WHERE parse_requested AND due_at <= now()',
+    file: 'src/attach/parsing/parsing.repository.ts',
+    why: 'The sweep of documents that wait: each is then claimed with its own tenant.',
+  },
+  {
+    begins: 'UPDATE attachment SET status = 3, remark = $1, parse_requested = false',
+    file: 'src/attach/parsing/parsing.repository.ts',
+    why: 'The sweep of documents over which three processes have died: their rows alone decide.',
+  },
+  {
+    begins: "UPDATE attachment SET lease_until = now() - interval '1 second'",
+    file: 'src/attach/parsing/parsing.repository.ts',
+    why: 'The start of the only process there is: no lease that it finds can be alive.',
+  },
+  {
+    begins: 'SELECT count(*) AS count, extract(epoch FROM now() - min(requested_at))',
+    file: 'src/attach/parsing/parsing.repository.ts',
+    why: 'The metric of what waits: two numbers over all tenants, no row of any.',
+  },
+  {
+    begins:
+      'SELECT tenant_id AS "tenantId", knowledge_id AS "knowledgeId", count(*) AS count FROM fragment_vector GROUP BY',
+    file: 'src/vector-store/exact/exact.repository.ts',
+    why: 'The sweep of vectors without a record: each scope it finds is looked at with its own tenant.',
+  },
+  {
+    begins:
+      'SELECT tenant_id AS "tenantId", knowledge_id AS "knowledgeId", count(*) AS count FROM fragment_pgvector GROUP BY',
+    file: 'src/vector-store/pgvector/pgvector.repository.ts',
+    why: 'The same on the other table of vectors.',
+  },
+  {
+    begins: 'WITH waiting AS ( SELECT id, tenant_id, row_number() OVER (ORDER BY due_at, id)',
+    file: 'src/attach/attach.repository.ts',
+    why: 'The place in the queue that all tenants share: only the number of those before is answered.',
+  },
 ];

@@ -8,6 +8,9 @@ import type { TenantTables } from './tenant-rule.js';
 /** The tables whose rows are the tenants themselves. */
 const REGISTERS = ['tenant'];
 
+/** Made at the start where the extension pgvector is: no entity says of it that it has a tenant. */
+const WITHOUT_ENTITY = ['fragment_pgvector'];
+
 /** Every table of an entity that has a tenantId. */
 export function tenantTables(): TenantTables {
   const { tables, columns } = getMetadataArgsStorage();
@@ -18,7 +21,7 @@ export function tenantTables(): TenantTables {
     )
     .map(({ name }) => name ?? '');
   return {
-    owned: new Set(withTenant.filter((name) => !REGISTERS.includes(name))),
+    owned: new Set([...withTenant.filter((name) => !REGISTERS.includes(name)), ...WITHOUT_ENTITY]),
     registers: new Set(REGISTERS),
   };
 }

@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../access/index.js';
+import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
+import type { KnowledgeBase } from '../knowledge/index.js';
+import { FileOwners } from '../storage/index.js';
+import { AttachRepository } from './attach.repository.js';
+import { AttachService, FILE_KIND } from './attach.service.js';
+import { AttachmentStatus } from './attachment.entity.js';
+import { ParsingService } from './parsing/parsing.service.js';
+
+/** What knowledge bases and the storage ask about documents. */
+@Injectable()
+export class AttachContents {
+  constructor(
+    contents: KnowledgeContents,
+    files: FileOwners,
+    private readonly knowledge: KnowledgeService,
+    private readonly service: AttachService,
+    private readonly attachments: AttachRepository,
+    private readonly parsing: ParsingService,
+  ) {
+    contents.join({
+      documentCounts: (tenantId, ids) => attachments.counts(tenantId, ids),
+      isIndexed: (tenantId, id) => attachments.isIndexed(tenantId, id),
+      reindex: (caller, base) => this.reindex(caller, base),
+      deleting: (caller, base) => this.deleting(caller, base),
+    });
+    files.join(FILE_KIND, { readable: (caller, ids) => this.readableFiles(caller, ids) });
+  }
+
+  /** Those that are being parsed read the old settings already, so they begin again too. */
+  private async reindex(caller: Caller, { id }: KnowledgeBase): Promise<void> {
+    const attachments = await this.attachments.allOf(caller.tenantId, id);
+    for (const attachment of attachments) {
+      if (attachment.status === AttachmentStatus.parsing) {
+        await this.parsing.cancel(caller, attachment);
+      }
+    }
+    await this.parsing.request(caller, attachments);
+  }
+
+  private async deleting(caller: Caller, { id }: KnowledgeBase): Promise<void> {
+    const { tenantId } = caller;
+    // Documents first and the base second, the order in which the end of a parsing locks them. Only then is the list
+    // of documents the last one.
+    await this.attachments.lockAllOf(tenantId, id);
+    await this.knowledge.closeForDelete(tenantId, id);
+    await this.service.letGo(caller, await this.attachments.allOf(tenantId, id));
+  }
+
+  private async readableFiles(
+    caller: Caller,
+    fileIds: readonly number[],
+  ): Promise<ReadonlySet<number>> {
+    const bases = await this.attachments.basesOfFiles(caller.tenantId, fileIds);
+    const readable = new Set(await this.knowledge.readableIds(caller));
+    return new Set(
+      [...bases].filter(([, knowledgeId]) => readable.has(knowledgeId)).map(([fileId]) => fileId),
+    );
+  }
+}

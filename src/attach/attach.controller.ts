@@ -1,0 +1,138 @@
+import { Body, Controller, Delete, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { CurrentCaller, RequirePermission } from '../access/index.js';
+import type { Caller } from '../access/index.js';
+import {
+  Answers,
+  AnswersArray,
+  AnswersPage,
+  AnswersRaw,
+  AnswersStatus,
+  IdPipe,
+  IdsPipe,
+  NoEnvelope,
+} from '../http/index.js';
+import type { Answer, Page } from '../http/index.js';
+import { ReceivedFiles, ReceivesFiles, sendAttachment } from '../storage/index.js';
+import type { UploadedPart } from '../storage/index.js';
+import { AttachListQuery, UpdateAttachmentBody, UploadBody } from './attach.dto.js';
+import { AttachParsing } from './attach.parsing.js';
+import { AttachService } from './attach.service.js';
+import { AttachUpload } from './attach.upload.js';
+import { AttachmentView, ReparseView, UploadedAttachmentView } from './attach.view.js';
+
+@ApiTags('attachments')
+@Controller('system/attach')
+export class AttachController {
+  constructor(
+    private readonly attachments: AttachService,
+    private readonly uploads: AttachUpload,
+    private readonly parsing: AttachParsing,
+  ) {}
+
+  /** The documents of the knowledge bases that the caller may read, newest first. */
+  @Get('list')
+  @RequirePermission('system:attach:list')
+  @AnswersPage(AttachmentView)
+  list(
+    @CurrentCaller() caller: Caller,
+    @Query() query: AttachListQuery,
+  ): Promise<Page<AttachmentView>> {
+    return this.attachments.list(caller, query);
+  }
+
+  /** One document. */
+  @Get(':id')
+  @RequirePermission('system:attach:query')
+  @Answers(AttachmentView)
+  get(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<AttachmentView> {
+    return this.attachments.get(caller, id);
+  }
+
+  /** The source file of a document, as an attachment. The token may stand in the query. */
+  @Get(':id/content')
+  @NoEnvelope()
+  @RequirePermission('system:attach:query', { tokenInQuery: true })
+  @AnswersRaw('application/octet-stream', 'The source file, as an attachment')
+  async content(
+    @CurrentCaller() caller: Caller,
+    @Param('id', IdPipe) id: number,
+    @Res() response: Response,
+  ): Promise<void> {
+    await sendAttachment(response, await this.attachments.open(caller, id));
+  }
+
+  /**
+   * Adds files, the parts named `file`, to a knowledge base. `data` tells what became of each; if any was not stored,
+   * `code` is that of the first such.
+   */
+  @Post('upload')
+  @RequirePermission('system:attach:add')
+  @ReceivesFiles({
+    knowledgeId: { type: 'integer', description: 'The knowledge base that gets the documents' },
+    autoParse: { type: 'boolean', description: 'Parse them at once' },
+  })
+  @AnswersArray(UploadedAttachmentView)
+  upload(
+    @CurrentCaller() caller: Caller,
+    @Body() body: UploadBody,
+    @ReceivedFiles() files: UploadedPart[],
+  ): Promise<UploadedAttachmentView[]> {
+    return this.uploads.upload(caller, body, files);
+  }
+
+  /** Renames a document or changes its remark. */
+  @Put()
+  @RequirePermission('system:attach:edit')
+  @AnswersStatus()
+  update(@CurrentCaller() caller: Caller, @Body() body: UpdateAttachmentBody): Promise<void> {
+    return this.attachments.update(caller, body);
+  }
+
+  /** Asks for the parsing of a document; its `status` tells how it goes. */
+  @Post('parse/:id')
+  @RequirePermission('system:attach:edit')
+  @AnswersStatus()
+  parse(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<Answer<null>> {
+    return this.parsing.parse(caller, id);
+  }
+
+  /** Asks for the parsing of every document of a knowledge base. */
+  @Post('reparse/knowledge/:knowledgeId')
+  @RequirePermission('system:attach:edit')
+  @Answers(ReparseView)
+  reparseAll(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+  ): Promise<Answer<ReparseView>> {
+    return this.parsing.reparseAll(caller, knowledgeId);
+  }
+
+  /** Asks for the parsing of those documents of a knowledge base whose parsing has failed. */
+  @Post('retry-failed/:knowledgeId')
+  @RequirePermission('system:attach:edit')
+  @Answers(ReparseView)
+  retryFailed(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+  ): Promise<Answer<ReparseView>> {
+    return this.parsing.retryFailed(caller, knowledgeId);
+  }
+
+  /** Calls the parsing of a document off, whether it runs or waits. */
+  @Post(':id/cancel')
+  @RequirePermission('system:attach:edit')
+  @AnswersStatus()
+  cancel(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<void> {
+    return this.parsing.cancel(caller, id);
+  }
+
+  /** Deletes documents with their fragments, vectors and files. */
+  @Delete(':ids')
+  @RequirePermission('system:attach:remove')
+  @AnswersStatus()
+  remove(@CurrentCaller() caller: Caller, @Param('ids', IdsPipe) ids: number[]): Promise<void> {
+    return this.attachments.remove(caller, ids);
+  }
+}

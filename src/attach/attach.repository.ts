@@ -1,0 +1,140 @@
+import { Injectable } from '@nestjs/common';
+import { Any } from 'typeorm';
+import { containing, Database, TenantScoped } from '../database/index.js';
+import { NotFoundError } from '../error/index.js';
+import type { Page } from '../http/index.js';
+import type { AttachListQuery } from './attach.dto.js';
+import { Attachment, AttachmentStatus } from './attachment.entity.js';
+
+export type NewAttachment = Pick<
+  Attachment,
+  'knowledgeId' | 'userId' | 'docId' | 'ossId' | 'fileHash' | 'name' | 'type' | 'byteSize'
+>;
+
+/** Columns that a hand changes; undefined ones keep their value. */
+type AttachmentValues = Partial<Pick<Attachment, 'name' | 'remark'>>;
+
+const LABEL = 'The document';
+const { pending, parsing, parsed } = AttachmentStatus;
+
+@Injectable()
+export class AttachRepository {
+  private readonly attachments: TenantScoped<Attachment>;
+
+  constructor(private readonly database: Database) {
+    this.attachments = new TenantScoped(database, Attachment, LABEL);
+  }
+
+  async page(
+    tenantId: string,
+    knowledgeIds: readonly number[],
+    { docId, name, type, ossId, status, ...query }: AttachListQuery,
+  ): Promise<Page<Attachment>> {
+    const where = {
+      knowledgeId: Any([...knowledgeIds]),
+      ...(docId && { docId }),
+      ...(name && { name: containing(name) }),
+      ...(type && { type: type.toLowerCase() }),
+      ...(ossId !== undefined && { ossId }),
+      ...(status !== undefined && { status }),
+    };
+    return this.attachments.page(tenantId, query, where, { id: 'DESC' });
+  }
+
+  async get(tenantId: string, id: number): Promise<Attachment> {
+    return this.attachments.get(tenantId, id);
+  }
+
+  /** A document of the base; NotFoundError for one of another base. */
+  async ofKnowledge(tenantId: string, knowledgeId: number, id: number): Promise<Attachment> {
+    return this.attachments.get(tenantId, id, { knowledgeId });
+  }
+
+  /** Every document of the base, or those in the given state. */
+  async allOf(tenantId: string, knowledgeId: number, status?: number): Promise<Attachment[]> {
+    const where = { knowledgeId, ...(status !== undefined && { status }) };
+    return this.attachments.find(tenantId, where, { id: 'ASC' });
+  }
+
+  async byHash(
+    tenantId: string,
+    knowledgeId: number,
+    fileHash: string,
+  ): Promise<Attachment | null> {
+    return this.attachments.findOne(tenantId, { knowledgeId, fileHash });
+  }
+
+  /** The knowledge bases of the documents that have the files, by file. */
+  async basesOfFiles(tenantId: string, fileIds: readonly number[]): Promise<Map<number, number>> {
+    const rows = await this.database.query<{ fileId: number; knowledgeId: number }>(
+      `SELECT oss_id AS "fileId", knowledge_id AS "knowledgeId" FROM attachment
+        WHERE tenant_id = $1 AND oss_id = ANY ($2::bigint[])`,
+      [tenantId, fileIds],
+    );
+    return new Map(rows.map(({ fileId, knowledgeId }) => [fileId, knowledgeId]));
+  }
+
+  async insert(tenantId: string, values: NewAttachment): Promise<Attachment> {
+    const { id } = await this.attachments.insert(tenantId, values);
+    return this.get(tenantId, id);
+  }
+
+  async update(tenantId: string, id: number, values: AttachmentValues): Promise<void> {
+    await this.attachments.update(tenantId, id, values);
+  }
+
+  async remove(tenantId: string, ids: readonly number[]): Promise<void> {
+    await this.attachments.remove(tenantId, ids);
+  }
+
+  /** The documents, held against everybody else until the open transaction ends; NotFoundError if one is missing. */
+  async lock(tenantId: string, ids: readonly number[]): Promise<Attachment[]> {
+    const locked = await this.database.query(
+      'SELECT id FROM attachment WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) ORDER BY id FOR UPDATE',
+      [tenantId, ids],
+    );
+    if (locked.length !== new Set(ids).size) throw new NotFoundError(LABEL);
+    return this.attachments.find(tenantId, { id: Any([...ids]) }, { id: 'ASC' });
+  }
+
+  /** Holds every document of the base until the open transaction ends. */
+  async lockAllOf(tenantId: string, knowledgeId: number): Promise<void> {
+    await this.database.query(
+      'SELECT id FROM attachment WHERE tenant_id = $1 AND knowledge_id = $2 ORDER BY id FOR UPDATE',
+      [tenantId, knowledgeId],
+    );
+  }
+
+  /** How many documents the bases have; those without any are missing. */
+  async counts(tenantId: string, knowledgeIds: readonly number[]): Promise<Map<number, number>> {
+    const rows = await this.database.query<{ knowledgeId: number; count: number }>(
+      `SELECT knowledge_id AS "knowledgeId", count(*) AS count FROM attachment
+        WHERE tenant_id = $1 AND knowledge_id = ANY ($2::bigint[]) GROUP BY knowledge_id`,
+      [tenantId, knowledgeIds],
+    );
+    return new Map(rows.map(({ knowledgeId, count }) => [knowledgeId, count]));
+  }
+
+  /** Whether the base has fragments, or will have some by a parsing that runs. */
+  async isIndexed(tenantId: string, knowledgeId: number): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT id FROM attachment
+        WHERE tenant_id = $1 AND knowledge_id = $2
+          AND (status IN (${parsing}, ${parsed}) OR fragment_count > 0) LIMIT 1`,
+      [tenantId, knowledgeId],
+    );
+    return rows.length > 0;
+  }
+
+  /** How many documents of the installation, whose workers serve all tenants, are parsed before each of these. */
+  async ahead(tenantId: string, ids: readonly number[]): Promise<Map<number, number>> {
+    const rows = await this.database.query<{ id: number; ahead: number }>(
+      `WITH waiting AS (
+         SELECT id, tenant_id, row_number() OVER (ORDER BY due_at, id) - 1 AS ahead
+           FROM attachment WHERE parse_requested AND status = ${pending})
+       SELECT id, ahead FROM waiting WHERE tenant_id = $1 AND id = ANY ($2::bigint[])`,
+      [tenantId, ids],
+    );
+    return new Map(rows.map(({ id, ahead }) => [id, ahead]));
+  }
+}

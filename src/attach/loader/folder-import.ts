@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import { mayAny } from '../../access/index.js';
+import type { Caller } from '../../access/index.js';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import { ForbiddenError } from '../../error/index.js';
+import type { KnowledgeBase } from '../../knowledge/index.js';
+import { displayName, isRefused, UploadEngine } from '../../storage/index.js';
+import { AttachRepository } from '../attach.repository.js';
+import { AttachService } from '../attach.service.js';
+import { AttachmentStatus } from '../attachment.entity.js';
+import { ParsingService } from '../parsing/parsing.service.js';
+import { isSkipped, loadFolder } from './folder.loader.js';
+import type { FoundFile, SkippedEntry } from './folder.loader.js';
+import { planImport } from './import-plan.js';
+import type { DigestedFile, ImportPlan } from './import-plan.js';
+
+/** What storing, replacing and parsing anew take. */
+const PERMISSIONS = ['system:attach:add', 'system:attach:edit', 'system:attach:remove'];
+
+/** Characters that the record of a stored file has room for. */
+const LONGEST_NAME = 255;
+
+const LOOK_MS = 1_000;
+
+/** How far one step of an import is; the total is missing while it is not known. */
+export interface ImportProgress {
+  readonly step: 'looking' | 'storing' | 'parsing';
+  readonly done: number;
+  readonly total?: number;
+}
+
+/** For whom and how an import is done. */
+export interface ImportRun {
+  readonly caller: Caller;
+  readonly knowledge: KnowledgeBase;
+  readonly report: (progress: ImportProgress) => void;
+  /** Ends the import between two files; what is stored by then stays, and is parsed sooner or later. */
+  readonly signal: AbortSignal;
+}
+
+export interface FailedFile {
+  readonly name: string;
+  readonly reason: string;
+}
+
+export interface ImportResult {
+  readonly parsed: number;
+  readonly failed: readonly FailedFile[];
+}
+
+/** Makes the files of a folder documents of a knowledge base, each named by its path below the folder. */
+@Injectable()
+export class FolderImport {
+  private readonly limitBytes: number;
+
+  constructor(
+    @Inject(CONFIG) config: Config,
+    private readonly attachments: AttachRepository,
+    private readonly service: AttachService,
+    private readonly parsing: ParsingService,
+    private readonly uploads: UploadEngine,
+  ) {
+    this.limitBytes = config.UPLOAD_LIMIT_MB * 2 ** 20;
+  }
+
+  /** Compares the folder with what the base holds, and stores nothing. */
+  async plan({ caller, knowledge, report, signal }: ImportRun, path: string): Promise<ImportPlan> {
+    const entries: (DigestedFile | SkippedEntry)[] = [];
+    const options = { limitBytes: this.limitBytes, limitName: LONGEST_NAME };
+    for await (const entry of loadFolder(path, options)) {
+      signal.throwIfAborted();
+      entries.push(isSkipped(entry) ? entry : await digested(entry));
+      report({ step: 'looking', done: entries.length });
+    }
+    return planImport(entries, await this.attachments.allOf(caller.tenantId, knowledge.id));
+  }
+
+  /**
+   * Stores what is planned, asks for the parsing of what is new or has failed before, and waits until all of it has
+   * ended. ForbiddenError when the caller may not change documents.
+   */
+  async run(run: ImportRun, plan: ImportPlan): Promise<ImportResult> {
+    const { caller } = run;
+    if (!PERMISSIONS.every((permission) => mayAny(caller, [permission]))) {
+      throw new ForbiddenError();
+    }
+    const again = plan.unchanged.filter(({ status }) => status === AttachmentStatus.failed);
+    await this.parsing.request(caller, again);
+    const ids = new Set(again.map(({ id }) => id));
+    const hashes = new Set(plan.unchanged.map(({ fileHash }) => fileHash));
+    const failed: FailedFile[] = [];
+    for (const [done, file] of plan.toStore.entries()) {
+      run.report({ step: 'storing', done, total: plan.toStore.length });
+      await this.attempt(run, { failed, name: file.name }, async () => {
+        ids.add(await this.store(run, file));
+        hashes.add(file.sha256);
+      });
+    }
+    for (const { document, replacedBy } of plan.outdated) {
+      if (!hashes.has(replacedBy)) continue;
+      const { id, name } = document;
+      await this.attempt(run, { failed, name }, () => this.service.remove(caller, [id]));
+    }
+    const outcome = await this.settled(run, ids);
+    return { parsed: outcome.parsed, failed: [...failed, ...outcome.failed] };
+  }
+
+  /** One document that fails keeps no other from being imported. */
+  private async attempt(
+    { signal }: ImportRun,
+    { failed, name }: { readonly failed: FailedFile[]; readonly name: string },
+    act: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      signal.throwIfAborted();
+      failed.push({ name, reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  private async store(
+    { caller, knowledge, signal }: ImportRun,
+    { path, name }: DigestedFile,
+  ): Promise<number> {
+    const received = await this.uploads.receive(createReadStream(path), name, signal);
+    if (isRefused(received)) throw received.refusal;
+    const named = { ...received, name };
+    const { id } = await this.service.create(caller, knowledge, named, { autoParse: true });
+    return id;
+  }
+
+  /** How the parsing of the documents has ended; those that somebody deleted meanwhile do not count. */
+  private async settled(
+    { caller, knowledge, report, signal }: ImportRun,
+    ids: ReadonlySet<number>,
+  ): Promise<ImportResult> {
+    for (;;) {
+      const all = await this.attachments.allOf(caller.tenantId, knowledge.id);
+      const ours = all.filter(({ id }) => ids.has(id));
+      const parsed = ours.filter(({ status }) => status === AttachmentStatus.parsed);
+      const failed = ours.filter(({ status }) => status === AttachmentStatus.failed);
+      const done = parsed.length + failed.length;
+      report({ step: 'parsing', done, total: ours.length });
+      if (done === ours.length) {
+        const reasons = failed.map(({ name, remark }) => ({ name, reason: remark ?? '' }));
+        return { parsed: done - failed.length, failed: reasons };
+      }
+      await sleep(LOOK_MS, undefined, { signal });
+    }
+  }
+}
+
+async function digested(file: FoundFile): Promise<DigestedFile | SkippedEntry> {
+  // Folders stay visible in the name; of each part only what a name may hold.
+  const name = file.name.split('/').map(displayName).join('/');
+  const hash = createHash('sha256');
+  try {
+    await pipeline(createReadStream(file.path), hash);
+  } catch {
+    return { name, skipped: 'unreadable' };
+  }
+  return { ...file, name, sha256: hash.digest('hex') };
+}

@@ -1,0 +1,134 @@
+import type { Dirent } from 'node:fs';
+import { lstat, open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { HEAD_BYTES, typeOf } from '../../storage/index.js';
+import { Refusal } from '../parser/format/refusal.js';
+import { decodeText } from '../parser/format/text/text-encoding.js';
+import { refusalOf } from '../parser/index.js';
+import { IgnoreRules } from './ignore-rules.js';
+
+export type SkipReason =
+  | 'binary'
+  | 'empty'
+  | 'ignored'
+  | 'left out always'
+  | 'name too long'
+  | 'not a file'
+  | 'same content'
+  | 'symbolic link'
+  | 'too large'
+  | 'unreadable';
+
+/** A file that can become a document. */
+export interface FoundFile {
+  /** Path below the folder, with slashes. */
+  readonly name: string;
+  /** Path by which it can be opened. */
+  readonly path: string;
+  readonly size: number;
+}
+
+/** What is not taken: a file, or a whole folder whose name ends with a slash. */
+export interface SkippedEntry {
+  readonly name: string;
+  readonly skipped: SkipReason;
+}
+
+export interface LoadOptions {
+  /** Larger files are skipped. */
+  readonly limitBytes: number;
+  /** Longer names are skipped (characters). */
+  readonly limitName: number;
+}
+
+export function isSkipped(entry: FoundFile | SkippedEntry): entry is SkippedEntry {
+  return 'skipped' in entry;
+}
+
+interface Folder {
+  readonly path: string;
+  /** Path below the root, with a slash at the end; empty for the root. */
+  readonly base: string;
+  readonly entries: readonly Dirent[];
+  /** Of the folders above it. */
+  readonly rules: IgnoreRules;
+}
+
+/**
+ * Walks a folder or repository, each folder in the order of its names' code units. Ignore files are respected at every
+ * level, symbolic links are not followed, and what cannot become a document is answered with its reason. Throws when
+ * the folder itself cannot be read.
+ */
+export async function* loadFolder(
+  path: string,
+  options: LoadOptions,
+): AsyncGenerator<FoundFile | SkippedEntry> {
+  const entries = await readdir(path, { withFileTypes: true });
+  yield* walk({ path, base: '', entries, rules: IgnoreRules.none }, options);
+}
+
+async function* walk(
+  { path: folder, base, entries, rules: above }: Folder,
+  options: LoadOptions,
+): AsyncGenerator<FoundFile | SkippedEntry> {
+  const rules = await above.of(folder, base);
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(folder, entry.name);
+    const ownName = entry.isDirectory() ? `${entry.name}/` : entry.name;
+    const name = base + ownName;
+    if (rules.isNever(ownName)) yield { name, skipped: 'left out always' };
+    else if (rules.isIgnored(name)) yield { name, skipped: 'ignored' };
+    else if (entry.isSymbolicLink()) yield { name, skipped: 'symbolic link' };
+    else if (entry.isFile()) yield await look(name, path, options);
+    else if (!entry.isDirectory()) yield { name, skipped: 'not a file' };
+    else {
+      const below = await readdir(path, { withFileTypes: true }).catch(() => undefined);
+      if (below) yield* walk({ path, base: name, entries: below, rules }, options);
+      else yield { name, skipped: 'unreadable' };
+    }
+  }
+}
+
+async function look(
+  name: string,
+  path: string,
+  { limitBytes, limitName }: LoadOptions,
+): Promise<FoundFile | SkippedEntry> {
+  try {
+    const { size } = await lstat(path);
+    if ([...name].length > limitName) return { name, skipped: 'name too long' };
+    if (size === 0) return { name, skipped: 'empty' };
+    if (size > limitBytes) return { name, skipped: 'too large' };
+    const readable = isDocument(name, await headOf(path));
+    return readable ? { name, path, size } : { name, skipped: 'binary' };
+  } catch {
+    return { name, skipped: 'unreadable' };
+  }
+}
+
+async function headOf(path: string): Promise<Buffer> {
+  const file = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Whether the parser may read it: a text of any encoding, or one of the formats that it knows. */
+function isDocument(name: string, head: Buffer): boolean {
+  const mimeType = typeOf(head, name);
+  if (refusalOf({ name, mimeType }) !== undefined) return false;
+  return mimeType !== 'application/octet-stream' || isText(head);
+}
+
+function isText(head: Buffer): boolean {
+  try {
+    decodeText(head);
+    return true;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,124 @@
+import { buffer } from 'node:stream/consumers';
+import { zipSync } from 'fflate';
+import { fromBufferPromise } from 'yauzl';
+import type { Entry, ZipFile } from 'yauzl';
+import type { ReadLimits } from './document-source.js';
+import { Refusal } from './refusal.js';
+
+/** First bytes of a zip file. */
+export const ZIP_FILE = Buffer.from('504b0304', 'hex');
+
+/** A zip of Office Open XML whose parts were unpacked within the limits and packed anew, without its media. */
+export interface OfficePackage {
+  readonly kind: 'docx' | 'xlsx';
+  readonly bytes: Buffer;
+}
+
+/** Real documents have some hundred parts. */
+const ENTRY_LIMIT = 10_000;
+
+const MIB = 2 ** 20;
+
+/**
+ * By the folder that the format keeps its parts in, whatever the file is named. Those without a kind are not read.
+ */
+const formats: readonly {
+  readonly holds: (name: string) => boolean;
+  readonly kind?: OfficePackage['kind'];
+  readonly refusal?: string;
+}[] = [
+  {
+    holds: (name) => name === 'xl/workbook.bin',
+    refusal: 'This is a binary Excel workbook (.xlsb). Save it as .xlsx and upload that.',
+  },
+  { holds: (name) => name.startsWith('word/'), kind: 'docx' },
+  { holds: (name) => name.startsWith('xl/'), kind: 'xlsx' },
+  {
+    holds: (name) => name.startsWith('ppt/'),
+    refusal: 'PowerPoint files are not supported. Export the presentation as PDF and upload that.',
+  },
+  {
+    holds: (name) => name === 'mimetype',
+    refusal:
+      'OpenDocument and EPUB files are not supported. Save the document as .docx, .xlsx or PDF and upload that.',
+  },
+];
+
+const ARCHIVE = 'The file is an archive. Unpack it and upload the documents in it.';
+
+/**
+ * Unpacks what the readers of Office files need, checking declared and real sizes on the way, since neither they nor
+ * the heap limit of the process bounds what is inflated. Throws Refusal.
+ */
+export async function openOfficePackage(bytes: Buffer, limits: ReadLimits): Promise<OfficePackage> {
+  const zip = await open(bytes);
+  const entries = await entriesOf(zip);
+  const format = formats.find(({ holds }) => entries.some(({ fileName }) => holds(fileName)));
+  if (!format?.kind) throw new Refusal(format?.refusal ?? ARCHIVE);
+  const parts = entries.filter(({ fileName }) => /\.(?:xml|rels)$/i.test(fileName));
+  refuseTooLarge(parts, limits);
+  const contents: Record<string, Buffer> = {};
+  for (const part of parts) contents[part.fileName] = await unpack(zip, part);
+  return { kind: format.kind, bytes: Buffer.from(zipSync(contents, { level: 0 })) };
+}
+
+async function open(bytes: Buffer): Promise<ZipFile> {
+  try {
+    return await fromBufferPromise(bytes);
+  } catch (error) {
+    throw damaged(error);
+  }
+}
+
+async function entriesOf(zip: ZipFile): Promise<Entry[]> {
+  refuseTooMany(zip.entryCount);
+  const entries: Entry[] = [];
+  try {
+    for await (const entry of zip.eachEntry()) entries.push(entry);
+  } catch (error) {
+    throw damaged(error);
+  }
+  return entries;
+}
+
+function refuseTooMany(entries: number): void {
+  if (entries <= ENTRY_LIMIT) return;
+  throw new Refusal(
+    `The file holds ${entries} packed parts, the limit is ${ENTRY_LIMIT}. Split the document into smaller ones.`,
+  );
+}
+
+function refuseTooLarge(parts: readonly Entry[], { unpackedBytes }: ReadLimits): void {
+  const declared = parts.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0);
+  if (declared <= unpackedBytes) return;
+  throw new Refusal(
+    `Unpacked, the file has ${Math.ceil(declared / MIB)} MiB, the limit is ${Math.floor(unpackedBytes / MIB)} MiB (PARSE_UNPACKED_MB). Split the document into smaller ones.`,
+  );
+}
+
+/** The reader compares the declared size while it inflates, so that a lie about it ends there. */
+async function unpack(zip: ZipFile, part: Entry): Promise<Buffer> {
+  if (part.isEncrypted()) {
+    throw new Refusal('The file is protected by a password. Remove it and upload the file again.');
+  }
+  let content: Buffer;
+  try {
+    content = await buffer(await zip.openReadStreamPromise(part));
+  } catch (error) {
+    throw damaged(error);
+  }
+  // Office Open XML (ECMA-376 part 2) forbids them; what defines entities wants to blow up or to read other files.
+  if (content.includes('<!DOCTYPE') || content.includes('<!ENTITY')) {
+    throw new Refusal(
+      'The file defines XML entities, which Office files never do. Open it in Office, save it anew and upload that.',
+    );
+  }
+  return content;
+}
+
+function damaged(error: unknown): Refusal {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new Refusal(
+    `The file is damaged, or its upload was cut off (${reason.slice(0, 150)}). Open it, save it anew and upload that.`,
+  );
+}

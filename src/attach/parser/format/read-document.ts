@@ -1,0 +1,75 @@
+import type { SourceDocument } from '../../../fragment/splitter/index.js';
+import { COMPOUND_FILE, refusalOfCompoundFile } from './compound-file.js';
+import { readCsv } from './csv.format.js';
+import type { ReadDocument, ReadLimits, SourceFile } from './document-source.js';
+import { openOfficePackage, ZIP_FILE } from './office-package.js';
+import { Refusal } from './refusal.js';
+import { languageOf, suffixOf } from './text/source-language.js';
+import { decodeText } from './text/text-encoding.js';
+
+const PDF = Buffer.from('%PDF-');
+
+const RICH_TEXT = '{\\rtf';
+
+const MARKDOWN = ['.md', '.markdown', '.mdx', '.mdown'];
+const JSON_TEXT = ['.json', '.geojson', '.ipynb', '.webmanifest'];
+const TABLES = ['.csv', '.tsv', '.tab', '.psv'];
+
+/**
+ * Reads a document by its content; only the kind of a text is told by its name. Throws Refusal with the reason where it
+ * cannot be read or holds no text.
+ */
+export async function readDocument(file: SourceFile, limits: ReadLimits): Promise<ReadDocument> {
+  const document = await readByContent(file, limits);
+  if (document.source.text.trim() === '') {
+    throw new Refusal('The document holds no text. Upload one that does.');
+  }
+  return document;
+}
+
+async function readByContent(
+  { bytes, name }: SourceFile,
+  limits: ReadLimits,
+): Promise<ReadDocument> {
+  if (isPdf(bytes, name)) {
+    // Loaded when it is needed: the readers are large, and most processes meet few of the formats.
+    const { readPdf } = await import('./pdf.format.js');
+    return readPdf(bytes, limits);
+  }
+  if (startsWith(bytes, ZIP_FILE)) return { source: await readOffice(bytes, limits) };
+  if (startsWith(bytes, COMPOUND_FILE)) throw refusalOfCompoundFile(bytes);
+  const { text, encoding } = decodeText(bytes);
+  return { source: sourceOf(text, name), encoding };
+}
+
+async function readOffice(bytes: Buffer, limits: ReadLimits): Promise<SourceDocument> {
+  const { kind, bytes: checked } = await openOfficePackage(bytes, limits);
+  if (kind === 'docx') {
+    const { readDocx } = await import('./docx.format.js');
+    return readDocx(checked);
+  }
+  const { readXlsx } = await import('./xlsx.format.js');
+  return readXlsx(checked);
+}
+
+function sourceOf(text: string, name: string): SourceDocument {
+  if (text.startsWith(RICH_TEXT)) {
+    throw new Refusal('Rich text (.rtf) is not supported. Save it as .docx and upload that.');
+  }
+  const suffix = suffixOf(name);
+  if (MARKDOWN.includes(suffix)) return { kind: 'markdown', text };
+  if (JSON_TEXT.includes(suffix)) return { kind: 'json', text };
+  if (TABLES.includes(suffix)) return readCsv(text);
+  const language = languageOf(name);
+  return language === undefined ? { kind: 'text', text } : { kind: 'code', text, language };
+}
+
+/** Some programs write a few bytes before the header, which readers of PDF ignore. */
+function isPdf(bytes: Buffer, name: string): boolean {
+  if (startsWith(bytes, PDF)) return true;
+  return suffixOf(name) === '.pdf' && bytes.subarray(0, 1_024).includes(PDF);
+}
+
+function startsWith(bytes: Buffer, start: Buffer): boolean {
+  return bytes.subarray(0, start.length).equals(start);
+}

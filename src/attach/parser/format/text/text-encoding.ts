@@ -1,0 +1,143 @@
+import { Refusal } from '../refusal.js';
+import { likeliestEncoding } from './encoding-likelihood.js';
+
+export interface DecodedText {
+  /** Line ends are LF; without NUL characters and single surrogates, which PostgreSQL cannot store. */
+  readonly text: string;
+  /** Label of the WHATWG Encoding standard, such as utf-8 or gb18030. */
+  readonly encoding: string;
+}
+
+/** Bytes that are looked at to find an encoding. */
+const SAMPLE_BYTES = 16_384;
+
+/** Share of characters that may be broken or control characters in what is still taken for text. */
+const BROKEN_SHARE = 0.01;
+
+/** Share of spaces, line ends, ASCII and Chinese commas in what is taken for UTF-16. */
+const FAMILIAR_SHARE = 0.02;
+
+const marks: readonly (readonly [string, readonly number[]])[] = [
+  ['utf-8', [0xef, 0xbb, 0xbf]],
+  ['utf-16le', [0xff, 0xfe]],
+  ['utf-16be', [0xfe, 0xff]],
+];
+
+/**
+ * Reads text of unknown encoding: by its byte order mark, else as UTF-16 or UTF-8 where that fits, else in the likeliest
+ * of the older encodings. Throws Refusal for what is no text in any of them.
+ */
+export function decodeText(bytes: Uint8Array): DecodedText {
+  const content = withoutPadding(bytes);
+  const decoded = byMark(content) ?? asUtf16(content) ?? asUtf8(content) ?? byLikelihood(content);
+  refuseBinary(decoded.text);
+  return { text: storable(decoded.text), encoding: decoded.encoding };
+}
+
+/** Text as it can be stored and split: line ends are LF, no NUL characters, no single surrogates. */
+export function storable(text: string): string {
+  return text.replace(/\r\n?/g, '\n').replaceAll('\0', '').toWellFormed();
+}
+
+/** Without the zeros of a log that a crash cut off, and the end-of-file mark of DOS. */
+function withoutPadding(bytes: Uint8Array): Uint8Array {
+  let end = bytes.length;
+  while (end > 0 && (bytes[end - 1] === 0 || bytes[end - 1] === 0x1a)) end -= 1;
+  // The last character of UTF-16 ends with a zero of its own.
+  return bytes.subarray(0, end % 2 === 1 && bytes[end] === 0 ? end + 1 : end);
+}
+
+function byMark(bytes: Uint8Array): DecodedText | undefined {
+  const mark = marks.find(([, start]) => start.every((byte, index) => bytes[index] === byte));
+  return mark && decode(mark[0], bytes);
+}
+
+/** Without a byte order mark the zeros tell: Western text and the line ends and digits of any other are full of them. */
+function asUtf16(bytes: Uint8Array): DecodedText | undefined {
+  const sample = bytes.subarray(0, SAMPLE_BYTES);
+  if (!sample.includes(0)) return undefined;
+  const readings = ['utf-16le', 'utf-16be']
+    .map((label) => ({ label, text: new TextDecoder(label).decode(sample) }))
+    .filter(({ text }) => matches(text, /[^\P{C}\t\n\r\f]/gu) <= text.length * BROKEN_SHARE)
+    .map(({ label, text }) => ({
+      label,
+      familiar: matches(text, /[\t\n\r -~\u3000-\u3002\uff0c]/g),
+    }))
+    .sort((a, b) => b.familiar - a.familiar);
+  const [best] = readings;
+  return best && best.familiar > (sample.length / 2) * FAMILIAR_SHARE
+    ? decode(best.label, bytes)
+    : undefined;
+}
+
+/** Strictly, or with the few broken characters of a file that was cut or pasted together. */
+function asUtf8(bytes: Uint8Array): DecodedText | undefined {
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), encoding: 'utf-8' };
+  } catch {
+    const decoded = decode('utf-8', bytes);
+    const broken = count(decoded.text, (code) => code === 0xfffd);
+    const intact = count(decoded.text, (code) => code > 0x7f) - broken;
+    // Two or three characters of an older encoding may look like UTF-8, but hardly more.
+    return intact >= 8 && broken <= Math.max(1, intact * BROKEN_SHARE) ? decoded : undefined;
+  }
+}
+
+function byLikelihood(bytes: Uint8Array): DecodedText {
+  return decode(likeliestEncoding(tellingSample(bytes)), bytes);
+}
+
+/** The first lines that are not ASCII alone. All encodings in question keep the line feed for itself. */
+function tellingSample(bytes: Uint8Array): Uint8Array {
+  const lines: Uint8Array[] = [];
+  let size = 0;
+  for (let start = 0; start < bytes.length && size < SAMPLE_BYTES;) {
+    const feed = bytes.indexOf(0x0a, start);
+    const end = feed < 0 ? bytes.length : feed + 1;
+    const telling = firstTellingByte(bytes, start, end);
+    if (telling < end) {
+      // Not from within a long line's ASCII part; a space before it keeps a character whole.
+      const from = Math.max(start, bytes.lastIndexOf(0x20, Math.max(0, telling - 200)));
+      const line = bytes.subarray(from, Math.min(end, from + SAMPLE_BYTES - size));
+      lines.push(line);
+      size += line.length;
+    }
+    start = end;
+  }
+  return Buffer.concat(lines);
+}
+
+function firstTellingByte(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  while (at < end && (bytes[at] ?? 0) < 0x80) at += 1;
+  return at;
+}
+
+function refuseBinary(text: string): void {
+  if (count(text, isBroken) <= Math.max(1, text.length * BROKEN_SHARE)) return;
+  throw new Refusal(
+    'The file is not text but binary data of an unknown format. Save it as text, PDF, .docx or .xlsx and upload that.',
+  );
+}
+
+/** Control characters but white space, backspace and escape, which logs have; and what could not be decoded. */
+function isBroken(code: number): boolean {
+  if (code === 0xfffd || code === 0x7f) return true;
+  return code < 0x20 && (code < 0x08 || code > 0x0d) && code !== 0x1b;
+}
+
+function count(text: string, condition: (code: number) => boolean): number {
+  let found = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    if (condition(text.charCodeAt(index))) found += 1;
+  }
+  return found;
+}
+
+function matches(text: string, pattern: RegExp): number {
+  return text.match(pattern)?.length ?? 0;
+}
+
+function decode(encoding: string, bytes: Uint8Array): DecodedText {
+  return { text: new TextDecoder(encoding).decode(bytes), encoding };
+}

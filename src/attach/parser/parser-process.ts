@@ -1,0 +1,130 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { FragmentDraft } from '../../fragment/splitter/index.js';
+import {
+  BrokenDocumentError,
+  DocumentError,
+  MemoryLimitError,
+  ParsingInterruptedError,
+  TimeLimitError,
+} from './document.errors.js';
+import type { ParseAnswer, ParsedDocument, ParseTask } from './parse-task.js';
+
+const PROGRAM = fileURLToPath(new URL('./parser.worker.js', import.meta.url));
+
+const MIB = 2 ** 20;
+
+/** What the buffers beside the heap may take, as a share of the heap's limit. */
+const BUFFER_SHARE = 0.5;
+
+/** How a process ends that was out of memory: by V8 for its heap, by its guard or the system for the rest. */
+const OUT_OF_MEMORY: readonly (NodeJS.Signals | null)[] = [
+  'SIGABRT',
+  'SIGILL',
+  'SIGKILL',
+  'SIGTRAP',
+];
+
+export interface ParserLimits {
+  readonly memoryMb: number;
+  readonly timeoutSeconds: number;
+}
+
+/**
+ * A child process that parses one document after the other. A thread would not do: V8 ends the whole process, not the
+ * thread, when one allocation goes beyond the heap limit of a worker thread (measured with Node 24: a Map, an array or
+ * String.split that grows suffices). A process that was stopped or has died is of no more use.
+ */
+export class ParserProcess {
+  private readonly child: ChildProcess;
+  private ended: string | undefined;
+
+  constructor(private readonly limits: ParserLimits) {
+    const { memoryMb } = limits;
+    this.child = fork(PROGRAM, [String(memoryMb * MIB * (1 + BUFFER_SHARE))], {
+      serialization: 'advanced',
+      execArgv: [`--max-old-space-size=${memoryMb}`],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    this.child.once('exit', () => (this.ended ??= 'It ended.'));
+    // Failed to start, or to be sent a message; the exit that follows or the time limit tells the caller.
+    this.child.on('error', ({ message }) => (this.ended ??= message));
+    this.hold(false);
+  }
+
+  get usable(): boolean {
+    return this.ended === undefined && this.child.connected;
+  }
+
+  /**
+   * Rejects with a DocumentError for what the document is to blame for, with the signal's reason when it aborts, and
+   * with ParsingInterruptedError else. Only a DocumentError from the parser itself leaves the process usable.
+   */
+  async parse(task: ParseTask, signal: AbortSignal): Promise<ParsedDocument> {
+    signal.throwIfAborted();
+    const answer = Promise.withResolvers<ParsedDocument>();
+    const stopWith = (error: unknown) => {
+      answer.reject(error);
+      this.stop();
+    };
+    const { memoryMb, timeoutSeconds } = this.limits;
+    const onMessage = this.collector(answer);
+    const onExit = (code: number | null, exitSignal: NodeJS.Signals | null) =>
+      answer.reject(
+        OUT_OF_MEMORY.includes(exitSignal)
+          ? new MemoryLimitError(memoryMb)
+          : new ParsingInterruptedError(`A parser process ended with ${exitSignal ?? code}.`),
+      );
+    const onAbort = () => stopWith(signal.reason);
+    const timer = setTimeout(
+      () => stopWith(new TimeLimitError(timeoutSeconds)),
+      timeoutSeconds * 1_000,
+    );
+    signal.addEventListener('abort', onAbort);
+    this.child.on('message', onMessage).on('exit', onExit);
+    this.hold(true);
+    try {
+      this.child.send(task, (error) => {
+        if (error)
+          stopWith(
+            new ParsingInterruptedError('A parser process cannot be reached.', { cause: error }),
+          );
+      });
+      return await answer.promise;
+    } finally {
+      this.hold(false);
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      this.child.off('message', onMessage).off('exit', onExit);
+    }
+  }
+
+  /** Also ends what it is parsing. */
+  stop(): void {
+    this.ended ??= 'It was stopped.';
+    this.child.kill('SIGKILL');
+  }
+
+  private collector({ resolve, reject }: PromiseWithResolvers<ParsedDocument>) {
+    const fragments: FragmentDraft[] = [];
+    return (message: unknown) => {
+      const answer = message as ParseAnswer;
+      if (answer.type === 'fragments') {
+        fragments.push(...answer.fragments);
+        return;
+      }
+      if (answer.grown) this.stop();
+      if (answer.type === 'parsed') resolve({ ...answer.document, fragments });
+      else if (answer.type === 'refused') reject(new DocumentError(answer.reason));
+      else reject(new BrokenDocumentError(answer.reason, { cause: answer.cause }));
+    };
+  }
+
+  /** Whether the parent waits for this process before it ends. */
+  private hold(on: boolean): void {
+    const verb = on ? 'ref' : 'unref';
+    this.child[verb]();
+    this.child.channel?.[verb]();
+  }
+}

@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises';
+import { constants, setPriority } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { split } from '../../fragment/splitter/index.js';
+import type { FragmentDraft } from '../../fragment/splitter/index.js';
+import { readDocument } from './format/read-document.js';
+import { Refusal } from './format/refusal.js';
+import type { ParseAnswer, ParseOutcome, ParseTask } from './parse-task.js';
+
+/**
+ * The program of a parser process: answers each ParseTask with ParseAnswers, the last of which is not of type fragments.
+ * Its only argument is the bytes of memory it may take.
+ */
+
+/** Characters of fragments in one message. */
+const MESSAGE_LENGTH = 256 * 1_024;
+
+const FRAGMENT_LIMIT = 250_000;
+
+const SAMPLE_LENGTH = 2_000;
+
+/** Of the limit, above the start: what is left would not do for the next document. */
+const GROWN_SHARE = 0.25;
+
+const limitBytes = Number(process.argv[2]);
+const startMemory = process.memoryUsage.rss();
+
+async function answer(task: ParseTask): Promise<void> {
+  const outcome = await parse(task).catch(failureOf);
+  const grown = process.memoryUsage.rss() > startMemory + limitBytes * GROWN_SHARE;
+  await send({ ...outcome, grown });
+}
+
+async function parse({ path, name, settings, limits }: ParseTask): Promise<ParseOutcome> {
+  const read = await readDocument({ bytes: await readFile(path), name }, limits);
+  const { source, encoding, pages } = read;
+  const fragments = split(source, settings);
+  if (fragments.length > FRAGMENT_LIMIT) {
+    throw new Refusal(
+      `The document splits into ${fragments.length} fragments, the limit is ${FRAGMENT_LIMIT}. Raise the text block size of the knowledge base, or split the document.`,
+    );
+  }
+  for (const batch of batchesOf(fragments)) await send({ type: 'fragments', fragments: batch });
+  const document = {
+    kind: source.kind,
+    characters: source.text.length,
+    sample: source.text.slice(0, SAMPLE_LENGTH).toWellFormed(),
+    ...(encoding !== undefined && { encoding }),
+    ...(pages !== undefined && { pages }),
+  };
+  return { type: 'parsed', document };
+}
+
+function* batchesOf(fragments: readonly FragmentDraft[]): Generator<FragmentDraft[]> {
+  let batch: FragmentDraft[] = [];
+  let length = 0;
+  for (const fragment of fragments) {
+    batch.push(fragment);
+    length += fragment.content.length;
+    if (length < MESSAGE_LENGTH) continue;
+    yield batch;
+    batch = [];
+    length = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function failureOf(error: unknown): ParseOutcome {
+  if (error instanceof Refusal) return { type: 'refused', reason: error.message };
+  if (error instanceof RangeError && error.message.includes('call stack')) {
+    return {
+      type: 'refused',
+      reason: 'The document is nested too deeply. Save it in a simpler form and upload that.',
+    };
+  }
+  const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
+  return {
+    type: 'broken',
+    reason: `The document cannot be read; it is damaged or not what its name says (${message.replace(/\s+/g, ' ').slice(0, 120)}). Open it, save it anew and upload that.`,
+    cause: stack,
+  };
+}
+
+/** Resolves when the message is on its way, so that a large document does not pile up in the channel. */
+function send(message: ParseAnswer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (!process.send) throw new Error('This program runs only as a child process with a channel.');
+    process.send(message, undefined, undefined, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+// The service comes first where both want the processor.
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+const guard = new Worker(new URL('./memory-guard.worker.js', import.meta.url), {
+  workerData: { limitBytes: startMemory + limitBytes, parent: process.ppid },
+});
+guard.unref();
+// A key press in the terminal reaches this process, too; the service decides what becomes of it.
+process.on('SIGINT', () => undefined);
+process.on('disconnect', () => process.exit());
+process.on('message', (task: ParseTask) => void answer(task));

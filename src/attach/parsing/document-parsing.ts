@@ -1,0 +1,171 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/index.js';
+import { Database } from '../../database/index.js';
+import { NotFoundError } from '../../error/index.js';
+import { FragmentService, KeywordIndex, searchableText } from '../../fragment/index.js';
+import type { NewFragment } from '../../fragment/index.js';
+import { KnowledgeService } from '../../knowledge/index.js';
+import type { KnowledgeBase } from '../../knowledge/index.js';
+import { ModelResolver } from '../../model/index.js';
+import { StorageService } from '../../storage/index.js';
+import { VectorStores } from '../../vector-store/index.js';
+import type { VectorEntry, VectorStore } from '../../vector-store/index.js';
+import { DocumentParser } from '../parser/index.js';
+import type { ParsedDocument } from '../parser/index.js';
+import { DocumentEmbedding } from './document-embedding.js';
+import type { Lease } from './lease.js';
+import {
+  LeaseLostError,
+  MissingVectorsError,
+  NoEmbeddingModelError,
+  SourceGoneError,
+} from './parsing.errors.js';
+import { ParsingRepository } from './parsing.repository.js';
+import type { ClaimedAttachment } from './parsing.repository.js';
+
+/** One attempt at one document. */
+export interface Attempt {
+  readonly caller: Caller;
+  readonly attachment: ClaimedAttachment;
+  readonly lease: Lease;
+  readonly signal: AbortSignal;
+}
+
+/** What the attempt has made and is about to store. */
+interface PreparedDocument {
+  readonly knowledge: KnowledgeBase;
+  readonly document: ParsedDocument;
+  readonly fragments: readonly NewFragment[];
+  readonly vectors: readonly Float32Array[];
+}
+
+/**
+ * From the stored file to a document that is found: parse and split, embed, remove the old vectors, write the new ones,
+ * then replace fragments, keyword postings and state in one transaction. Until the removal the old content stays
+ * retrievable; what is interrupted after it is repeated as a whole.
+ */
+@Injectable()
+export class DocumentParsing {
+  constructor(
+    private readonly database: Database,
+    private readonly knowledge: KnowledgeService,
+    private readonly models: ModelResolver,
+    private readonly storage: StorageService,
+    private readonly parser: DocumentParser,
+    private readonly embedding: DocumentEmbedding,
+    private readonly keywords: KeywordIndex,
+    private readonly fragments: FragmentService,
+    private readonly stores: VectorStores,
+    private readonly repository: ParsingRepository,
+  ) {}
+
+  /** Resolves when the document is parsed; LeaseLostError when it was taken away meanwhile. */
+  async run(attempt: Attempt): Promise<void> {
+    const prepared = await this.prepare(attempt);
+    await attempt.lease.check();
+    const store = this.stores.of(prepared.knowledge.vectorModel);
+    try {
+      await this.writeVectors(attempt, prepared, store);
+      await this.commit(attempt, prepared);
+    } catch (error) {
+      await this.withdraw(attempt, prepared, store);
+      throw error;
+    }
+  }
+
+  private async prepare(attempt: Attempt): Promise<PreparedDocument> {
+    const { caller, attachment, lease, signal } = attempt;
+    const [knowledge] = await this.knowledge.ofTenant(caller.tenantId, [attachment.knowledgeId]);
+    if (!knowledge) throw new LeaseLostError();
+    if (knowledge.embeddingModel === '') throw new NoEmbeddingModelError();
+    const model = await this.models.resolveEmbedding(caller, knowledge.embeddingModel);
+    const document = await this.parse(attempt, knowledge);
+    const texts = document.fragments.map(searchableText);
+    lease.report({ done: 0, total: texts.length });
+    await lease.check();
+    const vectors = await this.embedding.embed(
+      lease.claim,
+      { model, texts },
+      {
+        signal,
+        onProgress: (done) => lease.report({ done }),
+        onWait: (reason) => {
+          lease.report({ waitingFor: reason ?? null });
+        },
+      },
+    );
+    const ids = await this.fragments.reserveIds(texts.length);
+    const analysed = await this.keywords.analyse(texts);
+    const fragments = document.fragments.flatMap((draft, idx): NewFragment[] => {
+      const [id, terms] = [ids[idx], analysed[idx]];
+      return id === undefined || terms === undefined
+        ? []
+        : [{ ...draft, id, idx, analysed: terms }];
+    });
+    return { knowledge, document, fragments, vectors };
+  }
+
+  private async parse(
+    { caller, attachment, signal }: Attempt,
+    knowledge: KnowledgeBase,
+  ): Promise<ParsedDocument> {
+    const { ossId, name, byteSize } = attachment;
+    if (ossId === null) throw new SourceGoneError();
+    const { textBlockSize, overlapChar, separator } = knowledge;
+    try {
+      const { content } = await this.storage.open(caller.tenantId, ossId);
+      const settings = { textBlockSize, overlapChar, separator: separator ?? '' };
+      return await this.parser.parse({ content, name, byteSize }, settings, signal);
+    } catch (error) {
+      throw error instanceof NotFoundError ? new SourceGoneError() : error;
+    }
+  }
+
+  private async writeVectors(
+    { caller: { tenantId }, attachment: { knowledgeId }, lease, signal }: Attempt,
+    { fragments, vectors }: PreparedDocument,
+    store: VectorStore,
+  ): Promise<void> {
+    const scope = { tenantId, knowledgeId };
+    const attachmentId = lease.claim.id;
+    const entries = fragments.flatMap(({ id: fragmentId, idx }): VectorEntry[] => {
+      const vector = vectors[idx];
+      return vector ? [{ fragmentId, attachmentId, vector }] : [];
+    });
+    await store.removeAttachment(scope, attachmentId, signal);
+    await store.upsert(scope, entries, signal);
+    const stored = await store.count(scope, attachmentId, signal);
+    if (stored !== fragments.length) throw new MissingVectorsError(fragments.length, stored);
+  }
+
+  private async commit(
+    { caller: { tenantId }, attachment: { knowledgeId, docId }, lease }: Attempt,
+    { document, fragments }: PreparedDocument,
+  ): Promise<void> {
+    const { claim } = lease;
+    await this.database.transaction(async () => {
+      const { encoding } = document;
+      const held = await this.repository.finish(claim, { fragments: fragments.length, encoding });
+      if (!held) throw new LeaseLostError();
+      await this.fragments.replaceAll(
+        { tenantId, knowledgeId, attachmentId: claim.id, docId },
+        fragments,
+      );
+      await this.repository.dropBatches(tenantId, claim.id);
+    });
+  }
+
+  /** Takes back the vectors of this attempt alone: the document may already be another worker's, or gone. */
+  private async withdraw(
+    { caller: { tenantId }, attachment: { knowledgeId } }: Attempt,
+    { fragments }: PreparedDocument,
+    store: VectorStore,
+  ): Promise<void> {
+    const ids = fragments.map(({ id }) => id);
+    // Its own time, because the attempt's may be what has just ended. What fails here the reconciliation removes.
+    const signal = AbortSignal.timeout(WITHDRAWAL_MS);
+    await store.removeFragments({ tenantId, knowledgeId }, ids, signal).catch(() => undefined);
+  }
+}
+
+const WITHDRAWAL_MS = 10_000;

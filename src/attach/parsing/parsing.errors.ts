@@ -1,0 +1,38 @@
+import { DomainError, InvalidInputError } from '../../error/index.js';
+
+/** Another process has taken the document over, or nobody wants it parsed any more. Nothing may be written for it. */
+export class LeaseLostError extends Error {
+  override readonly name = 'LeaseLostError';
+}
+
+export class RequesterGoneError extends InvalidInputError {
+  constructor() {
+    super(
+      'The user who asked for the parsing may no longer act here. Ask for it again as another user.',
+    );
+  }
+}
+
+export class SourceGoneError extends InvalidInputError {
+  constructor() {
+    super('The source file is no longer there. Delete the document and upload it again.');
+  }
+}
+
+export class NoEmbeddingModelError extends InvalidInputError {
+  constructor() {
+    super(
+      'The knowledge base has no embedding model. Choose a model of category vector in its settings, then parse again.',
+    );
+  }
+}
+
+export class MissingVectorsError extends DomainError {
+  readonly code = 500;
+
+  constructor(expected: number, stored: number) {
+    super(
+      `Only ${stored} of ${expected} vectors are in the vector store. Parse the document again; if it stays so, check the store.`,
+    );
+  }
+}

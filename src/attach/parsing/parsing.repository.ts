@@ -1,0 +1,205 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/index.js';
+import { Database } from '../../database/index.js';
+import { AttachmentStatus } from '../attachment.entity.js';
+import type { Attachment } from '../attachment.entity.js';
+
+/** A document and the right to write its parsing: whoever has another token has lost it. */
+export interface Claim {
+  readonly tenantId: string;
+  readonly id: number;
+  readonly token: string;
+}
+
+export type ClaimedAttachment = Pick<
+  Attachment,
+  | 'knowledgeId'
+  | 'docId'
+  | 'name'
+  | 'byteSize'
+  | 'ossId'
+  | 'attempts'
+  | 'requestedBy'
+  | 'requestedHome'
+>;
+
+export interface Progress {
+  readonly done: number;
+  readonly total: number | null;
+  readonly waitingFor: string | null;
+}
+
+export interface DueAttachment {
+  readonly id: number;
+  readonly tenantId: string;
+}
+
+/** How long a claim holds without a heartbeat; a process that died loses it after this time. */
+export const LEASE_SECONDS = 30;
+
+/** Tries of one request for parsing, the first included. */
+export const ATTEMPTS = 3;
+
+const { pending, parsing, parsed, failed } = AttachmentStatus;
+const LEASE = `now() + interval '${LEASE_SECONDS} seconds'`;
+const ENDED = 'parse_requested = false, lease_token = NULL, lease_until = NULL, waiting_for = NULL';
+const MINE = 'tenant_id = $1 AND id = $2 AND lease_token = $3';
+
+/** The state of parsing as the rows hold it. Every change of a running one asks for its token. */
+@Injectable()
+export class ParsingRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Asks for parsing; documents that are being parsed stay as they are. Answers the ids that were marked. */
+  async request(caller: Caller, ids: readonly number[]): Promise<number[]> {
+    const rows = await this.database.query<{ id: number }>(
+      `UPDATE attachment
+          SET parse_requested = true, status = ${pending}, remark = NULL, waiting_for = NULL, attempts = 0,
+              progress_done = 0, progress_total = NULL, requested_by = $3, requested_home = $4,
+              requested_at = now(), due_at = now(), update_time = now()
+        WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) AND status <> ${parsing}
+        RETURNING id`,
+      [caller.tenantId, ids, caller.userId, caller.homeTenantId],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Ends what was asked for, running or not, as failed with the reason; false when nothing was asked for. */
+  async abandon(tenantId: string, id: number, reason: string): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE attachment SET status = ${failed}, remark = $3, ${ENDED}, update_time = now()
+        WHERE tenant_id = $1 AND id = $2 AND parse_requested RETURNING id`,
+      [tenantId, id, reason],
+    );
+    return rows.length > 0;
+  }
+
+  /** Takes a document that is due and that nobody holds; undefined when there is nothing to take. */
+  async claim({ tenantId, id, token }: Claim): Promise<ClaimedAttachment | undefined> {
+    const [row] = await this.database.query<ClaimedAttachment>(
+      `UPDATE attachment
+          SET status = ${parsing}, lease_token = $3, lease_until = ${LEASE}, attempts = attempts + 1,
+              remark = NULL, waiting_for = NULL, update_time = now()
+        WHERE tenant_id = $1 AND id = $2 AND parse_requested AND due_at <= now()
+          AND (lease_token IS NULL OR lease_until < now()) AND attempts < ${ATTEMPTS}
+        RETURNING knowledge_id AS "knowledgeId", doc_id AS "docId", name, byte_size AS "byteSize",
+                  oss_id AS "ossId", attempts, requested_by AS "requestedBy", requested_home AS "requestedHome"`,
+      [tenantId, id, token],
+    );
+    return row;
+  }
+
+  /** Renews the lease and writes the progress down; false when the lease is lost. */
+  async beat({ tenantId, id, token }: Claim, progress: Progress): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE attachment
+          SET lease_until = ${LEASE}, progress_done = $4, progress_total = $5, waiting_for = $6
+        WHERE ${MINE} RETURNING id`,
+      [tenantId, id, token, progress.done, progress.total, progress.waitingFor],
+    );
+    return rows.length > 0;
+  }
+
+  /** Marks the document as parsed; false when the lease is lost. Call it first in the transaction that stores the fragments. */
+  async finish(
+    { tenantId, id, token }: Claim,
+    result: { readonly fragments: number; readonly encoding: string | undefined },
+  ): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE attachment
+          SET status = ${parsed}, remark = NULL, ${ENDED}, fragment_count = $4, progress_done = $4,
+              progress_total = $4, encoding = $5, parsed_at = now(), update_time = now()
+        WHERE ${MINE} RETURNING id`,
+      [tenantId, id, token, result.fragments, result.encoding ?? null],
+    );
+    return rows.length > 0;
+  }
+
+  async fail({ tenantId, id, token }: Claim, reason: string): Promise<void> {
+    await this.database.query(
+      `UPDATE attachment SET status = ${failed}, remark = $4, ${ENDED}, update_time = now()
+        WHERE ${MINE} RETURNING id`,
+      [tenantId, id, token, reason],
+    );
+  }
+
+  /** Gives the document back, to be taken again after the delay. An attempt that was not the document's fault is not counted. */
+  async release(
+    { tenantId, id, token }: Claim,
+    how: { readonly waitingFor: string; readonly delaySeconds: number; readonly counted: boolean },
+  ): Promise<void> {
+    await this.database.query(
+      `UPDATE attachment
+          SET status = ${pending}, lease_token = NULL, lease_until = NULL, waiting_for = $4,
+              due_at = now() + make_interval(secs => $5), attempts = attempts - $6::integer, update_time = now()
+        WHERE ${MINE} RETURNING id`,
+      [tenantId, id, token, how.waitingFor, how.delaySeconds, how.counted ? 0 : 1],
+    );
+  }
+
+  /** What any tenant has due and nobody holds, the longest waiting first. */
+  async due(limit: number): Promise<DueAttachment[]> {
+    return this.database.query<DueAttachment>(
+      `SELECT id, tenant_id AS "tenantId" FROM attachment
+        WHERE parse_requested AND due_at <= now() AND attempts < ${ATTEMPTS}
+          AND (lease_token IS NULL OR lease_until < now())
+        ORDER BY due_at, id LIMIT $1`,
+      [limit],
+    );
+  }
+
+  /** Ends documents of any tenant whose last attempt died with its process. */
+  async failExhausted(reason: string): Promise<number> {
+    const rows = await this.database.query(
+      `UPDATE attachment SET status = ${failed}, remark = $1, ${ENDED}, update_time = now()
+        WHERE parse_requested AND attempts >= ${ATTEMPTS} AND (lease_token IS NULL OR lease_until < now())
+        RETURNING id`,
+      [reason],
+    );
+    return rows.length;
+  }
+
+  /** For a process that knows to be the only one: no lease that it finds at its start can be alive. */
+  async expireAllLeases(): Promise<void> {
+    await this.database.query(
+      `UPDATE attachment SET lease_until = now() - interval '1 second'
+        WHERE parse_requested AND lease_token IS NOT NULL RETURNING id`,
+    );
+  }
+
+  /** How many documents of all tenants wait, and for how many seconds the oldest has. */
+  async waiting(): Promise<{ readonly count: number; readonly oldestSeconds: number }> {
+    const [row] = await this.database.query<{ count: number; oldestSeconds: number | null }>(
+      `SELECT count(*) AS count, extract(epoch FROM now() - min(requested_at))::float8 AS "oldestSeconds"
+         FROM attachment WHERE parse_requested AND status = ${pending}`,
+    );
+    return { count: row?.count ?? 0, oldestSeconds: row?.oldestSeconds ?? 0 };
+  }
+
+  /** The vectors that an earlier attempt has stored, by the digest of their batch. */
+  async embeddedBatches(tenantId: string, attachmentId: number): Promise<Map<string, Buffer>> {
+    const rows = await this.database.query<{ digest: string; vectors: Buffer }>(
+      'SELECT digest, vectors FROM embedded_batch WHERE tenant_id = $1 AND attachment_id = $2',
+      [tenantId, attachmentId],
+    );
+    return new Map(rows.map(({ digest, vectors }) => [digest, vectors]));
+  }
+
+  async keepBatch(
+    { tenantId, id }: Claim,
+    batch: { readonly digest: string; readonly vectors: Buffer },
+  ): Promise<void> {
+    await this.database.query(
+      `INSERT INTO embedded_batch (tenant_id, attachment_id, digest, vectors) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (attachment_id, digest) DO NOTHING`,
+      [tenantId, id, batch.digest, batch.vectors],
+    );
+  }
+
+  async dropBatches(tenantId: string, attachmentId: number): Promise<void> {
+    await this.database.query(
+      'DELETE FROM embedded_batch WHERE tenant_id = $1 AND attachment_id = $2',
+      [tenantId, attachmentId],
+    );
+  }
+}

@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/index.js';
+import { Database } from '../../database/index.js';
+import { EventBus } from '../../event/index.js';
+import { JobQueue } from '../../queue/index.js';
+import type { Attachment } from '../attachment.entity.js';
+import { ParsingRepository } from './parsing.repository.js';
+
+/** The kind of a parsing job. */
+export const PARSE_JOB = 'attachment.parse';
+
+const CANCELLED = 'Parsing was cancelled. Parse the document again when you want it.';
+
+/** Asks for the parsing of documents and calls it off. */
+@Injectable()
+export class ParsingService {
+  constructor(
+    private readonly database: Database,
+    private readonly repository: ParsingRepository,
+    private readonly queue: JobQueue,
+    private readonly bus: EventBus,
+  ) {}
+
+  /**
+   * Marks the documents as asked for, joining an open transaction, and tells the workers once that is committed. Those
+   * that are being parsed are left alone. Answers how many were marked.
+   */
+  async request(caller: Caller, attachments: readonly Pick<Attachment, 'id'>[]): Promise<number> {
+    const ids = await this.repository.request(
+      caller,
+      attachments.map(({ id }) => id),
+    );
+    await this.database.afterCommit(async () => {
+      for (const id of ids) {
+        const data = { tenantId: caller.tenantId, attachmentId: id };
+        await this.queue.add(PARSE_JOB, { id: String(id), data });
+      }
+    });
+    return ids.length;
+  }
+
+  /** Ends what was asked for as failed with that reason, at once and for good; false when nothing was asked for. */
+  async cancel(caller: Caller, { id }: Pick<Attachment, 'id'>): Promise<boolean> {
+    const ended = await this.repository.abandon(caller.tenantId, id, CANCELLED);
+    if (ended) await this.abandoned(caller.tenantId, id);
+    return ended;
+  }
+
+  /** Tells the worker that may be at it, once the open transaction is committed. For documents that are deleted. */
+  async abandoned(tenantId: string, attachmentId: number): Promise<void> {
+    await this.database.afterCommit(() =>
+      this.bus.publish('attachment.abandoned', { tenantId, attachmentId }),
+    );
+  }
+}

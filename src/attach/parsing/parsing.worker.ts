@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { systemCaller, TenantRevision } from '../../access/index.js';
+import type { Caller } from '../../access/index.js';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import { DomainError } from '../../error/index.js';
+import { EventBus } from '../../event/index.js';
+import { UserCallers } from '../../identity/index.js';
+import { Metrics } from '../../operation/index.js';
+import { UpstreamError } from '../../provider/index.js';
+import { JobQueue } from '../../queue/index.js';
+import type { QueuedJob } from '../../queue/index.js';
+import { VectorStoreError } from '../../vector-store/index.js';
+import { DocumentParsing } from './document-parsing.js';
+import { Lease } from './lease.js';
+import { LeaseLostError, MissingVectorsError, RequesterGoneError } from './parsing.errors.js';
+import { ATTEMPTS, ParsingRepository } from './parsing.repository.js';
+import type { Claim, ClaimedAttachment } from './parsing.repository.js';
+import { PARSE_JOB } from './parsing.service.js';
+
+const SWEEP_MS = 15_000;
+const SWEPT_AT_ONCE = 500;
+const FIRST_RETRY_SECONDS = 5;
+/** What the column holds. */
+const LONGEST_REASON = 500;
+
+const DIED =
+  'The service stopped three times while it parsed this document. Parse it again, or split the file into smaller ones.';
+
+/**
+ * Parses what is asked for. The queue only says that there may be work: a claim of the row decides, and every 15
+ * seconds the rows are looked through for work that no job has told of.
+ */
+@Injectable()
+export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('Parsing');
+  private readonly running = new Map<number, Lease>();
+  private timer: NodeJS.Timeout | undefined;
+  private sweeping: Promise<void> = Promise.resolve();
+  private unsubscribe: (() => void) | undefined;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly queue: JobQueue,
+    private readonly bus: EventBus,
+    private readonly repository: ParsingRepository,
+    private readonly parsing: DocumentParsing,
+    private readonly callers: UserCallers,
+    private readonly revision: TenantRevision,
+    metrics: Metrics,
+  ) {
+    metrics.gauge(
+      'plinth_documents_waiting',
+      'Documents of which parsing is asked for and has not begun',
+      async () => (await repository.waiting()).count,
+    );
+    metrics.gauge(
+      'plinth_documents_waiting_seconds',
+      'How long the oldest of them has waited',
+      async () => (await repository.waiting()).oldestSeconds,
+    );
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.config.ROLE === 'api') return;
+    this.unsubscribe = this.bus.subscribe('attachment.abandoned', ({ attachmentId }) => {
+      this.running.get(attachmentId)?.abandon();
+    });
+    if (this.config.embedded) await this.repository.expireAllLeases();
+    this.queue.handle(PARSE_JOB, { concurrency: this.config.PARSE_JOBS }, (job, signal) =>
+      this.take(job, signal),
+    );
+    this.sweeping = this.sweep();
+    this.timer = setInterval(() => {
+      this.sweeping = this.sweeping.then(() => this.sweep());
+    }, SWEEP_MS).unref();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    this.unsubscribe?.();
+    await this.sweeping;
+  }
+
+  private async sweep(): Promise<void> {
+    try {
+      await this.repository.failExhausted(DIED);
+      for (const { id, tenantId } of await this.repository.due(SWEPT_AT_ONCE)) {
+        await this.queue.add(PARSE_JOB, { id: String(id), data: { tenantId, attachmentId: id } });
+      }
+    } catch (error) {
+      // The next round tries again.
+      this.logger.warn({ msg: 'Documents that wait could not be looked for', err: error });
+    }
+  }
+
+  private async take({ data }: QueuedJob, stopping: AbortSignal): Promise<void> {
+    const claim = {
+      tenantId: String(data['tenantId']),
+      id: Number(data['attachmentId']),
+      token: randomUUID(),
+    };
+    const attachment = await this.repository.claim(claim);
+    if (!attachment) return;
+    const lease = new Lease(claim, async (held, progress) => {
+      const caller = await this.callerOf(claim, attachment);
+      return caller !== undefined && this.repository.beat(held, progress);
+    });
+    this.running.set(claim.id, lease);
+    try {
+      const caller = await this.callerOf(claim, attachment);
+      if (!caller) throw new RequesterGoneError();
+      const signal = AbortSignal.any([lease.signal, stopping]);
+      await this.parsing.run({ caller, attachment, lease, signal });
+    } catch (error) {
+      await this.settle(claim, attachment, { error, lost: lease.signal.aborted, stopping });
+    } finally {
+      this.running.delete(claim.id);
+      await lease.end();
+    }
+  }
+
+  /** Undefined when the one who asked may no longer act in the tenant. */
+  private async callerOf(
+    { tenantId }: Claim,
+    { requestedBy, requestedHome }: ClaimedAttachment,
+  ): Promise<Caller | undefined> {
+    if (!requestedBy) return systemCaller(tenantId, await this.revision.current(tenantId));
+    const homeTenantId = requestedHome ?? tenantId;
+    return this.callers.find({ userId: requestedBy, homeTenantId, tenantId });
+  }
+
+  /** Writes down how an attempt ended that did not succeed. */
+  private async settle(
+    claim: Claim,
+    { attempts }: ClaimedAttachment,
+    how: { readonly error: unknown; readonly lost: boolean; readonly stopping: AbortSignal },
+  ): Promise<void> {
+    const { error, lost, stopping } = how;
+    if (stopping.aborted) {
+      const waitingFor = 'The service is restarting.';
+      await this.repository.release(claim, { waitingFor, delaySeconds: 0, counted: false });
+      return;
+    }
+    if (lost || error instanceof LeaseLostError) {
+      await this.repository.fail(claim, new RequesterGoneError().message);
+      return;
+    }
+    const reason = this.reasonOf(claim, error);
+    if (!mayPass(error) || attempts >= ATTEMPTS) {
+      await this.repository.fail(claim, reason);
+      return;
+    }
+    const delaySeconds = FIRST_RETRY_SECONDS * 4 ** (attempts - 1);
+    const waitingFor = `Attempt ${attempts + 1} of ${ATTEMPTS}. ${reason}`.slice(0, 200);
+    await this.repository.release(claim, { waitingFor, delaySeconds, counted: true });
+    const job = {
+      id: String(claim.id),
+      data: { tenantId: claim.tenantId, attachmentId: claim.id },
+    };
+    await this.queue.add(PARSE_JOB, job, { delayMs: delaySeconds * 1_000 });
+  }
+
+  private reasonOf(claim: Claim, error: unknown): string {
+    if (error instanceof DomainError) return error.message.slice(0, LONGEST_REASON);
+    this.logger.error({
+      msg: 'A document could not be parsed',
+      attachmentId: claim.id,
+      err: error,
+    });
+    return `The document could not be parsed because of an error of the service (see its log for document ${claim.id}). Parse it again.`;
+  }
+}
+
+/** Whether another attempt may end otherwise: a service that failed, or an error that nobody foresaw. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof UpstreamError) return error.retryable;
+  if (error instanceof VectorStoreError || error instanceof MissingVectorsError) return true;
+  return !(error instanceof DomainError);
+}

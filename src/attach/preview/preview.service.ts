@@ -1,0 +1,51 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/index.js';
+import { KnowledgeService, requireSplitSettings } from '../../knowledge/index.js';
+import { StorageService } from '../../storage/index.js';
+import { AttachRepository } from '../attach.repository.js';
+import { DocumentParser } from '../parser/index.js';
+import type { PreviewBody } from './preview.dto.js';
+import { toPreviewedFragment } from './preview.view.js';
+import type { PreviewView } from './preview.view.js';
+
+/** More than a person reads; the number of all is told beside them. */
+const SHOWN = 100;
+
+/** Splits a document with settings that are being considered, and stores nothing. */
+@Injectable()
+export class PreviewService {
+  constructor(
+    private readonly knowledge: KnowledgeService,
+    private readonly attachments: AttachRepository,
+    private readonly storage: StorageService,
+    private readonly parser: DocumentParser,
+  ) {}
+
+  async preview(
+    caller: Caller,
+    knowledgeId: number,
+    { body, signal }: { readonly body: PreviewBody; readonly signal: AbortSignal },
+  ): Promise<PreviewView> {
+    const knowledge = await this.knowledge.readable(caller, knowledgeId);
+    const attachment = await this.attachments.ofKnowledge(
+      caller.tenantId,
+      knowledge.id,
+      body.attachmentId,
+    );
+    const settings = {
+      textBlockSize: body.textBlockSize ?? knowledge.textBlockSize,
+      overlapChar: body.overlapChar ?? knowledge.overlapChar,
+      separator: body.separator ?? knowledge.separator ?? '',
+    };
+    requireSplitSettings(settings);
+    const { name, byteSize, ossId } = attachment;
+    const { content } = await this.storage.open(caller.tenantId, ossId ?? 0);
+    const parsed = await this.parser.parse({ content, name, byteSize }, settings, signal);
+    return {
+      attachmentId: attachment.id,
+      total: parsed.fragments.length,
+      encoding: parsed.encoding ?? null,
+      fragments: parsed.fragments.slice(0, SHOWN).map(toPreviewedFragment),
+    };
+  }
+}

@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/index.js';
+import type { VectorScope } from '../../vector-store/index.js';
+
+/** What the records say about vectors that a store holds. Reads all tenants, one scope at a time. */
+@Injectable()
+export class ReconciliationRepository {
+  constructor(private readonly database: Database) {}
+
+  async knowledgeExists({ tenantId, knowledgeId }: VectorScope): Promise<boolean> {
+    const rows = await this.database.query(
+      'SELECT id FROM knowledge_base WHERE tenant_id = $1 AND id = $2',
+      [tenantId, knowledgeId],
+    );
+    return rows.length > 0;
+  }
+
+  /** Whether some worker may have vectors in the store whose fragments are not committed yet. */
+  async isBeingParsed({ tenantId, knowledgeId }: VectorScope): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT id FROM attachment
+        WHERE tenant_id = $1 AND knowledge_id = $2 AND lease_token IS NOT NULL LIMIT 1`,
+      [tenantId, knowledgeId],
+    );
+    return rows.length > 0;
+  }
+
+  /** The highest fragment id that has been given out so far; those after it belong to work that began later. */
+  async lastFragmentId(): Promise<number> {
+    const [row] = await this.database.query<{ last: number | null }>(
+      `SELECT pg_sequence_last_value(pg_get_serial_sequence('fragment', 'id')::regclass) AS last`,
+    );
+    return row?.last ?? 0;
+  }
+
+  /** Which of the ids no fragment of the base has. */
+  async missing(
+    { tenantId, knowledgeId }: VectorScope,
+    fragmentIds: readonly number[],
+  ): Promise<number[]> {
+    const rows = await this.database.query<{ id: number }>(
+      'SELECT id FROM fragment WHERE tenant_id = $1 AND knowledge_id = $2 AND id = ANY ($3::bigint[])',
+      [tenantId, knowledgeId, fragmentIds],
+    );
+    const known = new Set(rows.map(({ id }) => id));
+    return fragmentIds.filter((id) => !known.has(id));
+  }
+}

@@ -1,0 +1,106 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import { Metrics } from '../../operation/index.js';
+import { VectorStores } from '../../vector-store/index.js';
+import type { VectorScope, VectorStore } from '../../vector-store/index.js';
+import { ReconciliationRepository } from './reconciliation.repository.js';
+
+const PAGE = 1_000;
+
+/**
+ * Removes vectors without a fragment: what a process leaves that dies between the two stores, and what a vector store
+ * kept that was away when documents were deleted. They are never found by anybody, because retrieval joins the
+ * fragments; they only take room. How many were found last and removed in all are metrics.
+ */
+@Injectable()
+export class VectorReconciliation implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(VectorReconciliation.name);
+  private readonly stopping = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> = Promise.resolve();
+  private lastFound = 0;
+  private removed = 0;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly stores: VectorStores,
+    private readonly repository: ReconciliationRepository,
+    metrics: Metrics,
+  ) {
+    metrics.gauge(
+      'plinth_orphan_vectors',
+      'Vectors without a fragment that the last round found',
+      () => Promise.resolve(this.lastFound),
+    );
+    metrics.gauge('plinth_orphan_vectors_removed', 'Those that this process has removed', () =>
+      Promise.resolve(this.removed),
+    );
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.config.ROLE === 'api') return;
+    this.timer = setInterval(() => {
+      this.running = this.running.then(() => this.reconcileAndLog());
+    }, this.config.RECONCILE_MINUTES * 60_000).unref();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping.abort();
+    clearInterval(this.timer);
+    await this.running;
+  }
+
+  /** One round over every store; answers how many vectors without a fragment it found and removed. */
+  async reconcile(): Promise<number> {
+    const { signal } = this.stopping;
+    let found = 0;
+    for (const store of this.stores.all()) {
+      for (const scope of await store.scopes(signal)) {
+        if (signal.aborted) return found;
+        found += await this.reconcileScope(store, scope);
+      }
+    }
+    this.lastFound = found;
+    this.removed += found;
+    return found;
+  }
+
+  private async reconcileScope(
+    store: VectorStore,
+    scope: VectorScope & { readonly count: number },
+  ): Promise<number> {
+    const { signal } = this.stopping;
+    // In this order: what is reserved after the look at the sequence is not looked at, and what was reserved before it
+    // and is not committed has a lease.
+    const last = await this.repository.lastFragmentId();
+    if (await this.repository.isBeingParsed(scope)) return 0;
+    if (!(await this.repository.knowledgeExists(scope))) {
+      await store.removeKnowledge(scope, signal);
+      return scope.count;
+    }
+    let found = 0;
+    let after = 0;
+    for (;;) {
+      const ids = await store.fragmentIds(scope, { after, limit: PAGE }, signal);
+      const candidates = ids.filter((id) => id <= last);
+      const orphans = await this.repository.missing(scope, candidates);
+      if (orphans.length > 0) await store.removeFragments(scope, orphans, signal);
+      found += orphans.length;
+      after = ids.at(-1) ?? after;
+      if (ids.length < PAGE) return found;
+    }
+  }
+
+  private async reconcileAndLog(): Promise<void> {
+    try {
+      const removed = await this.reconcile();
+      if (removed > 0) this.logger.log({ msg: 'Vectors without a fragment were removed', removed });
+    } catch (error) {
+      if (this.stopping.signal.aborted) return;
+      // The next round tries again.
+      this.logger.warn({ msg: 'Vectors could not be reconciled', err: error });
+    }
+  }
+}

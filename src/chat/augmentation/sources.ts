@@ -1,0 +1,80 @@
+import type { RetrievedFragment } from '../../retrieval/index.js';
+
+/** What the stored answer keeps of a fragment that the model was given; the text itself stays in the knowledge base. */
+export interface SourceReference {
+  /** By which the answer cites it, from 1. */
+  readonly number: number;
+  readonly knowledgeId: number;
+  readonly docId: string;
+  readonly fid: string;
+  /** Name of the document. */
+  readonly document: string;
+  readonly page: number | null;
+  readonly headings: string | null;
+  readonly location: string | null;
+  readonly score: number;
+}
+
+export interface Source extends SourceReference {
+  readonly content: string;
+}
+
+export interface SourceBudget {
+  readonly pieces: number;
+  /** Of all contents together. */
+  readonly characters: number;
+}
+
+/**
+ * The fragments that are handed to the model, numbered: the best of each knowledge base in turn, in the order of the
+ * bases, because scores of different bases do not compare. A text that was taken is not taken again. What does not fit
+ * into the rest of the budget is left out, and smaller ones after it are still looked at.
+ */
+export function chooseSources(
+  results: readonly (readonly RetrievedFragment[])[],
+  budget: SourceBudget,
+): Source[] {
+  const sources: Source[] = [];
+  const taken = new Set<string>();
+  let room = budget.characters;
+  for (const fragment of inTurn(results)) {
+    if (sources.length === budget.pieces) break;
+    const text = fragment.content.trim();
+    if (text.length > room || taken.has(text)) continue;
+    taken.add(text);
+    room -= text.length;
+    sources.push(sourceOf(fragment, sources.length + 1));
+  }
+  return sources;
+}
+
+export function referenceOf({ content: _, ...reference }: Source): SourceReference {
+  return reference;
+}
+
+function* inTurn(results: readonly (readonly RetrievedFragment[])[]): Generator<RetrievedFragment> {
+  const longest = Math.max(0, ...results.map((fragments) => fragments.length));
+  for (let place = 0; place < longest; place += 1) {
+    for (const fragments of results) {
+      const fragment = fragments[place];
+      if (fragment) yield fragment;
+    }
+  }
+}
+
+function sourceOf(fragment: RetrievedFragment, number: number): Source {
+  const { knowledgeId, docId, fid, sourceName, page, headings, location, score, content } =
+    fragment;
+  return {
+    number,
+    knowledgeId,
+    docId,
+    fid,
+    document: sourceName,
+    page,
+    headings,
+    location,
+    score,
+    content,
+  };
+}

@@ -1,0 +1,185 @@
+import { Injectable } from '@nestjs/common';
+import { Any } from 'typeorm';
+import { containing, Database, TenantScoped } from '../database/index.js';
+import type { Page } from '../http/index.js';
+import type { FragmentListQuery } from './fragment.dto.js';
+import { Fragment } from './fragment.entity.js';
+import type { DocumentScope, NewFragment } from './new-fragment.js';
+import { randomName } from './random-name.js';
+import { HEADING_SEPARATOR } from './searchable-text.js';
+
+/** Columns that a hand changes; undefined ones keep their value. */
+type FragmentValues = Partial<
+  Pick<Fragment, 'content' | 'remark' | 'edited' | 'language' | 'termCount'>
+>;
+
+/** A document as far as its fragments need it; its table is the feature's below. */
+export interface DocumentRow {
+  readonly attachmentId: number;
+  readonly knowledgeId: number;
+}
+
+/** Rows of one INSERT. */
+const BATCH = 500;
+
+/** Widths of the columns. */
+const HEADINGS = 1_000;
+const LOCATION = 200;
+
+@Injectable()
+export class FragmentRepository {
+  private readonly fragments: TenantScoped<Fragment>;
+
+  constructor(private readonly database: Database) {
+    this.fragments = new TenantScoped(database, Fragment, 'The fragment');
+  }
+
+  async page(
+    tenantId: string,
+    knowledgeIds: readonly number[],
+    { docId, idx, content, ...query }: FragmentListQuery,
+  ): Promise<Page<Fragment>> {
+    const where = {
+      knowledgeId: Any([...knowledgeIds]),
+      ...(docId && { docId }),
+      ...(idx !== undefined && { idx }),
+      ...(content && { content: containing(content) }),
+    };
+    return this.fragments.page(tenantId, query, where, { idx: 'ASC', id: 'ASC' });
+  }
+
+  async get(tenantId: string, id: number): Promise<Fragment> {
+    return this.fragments.get(tenantId, id);
+  }
+
+  async find(tenantId: string, ids: readonly number[]): Promise<Fragment[]> {
+    return this.fragments.find(tenantId, { id: Any([...ids]) }, { id: 'ASC' });
+  }
+
+  async document(tenantId: string, docId: string): Promise<DocumentRow | undefined> {
+    const [row] = await this.database.query<DocumentRow>(
+      `SELECT id AS "attachmentId", knowledge_id AS "knowledgeId" FROM attachment
+        WHERE tenant_id = $1 AND doc_id = $2`,
+      [tenantId, docId],
+    );
+    return row;
+  }
+
+  /** Holds back parsings that would replace the fragments; answers which of the documents are still there. */
+  async lockDocuments(tenantId: string, attachmentIds: readonly number[]): Promise<number[]> {
+    const rows = await this.database.query<{ id: number }>(
+      `SELECT id FROM attachment WHERE tenant_id = $1 AND id = ANY ($2::bigint[])
+        ORDER BY id FOR NO KEY UPDATE`,
+      [tenantId, attachmentIds],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Ids that no fragment has and none will be given again. */
+  async reserveIds(count: number): Promise<number[]> {
+    const rows = await this.database.query<{ id: number }>(
+      `SELECT nextval(pg_get_serial_sequence('fragment', 'id')) AS id FROM generate_series(1, $1)`,
+      [count],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  async insertAll(scope: DocumentScope, fragments: readonly NewFragment[]): Promise<void> {
+    for (let start = 0; start < fragments.length; start += BATCH) {
+      await this.insertBatch(scope, fragments.slice(start, start + BATCH));
+    }
+  }
+
+  /** Adds one that was written by hand, by default after the last one of its document. */
+  async insertEdited(
+    { tenantId, knowledgeId, attachmentId, docId }: DocumentScope,
+    values: Required<Pick<FragmentValues, 'content' | 'language' | 'termCount'>> & {
+      readonly idx: number | undefined;
+      readonly remark: string | null;
+    },
+  ): Promise<Fragment> {
+    const idx = values.idx ?? (await this.nextIdx(tenantId, attachmentId));
+    const own = { knowledgeId, attachmentId, docId, fid: randomName(), edited: true };
+    return this.fragments.insert(tenantId, { ...values, ...own, idx });
+  }
+
+  async update(tenantId: string, id: number, values: FragmentValues): Promise<void> {
+    await this.fragments.update(tenantId, id, values);
+  }
+
+  async remove(tenantId: string, ids: readonly number[]): Promise<void> {
+    await this.fragments.remove(tenantId, ids);
+  }
+
+  /** Removes the fragments of a document except the given ones. */
+  async removeOthers(
+    { tenantId, attachmentId }: DocumentScope,
+    keptIds: readonly number[],
+  ): Promise<void> {
+    await this.database.query(
+      'DELETE FROM fragment WHERE tenant_id = $1 AND attachment_id = $2 AND id <> ALL ($3::bigint[])',
+      [tenantId, attachmentId, keptIds],
+    );
+  }
+
+  /** Writes down how many fragments the documents have now. */
+  async recount(tenantId: string, attachmentIds: readonly number[]): Promise<void> {
+    await this.database.query(
+      `UPDATE attachment SET fragment_count =
+              (SELECT count(*) FROM fragment WHERE tenant_id = $1 AND attachment_id = attachment.id)
+        WHERE tenant_id = $1 AND id = ANY ($2::bigint[])`,
+      [tenantId, attachmentIds],
+    );
+  }
+
+  /** How many fragments of the documents were written by hand. */
+  async countEdited(tenantId: string, attachmentIds: readonly number[]): Promise<number> {
+    return this.fragments.count(tenantId, {
+      attachmentId: Any([...attachmentIds]),
+      edited: true,
+    });
+  }
+
+  private async nextIdx(tenantId: string, attachmentId: number): Promise<number> {
+    const [row] = await this.database.query<{ next: number }>(
+      `SELECT coalesce(max(idx) + 1, 0) AS next FROM fragment
+        WHERE tenant_id = $1 AND attachment_id = $2`,
+      [tenantId, attachmentId],
+    );
+    return row?.next ?? 0;
+  }
+
+  private async insertBatch(
+    { tenantId, knowledgeId, attachmentId, docId }: DocumentScope,
+    batch: readonly NewFragment[],
+  ): Promise<void> {
+    await this.database.query(
+      `INSERT INTO fragment (tenant_id, knowledge_id, attachment_id, doc_id, id, fid, idx, content, page, headings,
+                             location, char_start, char_end, language, term_count)
+       SELECT $1, $2::bigint, $3::bigint, $4, new.*
+         FROM unnest($5::bigint[], $6::text[], $7::integer[], $8::text[], $9::integer[], $10::text[], $11::text[],
+                     $12::integer[], $13::integer[], $14::text[], $15::integer[]) AS new`,
+      [
+        tenantId,
+        knowledgeId,
+        attachmentId,
+        docId,
+        batch.map(({ id }) => id),
+        batch.map(() => randomName()),
+        batch.map(({ idx }) => idx),
+        batch.map(({ content }) => content),
+        batch.map(({ page }) => page ?? null),
+        batch.map(({ headings }) => headingsText(headings)),
+        batch.map(({ location }) => location?.slice(0, LOCATION) ?? null),
+        batch.map(({ start }) => start),
+        batch.map(({ end }) => end),
+        batch.map(({ analysed }) => analysed.language),
+        batch.map(({ analysed }) => analysed.termCount),
+      ],
+    );
+  }
+}
+
+function headingsText(headings: readonly string[]): string | null {
+  return headings.length === 0 ? null : headings.join(HEADING_SEPARATOR).slice(0, HEADINGS);
+}

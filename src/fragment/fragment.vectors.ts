@@ -1,0 +1,64 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Database } from '../database/index.js';
+import type { KnowledgeBase } from '../knowledge/index.js';
+import { VectorStores } from '../vector-store/index.js';
+import type { VectorScope, VectorStore } from '../vector-store/index.js';
+
+const LIMIT_MS = 30_000;
+
+type Removal = (store: VectorStore, scope: VectorScope, signal: AbortSignal) => Promise<void>;
+
+/**
+ * Takes vectors away whose fragments are deleted, once that is committed. What fails here the reconciliation removes
+ * later; until then it only takes room, because retrieval answers no vector without a fragment.
+ */
+@Injectable()
+export class FragmentVectors {
+  private readonly logger = new Logger(FragmentVectors.name);
+
+  constructor(
+    private readonly stores: VectorStores,
+    private readonly database: Database,
+  ) {}
+
+  async removeFragments(knowledge: KnowledgeBase, ids: readonly number[]): Promise<void> {
+    await this.afterCommit(knowledge, (store, scope, signal) =>
+      store.removeFragments(scope, ids, signal),
+    );
+  }
+
+  async removeAttachment(knowledge: KnowledgeBase, attachmentId: number): Promise<void> {
+    await this.afterCommit(knowledge, (store, scope, signal) =>
+      store.removeAttachment(scope, attachmentId, signal),
+    );
+  }
+
+  async removeKnowledge(knowledge: KnowledgeBase): Promise<void> {
+    await this.afterCommit(knowledge, (store, scope, signal) =>
+      store.removeKnowledge(scope, signal),
+    );
+  }
+
+  /** Whether vectors that were made and stored by the one record's settings serve the other's. */
+  areShared(one: KnowledgeBase, other: KnowledgeBase): boolean {
+    return (
+      one.embeddingModel === other.embeddingModel &&
+      this.stores.of(one.vectorModel).code === this.stores.of(other.vectorModel).code
+    );
+  }
+
+  private async afterCommit(
+    { tenantId, id: knowledgeId, vectorModel }: KnowledgeBase,
+    removal: Removal,
+  ): Promise<void> {
+    await this.database.afterCommit(async () => {
+      const scope = { tenantId, knowledgeId };
+      try {
+        await removal(this.stores.of(vectorModel), scope, AbortSignal.timeout(LIMIT_MS));
+      } catch (error) {
+        const msg = 'Vectors could not be removed; the reconciliation will';
+        this.logger.warn({ msg, ...scope, err: error });
+      }
+    });
+  }
+}

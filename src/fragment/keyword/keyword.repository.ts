@@ -1,0 +1,249 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/index.js';
+import type { AttachmentScope, KnowledgeScope } from './scope.js';
+
+/** What a search has to know of a base before it looks for terms. */
+export interface BaseStatistics {
+  readonly fragments: number;
+  readonly terms: number;
+  readonly languages: readonly string[];
+}
+
+export interface TermPostings {
+  readonly term: string;
+  readonly postings: Buffer;
+}
+
+export interface BlockSize {
+  readonly fragments: number;
+  readonly terms: number;
+}
+
+export interface DocumentRow {
+  readonly blockId: number;
+  /** The terms of each fragment, separated by spaces, by the fragment's id. */
+  readonly fragments: Record<string, string>;
+}
+
+const STEMS = {
+  name: 'keyword-stems',
+  text: `SELECT ts_lexize(asked.dictionary::regdictionary, asked.word) AS lexemes
+    FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (dictionary, word, position)
+    ORDER BY asked.position`,
+};
+
+const STATISTICS = {
+  name: 'keyword-statistics',
+  text: `SELECT fragments, terms, languages FROM keyword_block
+    WHERE tenant_id = $1 AND knowledge_id = $2`,
+};
+
+const SEARCH = {
+  name: 'keyword-search',
+  text: `SELECT posting.term, string_agg(posting.postings, '') AS postings
+    FROM keyword_block block
+    JOIN keyword_posting posting
+      ON posting.block_id = block.id AND posting.tenant_id = block.tenant_id
+    WHERE block.tenant_id = $1 AND block.knowledge_id = $2 AND posting.term = ANY ($3::text[])
+    GROUP BY posting.term`,
+};
+
+/** The keyword index in the relational store; docs/decisions/0006-keyword-index.md explains its tables. */
+@Injectable()
+export class KeywordRepository {
+  constructor(private readonly database: Database) {}
+
+  /** The stem of each word, '' for a stop word. Not to be called inside a transaction. */
+  async stems(
+    requests: readonly { readonly dictionary: string; readonly word: string }[],
+  ): Promise<string[]> {
+    const rows = await this.database.prepared<{ lexemes: string[] }>(STEMS, [
+      requests.map(({ dictionary }) => dictionary),
+      requests.map(({ word }) => word),
+    ]);
+    return rows.map(({ lexemes }) => lexemes[0] ?? '');
+  }
+
+  /** Not to be called inside a transaction. */
+  async statistics({ tenantId, knowledgeId }: KnowledgeScope): Promise<BaseStatistics> {
+    const rows = await this.database.prepared<BlockSize & { languages: string[] }>(STATISTICS, [
+      tenantId,
+      knowledgeId,
+    ]);
+    return {
+      fragments: rows.reduce((sum, row) => sum + row.fragments, 0),
+      terms: rows.reduce((sum, row) => sum + row.terms, 0),
+      languages: [...new Set(rows.flatMap(({ languages }) => languages))].sort(),
+    };
+  }
+
+  /** All postings of those of the terms that the base has. Not to be called inside a transaction. */
+  async find(
+    { tenantId, knowledgeId }: KnowledgeScope,
+    terms: readonly string[],
+  ): Promise<TermPostings[]> {
+    return this.database.prepared<TermPostings & Record<string, unknown>>(SEARCH, [
+      tenantId,
+      knowledgeId,
+      terms,
+    ]);
+  }
+
+  /** Where the document is, held until the end of the transaction. */
+  async holdDocument({
+    tenantId,
+    attachmentId,
+  }: AttachmentScope): Promise<DocumentRow | undefined> {
+    const [row] = await this.database.query<DocumentRow>(
+      `SELECT block_id AS "blockId", fragments FROM keyword_document
+        WHERE tenant_id = $1 AND attachment_id = $2 FOR UPDATE`,
+      [tenantId, attachmentId],
+    );
+    return row;
+  }
+
+  /** The block, held until the end of the transaction. */
+  async holdBlock(tenantId: string, blockId: number): Promise<BlockSize> {
+    const [row] = await this.database.query<BlockSize>(
+      'SELECT fragments, terms FROM keyword_block WHERE tenant_id = $1 AND id = $2 FOR UPDATE',
+      [tenantId, blockId],
+    );
+    if (!row) throw new Error(`There is no block ${blockId} in the keyword index.`);
+    return row;
+  }
+
+  /**
+   * Takes a block of the base that has room for so many fragments and that nobody else is changing, else makes one;
+   * either is held until the end of the transaction.
+   */
+  async takeBlock(
+    { tenantId, knowledgeId }: KnowledgeScope,
+    added: number,
+    capacity: number,
+  ): Promise<number> {
+    const [free] = await this.database.query<{ id: number }>(
+      `SELECT id FROM keyword_block
+        WHERE tenant_id = $1 AND knowledge_id = $2 AND fragments + $3 <= $4
+        ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`,
+      [tenantId, knowledgeId, added, capacity],
+    );
+    if (free) return free.id;
+    const [made] = await this.database.query<{ id: number }>(
+      `INSERT INTO keyword_block (tenant_id, knowledge_id, fragments, terms, languages)
+       VALUES ($1, $2, 0, 0, '{}') RETURNING id`,
+      [tenantId, knowledgeId],
+    );
+    if (!made) throw new Error('The keyword index has made no block.');
+    return made.id;
+  }
+
+  async resizeBlock(
+    tenantId: string,
+    blockId: number,
+    change: BlockSize & { readonly languages: readonly string[] },
+  ): Promise<void> {
+    await this.database.query(
+      `UPDATE keyword_block SET fragments = fragments + $3, terms = terms + $4,
+              languages = ARRAY(SELECT DISTINCT unnest(languages || $5::text[]))
+        WHERE tenant_id = $1 AND id = $2`,
+      [tenantId, blockId, change.fragments, change.terms, change.languages],
+    );
+  }
+
+  /** Deletes a block with its postings and documents. */
+  async removeBlock(tenantId: string, blockId: number): Promise<void> {
+    await this.database.query('DELETE FROM keyword_block WHERE tenant_id = $1 AND id = $2', [
+      tenantId,
+      blockId,
+    ]);
+  }
+
+  /** Those of a block that is held. */
+  async postings(
+    tenantId: string,
+    blockId: number,
+    terms: readonly string[],
+  ): Promise<TermPostings[]> {
+    return this.database.query<TermPostings>(
+      `SELECT term, postings FROM keyword_posting
+        WHERE tenant_id = $1 AND block_id = $2 AND term = ANY ($3::text[])`,
+      [tenantId, blockId, terms],
+    );
+  }
+
+  /** Adds postings to those that the block has of the same terms. */
+  async append(
+    scope: KnowledgeScope,
+    blockId: number,
+    added: readonly TermPostings[],
+  ): Promise<void> {
+    await this.upsert('posting.postings || excluded.postings', scope, blockId, added);
+  }
+
+  /** Puts postings in the place of those that the block has of the same terms. */
+  async replace(
+    scope: KnowledgeScope,
+    blockId: number,
+    changed: readonly TermPostings[],
+  ): Promise<void> {
+    await this.upsert('excluded.postings', scope, blockId, changed);
+  }
+
+  async removePostings(tenantId: string, blockId: number, terms: readonly string[]): Promise<void> {
+    await this.database.query(
+      `DELETE FROM keyword_posting
+        WHERE tenant_id = $1 AND block_id = $2 AND term = ANY ($3::text[])`,
+      [tenantId, blockId, terms],
+    );
+  }
+
+  async saveDocument(
+    { tenantId, knowledgeId, attachmentId }: AttachmentScope,
+    { blockId, fragments }: DocumentRow,
+  ): Promise<void> {
+    await this.database.query(
+      `INSERT INTO keyword_document (tenant_id, knowledge_id, attachment_id, block_id, fragments)
+       VALUES ($1, $2, $3, $4, $5)`,
+      [tenantId, knowledgeId, attachmentId, blockId, JSON.stringify(fragments)],
+    );
+  }
+
+  async changeDocument(
+    { tenantId, attachmentId }: AttachmentScope,
+    fragments: DocumentRow['fragments'],
+  ): Promise<void> {
+    await this.database.query(
+      'UPDATE keyword_document SET fragments = $3 WHERE tenant_id = $1 AND attachment_id = $2',
+      [tenantId, attachmentId, JSON.stringify(fragments)],
+    );
+  }
+
+  async removeDocument({ tenantId, attachmentId }: AttachmentScope): Promise<void> {
+    await this.database.query(
+      'DELETE FROM keyword_document WHERE tenant_id = $1 AND attachment_id = $2',
+      [tenantId, attachmentId],
+    );
+  }
+
+  private async upsert(
+    postings: 'excluded.postings' | 'posting.postings || excluded.postings',
+    { tenantId, knowledgeId }: KnowledgeScope,
+    blockId: number,
+    rows: readonly TermPostings[],
+  ): Promise<void> {
+    if (rows.length === 0) return;
+    await this.database.query(
+      `INSERT INTO keyword_posting AS posting (tenant_id, knowledge_id, block_id, term, postings)
+       SELECT $1, $2::bigint, $3::bigint, given.term, given.postings
+         FROM unnest($4::text[], $5::bytea[]) AS given (term, postings)
+       ON CONFLICT (tenant_id, block_id, term) DO UPDATE SET postings = ${postings}`,
+      [
+        tenantId,
+        knowledgeId,
+        blockId,
+        rows.map(({ term }) => term),
+        rows.map((row) => row.postings),
+      ],
+    );
+  }
+}

@@ -1,0 +1,143 @@
+import { setImmediate } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import type { AnalysedText } from './analysed-text.js';
+import { dictionaryOf, guessLanguage, mainScript, SAMPLE } from './language.js';
+import type { Script } from './script.js';
+import { Stemmer } from './stemmer.js';
+import type { StemReader, StemRequest } from './stemmer.js';
+import { readWords } from './words.js';
+import type { TextWords, Word } from './words.js';
+
+/** A text that is shorter is of the language of those around it. */
+const LEAST_TEXT = 100;
+
+/** How much each text adds to the sample of all. */
+const SHARE = 100;
+
+/** How long other work may have to wait. */
+const LONGEST_STRETCH_MS = 20;
+
+interface ReadText extends TextWords {
+  readonly language: string;
+}
+
+/** Turns texts into terms: the same for what is stored and for what is asked. Not to be used inside a transaction. */
+@Injectable()
+export class TextAnalysis {
+  constructor(private readonly stemmer: Stemmer) {}
+
+  /** The terms of texts that belong together, in their order. */
+  async analyse(texts: readonly string[]): Promise<AnalysedText[]> {
+    const pause = pauses();
+    const read: ReadText[] = [];
+    const languageOfAll = sharedLanguage(texts);
+    for (const text of texts) {
+      await pause();
+      const found = readWords(text);
+      const script = mainScript(found);
+      const language =
+        text.length < LEAST_TEXT ? languageOfAll(script) : guessLanguage(text, script);
+      read.push({ ...found, language });
+    }
+    const stemOf = await this.stemmer.stems(read.flatMap(requestsOf));
+    const analysed: AnalysedText[] = [];
+    for (const text of read) {
+      await pause();
+      analysed.push(counted(text, stemOf));
+    }
+    return analysed;
+  }
+
+  /**
+   * The terms of a question, each with the word that it stands for, stemmed as in texts of each of the languages. Stop
+   * words only where there is nothing else.
+   */
+  async termsOf(
+    question: string,
+    languages: readonly string[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const { words, terms } = readWords(question);
+    const readings = languages.map((language) => ({ words, terms, language }));
+    const stemOf = await this.stemmer.stems(readings.flatMap(requestsOf));
+    const stopped = clearlyStopped(readings, stemOf);
+    const asked = new Map(terms.map((term) => [term, term]));
+    for (const { language } of readings) {
+      for (const word of words) {
+        const term = termOf(word, language, stemOf);
+        const isMeant = term !== '' && (word.capitals || !stopped.has(word.text));
+        if (isMeant && !asked.has(term)) asked.set(term, word.text);
+      }
+    }
+    return asked.size > 0 ? asked : new Map(words.map(({ text }) => [text, text]));
+  }
+}
+
+function requestsOf({ words, language }: ReadText): StemRequest[] {
+  return words.flatMap(({ text }) => {
+    const dictionary = dictionaryOf(text, language);
+    return dictionary === undefined ? [] : [{ dictionary, word: text }];
+  });
+}
+
+function counted({ words, terms, language }: ReadText, stemOf: StemReader): AnalysedText {
+  const counts = new Map<string, number>();
+  let termCount = 0;
+  const count = (term: string): void => {
+    counts.set(term, (counts.get(term) ?? 0) + 1);
+    termCount += 1;
+  };
+  for (const term of terms) count(term);
+  for (const word of words) {
+    const term = termOf(word, language, stemOf);
+    if (term !== '') count(term);
+  }
+  return { language, termCount, terms: counts };
+}
+
+/** The term of a word in a text of the language, '' for a stop word. */
+function termOf({ text, capitals }: Word, language: string, stemOf: StemReader): string {
+  const dictionary = dictionaryOf(text, language);
+  const stem = dictionary === undefined ? text : stemOf({ dictionary, word: text });
+  return stem === '' && capitals ? text : stem;
+}
+
+/**
+ * Two stop words show which of several languages a question is in. Its stop words must not be looked for as words of
+ * the other ones, where they may be rare and weigh much: a German "die" in English texts.
+ */
+function clearlyStopped(readings: readonly ReadText[], stemOf: StemReader): ReadonlySet<string> {
+  const stops = readings.map(
+    ({ words, language }) =>
+      new Set(
+        words
+          .filter((word) => termOf({ ...word, capitals: false }, language, stemOf) === '')
+          .map(({ text }) => text),
+      ),
+  );
+  const most = Math.max(2, ...stops.map(({ size }) => size));
+  return new Set(stops.filter(({ size }) => size === most).flatMap((words) => [...words]));
+}
+
+/** The language of all the texts together, if they were in the given script. */
+function sharedLanguage(texts: readonly string[]): (script: Script) => string {
+  const guesses = new Map<Script, string>();
+  const sample = texts
+    .slice(0, SAMPLE)
+    .map((text) => text.slice(0, SHARE))
+    .join('\n');
+  return (script) => {
+    const language = guesses.get(script) ?? guessLanguage(sample, script);
+    guesses.set(script, language);
+    return language;
+  };
+}
+
+/** Lets other work in between, once a stretch has become long. */
+function pauses(): () => Promise<void> {
+  let began = performance.now();
+  return async () => {
+    if (performance.now() - began < LONGEST_STRETCH_MS) return;
+    await setImmediate();
+    began = performance.now();
+  };
+}

@@ -1,0 +1,71 @@
+import { isBlank } from './character.js';
+
+/** A range of the document's text, in UTF-16 code units; the end is exclusive. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * What splitting must know of a stretch of text: `prose` is cut between sentences, `lines` (code) between lines, a
+ * `value` (JSON) between its parts. A `row` is not cut, and a `header` is repeated above the rows that follow.
+ */
+export type BlockType = 'heading' | 'prose' | 'lines' | 'value' | 'header' | 'row';
+
+/** Blocks lie in the order of the text, do not overlap, and hold every character that is not blank. */
+export interface Block extends Span {
+  readonly type: BlockType;
+  /** Of a heading, from 1 for the outermost. */
+  readonly level?: number;
+  /** Of a heading: its text without marks. */
+  readonly title?: string;
+  /** Of a row: what is repeated above it. */
+  readonly header?: Span;
+  /** Of a row or header that has a place in a file of cells. */
+  readonly cells?: Cells;
+  /** Of a value: where it may be cut. */
+  readonly joints?: Joints;
+  /** It follows a visible separator, so that nothing before it is in its fragment. */
+  readonly separated?: boolean;
+}
+
+export interface Cells {
+  readonly sheet?: string;
+  readonly row: number;
+  readonly columns: number;
+}
+
+/** The places between the parts of nested values, ascending, each with the number of values it is within. */
+export interface Joints {
+  readonly positions: readonly number[];
+  readonly depths: readonly number[];
+}
+
+/** The block without the blanks at its end, and without blank lines before it; nothing when that leaves nothing. */
+export function trimmed<B extends Block>(text: string, block: B): B | undefined {
+  const end = endOfText(text, block.start, block.end);
+  if (end === block.start) return undefined;
+  const start = startOfText(text, block.start, end);
+  return start === block.start && end === block.end ? block : { ...block, start, end };
+}
+
+/** Where the text of a range ends: behind its last character that is not blank; its start when all are blank. */
+export function endOfText(text: string, start: number, end: number): number {
+  let last = end;
+  while (last > start && isBlank(text.charCodeAt(last - 1))) last -= 1;
+  return last;
+}
+
+/**
+ * Where the text of a range that is not all blank starts: with the indentation of its first line, as long as the
+ * range holds that line from its beginning.
+ */
+export function startOfText(text: string, start: number, end: number): number {
+  let first = start;
+  let line = start === 0 || text[start - 1] === '\n' ? start : -1;
+  while (first < end && isBlank(text.charCodeAt(first))) {
+    first += 1;
+    if (text[first - 1] === '\n') line = first;
+  }
+  return line === -1 ? first : line;
+}

@@ -1,0 +1,127 @@
+import {
+  CharacterClass,
+  characterCut,
+  classOf,
+  isBlank,
+  isUnspaced,
+  wordCut,
+} from './character.js';
+
+/** What begins at a place of a prose text, from the weakest to the strongest. */
+export const Beginning = {
+  none: 0,
+  word: 1,
+  line: 2,
+  sentence: 3,
+  /** Of the knowledge base, where it consists of blanks. */
+  separator: 4,
+  paragraph: 5,
+} as const;
+
+export type Beginning = (typeof Beginning)[keyof typeof Beginning];
+
+/** What begins at `at`. The separator is one of blanks, or empty. */
+export function beginningAt(text: string, at: number, separator: string): Beginning {
+  const next = text.charCodeAt(at);
+  if (isBlank(next)) return Beginning.none;
+  const before = text.charCodeAt(at - 1);
+  if (!isBlank(before)) return beginningInRun(text, at);
+  let start = at;
+  let lines = 0;
+  while (start > 0 && isBlank(text.charCodeAt(start - 1))) {
+    start -= 1;
+    if (text[start] === '\n') lines += 1;
+  }
+  if (lines > 1) return Beginning.paragraph;
+  if (separator !== '' && text.slice(start, at).includes(separator)) return Beginning.separator;
+  if (endsSentence(text, start) && !isLowerCase(text, at)) return Beginning.sentence;
+  if (lines === 0) return Beginning.word;
+  return goesOn(text, start, at) ? Beginning.line : Beginning.sentence;
+}
+
+/** Within text that has no blank there: sentences and clauses of Chinese, Japanese and their kin. */
+function beginningInRun(text: string, at: number): Beginning {
+  const before = classOf(text.charCodeAt(at - 1));
+  if (before === 0) return Beginning.none;
+  const next = text.charCodeAt(at);
+  if ((classOf(next) & NEVER_FIRST) !== 0) return Beginning.none;
+  const mark = classOf(text.charCodeAt(beforeClosers(text, at) - 1));
+  if ((mark & CharacterClass.plainMark) !== 0) return Beginning.sentence;
+  const paused = (before & CharacterClass.pause) !== 0 && isUnspaced(next);
+  return paused ? Beginning.word : Beginning.none;
+}
+
+const NEVER_FIRST = CharacterClass.closer | CharacterClass.plainMark | CharacterClass.spacedMark;
+
+function endsSentence(text: string, end: number): boolean {
+  const mark = beforeClosers(text, end) - 1;
+  const found = classOf(text.charCodeAt(mark));
+  if ((found & CharacterClass.plainMark) !== 0) return true;
+  if ((found & CharacterClass.spacedMark) === 0) return false;
+  return !(text[mark] === '.' && endsNothing(text, mark));
+}
+
+/** The dot of "J. Smith", and that of the number of a list's item. */
+function endsNothing(text: string, dot: number): boolean {
+  return /(^|\s)\p{Lu}$|(^|\n)[ \t]*\d{1,3}$/u.test(text.slice(Math.max(0, dot - 8), dot));
+}
+
+/** At most a few: a text of closers alone must not be walked again from each of them. */
+function beforeClosers(text: string, end: number): number {
+  let last = end;
+  while (last > end - 4 && isCloser(text.charCodeAt(last - 1))) last -= 1;
+  return last;
+}
+
+function isCloser(code: number): boolean {
+  return (classOf(code) & CharacterClass.closer) !== 0;
+}
+
+/** A sentence that a line end interrupts, as in text wrapped at a width, goes on in lower case or in the same script. */
+function goesOn(text: string, end: number, at: number): boolean {
+  if (isLowerCase(text, at)) return true;
+  return isUnspaced(text.charCodeAt(end - 1)) && isUnspaced(text.charCodeAt(at));
+}
+
+function isLowerCase(text: string, at: number): boolean {
+  return /^\p{Ll}$/u.test(text[at] ?? '');
+}
+
+export interface Room {
+  /** The cut lies behind it. */
+  readonly from: number;
+  /** The text up to the cut, without blanks at its end, ends here at the latest. */
+  readonly limit: number;
+  /** How far back a cut is better than one in the middle of a sentence. */
+  readonly early: number;
+}
+
+/**
+ * Where prose that goes on beyond the room is cut: at the last paragraph, else separator, else sentence that begins
+ * behind `early`; else at a line or a word in its later half; else between two characters.
+ */
+export function proseCut(text: string, room: Room, separator: string): number {
+  const { from, limit } = room;
+  const early = Math.max(room.early, from);
+  const late = early + Math.floor((limit - early) / 2);
+  let best: Beginning = Beginning.none;
+  let cut = from;
+  // A cut right behind the blanks that follow the limit leaves nothing but them beyond it.
+  for (let at = afterBlanks(text, limit); at > early; at -= 1) {
+    const found = beginningAt(text, at, separator);
+    if (found <= best || (at <= late && found < Beginning.sentence)) continue;
+    best = found;
+    cut = at;
+    if (found === Beginning.paragraph) break;
+  }
+  if (best !== Beginning.none) return cut;
+  const word = wordCut(text, Math.max(from, late), limit);
+  return word > late ? word : characterCut(text, from, limit);
+}
+
+/** The first place from `at` on that is not blank. */
+export function afterBlanks(text: string, at: number): number {
+  let next = at;
+  while (isBlank(text.charCodeAt(next))) next += 1;
+  return next;
+}

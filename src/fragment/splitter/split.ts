@@ -1,0 +1,63 @@
+import { trimmed } from './block.js';
+import type { Block } from './block.js';
+import { codeBlocks } from './code.js';
+import { draftsOf } from './draft.js';
+import { givenBlocks } from './given.js';
+import { groupBlocks } from './grouping.js';
+import { markdownBlocks } from './markdown.js';
+import { pack } from './packing.js';
+import { readSections } from './section.js';
+import { separate, separateSheets } from './separation.js';
+import type { FragmentDraft, SourceDocument, SplitSettings } from './source-document.js';
+import { valueBlocks } from './value.js';
+
+/**
+ * Splits a document into fragments, in its order. What holds for all of them:
+ *
+ * - `content` is never empty and never longer than textBlockSize. (At a size of 1, a surrogate pair is kept whole.)
+ * - `content` is `text.slice(start, end)`, below the repeated header of a table where there is one. It neither begins
+ *   nor ends with blank lines and keeps the indentation of its first line.
+ * - All of the text that is not blank is in some fragment; starts and ends only grow.
+ * - A visible separator always divides: it begins a piece where text follows it in its line, and ends one elsewhere.
+ *   A separator of blanks, such as \n, is where prose that is too long for a fragment is cut first. Rows are never
+ *   divided by separators.
+ * - Blocks (see BlockType) are packed together and cut only where they do not fit; see groupBlocks for what may share
+ *   a fragment. A heading does not end a fragment when text follows it in its group.
+ * - A fragment repeats up to overlapChar characters of the one before it, and at most half of that one, when it goes
+ *   on with the same prose or with the same function: not across headings, rows, JSON values, functions, sheets and
+ *   visible separators.
+ * - A row is cut, as prose, only if it does not fit alone. One that does not fit together with its header is alone in
+ *   its fragments, without the header.
+ *
+ * The time it takes grows with the length of the text and with the number of fragments, whatever the text is.
+ */
+export function split(document: SourceDocument, settings: SplitSettings): FragmentDraft[] {
+  const { text } = document;
+  const separator = settings.separator.replaceAll('\\n', '\n');
+  const isSoft = separator.trim() === '';
+  const found = separateSheets(trimAll(text, readBlocks(document)));
+  const blocks = isSoft ? found : trimAll(text, separate(text, found, separator));
+  const { root, sectionOf } = readSections(blocks);
+  const rules = {
+    size: settings.textBlockSize,
+    overlap: settings.overlapChar,
+    softSeparator: isSoft ? separator : '',
+  };
+  const pieces = groupBlocks(blocks, root, rules.size).flatMap((group) =>
+    pack(text, blocks, group, rules),
+  );
+  return draftsOf(document, { blocks, sectionOf }, pieces);
+}
+
+function readBlocks(document: SourceDocument): Block[] {
+  const { text, blocks } = document;
+  if (blocks) return givenBlocks(text, blocks);
+  if (document.kind === 'markdown') return markdownBlocks(text);
+  if (document.kind === 'code') return codeBlocks(text);
+  if (document.kind === 'json') return valueBlocks(text);
+  return [{ type: 'prose', start: 0, end: text.length }];
+}
+
+function trimAll(text: string, blocks: readonly Block[]): Block[] {
+  return blocks.flatMap((block) => trimmed(text, block) ?? []);
+}

@@ -1,0 +1,99 @@
+import { Injectable } from '@nestjs/common';
+import { In } from 'typeorm';
+import type { FindOptionsWhere } from 'typeorm';
+import { isSuperAdmin } from '../access/index.js';
+import type { Caller } from '../access/index.js';
+import { containing, Database, TenantScoped } from '../database/index.js';
+import type { Page } from '../http/index.js';
+import type { KnowledgeListQuery } from './knowledge.dto.js';
+import { KnowledgeBase } from './knowledge.entity.js';
+
+/** Columns that are written; undefined ones keep their value, or take their default. */
+export type KnowledgeValues = Partial<
+  Omit<KnowledgeBase, 'id' | 'tenantId' | 'userId' | 'createTime' | 'updateTime'>
+>;
+
+@Injectable()
+export class KnowledgeRepository {
+  private readonly bases: TenantScoped<KnowledgeBase>;
+
+  constructor(private readonly database: Database) {
+    this.bases = new TenantScoped(database, KnowledgeBase, 'The knowledge base');
+  }
+
+  /** Of those that the caller may read. */
+  async page(caller: Caller, query: KnowledgeListQuery): Promise<Page<KnowledgeBase>> {
+    return this.bases.page(caller.tenantId, query, readable(caller, filter(query)), { id: 'DESC' });
+  }
+
+  async findOne(tenantId: string, id: number): Promise<KnowledgeBase | null> {
+    return this.bases.findOne(tenantId, { id });
+  }
+
+  async find(tenantId: string, ids: readonly number[]): Promise<KnowledgeBase[]> {
+    return this.bases.find(tenantId, { id: In([...ids]) });
+  }
+
+  async readableIds(caller: Caller): Promise<number[]> {
+    const rows = await this.bases.rows.find({
+      select: { id: true },
+      where: readable(caller, {}).map((one) => ({ ...one, tenantId: caller.tenantId })),
+      order: { id: 'ASC' },
+    });
+    return rows.map(({ id }) => id);
+  }
+
+  async insert(tenantId: string, userId: number | null, values: KnowledgeValues): Promise<number> {
+    const { id } = await this.bases.insert(tenantId, { ...values, userId });
+    return id;
+  }
+
+  async update(tenantId: string, id: number, values: KnowledgeValues): Promise<void> {
+    await this.bases.update(tenantId, id, values);
+  }
+
+  async remove(tenantId: string, ids: readonly number[]): Promise<void> {
+    await this.bases.remove(tenantId, ids);
+  }
+
+  /** Holds others back who would change it, but not those who add documents to it, until the open transaction ends. */
+  async lockForUpdate(tenantId: string, id: number): Promise<void> {
+    await this.database.query(
+      'SELECT id FROM knowledge_base WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE',
+      [tenantId, id],
+    );
+  }
+
+  /** Holds back everybody who would change it or refer to it. */
+  async lockForDelete(tenantId: string, id: number): Promise<void> {
+    await this.database.query(
+      'SELECT id FROM knowledge_base WHERE tenant_id = $1 AND id = $2 FOR UPDATE',
+      [tenantId, id],
+    );
+  }
+}
+
+function readable(
+  caller: Caller,
+  where: FindOptionsWhere<KnowledgeBase>,
+): FindOptionsWhere<KnowledgeBase>[] {
+  if (isSuperAdmin(caller)) return [where];
+  return [
+    { ...where, userId: caller.userId },
+    // A filter for what is not shared asks for no more than the own ones.
+    ...(where.share === 0 ? [] : [{ ...where, share: 1 }]),
+  ];
+}
+
+function filter({ name, share, ...query }: KnowledgeListQuery): FindOptionsWhere<KnowledgeBase> {
+  const { vectorModel, embeddingModel, enableHybrid, enableRerank, rerankModel } = query;
+  return {
+    ...(name && { name: containing(name) }),
+    ...(share !== undefined && { share }),
+    ...(vectorModel && { vectorModel }),
+    ...(embeddingModel && { embeddingModel }),
+    ...(enableHybrid !== undefined && { enableHybrid }),
+    ...(enableRerank !== undefined && { enableRerank }),
+    ...(rerankModel && { rerankModel }),
+  };
+}

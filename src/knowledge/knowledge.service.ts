@@ -1,0 +1,168 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../access/index.js';
+import { AuditLog } from '../audit/index.js';
+import { Database } from '../database/index.js';
+import { ForbiddenError, NotFoundError } from '../error/index.js';
+import { Answer, OK_MESSAGE } from '../http/index.js';
+import type { Page } from '../http/index.js';
+import type {
+  CreateKnowledgeBody,
+  KnowledgeListQuery,
+  UpdateKnowledgeBody,
+} from './knowledge.dto.js';
+import { KnowledgeContents } from './knowledge-contents.js';
+import type { KnowledgeBase } from './knowledge.entity.js';
+import { ReindexNeededError } from './knowledge.errors.js';
+import { mayRead, mayWrite } from './knowledge.policy.js';
+import { KnowledgeRepository } from './knowledge.repository.js';
+import type { KnowledgeValues } from './knowledge.repository.js';
+import { KnowledgeRules } from './knowledge.rules.js';
+import { toKnowledgeView } from './knowledge.view.js';
+import type { KnowledgeView } from './knowledge.view.js';
+
+const LABEL = 'The knowledge base';
+
+/** Knowledge base records, and who may reach them. Saving one never calls a model service. */
+@Injectable()
+export class KnowledgeService {
+  constructor(
+    private readonly bases: KnowledgeRepository,
+    private readonly rules: KnowledgeRules,
+    private readonly contents: KnowledgeContents,
+    private readonly database: Database,
+    private readonly audit: AuditLog,
+  ) {}
+
+  async list(caller: Caller, query: KnowledgeListQuery): Promise<Page<KnowledgeView>> {
+    const page = await this.bases.page(caller, query);
+    const ids = page.rows.map(({ id }) => id);
+    const counts = await this.contents.documentCounts(caller.tenantId, ids);
+    return page.map((knowledge) => toKnowledgeView(knowledge, counts.get(knowledge.id) ?? 0));
+  }
+
+  async get(caller: Caller, id: number): Promise<KnowledgeView> {
+    const knowledge = await this.readable(caller, id);
+    const counts = await this.contents.documentCounts(caller.tenantId, [id]);
+    return toKnowledgeView(knowledge, counts.get(id) ?? 0);
+  }
+
+  async create(caller: Caller, body: CreateKnowledgeBody): Promise<Answer<null>> {
+    const { tenantId } = caller;
+    const values = valuesOf(body);
+    return this.database.transaction(async () => {
+      const notice = await this.rules.check(tenantId, values);
+      // The service itself (systemCaller) is no user.
+      const id = await this.bases.insert(tenantId, caller.userId || null, values);
+      await this.audit.record(caller, { action: 'create', target: 'knowledge_base', id });
+      return new Answer(null, messageWith(notice));
+    });
+  }
+
+  /** Saves the given fields; with `reindex` every document is parsed anew with the settings as they are then. */
+  async update(caller: Caller, body: UpdateKnowledgeBody): Promise<Answer<null>> {
+    const { tenantId } = caller;
+    const { id, reindex = false, ...fields } = body;
+    const values = valuesOf(fields);
+    return this.database.transaction(async () => {
+      await this.bases.lockForUpdate(tenantId, id);
+      const before = await this.writable(caller, id);
+      const notice = await this.rules.check(tenantId, values, before);
+      if (!reindex) await this.refuseUnindexing(before, values);
+      await this.bases.update(tenantId, id, values);
+      const changed = changedFields(before, values);
+      await this.audit.record(caller, {
+        action: 'update',
+        target: 'knowledge_base',
+        id,
+        detail: { fields: changed, ...(reindex && { reindex }) },
+      });
+      const after = { ...before, ...values };
+      if (reindex) await this.contents.reindex(caller, after, before);
+      return new Answer(null, messageWith(notice));
+    });
+  }
+
+  /** Deletes the bases with everything they hold, all of them or, when one cannot be, none. */
+  async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+    const { tenantId } = caller;
+    await this.database.transaction(async () => {
+      // One after the other in the order of their ids, so that two deletions never wait for each other.
+      for (const id of [...new Set(ids)].sort((a, b) => a - b)) {
+        await this.contents.deleting(caller, await this.writable(caller, id));
+        await this.bases.remove(tenantId, [id]);
+        await this.audit.record(caller, { action: 'delete', target: 'knowledge_base', id });
+      }
+    });
+  }
+
+  /**
+   * The base, if the caller may read it; otherwise NotFoundError, which names what was asked for by `label`: whoever
+   * asks for a document learns nothing of its base.
+   */
+  async readable(caller: Caller, id: number, label = LABEL): Promise<KnowledgeBase> {
+    const knowledge = await this.bases.findOne(caller.tenantId, id);
+    if (!knowledge || !mayRead(caller, knowledge)) throw new NotFoundError(label);
+    return knowledge;
+  }
+
+  /** As `readable`, and ForbiddenError when it is shared for reading only. */
+  async writable(caller: Caller, id: number, label = LABEL): Promise<KnowledgeBase> {
+    const knowledge = await this.readable(caller, id, label);
+    if (!mayWrite(caller, knowledge)) {
+      throw new ForbiddenError(
+        'This knowledge base is shared with you for reading only. Ask its owner to change it.',
+      );
+    }
+    return knowledge;
+  }
+
+  /** The ids of all bases that the caller may read, ascending. */
+  async readableIds(caller: Caller): Promise<number[]> {
+    return this.bases.readableIds(caller);
+  }
+
+  /** The bases of the ids that exist, in the order asked for. Asks nobody: for work whose right was checked before. */
+  async ofTenant(tenantId: string, ids: readonly number[]): Promise<KnowledgeBase[]> {
+    const found = await this.bases.find(tenantId, ids);
+    const byId = new Map(found.map((knowledge) => [knowledge.id, knowledge]));
+    return ids.map((id) => byId.get(id)).filter((knowledge) => knowledge !== undefined);
+  }
+
+  /** From now on until the open transaction ends, nobody can add anything to the base. */
+  async closeForDelete(tenantId: string, id: number): Promise<void> {
+    await this.bases.lockForDelete(tenantId, id);
+  }
+
+  private async refuseUnindexing(before: KnowledgeBase, values: KnowledgeValues): Promise<void> {
+    const settings = this.rules.unindexing(before, values);
+    if (settings.length === 0) return;
+    if (await this.contents.isIndexed(before.tenantId, before.id)) {
+      throw new ReindexNeededError(settings);
+    }
+  }
+}
+
+const NAMES = ['name', 'vectorModel', 'embeddingModel', 'rerankModel'] as const;
+
+/** The columns that a body brings. */
+function valuesOf(body: CreateKnowledgeBody | Omit<UpdateKnowledgeBody, 'id'>): KnowledgeValues {
+  const values = Object.fromEntries(
+    Object.entries<unknown>({ ...body }).filter(([, value]) => value !== undefined),
+  ) as KnowledgeValues;
+  for (const name of NAMES) {
+    const value = values[name];
+    if (value) values[name] = value.trim();
+  }
+  if (values.rerankTopN === 0) values.rerankTopN = null;
+  return values;
+}
+
+function changedFields(before: KnowledgeBase, values: KnowledgeValues): string[] {
+  return (Object.keys(values) as (keyof KnowledgeValues)[]).filter(
+    (field) => values[field] !== before[field],
+  );
+}
+
+function messageWith(notice: string | undefined): string {
+  return notice === undefined ? OK_MESSAGE : `${OK_MESSAGE} ${notice}`;
+}

@@ -1,0 +1,87 @@
+import { Decimal, Id, Text, Whole, wireTime, ZeroOrOne } from '../http/index.js';
+import type { KnowledgeBase } from './knowledge.entity.js';
+
+/** A knowledge base. Empty texts are '', because a client's form stumbles over null; its switches are 0 or 1. */
+export class KnowledgeView {
+  @Id()
+  id: number;
+
+  @Whole({ optional: true, example: 1, description: 'The owner; null when the user is gone' })
+  userId: number | null;
+
+  @Text({ example: 'Manuals' })
+  name: string;
+
+  @ZeroOrOne({ example: 0, description: '1: everybody of the tenant may read it' })
+  share: number;
+
+  @Text({ example: '' })
+  description: string;
+
+  @Text({ example: '\\n' })
+  separator: string;
+
+  @Whole({ example: 50 })
+  overlapChar: number;
+
+  @Whole({ example: 1_000 })
+  textBlockSize: number;
+
+  @Whole({ example: 10 })
+  retrieveLimit: number;
+
+  @Decimal({ example: 0.5 })
+  similarityThreshold: number;
+
+  @Text({ example: 'qdrant' })
+  vectorModel: string;
+
+  @Text({ example: 'text-embedding-3-small' })
+  embeddingModel: string;
+
+  @ZeroOrOne({ example: 0 })
+  enableHybrid: number;
+
+  @Decimal({ example: 0.5, description: 'Weight of the keyword channel' })
+  hybridAlpha: number;
+
+  @ZeroOrOne({ example: 0 })
+  enableRerank: number;
+
+  @Text({ example: '' })
+  rerankModel: string;
+
+  @Whole({ optional: true, example: 5 })
+  rerankTopN: number | null;
+
+  @Decimal({ optional: true, example: 0.2 })
+  rerankScoreThreshold: number | null;
+
+  @Text({ example: '' })
+  remark: string;
+
+  @Whole({ example: 12 })
+  documentCount: number;
+
+  @Text({ example: '2026-01-31 18:30:00' })
+  createTime: string;
+
+  @Text({ example: '2026-01-31 18:30:00' })
+  updateTime: string;
+}
+
+export function toKnowledgeView(
+  { tenantId: _, ...knowledge }: KnowledgeBase,
+  documentCount: number,
+): KnowledgeView {
+  return {
+    ...knowledge,
+    description: knowledge.description ?? '',
+    separator: knowledge.separator ?? '',
+    rerankModel: knowledge.rerankModel ?? '',
+    remark: knowledge.remark ?? '',
+    documentCount,
+    createTime: wireTime(knowledge.createTime),
+    updateTime: wireTime(knowledge.updateTime),
+  };
+}

@@ -1,0 +1,103 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Config } from '../../config/index.js';
+import { JobQueue } from '../job-queue.js';
+import type { AddOptions, HandleOptions, JobCounts, JobHandler, QueuedJob } from '../job-queue.js';
+import { RunningJobs } from '../running-jobs.js';
+
+/** The jobs of one kind. */
+interface Lane {
+  readonly kind: string;
+  /** In the order in which they became due, by id. */
+  readonly due: Map<string, QueuedJob>;
+  readonly delayed: Map<string, { readonly job: QueuedJob; readonly timer: NodeJS.Timeout }>;
+  active: number;
+  handler?: JobHandler;
+  concurrency: number;
+}
+
+/** Jobs within one process. What waits is lost with it and found again by the sweep of the rows. */
+export class InProcessJobQueue extends JobQueue {
+  private readonly lanes = new Map<string, Lane>();
+  private readonly running = new RunningJobs();
+  /** A handler must not see the request or the transaction of whoever added its job. */
+  private readonly outside = AsyncLocalStorage.snapshot();
+  private stopped = false;
+
+  constructor(private readonly config: Pick<Config, 'ROLE' | 'SHUTDOWN_GRACE_SECONDS'>) {
+    super();
+  }
+
+  override handle(kind: string, { concurrency }: HandleOptions, handler: JobHandler): void {
+    if (this.config.ROLE === 'api') return;
+    const lane = this.laneOf(kind);
+    Object.assign(lane, { handler, concurrency });
+    this.runDue(lane);
+  }
+
+  override async add(kind: string, job: QueuedJob, options: AddOptions = {}): Promise<void> {
+    // Nobody in this process would take it; the workers find its row.
+    if (this.stopped || this.config.ROLE === 'api') return;
+    const lane = this.laneOf(kind);
+    if (lane.due.has(job.id)) return;
+    if (options.delayMs) this.delay(lane, job, options.delayMs);
+    else this.makeDue(lane, lane.delayed.get(job.id)?.job ?? job);
+  }
+
+  override async counts(kind: string): Promise<JobCounts> {
+    const { due, delayed, active } = this.laneOf(kind);
+    return { waiting: due.size + delayed.size, active };
+  }
+
+  override async stop(): Promise<void> {
+    this.stopped = true;
+    for (const { due, delayed } of this.lanes.values()) {
+      for (const { timer } of delayed.values()) clearTimeout(timer);
+      delayed.clear();
+      due.clear();
+    }
+    await this.running.stop(this.config.SHUTDOWN_GRACE_SECONDS * 1_000);
+  }
+
+  override async close(): Promise<void> {
+    this.lanes.clear();
+  }
+
+  private laneOf(kind: string): Lane {
+    const lane = this.lanes.get(kind) ?? {
+      kind,
+      due: new Map(),
+      delayed: new Map(),
+      active: 0,
+      concurrency: 1,
+    };
+    this.lanes.set(kind, lane);
+    return lane;
+  }
+
+  private delay(lane: Lane, job: QueuedJob, delayMs: number): void {
+    if (lane.delayed.has(job.id)) return;
+    const timer = setTimeout(() => this.makeDue(lane, job), delayMs);
+    lane.delayed.set(job.id, { job, timer });
+  }
+
+  private makeDue(lane: Lane, job: QueuedJob): void {
+    clearTimeout(lane.delayed.get(job.id)?.timer);
+    lane.delayed.delete(job.id);
+    lane.due.set(job.id, job);
+    this.runDue(lane);
+  }
+
+  private runDue(lane: Lane): void {
+    const { handler } = lane;
+    while (handler && lane.active < lane.concurrency) {
+      const [job] = lane.due.values();
+      if (!job) return;
+      lane.due.delete(job.id);
+      lane.active += 1;
+      void this.outside(() => this.running.run(lane.kind, job, handler)).then(() => {
+        lane.active -= 1;
+        this.runDue(lane);
+      });
+    }
+  }
+}

@@ -1,0 +1,3 @@
+export { JobQueue } from './job-queue.js';
+export type { AddOptions, HandleOptions, JobCounts, JobHandler, QueuedJob } from './job-queue.js';
+export { QueueModule } from './queue.module.js';

@@ -1,0 +1,96 @@
+import type { KeywordHit } from '../fragment/index.js';
+import type { VectorHit } from '../vector-store/index.js';
+import { fusedScore } from './fusion.js';
+import type { Explanation, RetrievalSettings } from './retrieval.js';
+
+/** A fragment that a channel has found, with what is known of it so far. */
+export interface Candidate {
+  readonly fragmentId: number;
+  readonly score: number;
+  readonly explanation: Explanation;
+}
+
+/** What the channels found. A channel that failed or was not asked has found nothing. */
+export interface Found {
+  /** May hold hits below the threshold, which are then dropped here and say so. */
+  readonly vector: readonly VectorHit[];
+  readonly keyword: readonly KeywordHit[];
+}
+
+/**
+ * The candidates in their order before a reranker, and what the threshold and the size of the pool have dropped. The
+ * similarity threshold is one of the vector channel: what the keyword channel found as well stays, without a vector rank.
+ */
+export function candidatesOf(
+  found: Found,
+  settings: RetrievalSettings,
+): { readonly kept: readonly Candidate[]; readonly dropped: readonly Candidate[] } {
+  const near = found.vector.filter(
+    ({ score }) => score >= settings.threshold || settings.threshold <= 0,
+  );
+  const far = found.vector.slice(near.length);
+  const all = settings.enableHybrid ? fused(near, found, settings.hybridAlpha) : near.map(alone);
+  const kept = all.slice(0, settings.candidates);
+  const keptIds = new Set(all.map(({ fragmentId }) => fragmentId));
+  const tooMany = all.slice(settings.candidates).map((candidate) => {
+    return withReason(candidate, `beyond the first ${settings.candidates}`);
+  });
+  const tooFar = far
+    .filter(({ fragmentId }) => !keptIds.has(fragmentId))
+    .map((hit, index) =>
+      withReason(
+        alone(hit, near.length + index),
+        `similarity below the threshold ${settings.threshold}`,
+      ),
+    );
+  return { kept, dropped: [...tooMany, ...tooFar] };
+}
+
+export function withReason<C extends { readonly explanation: Explanation }>(
+  candidate: C,
+  dropped: string,
+): C {
+  return { ...candidate, explanation: { ...candidate.explanation, dropped } };
+}
+
+function alone({ fragmentId, score }: VectorHit, index: number): Candidate {
+  const vector = { rank: index + 1, score };
+  return {
+    fragmentId,
+    score,
+    explanation: { vector, keyword: null, fusion: null, rerank: null, dropped: null },
+  };
+}
+
+function fused(near: readonly VectorHit[], { keyword }: Found, alpha: number): Candidate[] {
+  const vectorPlaces = new Map(
+    near.map((hit, index) => [hit.fragmentId, { ...hit, rank: index + 1 }]),
+  );
+  const keywordPlaces = new Map(
+    keyword.map((hit, index) => [hit.fragmentId, { ...hit, rank: index + 1 }]),
+  );
+  const ids = new Set([...vectorPlaces.keys(), ...keywordPlaces.keys()]);
+  const scored = [...ids].map((fragmentId) => {
+    const vector = vectorPlaces.get(fragmentId);
+    const words = keywordPlaces.get(fragmentId);
+    const score = fusedScore({ vectorRank: vector?.rank, keywordRank: words?.rank }, alpha);
+    return { fragmentId, score, vector, words };
+  });
+  scored.sort((a, b) => b.score - a.score || a.fragmentId - b.fragmentId);
+  return (
+    scored
+      // A weight of 0 or 1 silences the other channel, and with it what it alone has found.
+      .filter(({ score }) => score > 0)
+      .map(({ fragmentId, score, vector, words }, index) => ({
+        fragmentId,
+        score,
+        explanation: {
+          vector: vector ? { rank: vector.rank, score: vector.score } : null,
+          keyword: words ? { rank: words.rank, score: words.score, terms: words.terms } : null,
+          fusion: { rank: index + 1, score, alpha },
+          rerank: null,
+          dropped: null,
+        },
+      }))
+  );
+}

@@ -1,0 +1,30 @@
+import { Body, Controller, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, RequirePermission } from '../access/index.js';
+import type { Caller } from '../access/index.js';
+import { AnswersArray, WhileConnected } from '../http/index.js';
+import type { Answer } from '../http/index.js';
+import { RetrievalBody } from './retrieval.dto.js';
+import { RetrievalTrial } from './retrieval.trial.js';
+import { RetrievedFragmentView } from './retrieval.view.js';
+
+@ApiTags('fragments')
+@Controller('system/fragment')
+export class RetrievalController {
+  constructor(private readonly trial: RetrievalTrial) {}
+
+  /**
+   * Searches a knowledge base as a chat would. Beside `data` stand the hits of each channel, the scale of `score`, whether
+   * a reranker was used, and with `explain` what was dropped and why; `msg` says what failed on the way.
+   */
+  @Post('retrieval')
+  @RequirePermission('system:fragment:list')
+  @AnswersArray(RetrievedFragmentView)
+  retrieve(
+    @CurrentCaller() caller: Caller,
+    @Body() body: RetrievalBody,
+    @WhileConnected() signal: AbortSignal,
+  ): Promise<Answer<RetrievedFragmentView[]>> {
+    return this.trial.run(caller, body, signal);
+  }
+}

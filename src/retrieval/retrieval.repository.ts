@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import type { QueryResultRow } from 'pg';
+import { Database } from '../database/index.js';
+
+/** A fragment that exists, with the name of its document. */
+export interface LiveFragment extends QueryResultRow {
+  readonly fragmentId: number;
+  readonly fid: string;
+  readonly docId: string;
+  readonly knowledgeId: number;
+  readonly attachmentId: number;
+  readonly idx: number;
+  readonly content: string;
+  readonly page: number | null;
+  readonly headings: string | null;
+  readonly location: string | null;
+  readonly sourceName: string;
+}
+
+const LIVE_FRAGMENTS = {
+  name: 'retrieval-live-fragments',
+  text: `SELECT f.id AS "fragmentId", f.fid, f.doc_id AS "docId", f.knowledge_id AS "knowledgeId",
+                f.attachment_id AS "attachmentId", f.idx, f.content, f.page, f.headings, f.location,
+                a.name AS "sourceName"
+           FROM fragment f JOIN attachment a ON a.id = f.attachment_id AND a.tenant_id = f.tenant_id
+          WHERE f.tenant_id = $1 AND f.knowledge_id = $2 AND f.id = ANY ($3::bigint[])`,
+};
+
+@Injectable()
+export class RetrievalRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Those of the fragments that exist now: what a search has found beside them is a leftover and is never shown. */
+  async live(
+    tenantId: string,
+    knowledgeId: number,
+    fragmentIds: readonly number[],
+  ): Promise<Map<number, LiveFragment>> {
+    if (fragmentIds.length === 0) return new Map();
+    const rows = await this.database.prepared<LiveFragment>(LIVE_FRAGMENTS, [
+      tenantId,
+      knowledgeId,
+      fragmentIds,
+    ]);
+    return new Map(rows.map((row) => [row.fragmentId, row]));
+  }
+}

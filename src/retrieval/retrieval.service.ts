@@ -1,0 +1,221 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { Caller } from '../access/index.js';
+import { DomainError } from '../error/index.js';
+import { KeywordIndex } from '../fragment/index.js';
+import type { KeywordHit } from '../fragment/index.js';
+import type { KnowledgeBase } from '../knowledge/index.js';
+import { VectorStores } from '../vector-store/index.js';
+import type { VectorHit } from '../vector-store/index.js';
+import { candidatesOf, withReason } from './candidates.js';
+import type { Candidate } from './candidates.js';
+import { QueryEmbedding } from './query-embedding.js';
+import { Reranking } from './reranking.js';
+import type { Ranking } from './reranking.js';
+import { EmptyQueryError, NoEmbeddingModelError } from './retrieval.errors.js';
+import { RetrievalRepository } from './retrieval.repository.js';
+import type { LiveFragment } from './retrieval.repository.js';
+import { settingsOf } from './retrieval.js';
+import type {
+  ChannelReport,
+  RetrievalOverrides,
+  RetrievalResult,
+  RetrievalSettings,
+  RetrievedFragment,
+} from './retrieval.js';
+
+export interface RetrievalRequest {
+  /** Whose tenant it is; whether he may read the knowledge base was asked before. */
+  readonly asker: Pick<Caller, 'tenantId' | 'revision'>;
+  readonly knowledge: KnowledgeBase;
+  readonly query: string;
+  readonly overrides?: RetrievalOverrides;
+  /** Also answer the candidates that were dropped, and why. */
+  readonly explain?: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** What one channel has found, how long it took, and whether it failed. */
+interface ChannelResult<Hit> {
+  readonly hits: readonly Hit[];
+  readonly report: ChannelReport;
+  readonly error?: Error;
+}
+
+interface Search {
+  readonly vector: ChannelResult<VectorHit>;
+  readonly keyword: ChannelResult<KeywordHit> | null;
+  readonly live: ReadonlyMap<number, LiveFragment>;
+}
+
+/** Leftovers of deleted documents take places of living ones; a search is repeated this often to fill them. */
+const REFILLS = 3;
+
+/** Longest part of a question that is searched for, in characters; more says nothing more about what is sought. */
+const LONGEST_QUERY = 4_000;
+
+/**
+ * Finds the fragments of one knowledge base that answer a question: vector search, beside it keyword search where the
+ * base is hybrid, fusion, and a reranker where one is asked for. The result explains itself.
+ */
+@Injectable()
+export class RetrievalService {
+  private readonly logger = new Logger('Retrieval');
+
+  constructor(
+    private readonly embedding: QueryEmbedding,
+    private readonly stores: VectorStores,
+    private readonly keywords: KeywordIndex,
+    private readonly reranking: Reranking,
+    private readonly repository: RetrievalRepository,
+  ) {}
+
+  /**
+   * The best fragments, at most the settings' limit. When one of two channels fails, the other one's result is answered
+   * with a notice; when the reranker fails, the order before it. Fails when nothing is left to search with.
+   */
+  async retrieve(given: RetrievalRequest): Promise<RetrievalResult> {
+    const request = { ...given, query: given.query.trim().slice(0, LONGEST_QUERY) };
+    if (request.query === '') throw new EmptyQueryError();
+    const settings = settingsOf(request.knowledge, request.overrides ?? {});
+    const { vector, keyword, live } = await this.search(request, settings);
+    const found = { vector: vector.hits, keyword: keyword?.hits ?? [] };
+    const { kept, dropped } = candidatesOf(found, settings);
+    const ranking = await this.ranked(fragmentsOf(kept, live), request, settings);
+    const notices = [
+      failureNotice('Vector', vector),
+      failureNotice('Keyword', keyword),
+      ranking.notice,
+    ];
+    return {
+      fragments: ranking.kept,
+      dropped: request.explain ? [...ranking.dropped, ...fragmentsOf(dropped, live)] : [],
+      settings,
+      scale: scaleOf(settings, ranking.state),
+      channels: { vector: vector.report, keyword: keyword?.report ?? null },
+      rerank: ranking.state,
+      notices: notices.filter((notice) => notice !== undefined),
+    };
+  }
+
+  /** Both channels at once, without leftovers of deleted fragments; repeated for more where those took places. */
+  private async search(request: RetrievalRequest, settings: RetrievalSettings): Promise<Search> {
+    const { signal } = request;
+    let pool = settings.candidates;
+    for (let refill = 0; ; refill += 1) {
+      const [vector, keyword] = await Promise.all([
+        this.channel(() => this.nearest(request, settings, pool)),
+        settings.enableHybrid ? this.channel(() => this.matching(request, pool)) : null,
+      ]);
+      signal.throwIfAborted();
+      if (vector.error !== undefined && !keyword?.hits.length) throw vector.error;
+      const hits = [...vector.hits, ...(keyword?.hits ?? [])];
+      const live = await this.liveOf(request, hits);
+      const dead = hits.filter(({ fragmentId }) => !live.has(fragmentId)).length;
+      const full = vector.hits.length >= pool || (keyword?.hits.length ?? 0) >= pool;
+      if (dead === 0 || !full || refill === REFILLS) {
+        return { vector: alive(vector, live), keyword: keyword && alive(keyword, live), live };
+      }
+      pool += dead * 2;
+    }
+  }
+
+  private async nearest(
+    { asker, knowledge, query, signal, explain }: RetrievalRequest,
+    settings: RetrievalSettings,
+    limit: number,
+  ): Promise<VectorHit[]> {
+    if (knowledge.embeddingModel === '') throw new NoEmbeddingModelError(knowledge.name);
+    const question = { text: query, signal };
+    const vector = await this.embedding.vectorOf(asker, knowledge.embeddingModel, question);
+    const scope = { tenantId: asker.tenantId, knowledgeId: knowledge.id };
+    // Whoever wants an explanation also wants to see what the threshold keeps out.
+    const threshold = explain ? 0 : settings.threshold;
+    return this.stores
+      .of(knowledge.vectorModel)
+      .search(scope, { vector, limit, threshold }, signal);
+  }
+
+  private async matching(
+    { asker, knowledge, query, signal }: RetrievalRequest,
+    limit: number,
+  ): Promise<KeywordHit[]> {
+    const scope = { tenantId: asker.tenantId, knowledgeId: knowledge.id };
+    return (await this.keywords.search(scope, query, limit, signal)).hits;
+  }
+
+  private async channel<Hit>(search: () => Promise<Hit[]>): Promise<ChannelResult<Hit>> {
+    const began = performance.now();
+    const took = (): number => Math.round((performance.now() - began) * 10) / 10;
+    try {
+      const hits = await search();
+      return { hits, report: { hits: hits.length, milliseconds: took() } };
+    } catch (error) {
+      if (!(error instanceof DomainError)) {
+        this.logger.error({ msg: 'A channel of a retrieval failed', err: error });
+      }
+      const failure = error instanceof DomainError ? error.message : 'See the log for the reason.';
+      const report = { hits: 0, milliseconds: took(), failure };
+      return { hits: [], report, error: asError(error) };
+    }
+  }
+
+  private async ranked(
+    candidates: readonly RetrievedFragment[],
+    request: RetrievalRequest,
+    settings: RetrievalSettings,
+  ): Promise<Omit<Ranking, 'state'> & { readonly state: RetrievalResult['rerank'] }> {
+    if (settings.enableRerank && candidates.length > 0) {
+      const { asker, query, signal } = request;
+      return this.reranking.rank(candidates, { asker, query, settings, signal });
+    }
+    const { limit } = settings;
+    return {
+      state: 'off',
+      kept: candidates.slice(0, limit),
+      dropped: candidates.slice(limit).map((one) => withReason(one, `beyond the first ${limit}`)),
+    };
+  }
+
+  private liveOf(
+    { asker, knowledge }: RetrievalRequest,
+    hits: readonly { readonly fragmentId: number }[],
+  ): Promise<Map<number, LiveFragment>> {
+    const ids = hits.map(({ fragmentId }) => fragmentId);
+    return this.repository.live(asker.tenantId, knowledge.id, ids);
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error('Unknown failure', { cause: error });
+}
+
+function alive<Hit extends { readonly fragmentId: number }>(
+  channel: ChannelResult<Hit>,
+  live: ReadonlyMap<number, LiveFragment>,
+): ChannelResult<Hit> {
+  const hits = channel.hits.filter(({ fragmentId }) => live.has(fragmentId));
+  return { ...channel, hits, report: { ...channel.report, hits: hits.length } };
+}
+
+function fragmentsOf(
+  candidates: readonly Candidate[],
+  live: ReadonlyMap<number, LiveFragment>,
+): RetrievedFragment[] {
+  return candidates.flatMap((candidate): RetrievedFragment[] => {
+    const fragment = live.get(candidate.fragmentId);
+    return fragment ? [{ ...fragment, ...candidate }] : [];
+  });
+}
+
+function failureNotice(channel: string, result: ChannelResult<unknown> | null): string | undefined {
+  if (result?.report.failure === undefined) return undefined;
+  return `${channel} search failed and is missing from this result. ${result.report.failure}`;
+}
+
+function scaleOf(
+  settings: RetrievalSettings,
+  rerank: RetrievalResult['rerank'],
+): RetrievalResult['scale'] {
+  if (rerank === 'applied') return 'rerank';
+  return settings.enableHybrid ? 'fusion' : 'cosine';
+}

@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../access/index.js';
+import type { Answer } from '../http/index.js';
+import { KnowledgeService } from '../knowledge/index.js';
+import type { RetrievalBody } from './retrieval.dto.js';
+import { RetrievalService } from './retrieval.service.js';
+import { toRetrievalAnswer } from './retrieval.view.js';
+import type { RetrievedFragmentView } from './retrieval.view.js';
+
+/** The retrieval that a user asks for by hand, to see what a knowledge base finds. */
+@Injectable()
+export class RetrievalTrial {
+  constructor(
+    private readonly knowledge: KnowledgeService,
+    private readonly retrieval: RetrievalService,
+  ) {}
+
+  async run(
+    caller: Caller,
+    body: RetrievalBody,
+    signal: AbortSignal,
+  ): Promise<Answer<RetrievedFragmentView[]>> {
+    const { knowledgeId, query, explain = false, ...overrides } = body;
+    const knowledge = await this.knowledge.readable(caller, knowledgeId);
+    const result = await this.retrieval.retrieve({
+      asker: caller,
+      knowledge,
+      query,
+      overrides,
+      explain,
+      signal,
+    });
+    return toRetrievalAnswer(result, explain);
+  }
+}

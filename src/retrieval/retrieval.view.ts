@@ -1,0 +1,82 @@
+import { Answer, Decimal, Id, OK_MESSAGE, Text, Whole } from '../http/index.js';
+import type { Explanation, RetrievalResult, RetrievedFragment } from './retrieval.js';
+
+/** One fragment that was found. */
+export class RetrievedFragmentView {
+  @Text({ example: 'k3v9x0a2bq', description: 'fid of the fragment' })
+  id: string;
+
+  @Text({ example: 'a1b2c3d4e5' })
+  docId: string;
+
+  @Id()
+  knowledgeId: number;
+
+  @Whole({ example: 0, description: 'Running number in the document, from 0' })
+  idx: number;
+
+  @Text({ example: 'The warranty lasts two years.' })
+  content: string;
+
+  @Decimal({ example: 0.83, description: 'On the scale that `scale` names' })
+  score: number;
+
+  @Decimal({ optional: true, example: 0.71, description: 'Before the reranker' })
+  rawScore?: number;
+
+  @Whole({ optional: true, example: 2, description: 'Place before the reranker, from 0' })
+  originalIndex?: number;
+
+  @Text({ example: 'warranty.pdf', description: 'Name of the document' })
+  sourceName: string;
+
+  @Whole({ optional: true, example: 3, description: 'Page, from 1' })
+  page: number | null;
+
+  @Text({ optional: true, example: 'Terms > Warranty' })
+  headings: string | null;
+
+  @Text({ optional: true, example: 'lines 10-42' })
+  location: string | null;
+
+  /** Only when it was asked for. */
+  explain?: Explanation;
+}
+
+/** `data` is the bare list that clients read; what explains it stands beside it. */
+export function toRetrievalAnswer(
+  result: RetrievalResult,
+  explain: boolean,
+): Answer<RetrievedFragmentView[]> {
+  const { channels, scale, rerank, settings } = result;
+  return new Answer(
+    result.fragments.map((fragment) => toView(fragment, explain)),
+    result.notices.length === 0 ? OK_MESSAGE : result.notices.join(' '),
+    {
+      channels,
+      scale,
+      rerank,
+      ...(explain && { settings, dropped: result.dropped.map((one) => toView(one, true)) }),
+    },
+  );
+}
+
+function toView(fragment: RetrievedFragment, explain: boolean): RetrievedFragmentView {
+  const { fid, docId, knowledgeId, idx, content, score, sourceName } = fragment;
+  const { page, headings, location, rawScore, originalIndex, explanation } = fragment;
+  return {
+    id: fid,
+    docId,
+    knowledgeId,
+    idx,
+    content,
+    score,
+    ...(rawScore !== undefined && { rawScore }),
+    ...(originalIndex !== undefined && { originalIndex }),
+    sourceName,
+    page,
+    headings,
+    location,
+    ...(explain && { explain: explanation }),
+  };
+}

@@ -1,0 +1,95 @@
+import { MalformedImportError } from './test-set.errors.js';
+
+/** A question of a BEIR file, by its `_id`. */
+export interface BeirQuery {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** A line of a BEIR qrels file. */
+export interface BeirJudgement {
+  readonly queryId: string;
+  readonly corpusId: string;
+  readonly score: number;
+}
+
+/** The lines of `queries.jsonl`: an object each, with `_id` and `text`; other fields are ignored. */
+export function readQueries(jsonl: string): BeirQuery[] {
+  return linesOf(jsonl).map(({ text, number }) => {
+    const object = readObject(text, number);
+    const id = readText(object._id, LONGEST_ID);
+    const question = readText(object.text, LONGEST_QUERY);
+    if (id === undefined || question === undefined)
+      throw new MalformedImportError('queries', number, FORM);
+    return { id, text: question };
+  });
+}
+
+/** Widest name of a query. */
+export const LONGEST_ID = 200;
+/** Longest part of a question that retrieval looks at. */
+export const LONGEST_QUERY = 4_000;
+/** What separates the cells and lines of a qrels file is in no name. */
+export const ID_FORM = /^[^\t\r\n]*$/;
+const BEST = 3;
+
+const FORM = `needs an _id of at most ${LONGEST_ID} characters and a text of at most ${LONGEST_QUERY}`;
+
+/** Text that can be stored, without blanks around it. */
+function readText(value: unknown, longest: number): string | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const text = String(value).toWellFormed().trim();
+  const isGood = text !== '' && text.length <= longest && !text.includes('\0');
+  return isGood && (longest > LONGEST_ID || ID_FORM.test(text)) ? text : undefined;
+}
+
+/** The lines of a qrels file: query-id, corpus-id and a score up to 3 between tabs; a header line is skipped. */
+export function readJudgements(tsv: string): BeirJudgement[] {
+  return linesOf(tsv).flatMap(({ text, number }, index) => {
+    const [queryId, corpusId, score, ...more] = text.split('\t').map((cell) => cell.trim());
+    if (index === 0 && score === 'score') return [];
+    if (!queryId || !corpusId || more.length > 0 || !/^-?\d{1,9}$/.test(score ?? '')) {
+      const form = 'is not query-id, corpus-id and a whole score, with tabs between them';
+      throw new MalformedImportError('qrels', number, form);
+    }
+    if (Number(score) > BEST)
+      throw new MalformedImportError('qrels', number, 'has a score above 3');
+    return [{ queryId, corpusId, score: Number(score) }];
+  });
+}
+
+export function writeQueries(queries: readonly BeirQuery[]): string {
+  return queries.map(({ id, text }) => `${JSON.stringify({ _id: id, text })}\n`).join('');
+}
+
+export function writeJudgements(judgements: readonly BeirJudgement[]): string {
+  const lines = judgements.map(({ queryId, corpusId, score }) =>
+    [queryId, corpusId, score].join('\t'),
+  );
+  return ['query-id\tcorpus-id\tscore', ...lines].map((line) => `${line}\n`).join('');
+}
+
+interface Line {
+  readonly text: string;
+  /** From 1. */
+  readonly number: number;
+}
+
+/** Those that are not blank. */
+function linesOf(file: string): Line[] {
+  return file
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .map((text, index) => ({ text, number: index + 1 }))
+    .filter(({ text }) => text.trim() !== '');
+}
+
+function readObject(text: string, number: number): { _id?: unknown; text?: unknown } {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // Said below.
+  }
+  throw new MalformedImportError('queries', number, 'is not a JSON object');
+}

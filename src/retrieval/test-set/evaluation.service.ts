@@ -1,0 +1,194 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/index.js';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import { Answer, OK_MESSAGE } from '../../http/index.js';
+import type { Page } from '../../http/index.js';
+import { KnowledgeService } from '../../knowledge/index.js';
+import type { KnowledgeBase } from '../../knowledge/index.js';
+import { settingsOf } from '../retrieval.js';
+import type { RetrievalOverrides } from '../retrieval.js';
+import { RetrievalService } from '../retrieval.service.js';
+import type { EvaluateBody, EvaluationListQuery } from './evaluation.dto.js';
+import { EvaluationRepository } from './evaluation.repository.js';
+import type { EvaluationValues } from './evaluation.repository.js';
+import { toEvaluationView, toNewEvaluationView } from './evaluation.view.js';
+import type { EvaluationView, NewEvaluationView } from './evaluation.view.js';
+import { judge } from './judgement.js';
+import { mean, ndcg, recall, reciprocalRank } from './ranking-metrics.js';
+import type { MeasuredSettings, QueryResult, TestQuery } from './test-set.entity.js';
+import { EmptyTestSetError } from './test-set.errors.js';
+import { TestSetRepository } from './test-set.repository.js';
+
+/** Places that count where nobody says otherwise, as in BEIR. */
+const DEFAULT_K = 10;
+
+/** Queries of one run that are searched for at once: the service has other work, too. */
+const CONCURRENCY = 4;
+
+/** Runs whose results are answered at once. */
+const MOST_RESULTS = 10;
+
+interface Run {
+  readonly caller: Caller;
+  readonly knowledge: KnowledgeBase;
+  readonly overrides: RetrievalOverrides;
+  readonly k: number;
+  readonly signal: AbortSignal;
+  /** What went other than asked, each with the number of queries; filled while it runs. */
+  readonly notices: Map<string, number>;
+}
+
+/** Measures the retrieval of a knowledge base with its test set. */
+@Injectable()
+export class EvaluationService {
+  private readonly limit: number;
+
+  constructor(
+    private readonly evaluations: EvaluationRepository,
+    private readonly testSets: TestSetRepository,
+    private readonly knowledge: KnowledgeService,
+    private readonly retrieval: RetrievalService,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.limit = config.EVALUATION_QUERIES;
+  }
+
+  async list(
+    caller: Caller,
+    knowledgeId: number,
+    { withResults, ...query }: EvaluationListQuery,
+  ): Promise<Page<EvaluationView>> {
+    await this.knowledge.readable(caller, knowledgeId);
+    const scope = { tenantId: caller.tenantId, knowledgeId };
+    if (!withResults)
+      return (await this.evaluations.page(scope, query)).map((one) => toEvaluationView(one));
+    const pageSize = Math.min(query.pageSize ?? MOST_RESULTS, MOST_RESULTS);
+    const page = await this.evaluations.page(scope, { ...query, pageSize });
+    const results = await this.evaluations.resultsOf(
+      scope,
+      page.rows.map(({ id }) => id),
+    );
+    return page.map((one) => toEvaluationView(one, results.get(one.id)));
+  }
+
+  /**
+   * Runs every query with the given settings and stores what came out. A query that cannot be searched for ends the
+   * run, and so does the signal: then nothing is stored, since half a test set compares with nothing.
+   */
+  async evaluate(
+    caller: Caller,
+    knowledgeId: number,
+    { body, signal }: { readonly body: EvaluateBody; readonly signal: AbortSignal },
+  ): Promise<Answer<NewEvaluationView>> {
+    const knowledge = await this.knowledge.writable(caller, knowledgeId);
+    const scope = { tenantId: caller.tenantId, knowledgeId };
+    const queries = await this.testSets.all(scope);
+    if (queries.length === 0) throw new EmptyTestSetError();
+    const { k = DEFAULT_K, ...overrides } = body;
+    const run = { caller, knowledge, overrides, k, notices: new Map<string, number>() };
+    const results = await this.measureAll(queries.slice(0, this.limit), { ...run, signal });
+    const settings = measuredSettings(knowledge, overrides);
+    const previous = await this.evaluations.newest(scope);
+    const added = await this.evaluations.add(scope, {
+      userId: caller.userId || null,
+      settings,
+      k,
+      ...summary(results),
+    });
+    const texts = new Map(queries.map(({ queryId, query }) => [queryId, query]));
+    const view = toNewEvaluationView(added, previous, texts);
+    return new Answer(view, this.messageOf(run, settings, queries.length));
+  }
+
+  /** The results in the order of the queries. */
+  private async measureAll(queries: readonly TestQuery[], run: Run): Promise<QueryResult[]> {
+    const failed = new AbortController();
+    const signal = AbortSignal.any([run.signal, failed.signal]);
+    const results: QueryResult[] = [];
+    const waiting = queries.entries();
+    const work = async (): Promise<void> => {
+      for (const [index, query] of waiting) {
+        signal.throwIfAborted();
+        results[index] = await this.measure(query, { ...run, signal });
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: CONCURRENCY }, work));
+    } finally {
+      failed.abort();
+    }
+    return results;
+  }
+
+  private async measure({ queryId, query, expected }: TestQuery, run: Run): Promise<QueryResult> {
+    const { caller, knowledge, overrides, k, signal, notices } = run;
+    const found = await this.retrieval.retrieve({
+      asker: caller,
+      knowledge,
+      query,
+      overrides,
+      signal,
+    });
+    for (const notice of found.notices) notices.set(notice, (notices.get(notice) ?? 0) + 1);
+    const ranking = judge(found.fragments, expected);
+    return {
+      queryId,
+      ndcg: ndcg(ranking, k),
+      recall: recall(ranking, k),
+      reciprocalRank: reciprocalRank(ranking, k),
+      places: ranking.gains.flatMap((gain, index) => (gain > 0 ? [index + 1] : [])),
+    };
+  }
+
+  private messageOf(
+    { k, notices }: Pick<Run, 'k' | 'notices'>,
+    { topK }: MeasuredSettings,
+    queryCount: number,
+  ): string {
+    const messages = [...notices].map(([notice, count]) => `In ${count} queries: ${notice}`);
+    if (topK < k) {
+      messages.push(
+        `Only ${topK} fragments were retrieved, fewer than the ${k} places that count. Send topK to measure deeper.`,
+      );
+    }
+    if (queryCount > this.limit) {
+      messages.push(`Only the first ${this.limit} of ${queryCount} queries were measured.`);
+    }
+    return messages.length === 0 ? OK_MESSAGE : messages.join(' ');
+  }
+}
+
+function summary(
+  results: QueryResult[],
+): Pick<EvaluationValues, 'ndcg' | 'recall' | 'mrr' | 'queryCount' | 'results'> {
+  return {
+    queryCount: results.length,
+    ndcg: mean(results.map((one) => one.ndcg)),
+    recall: mean(results.map((one) => one.recall)),
+    mrr: mean(results.map((one) => one.reciprocalRank)),
+    results,
+  };
+}
+
+function measuredSettings(
+  knowledge: KnowledgeBase,
+  overrides: RetrievalOverrides,
+): MeasuredSettings {
+  const { embeddingModel, textBlockSize, overlapChar } = knowledge;
+  const { topK, threshold, enableHybrid, hybridAlpha, enableRerank, rerankModel } = settingsOf(
+    knowledge,
+    overrides,
+  );
+  return {
+    topK,
+    threshold,
+    enableHybrid,
+    hybridAlpha,
+    enableRerank,
+    rerankModel,
+    embeddingModel,
+    textBlockSize,
+    overlapChar,
+  };
+}

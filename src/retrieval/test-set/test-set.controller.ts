@@ -1,0 +1,116 @@
+import { Body, Controller, Delete, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { ApiConsumes, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { CurrentCaller, RequirePermission } from '../../access/index.js';
+import type { Caller } from '../../access/index.js';
+import {
+  Answers,
+  AnswersPage,
+  AnswersRaw,
+  AnswersStatus,
+  IdPipe,
+  IdsPipe,
+  NoEnvelope,
+} from '../../http/index.js';
+import type { Answer, Page } from '../../http/index.js';
+import { ReceivedFiles, ReceivesFiles } from '../../storage/index.js';
+import type { UploadedPart } from '../../storage/index.js';
+import {
+  CreateTestQueryBody,
+  ExportTestSetQuery,
+  ImportTestSetBody,
+  TestQueryListQuery,
+  UpdateTestQueryBody,
+} from './test-set.dto.js';
+import { TestSetImport } from './test-set.import.js';
+import { TestSetService } from './test-set.service.js';
+import { ImportView, TestQueryView } from './test-set.view.js';
+
+@ApiTags('retrieval test sets')
+@Controller('system/info/:knowledgeId/testset')
+export class TestSetController {
+  constructor(
+    private readonly testSets: TestSetService,
+    private readonly imports: TestSetImport,
+  ) {}
+
+  /** The questions of a knowledge base's test set with what they should find, in the order in which they were added. */
+  @Get('list')
+  @RequirePermission('system:info:query')
+  @AnswersPage(TestQueryView)
+  list(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+    @Query() query: TestQueryListQuery,
+  ): Promise<Page<TestQueryView>> {
+    return this.testSets.list(caller, knowledgeId, query);
+  }
+
+  /** One file of the test set in the layout of BEIR; an import of both gives the same test set. */
+  @Get('export')
+  @NoEnvelope()
+  @RequirePermission('system:info:query')
+  @AnswersRaw('text/plain', 'queries.jsonl or qrels.tsv')
+  async export(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+    @Query() query: ExportTestSetQuery,
+    @Res() response: Response,
+  ): Promise<void> {
+    response.type('text/plain').send(await this.testSets.export(caller, knowledgeId, query));
+  }
+
+  /** Adds a question. */
+  @Post()
+  @RequirePermission('system:info:edit')
+  @Answers(TestQueryView)
+  create(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+    @Body() body: CreateTestQueryBody,
+  ): Promise<TestQueryView> {
+    return this.testSets.create(caller, knowledgeId, body);
+  }
+
+  /**
+   * Adds or replaces many questions: the two files of BEIR, as texts in a JSON body or as parts named `file`. `msg` names
+   * what the knowledge base does not hold.
+   */
+  @Post('import')
+  @RequirePermission('system:info:edit')
+  @ReceivesFiles()
+  @ApiConsumes('application/json', 'multipart/form-data')
+  @Answers(ImportView)
+  import(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+    @Body() body: ImportTestSetBody,
+    @ReceivedFiles() parts: UploadedPart[],
+  ): Promise<Answer<ImportView>> {
+    return this.imports.import(caller, knowledgeId, { body, parts });
+  }
+
+  /** Changes a question, or what it should find. */
+  @Put()
+  @RequirePermission('system:info:edit')
+  @Answers(TestQueryView)
+  update(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+    @Body() body: UpdateTestQueryBody,
+  ): Promise<TestQueryView> {
+    return this.testSets.update(caller, knowledgeId, body);
+  }
+
+  /** Deletes questions. */
+  @Delete(':ids')
+  @RequirePermission('system:info:edit')
+  @AnswersStatus()
+  remove(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+    @Param('ids', IdsPipe) ids: number[],
+  ): Promise<void> {
+    return this.testSets.remove(caller, knowledgeId, ids);
+  }
+}

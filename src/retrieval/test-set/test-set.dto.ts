@@ -1,0 +1,102 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
+import { Id, OneOf, PageQuery, Text, Whole } from '../../http/index.js';
+import { ID_FORM, LONGEST_ID, LONGEST_QUERY } from './beir.js';
+
+const MOST_EXPECTED = 1_000;
+
+/** A document or a fragment that a query should find. */
+export class ExpectedBody {
+  @Text({ optional: true, max: 32, description: 'A document', example: 'a1b2c3d4e5' })
+  docId?: string;
+
+  @Text({
+    optional: true,
+    max: 32,
+    description: 'Instead of a document, one fragment. Parsing its document replaces it by others.',
+  })
+  fid?: string;
+
+  @Whole({
+    optional: true,
+    min: 1,
+    max: 3,
+    description: '1 somewhat relevant, 2 relevant, 3 exactly what is sought; 1 when not given',
+  })
+  relevance?: number;
+}
+
+function ExpectedList(description: string): PropertyDecorator {
+  return applyDecorators(
+    ApiProperty({ type: [ExpectedBody], description }),
+    IsArray({ message: 'expected must be a list' }),
+    ArrayMinSize(1, { message: 'expected must not be empty' }),
+    ArrayMaxSize(MOST_EXPECTED, { message: `expected has more than ${MOST_EXPECTED} entries` }),
+    ValidateNested({ each: true, message: 'each entry of expected must be an object' }),
+    Type(() => ExpectedBody),
+  );
+}
+
+export class TestQueryListQuery extends PageQuery {
+  @Text({ optional: true, max: LONGEST_QUERY, description: 'Part of the text' })
+  query?: string;
+
+  @Text({ optional: true, max: LONGEST_ID })
+  queryId?: string;
+}
+
+export class CreateTestQueryBody {
+  @Text({
+    optional: true,
+    max: LONGEST_ID,
+    pattern: ID_FORM,
+    patternMessage: 'must not contain tabs and line ends',
+    description: 'Names the query in its test set; made when not given',
+    example: 'q1',
+  })
+  queryId?: string;
+
+  @Text({ max: LONGEST_QUERY, example: 'How long is the warranty?' })
+  query: string;
+
+  @ExpectedList('What it should find')
+  expected: ExpectedBody[];
+}
+
+/** What is absent stays as it is. */
+export class UpdateTestQueryBody {
+  @Id()
+  id: number;
+
+  @Text({ optional: true, max: LONGEST_QUERY, pattern: /\S/, patternMessage: 'must not be empty' })
+  query?: string;
+
+  @ExpectedList('What it should find, instead of what it should find now')
+  @IsOptional()
+  expected?: ExpectedBody[];
+}
+
+/** A test set in the layout of BEIR. */
+export class ImportTestSetBody {
+  @Text({
+    optional: true,
+    description: 'Content of queries.jsonl: {"_id", "text"} in each line',
+    example: '{"_id": "q1", "text": "How long is the warranty?"}',
+  })
+  queries?: string;
+
+  @Text({
+    optional: true,
+    description:
+      'Content of qrels/test.tsv: query-id, corpus-id and score (1 to 3) between tabs. corpus-id is a docId, a fid, or the name of a document with or without its suffix.',
+    example: 'query-id\tcorpus-id\tscore\nq1\twarranty\t1',
+  })
+  qrels?: string;
+}
+
+export class ExportTestSetQuery {
+  @OneOf(['queries', 'qrels'], { description: 'Which of the two files' })
+  part: 'queries' | 'qrels';
+}

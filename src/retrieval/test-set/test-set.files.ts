@@ -1,0 +1,46 @@
+import { text } from 'node:stream/consumers';
+import { Injectable } from '@nestjs/common';
+import { FileStorage, isRefused, StorageService } from '../../storage/index.js';
+import type { UploadedPart } from '../../storage/index.js';
+import type { ImportTestSetBody } from './test-set.dto.js';
+import { ImportTooLargeError } from './test-set.errors.js';
+
+/** A file is read into memory as a whole. */
+const LARGEST_MB = 16;
+
+const QUERIES = /\.jsonl?$/i;
+const QRELS = /\.(?:tsv|txt)$/i;
+
+/** The files of an import. */
+@Injectable()
+export class TestSetFiles {
+  constructor(
+    private readonly storage: StorageService,
+    private readonly files: FileStorage,
+  ) {}
+
+  /** What the files say: queries in the one that ends in .jsonl, qrels in that in .tsv. Nothing of them stays. */
+  async read(parts: readonly UploadedPart[]): Promise<ImportTestSetBody> {
+    try {
+      const queries = await this.contentOf(parts, QUERIES);
+      const qrels = await this.contentOf(parts, QRELS);
+      return {
+        ...(queries !== undefined && { queries }),
+        ...(qrels !== undefined && { qrels }),
+      };
+    } finally {
+      await this.storage.discardUnrecorded(parts);
+    }
+  }
+
+  private async contentOf(
+    parts: readonly UploadedPart[],
+    ending: RegExp,
+  ): Promise<string | undefined> {
+    const part = parts.find(({ name }) => ending.test(name));
+    if (!part) return undefined;
+    if (isRefused(part)) throw part.refusal;
+    if (part.size > LARGEST_MB * 2 ** 20) throw new ImportTooLargeError(part.name, LARGEST_MB);
+    return text(await this.files.read(part.storageKey));
+  }
+}

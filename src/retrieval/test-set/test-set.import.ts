@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/index.js';
+import type { Answer } from '../../http/index.js';
+import { KnowledgeService } from '../../knowledge/index.js';
+import type { UploadedPart } from '../../storage/index.js';
+import { readJudgements, readQueries } from './beir.js';
+import type { BeirJudgement } from './beir.js';
+import { distinct, Expectations } from './expectations.js';
+import type { ImportTestSetBody } from './test-set.dto.js';
+import type { Expected } from './test-set.entity.js';
+import { IncompleteImportError } from './test-set.errors.js';
+import { TestSetFiles } from './test-set.files.js';
+import type { Scope, TestQueryValues } from './test-set.repository.js';
+import { TestSetService } from './test-set.service.js';
+import { toImportAnswer } from './test-set.view.js';
+import type { ImportView } from './test-set.view.js';
+
+/** What of an import means something in this knowledge base. */
+interface Matched {
+  readonly values: readonly TestQueryValues[];
+  readonly skipped: number;
+  /** A corpus-id for each judgement that was left out. */
+  readonly unknown: readonly string[];
+}
+
+/** Takes test sets in the layout of BEIR. */
+@Injectable()
+export class TestSetImport {
+  constructor(
+    private readonly testSets: TestSetService,
+    private readonly expectations: Expectations,
+    private readonly knowledge: KnowledgeService,
+    private readonly files: TestSetFiles,
+  ) {}
+
+  /**
+   * Adds the queries, and replaces those whose queryId is there. Judgements of what the base does not hold are left
+   * out, and so are queries without any; a score of 0 or less is no judgement. A malformed line stores nothing.
+   */
+  async import(
+    caller: Caller,
+    knowledgeId: number,
+    given: { readonly body: ImportTestSetBody; readonly parts: readonly UploadedPart[] },
+  ): Promise<Answer<ImportView>> {
+    const { queries, qrels } = { ...given.body, ...(await this.files.read(given.parts)) };
+    await this.knowledge.writable(caller, knowledgeId);
+    if (!queries || !qrels) throw new IncompleteImportError();
+    const texts = new Map(readQueries(queries).map(({ id, text }) => [id, text]));
+    const judgements = readJudgements(qrels).filter(
+      ({ queryId, score }) => score > 0 && texts.has(queryId),
+    );
+    const scope = { tenantId: caller.tenantId, knowledgeId };
+    const { values, skipped, unknown } = await this.match(scope, texts, judgements);
+    const added = await this.testSets.putAll(caller, knowledgeId, values);
+    const view = { added, replaced: values.length - added, skipped, unknown: unknown.length };
+    return toImportAnswer(view, [...new Set(unknown)]);
+  }
+
+  private async match(
+    scope: Scope,
+    texts: ReadonlyMap<string, string>,
+    judgements: readonly BeirJudgement[],
+  ): Promise<Matched> {
+    const names = new Set(judgements.map(({ corpusId }) => corpusId));
+    const known = await this.expectations.resolve(scope, [...names]);
+    const byQuery = Map.groupBy(judgements, ({ queryId }) => queryId);
+    const values = [...texts].map(([queryId, query]) => {
+      const expected = (byQuery.get(queryId) ?? []).flatMap(({ corpusId, score }): Expected[] => {
+        const one = known.get(corpusId);
+        return one ? [{ ...one, relevance: score }] : [];
+      });
+      return { queryId, query, expected: distinct(expected) };
+    });
+    const kept = values.filter(({ expected }) => expected.length > 0);
+    const unknown = judgements.map(({ corpusId }) => corpusId).filter((name) => !known.has(name));
+    return { values: kept, skipped: values.length - kept.length, unknown };
+  }
+}

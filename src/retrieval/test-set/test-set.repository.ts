@@ -1,0 +1,156 @@
+import { Injectable } from '@nestjs/common';
+import {
+  containing,
+  Database,
+  isForeignKeyViolation,
+  isUniqueViolation,
+  TenantScoped,
+} from '../../database/index.js';
+import { NotFoundError } from '../../error/index.js';
+import type { Page } from '../../http/index.js';
+import type { TestQueryListQuery } from './test-set.dto.js';
+import { TestQuery } from './test-set.entity.js';
+import type { Expected } from './test-set.entity.js';
+import { DuplicateQueryIdError } from './test-set.errors.js';
+
+/** A knowledge base of a tenant. */
+export interface Scope {
+  readonly tenantId: string;
+  readonly knowledgeId: number;
+}
+
+export interface TestQueryValues {
+  readonly queryId: string;
+  readonly query: string;
+  readonly expected: readonly Expected[];
+}
+
+/** A document of a knowledge base. */
+export interface DocumentName {
+  readonly docId: string;
+  readonly name: string;
+}
+
+/** A fragment of a knowledge base, with its document's name. */
+export interface FragmentName {
+  readonly fid: string;
+  readonly name: string;
+}
+
+const PUT_ALL = `
+  INSERT INTO knowledge_test_query (tenant_id, knowledge_id, query_id, query, expected)
+  SELECT $1, $2::bigint, new.*
+    FROM unnest($3::text[], $4::text[], $5::jsonb[]) AS new (query_id, query, expected)
+  ON CONFLICT (tenant_id, knowledge_id, query_id) DO UPDATE
+     SET query = EXCLUDED.query, expected = EXCLUDED.expected, update_time = now()
+  RETURNING xmax = 0 AS "isNew"`;
+
+const ID_INDEX = 'knowledge_test_query_name';
+
+/** The test sets. Documents and fragments are tables of the features above, asked whether they are there. */
+@Injectable()
+export class TestSetRepository {
+  private readonly queries: TenantScoped<TestQuery>;
+
+  constructor(private readonly database: Database) {
+    this.queries = new TenantScoped(database, TestQuery, 'The test query');
+  }
+
+  async page(
+    { tenantId, knowledgeId }: Scope,
+    { query: text, queryId, ...query }: TestQueryListQuery,
+  ): Promise<Page<TestQuery>> {
+    const where = {
+      knowledgeId,
+      ...(text && { query: containing(text) }),
+      ...(queryId && { queryId }),
+    };
+    return this.queries.page(tenantId, query, where, { id: 'ASC' });
+  }
+
+  /** In the order in which they were added. */
+  async all({ tenantId, knowledgeId }: Scope): Promise<TestQuery[]> {
+    return this.queries.find(tenantId, { knowledgeId }, { id: 'ASC' });
+  }
+
+  async get({ tenantId, knowledgeId }: Scope, id: number): Promise<TestQuery> {
+    return this.queries.get(tenantId, id, { knowledgeId });
+  }
+
+  async count({ tenantId, knowledgeId }: Scope): Promise<number> {
+    return this.queries.count(tenantId, { knowledgeId });
+  }
+
+  async insert({ tenantId, knowledgeId }: Scope, values: TestQueryValues): Promise<TestQuery> {
+    const { queryId, query, expected } = values;
+    const row = { knowledgeId, queryId, query, expected: [...expected] };
+    try {
+      return await this.queries.insert(tenantId, row);
+    } catch (error) {
+      if (isUniqueViolation(error, ID_INDEX)) throw new DuplicateQueryIdError(queryId);
+      throw withoutBase(error);
+    }
+  }
+
+  async update(
+    { tenantId, knowledgeId }: Scope,
+    { id, expected, ...values }: Partial<TestQueryValues> & { readonly id: number },
+  ): Promise<void> {
+    const change = { ...values, ...(expected && { expected: [...expected] }) };
+    await this.queries.update(tenantId, id, change, { knowledgeId });
+  }
+
+  async remove({ tenantId, knowledgeId }: Scope, ids: readonly number[]): Promise<void> {
+    await this.queries.remove(tenantId, ids, { knowledgeId });
+  }
+
+  /** Adds queries, and replaces those whose queryId is there; answers how many were new. */
+  async putAll(
+    { tenantId, knowledgeId }: Scope,
+    values: readonly TestQueryValues[],
+  ): Promise<number> {
+    const rows = await this.database
+      .query<{ isNew: boolean }>(PUT_ALL, [
+        tenantId,
+        knowledgeId,
+        values.map(({ queryId }) => queryId),
+        values.map(({ query }) => query),
+        values.map(({ expected }) => JSON.stringify(expected)),
+      ])
+      .catch((error: unknown) => {
+        throw withoutBase(error);
+      });
+    return rows.filter(({ isNew }) => isNew).length;
+  }
+
+  /** Those of the documents that the base has, by docId or by name, with or without the suffix. */
+  async documents(
+    { tenantId, knowledgeId }: Scope,
+    names: readonly string[],
+  ): Promise<DocumentName[]> {
+    return this.database.query<DocumentName>(
+      `SELECT doc_id AS "docId", name FROM attachment
+        WHERE tenant_id = $1 AND knowledge_id = $2
+          AND (doc_id = ANY ($3::text[]) OR name = ANY ($3::text[])
+               OR regexp_replace(name, '\\.[^.]*$', '') = ANY ($3::text[]))
+        ORDER BY id`,
+      [tenantId, knowledgeId, names],
+    );
+  }
+
+  async fragments(
+    { tenantId, knowledgeId }: Scope,
+    fids: readonly string[],
+  ): Promise<FragmentName[]> {
+    return this.database.query<FragmentName>(
+      `SELECT f.fid, a.name FROM fragment f
+         JOIN attachment a ON a.id = f.attachment_id AND a.tenant_id = f.tenant_id
+        WHERE f.tenant_id = $1 AND f.knowledge_id = $2 AND f.fid = ANY ($3::text[])`,
+      [tenantId, knowledgeId, fids],
+    );
+  }
+}
+
+function withoutBase(error: unknown): unknown {
+  return isForeignKeyViolation(error) ? new NotFoundError('The knowledge base') : error;
+}

@@ -1,0 +1,151 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/index.js';
+import { AuditLog } from '../../audit/index.js';
+import type { AuditAction } from '../../audit/index.js';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import { Database } from '../../database/index.js';
+import { randomName } from '../../fragment/index.js';
+import type { Page } from '../../http/index.js';
+import { KnowledgeService } from '../../knowledge/index.js';
+import { writeJudgements, writeQueries } from './beir.js';
+import { Expectations } from './expectations.js';
+import type {
+  CreateTestQueryBody,
+  ExportTestSetQuery,
+  TestQueryListQuery,
+  UpdateTestQueryBody,
+} from './test-set.dto.js';
+import { TestSetFullError } from './test-set.errors.js';
+import { TestSetRepository } from './test-set.repository.js';
+import type { Scope, TestQueryValues } from './test-set.repository.js';
+import { toTestQueryView } from './test-set.view.js';
+import type { TestQueryView } from './test-set.view.js';
+
+/** The questions by which a knowledge base's retrieval is measured. Whoever may read or write the base may do so here. */
+@Injectable()
+export class TestSetService {
+  private readonly limit: number;
+
+  constructor(
+    private readonly testSets: TestSetRepository,
+    private readonly expectations: Expectations,
+    private readonly knowledge: KnowledgeService,
+    private readonly database: Database,
+    private readonly audit: AuditLog,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.limit = config.EVALUATION_QUERIES;
+  }
+
+  async list(
+    caller: Caller,
+    knowledgeId: number,
+    query: TestQueryListQuery,
+  ): Promise<Page<TestQueryView>> {
+    await this.knowledge.readable(caller, knowledgeId);
+    const scope = { tenantId: caller.tenantId, knowledgeId };
+    const page = await this.testSets.page(scope, query);
+    const names = await this.expectations.namesOf(
+      scope,
+      page.rows.flatMap(({ expected }) => expected),
+    );
+    return page.map((row) => toTestQueryView(row, names));
+  }
+
+  async create(
+    caller: Caller,
+    knowledgeId: number,
+    body: CreateTestQueryBody,
+  ): Promise<TestQueryView> {
+    await this.knowledge.writable(caller, knowledgeId);
+    const scope = { tenantId: caller.tenantId, knowledgeId };
+    return this.database.transaction(async () => {
+      const expected = await this.expectations.read(scope, body.expected);
+      const queryId = body.queryId?.trim() || randomName();
+      const { id } = await this.testSets.insert(scope, { ...body, queryId, expected });
+      await this.requireRoom(scope);
+      await this.record(caller, 'create', knowledgeId, 1);
+      return this.view(scope, id);
+    });
+  }
+
+  async update(
+    caller: Caller,
+    knowledgeId: number,
+    { id, query, expected }: UpdateTestQueryBody,
+  ): Promise<TestQueryView> {
+    await this.knowledge.writable(caller, knowledgeId);
+    const scope = { tenantId: caller.tenantId, knowledgeId };
+    return this.database.transaction(async () => {
+      await this.testSets.update(scope, {
+        id,
+        ...(query !== undefined && { query }),
+        ...(expected && { expected: await this.expectations.read(scope, expected) }),
+      });
+      await this.record(caller, 'update', knowledgeId, 1);
+      return this.view(scope, id);
+    });
+  }
+
+  async remove(caller: Caller, knowledgeId: number, ids: readonly number[]): Promise<void> {
+    await this.knowledge.writable(caller, knowledgeId);
+    await this.database.transaction(async () => {
+      await this.testSets.remove({ tenantId: caller.tenantId, knowledgeId }, ids);
+      await this.record(caller, 'delete', knowledgeId, ids.length);
+    });
+  }
+
+  /** One of the two files of BEIR; an import of both gives the same test set. */
+  async export(caller: Caller, knowledgeId: number, { part }: ExportTestSetQuery): Promise<string> {
+    await this.knowledge.readable(caller, knowledgeId);
+    const queries = await this.testSets.all({ tenantId: caller.tenantId, knowledgeId });
+    if (part === 'queries') {
+      return writeQueries(queries.map(({ queryId, query }) => ({ id: queryId, text: query })));
+    }
+    return writeJudgements(
+      queries.flatMap(({ queryId, expected }) =>
+        expected.map((one) => ({
+          queryId,
+          corpusId: 'docId' in one ? one.docId : one.fid,
+          score: one.relevance,
+        })),
+      ),
+    );
+  }
+
+  /** Adds queries, and replaces those whose queryId is there; answers how many were new. Asks nobody. */
+  async putAll(
+    caller: Caller,
+    knowledgeId: number,
+    values: readonly TestQueryValues[],
+  ): Promise<number> {
+    const scope = { tenantId: caller.tenantId, knowledgeId };
+    return this.database.transaction(async () => {
+      const added = await this.testSets.putAll(scope, values);
+      await this.requireRoom(scope);
+      await this.record(caller, 'upload', knowledgeId, values.length);
+      return added;
+    });
+  }
+
+  private async requireRoom(scope: Scope): Promise<void> {
+    const count = await this.testSets.count(scope);
+    if (count > this.limit) throw new TestSetFullError(this.limit);
+  }
+
+  private async view(scope: Scope, id: number): Promise<TestQueryView> {
+    const row = await this.testSets.get(scope, id);
+    return toTestQueryView(row, await this.expectations.namesOf(scope, row.expected));
+  }
+
+  private async record(
+    caller: Caller,
+    action: AuditAction,
+    knowledgeId: number,
+    queries: number,
+  ): Promise<void> {
+    const detail = { queries };
+    await this.audit.record(caller, { action, target: 'test_set', id: knowledgeId, detail });
+  }
+}

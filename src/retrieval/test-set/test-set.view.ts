@@ -1,0 +1,90 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Answer, Id, OK_MESSAGE, Text, Whole, wireTime } from '../../http/index.js';
+import { keyOf } from './judgement.js';
+import type { Expected, TestQuery } from './test-set.entity.js';
+
+/** Names of documents by what a query expects, see keyOf; what is gone has none. */
+export type ExpectedNames = ReadonlyMap<string, string>;
+
+/** What a query should find; either docId or fid is there. */
+export class ExpectedView {
+  @Text({ optional: true, example: 'a1b2c3d4e5' })
+  docId?: string;
+
+  @Text({ optional: true, example: 'k3v9x0a2bq' })
+  fid?: string;
+
+  @Whole({ example: 1, description: '1 somewhat relevant, 2 relevant, 3 exactly what is sought' })
+  relevance: number;
+
+  @Text({
+    optional: true,
+    example: 'warranty.pdf',
+    description: 'Its document; null when it is gone',
+  })
+  sourceName: string | null;
+}
+
+/** One question of a test set. */
+export class TestQueryView {
+  @Id()
+  id: number;
+
+  @Text({ example: 'q1' })
+  queryId: string;
+
+  @Text({ example: 'How long is the warranty?' })
+  query: string;
+
+  @ApiProperty({ type: [ExpectedView] })
+  expected: ExpectedView[];
+
+  @Text({ example: '2026-01-31 18:30:00' })
+  createTime: string;
+
+  @Text({ example: '2026-01-31 18:30:00' })
+  updateTime: string;
+}
+
+/** What an import did. */
+export class ImportView {
+  @Whole({ example: 40, description: 'Queries that are new' })
+  added: number;
+
+  @Whole({ example: 2, description: 'Queries whose queryId was there already' })
+  replaced: number;
+
+  @Whole({ example: 3, description: 'Queries left out: nothing that they should find is here' })
+  skipped: number;
+
+  @Whole({ example: 7, description: 'Judgements left out: what they name is not here' })
+  unknown: number;
+}
+
+export function toTestQueryView(query: TestQuery, names: ExpectedNames): TestQueryView {
+  return {
+    id: query.id,
+    queryId: query.queryId,
+    query: query.query,
+    expected: query.expected.map((one) => toExpectedView(one, names)),
+    createTime: wireTime(query.createTime),
+    updateTime: wireTime(query.updateTime),
+  };
+}
+
+function toExpectedView(expected: Expected, names: ExpectedNames): ExpectedView {
+  return { ...expected, sourceName: names.get(keyOf(expected)) ?? null };
+}
+
+/** The message names some of what is not here. */
+export function toImportAnswer(view: ImportView, unknown: readonly string[]): Answer<ImportView> {
+  if (unknown.length === 0) return new Answer(view, OK_MESSAGE);
+  const named = unknown.slice(0, SHOWN).join(', ');
+  const more = unknown.length > SHOWN ? ` and ${unknown.length - SHOWN} more` : '';
+  return new Answer(
+    view,
+    `Left out what this knowledge base has no document or fragment for: ${named}${more}.`,
+  );
+}
+
+const SHOWN = 5;

@@ -1,0 +1,62 @@
+import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
+import { announceServer, announceWorker, passwordLine } from './announcement.js';
+import { createApp } from './app.js';
+import { ConfigError, loadConfig } from './config/index.js';
+import type { Config } from './config/index.js';
+import { InitialPassword } from './identity/index.js';
+import { reportUncaughtErrors, startFailure, stopOnSignals } from './operation/index.js';
+
+/** About 25 days, the longest that a timer takes. */
+const LONGEST_INTERVAL_MS = 2 ** 31 - 1;
+
+/**
+ * Runs Plinth in this process until a signal ends it: with ROLE=worker the jobs alone, otherwise the HTTP server, too.
+ * Exit codes: 2 for a configuration that cannot be used, 1 for any other failure, 0 after a stop.
+ */
+export async function start(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  let config: Config | undefined;
+  try {
+    config = loadConfig(environment);
+    await run(config);
+  } catch (error) {
+    process.stderr.write(`${startFailure(error, config)}\n`);
+    process.exit(error instanceof ConfigError ? 2 : 1);
+  }
+}
+
+async function run(config: Config): Promise<void> {
+  const app = await createApp(config);
+  reportUncaughtErrors();
+  await app.init();
+  const login = app.get(InitialPassword).take();
+  if (config.ROLE === 'worker') {
+    stopOnSignals(app, config.SHUTDOWN_GRACE_SECONDS);
+    announceWorker(config, login);
+    // Without a server, idle connections alone would not keep the process.
+    setInterval(() => undefined, LONGEST_INTERVAL_MS);
+    return;
+  }
+  try {
+    const port = await listen(app.getHttpServer(), config);
+    stopOnSignals(app, config.SHUTDOWN_GRACE_SECONDS);
+    announceServer(config, port, login);
+  } catch (error) {
+    // The first user exists from now on: nobody could ever sign in with a password that was not shown.
+    if (login) process.stderr.write(`${passwordLine(login)}\n`);
+    await app.close();
+    throw error;
+  }
+}
+
+function listen(server: Server, config: Config): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(config.PORT, config.HOST, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}

@@ -1,0 +1,93 @@
+import { randomInt } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { VectorTable } from '../relational/vector-table.repository.js';
+import type { ScopeCount } from '../relational/vector-table.repository.js';
+import type { VectorEntry, VectorScope } from '../vector-store.js';
+import type { SetList, SetVectors } from './vector-matrix.js';
+import { STAMP_BITS } from './vector-set.js';
+import type { SetState, VectorSet } from './vector-set.js';
+
+/** All SQL of the exact store. */
+@Injectable()
+export class ExactRepository extends VectorTable {
+  protected override readonly table = 'fragment_vector';
+
+  /** All vectors travel as one value, which the statement cuts. */
+  override async upsert(scope: VectorScope, entries: readonly VectorEntry[]): Promise<void> {
+    const dimension = entries[0]?.vector.length ?? 0;
+    await this.database.query(
+      `INSERT INTO fragment_vector (knowledge_id, tenant_id, fragment_id, attachment_id, dimension, stamp, vector)
+       SELECT $1, $2, entry.fragment_id, entry.attachment_id, $3::integer, entry.stamp,
+              substring($4::bytea FROM ((entry.place - 1) * $3::integer * 4 + 1)::integer FOR $3::integer * 4)
+         FROM unnest($5::bigint[], $6::bigint[], $7::bigint[]) WITH ORDINALITY
+              AS entry (fragment_id, attachment_id, stamp, place)
+       ON CONFLICT (knowledge_id, tenant_id, fragment_id) DO UPDATE
+          SET attachment_id = EXCLUDED.attachment_id, dimension = EXCLUDED.dimension,
+              stamp = EXCLUDED.stamp, vector = EXCLUDED.vector`,
+      [
+        scope.knowledgeId,
+        scope.tenantId,
+        dimension,
+        Buffer.concat(entries.map(({ vector }) => bytesOf(vector))),
+        entries.map(({ fragmentId }) => fragmentId),
+        entries.map(({ attachmentId }) => attachmentId),
+        entries.map(() => randomInt(2 ** STAMP_BITS - 1)),
+      ],
+    );
+  }
+
+  override async scopes(): Promise<ScopeCount[]> {
+    return this.database.query<ScopeCount>(
+      `SELECT tenant_id AS "tenantId", knowledge_id AS "knowledgeId", count(*) AS count
+         FROM fragment_vector GROUP BY tenant_id, knowledge_id ORDER BY tenant_id, knowledge_id`,
+    );
+  }
+
+  /** Reads the key of the table alone: about a tenth of the time that a search in memory takes beside it. */
+  async state({ tenantId, knowledgeId, dimension }: VectorSet): Promise<SetState> {
+    const [row] = await this.database.query<{ count: number; stamps: number | null }>(
+      `SELECT count(*) AS count, bit_xor(stamp) AS stamps FROM fragment_vector
+        WHERE knowledge_id = $1 AND tenant_id = $2 AND dimension = $3`,
+      [knowledgeId, tenantId, dimension],
+    );
+    return { count: row?.count ?? 0, stamps: row?.stamps ?? 0 };
+  }
+
+  async list({ tenantId, knowledgeId, dimension }: VectorSet): Promise<SetList> {
+    const rows = await this.database.query<{ fragmentId: number; stamp: number }>(
+      `SELECT fragment_id AS "fragmentId", stamp FROM fragment_vector
+        WHERE knowledge_id = $1 AND tenant_id = $2 AND dimension = $3 ORDER BY fragment_id`,
+      [knowledgeId, tenantId, dimension],
+    );
+    return listOf(rows);
+  }
+
+  /** The vectors as they are now, without those that have gone. */
+  async read(
+    { tenantId, knowledgeId, dimension }: VectorSet,
+    fragmentIds: readonly number[],
+  ): Promise<SetVectors> {
+    const rows = await this.database.query<{ fragmentId: number; stamp: number; vector: Buffer }>(
+      `SELECT fragment_id AS "fragmentId", stamp, vector FROM fragment_vector
+        WHERE knowledge_id = $1 AND tenant_id = $2 AND dimension = $3 AND fragment_id = ANY ($4::bigint[])
+        ORDER BY fragment_id`,
+      [knowledgeId, tenantId, dimension, fragmentIds],
+    );
+    const vectors = new Float32Array(rows.length * dimension);
+    const bytes = bytesOf(vectors);
+    for (const [at, { vector }] of rows.entries()) vector.copy(bytes, at * dimension * 4);
+    return { ...listOf(rows), vectors };
+  }
+}
+
+function listOf(rows: readonly { fragmentId: number; stamp: number }[]): SetList {
+  return {
+    fragmentIds: Float64Array.from(rows, ({ fragmentId }) => fragmentId),
+    stamps: Float64Array.from(rows, ({ stamp }) => stamp),
+  };
+}
+
+/** The same memory as bytes, which are little-endian on every machine that this runs on. */
+function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}

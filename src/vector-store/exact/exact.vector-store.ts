@@ -1,0 +1,149 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import { RelationalVectorStore } from '../relational/relational.vector-store.js';
+import { VectorStoreError } from '../vector-store.errors.js';
+import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
+import { ExactRepository } from './exact.repository.js';
+import { MemoryThread } from './memory-thread.js';
+import { Turns } from './turns.js';
+import { keyOf } from './vector-memory.js';
+import type { SetVectors } from './vector-matrix.js';
+import { isSameState } from './vector-set.js';
+import type { VectorSet } from './vector-set.js';
+
+const MIB = 1_048_576;
+/** Bytes of vectors read by one statement. */
+const READ_BYTES = 4 * MIB;
+/** Tries to get a set into memory whole, while others drop it from there. */
+const ATTEMPTS = 5;
+
+/**
+ * Exact cosine similarity on any PostgreSQL. Vectors are rows; those of the bases that are searched stand in the memory
+ * of a worker thread as well. Each search asks the database, beside searching, whether that is still what the rows say,
+ * and otherwise reads what has changed: right for any number of processes. The vectors of one dimension of a base must
+ * fit into EXACT_VECTOR_MEMORY_MB; more than that is refused when it is stored.
+ */
+@Injectable()
+export class ExactVectorStore extends RelationalVectorStore implements OnApplicationShutdown {
+  override readonly code = 'exact';
+  private readonly memory = new MemoryThread();
+  private readonly turns = new Turns();
+  private readonly limitBytes: number;
+
+  constructor(
+    @Inject(CONFIG) config: Config,
+    protected override readonly vectors: ExactRepository,
+  ) {
+    super();
+    this.limitBytes = config.EXACT_VECTOR_MEMORY_MB * MIB;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.memory.stop();
+  }
+
+  override async search(
+    scope: VectorScope,
+    given: VectorQuery,
+    signal: AbortSignal,
+  ): Promise<VectorHit[]> {
+    const set = { ...scope, dimension: given.vector.length };
+    // A view is sent to the thread with all that it is a view of.
+    const query = { ...given, vector: given.vector.slice() };
+    return this.call('search vectors', signal, async () => {
+      const hits = await this.searchMemory(set, query);
+      if (hits) return hits;
+      return this.turns.run(keyOf(set), async () => {
+        signal.throwIfAborted();
+        return (await this.searchMemory(set, query)) ?? this.searchUpdated(set, query, signal);
+      });
+    });
+  }
+
+  override async removeKnowledge(scope: VectorScope, signal: AbortSignal): Promise<void> {
+    await super.removeKnowledge(scope, signal);
+    const { tenantId, knowledgeId } = scope;
+    await this.call('remove vectors', signal, () => this.memory.forget({ tenantId, knowledgeId }));
+  }
+
+  override async removeTenant(tenantId: string, signal: AbortSignal): Promise<void> {
+    await super.removeTenant(tenantId, signal);
+    await this.call('remove vectors', signal, () => this.memory.forget({ tenantId }));
+  }
+
+  protected override async insert(
+    scope: VectorScope,
+    batch: readonly VectorEntry[],
+  ): Promise<void> {
+    const set = { ...scope, dimension: batch[0]?.vector.length ?? 0 };
+    const { count } = await this.vectors.state(set);
+    this.assertFits(set, count + batch.length);
+    await super.insert(scope, batch);
+  }
+
+  /** Undefined when the memory does not hold what the rows say. */
+  private async searchMemory(set: VectorSet, query: VectorQuery): Promise<VectorHit[] | undefined> {
+    const [now, answer] = await Promise.all([
+      this.vectors.state(set),
+      this.memory.search({ set, query }),
+    ]);
+    return isSameState(now, answer.state) ? answer.hits : undefined;
+  }
+
+  private async searchUpdated(
+    set: VectorSet,
+    query: VectorQuery,
+    signal: AbortSignal,
+  ): Promise<VectorHit[]> {
+    const { limitBytes } = this;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const list = await this.vectors.list(set);
+      this.assertFits(set, list.fragmentIds.length);
+      const missing = await this.memory.missing({ set, list });
+      const added = await this.read(set, missing, signal);
+      const count = list.fragmentIds.length - missing.length + added.fragmentIds.length;
+      const hits = await this.memory.update({ set, query, list, added, count, limitBytes });
+      if (hits) return hits;
+    }
+    throw new VectorStoreError(
+      'Too many knowledge bases are searched at once for EXACT_VECTOR_MEMORY_MB. Try again in a moment, or ask an administrator to raise it.',
+    );
+  }
+
+  private async read(
+    set: VectorSet,
+    fragmentIds: readonly number[],
+    signal: AbortSignal,
+  ): Promise<SetVectors> {
+    const size = Math.max(1, Math.floor(READ_BYTES / (set.dimension * 4)));
+    const all = {
+      fragmentIds: new Float64Array(fragmentIds.length),
+      stamps: new Float64Array(fragmentIds.length),
+      vectors: new Float32Array(fragmentIds.length * set.dimension),
+    };
+    let count = 0;
+    for (let at = 0; at < fragmentIds.length; at += size) {
+      signal.throwIfAborted();
+      const part = await this.vectors.read(set, fragmentIds.slice(at, at + size));
+      all.fragmentIds.set(part.fragmentIds, count);
+      all.stamps.set(part.stamps, count);
+      all.vectors.set(part.vectors, count * set.dimension);
+      count += part.fragmentIds.length;
+    }
+    return {
+      fragmentIds: all.fragmentIds.subarray(0, count),
+      stamps: all.stamps.subarray(0, count),
+      vectors: all.vectors.subarray(0, count * set.dimension),
+    };
+  }
+
+  private assertFits({ dimension }: VectorSet, count: number): void {
+    const most = Math.floor(this.limitBytes / (dimension * 4));
+    if (count <= most) return;
+    throw new VectorStoreError(
+      `A knowledge base can hold ${most} fragments of ${dimension} dimensions in the exact vector store. Split it, or ask an administrator to raise EXACT_VECTOR_MEMORY_MB or to set up Qdrant or pgvector.`,
+    );
+  }
+}

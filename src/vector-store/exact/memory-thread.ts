@@ -1,0 +1,53 @@
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+import type { VectorHit } from '../vector-store.js';
+import type {
+  ForgetTask,
+  MissingTask,
+  SearchAnswer,
+  SearchTask,
+  UpdateTask,
+} from './vector-memory.js';
+
+const WORKER = fileURLToPath(new URL('./vector-memory.worker.js', import.meta.url));
+
+/**
+ * The one thread that holds vectors in memory and searches them, one task after the other. It starts with the first
+ * search. Should it die, the next one starts with an empty memory.
+ */
+export class MemoryThread {
+  private pool: Piscina | undefined;
+
+  search(task: SearchTask): Promise<SearchAnswer> {
+    return this.run('search', task) as Promise<SearchAnswer>;
+  }
+
+  missing(task: MissingTask): Promise<number[]> {
+    return this.run('missing', task) as Promise<number[]>;
+  }
+
+  /** The added vectors move to the thread: they are gone here. */
+  update(task: UpdateTask): Promise<VectorHit[] | undefined> {
+    return this.run('update', task, [task.added.vectors.buffer as ArrayBuffer]) as Promise<
+      VectorHit[] | undefined
+    >;
+  }
+
+  async forget(task: ForgetTask): Promise<void> {
+    if (this.pool) await this.run('forget', task);
+  }
+
+  async stop(): Promise<void> {
+    await this.pool?.destroy();
+  }
+
+  private run(name: string, task: object, transferList: ArrayBuffer[] = []): Promise<unknown> {
+    this.pool ??= new Piscina({
+      filename: WORKER,
+      minThreads: 1,
+      maxThreads: 1,
+      idleTimeout: Infinity,
+    });
+    return this.pool.run(task, { name, transferList });
+  }
+}

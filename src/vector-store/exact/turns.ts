@@ -1,0 +1,15 @@
+/** Lets one piece of work of a key run at a time, in the order of the calls. */
+export class Turns {
+  private readonly last = new Map<string, Promise<unknown>>();
+
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.last.get(key)?.catch(() => undefined);
+    const mine = before ? before.then(work) : work();
+    this.last.set(key, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.last.get(key) === mine) this.last.delete(key);
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import type { VectorHit } from '../vector-store.js';
+import { VectorMemory } from './vector-memory.js';
+import type {
+  ForgetTask,
+  MissingTask,
+  SearchAnswer,
+  SearchTask,
+  UpdateTask,
+} from './vector-memory.js';
+
+// What the one worker thread runs: the memory is this module's, and goes when the thread does.
+const memory = new VectorMemory();
+
+export function search(task: SearchTask): SearchAnswer {
+  return memory.search(task);
+}
+
+export function missing(task: MissingTask): number[] {
+  return memory.missing(task);
+}
+
+export function update(task: UpdateTask): VectorHit[] | undefined {
+  return memory.update(task);
+}
+
+export function forget(task: ForgetTask): void {
+  memory.forget(task);
+}

@@ -1,0 +1,260 @@
+import type { Schemas } from '@qdrant/js-client-rest';
+import { assertNoneLeft } from '../none-left.js';
+import { orderedHits } from '../ordered-hits.js';
+import { storeCall } from '../store-call.js';
+import { batchesOf } from '../vector-batches.js';
+import { VectorStore } from '../vector-store.js';
+import { VectorStoreError } from '../vector-store.errors.js';
+import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
+import { QdrantCalls } from './qdrant.calls.js';
+import type { QdrantAddress } from './qdrant.calls.js';
+import { QdrantCollections } from './qdrant.collections.js';
+import type { PointPayload } from './qdrant.collections.js';
+
+/** What one request takes: about 2 MB of JSON, far below the server's 32, and little work at a time here. */
+const REQUEST = { entries: 1_000, numbers: 100_000 };
+/** How carefully a graph is searched, where a base is large enough to have one. */
+const GRAPH_WIDTH = 256;
+/** More tenants, and more bases of one tenant, than there are. */
+const SCOPES = 100_000;
+
+export interface QdrantSettings extends QdrantAddress {
+  readonly prefix: string;
+}
+
+/**
+ * Vectors in Qdrant 1.15 or newer: a collection for each dimension, in which tenant, base and document are indexed. The
+ * point's id is the fragment id. Changes are waited for.
+ */
+export class QdrantVectorStore extends VectorStore {
+  override readonly code = 'qdrant';
+  private readonly calls: QdrantCalls;
+  private readonly collections: QdrantCollections;
+
+  constructor(settings: QdrantSettings) {
+    super();
+    this.calls = new QdrantCalls(settings);
+    this.collections = new QdrantCollections(this.calls, settings.prefix);
+  }
+
+  override async upsert(
+    scope: VectorScope,
+    entries: readonly VectorEntry[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.call('store vectors', signal, async () => {
+      for (const batch of batchesOf(entries, REQUEST)) {
+        signal.throwIfAborted();
+        await this.write(scope, batch, signal);
+      }
+    });
+  }
+
+  override async search(
+    scope: VectorScope,
+    query: VectorQuery,
+    signal: AbortSignal,
+  ): Promise<VectorHit[]> {
+    if (query.limit < 1) return [];
+    return this.call('search vectors', signal, async () => {
+      const answer = await this.calls.send(signal, (api, init) =>
+        api.queryPoints(
+          {
+            collection_name: this.collections.nameOf(query.vector.length),
+            query: [...query.vector],
+            filter: { must: conditions(scope) },
+            params: { hnsw_ef: Math.max(GRAPH_WIDTH, query.limit) },
+            limit: query.limit,
+            with_payload: false,
+          },
+          init,
+        ),
+      );
+      const points = answer?.points ?? [];
+      return orderedHits(
+        points.map(({ id, score }) => ({ fragmentId: Number(id), score })),
+        query,
+      );
+    });
+  }
+
+  override async removeFragments(
+    scope: VectorScope,
+    fragmentIds: readonly number[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const must = [...conditions(scope), { has_id: [...fragmentIds] }];
+    await this.call('remove vectors', signal, () => this.remove(must, signal));
+  }
+
+  override async removeAttachment(
+    scope: VectorScope,
+    attachmentId: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.removeAll(conditions(scope, attachmentId), signal);
+  }
+
+  override async removeKnowledge(scope: VectorScope, signal: AbortSignal): Promise<void> {
+    await this.removeAll(conditions(scope), signal);
+  }
+
+  override async removeTenant(tenantId: string, signal: AbortSignal): Promise<void> {
+    await this.removeAll([equals('tenantId', tenantId)], signal);
+  }
+
+  override async count(
+    scope: VectorScope,
+    attachmentId: number | undefined,
+    signal: AbortSignal,
+  ): Promise<number> {
+    return this.call('count vectors', signal, () =>
+      this.countMatching(conditions(scope, attachmentId), signal),
+    );
+  }
+
+  override async scopes(
+    signal: AbortSignal,
+  ): Promise<(VectorScope & { readonly count: number })[]> {
+    return this.call('list vectors', signal, async () => {
+      const found = new Map<string, VectorScope & { count: number }>();
+      for (const name of await this.collections.names(signal)) {
+        for (const { value } of await this.values(name, 'tenantId', [], signal)) {
+          const tenantId = String(value);
+          const within = [equals('tenantId', tenantId)];
+          for (const base of await this.values(name, 'knowledgeId', within, signal)) {
+            const knowledgeId = Number(base.value);
+            const key = `${tenantId}/${knowledgeId}`;
+            const count = base.count + (found.get(key)?.count ?? 0);
+            found.set(key, { tenantId, knowledgeId, count });
+          }
+        }
+      }
+      return [...found.values()];
+    });
+  }
+
+  override async fragmentIds(
+    scope: VectorScope,
+    { after, limit }: { readonly after: number; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<number[]> {
+    return this.call('list vectors', signal, async () => {
+      const pages = await this.everywhere(signal, (collection_name) =>
+        this.calls.send(signal, (api, init) =>
+          api.scrollPoints(
+            {
+              collection_name,
+              filter: { must: conditions(scope) },
+              offset: after + 1,
+              limit,
+              with_payload: false,
+            },
+            init,
+          ),
+        ),
+      );
+      const ids = pages.flatMap((page) => page?.points.map(({ id }) => Number(id)) ?? []);
+      return ids.sort((a, b) => a - b).slice(0, limit);
+    });
+  }
+
+  private async write(
+    scope: VectorScope,
+    batch: readonly VectorEntry[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const dimension = batch[0]?.vector.length ?? 0;
+    const collection_name = this.collections.nameOf(dimension);
+    const points = batch.map((entry) => pointOf(scope, entry));
+    const send = async (): Promise<boolean> => {
+      await this.collections.ensure(dimension);
+      const answer = await this.calls.send(signal, (api, init) =>
+        api.upsertPoints({ collection_name, wait: true, points }, init),
+      );
+      if (!answer) this.collections.forget(dimension);
+      return answer !== undefined;
+    };
+    // Somebody may have removed the collection behind our back: it is made anew, once.
+    if (!(await send()) && !(await send())) {
+      throw new VectorStoreError('Qdrant keeps losing a collection. Ask an administrator to look.');
+    }
+    const must = [...conditions(scope), { has_id: batch.map(({ fragmentId }) => fragmentId) }];
+    await this.remove(must, signal, collection_name);
+  }
+
+  private async removeAll(must: Schemas['Condition'][], signal: AbortSignal): Promise<void> {
+    await this.call('remove vectors', signal, async () => {
+      await this.remove(must, signal);
+      assertNoneLeft(await this.countMatching(must, signal));
+    });
+  }
+
+  private async remove(
+    must: Schemas['Condition'][],
+    signal: AbortSignal,
+    except?: string,
+  ): Promise<void> {
+    await this.everywhere(signal, async (collection_name) => {
+      if (collection_name === except) return;
+      await this.calls.send(signal, (api, init) =>
+        api.deletePoints({ collection_name, wait: true, filter: { must } }, init),
+      );
+    });
+  }
+
+  private async countMatching(must: Schemas['Condition'][], signal: AbortSignal): Promise<number> {
+    const counts = await this.everywhere(signal, (collection_name) =>
+      this.calls.send(signal, (api, init) =>
+        api.countPoints({ collection_name, filter: { must }, exact: true }, init),
+      ),
+    );
+    return counts.reduce((sum, answer) => sum + (answer?.count ?? 0), 0);
+  }
+
+  private async values(
+    collection_name: string,
+    key: keyof PointPayload,
+    must: Schemas['Condition'][],
+    signal: AbortSignal,
+  ): Promise<Schemas['FacetValueHit'][]> {
+    const answer = await this.calls.send(signal, (api, init) =>
+      api.facet({ collection_name, key, filter: { must }, limit: SCOPES, exact: true }, init),
+    );
+    return answer?.hits ?? [];
+  }
+
+  private async everywhere<T>(
+    signal: AbortSignal,
+    ask: (collectionName: string) => Promise<T>,
+  ): Promise<T[]> {
+    return Promise.all((await this.collections.names(signal)).map(ask));
+  }
+
+  private call<T>(action: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return storeCall({ store: this.code, action, signal }, work);
+  }
+}
+
+function conditions(
+  { tenantId, knowledgeId }: VectorScope,
+  attachmentId?: number,
+): Schemas['FieldCondition'][] {
+  return [
+    equals('tenantId', tenantId),
+    equals('knowledgeId', knowledgeId),
+    ...(attachmentId === undefined ? [] : [equals('attachmentId', attachmentId)]),
+  ];
+}
+
+function equals(key: keyof PointPayload, value: string | number): Schemas['FieldCondition'] {
+  return { key, match: { value } };
+}
+
+function pointOf(
+  { tenantId, knowledgeId }: VectorScope,
+  { fragmentId, attachmentId, vector }: VectorEntry,
+): Schemas['PointStruct'] {
+  const payload: PointPayload = { tenantId, knowledgeId, attachmentId, fragmentId };
+  return { id: fragmentId, vector: [...vector], payload: { ...payload } };
+}

@@ -1,0 +1,101 @@
+import { isForeignKeyViolation } from '../../database/index.js';
+import { assertNoneLeft } from '../none-left.js';
+import { storeCall } from '../store-call.js';
+import { batchesOf } from '../vector-batches.js';
+import { VectorStoreError } from '../vector-store.errors.js';
+import { VectorStore } from '../vector-store.js';
+import type { VectorEntry, VectorScope } from '../vector-store.js';
+import type { VectorTable } from './vector-table.repository.js';
+
+/** What one statement takes: at most 2 MiB, so that the embedded store, which does one thing at a time, stays responsive. */
+const STATEMENT = { entries: 1_000, numbers: 524_288 };
+
+/** What the stores whose vectors are rows of the relational store have in common: everything but the search. */
+export abstract class RelationalVectorStore extends VectorStore {
+  protected abstract readonly vectors: VectorTable;
+
+  override async upsert(
+    scope: VectorScope,
+    entries: readonly VectorEntry[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.call('store vectors', signal, async () => {
+      for (const batch of batchesOf(entries, STATEMENT)) {
+        signal.throwIfAborted();
+        await this.insert(scope, batch);
+      }
+    });
+  }
+
+  override async removeFragments(
+    scope: VectorScope,
+    fragmentIds: readonly number[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.call('remove vectors', signal, () =>
+      this.vectors.removeFragments(scope, fragmentIds),
+    );
+  }
+
+  override async removeAttachment(
+    scope: VectorScope,
+    attachmentId: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.call('remove vectors', signal, async () => {
+      await this.vectors.removeAttachment(scope, attachmentId);
+      assertNoneLeft(await this.vectors.count(scope, attachmentId));
+    });
+  }
+
+  override async removeKnowledge(scope: VectorScope, signal: AbortSignal): Promise<void> {
+    await this.call('remove vectors', signal, async () => {
+      await this.vectors.removeKnowledge(scope);
+      assertNoneLeft(await this.vectors.count(scope));
+    });
+  }
+
+  override async removeTenant(tenantId: string, signal: AbortSignal): Promise<void> {
+    await this.call('remove vectors', signal, async () => {
+      await this.vectors.removeTenant(tenantId);
+      assertNoneLeft(await this.vectors.countOfTenant(tenantId));
+    });
+  }
+
+  override async count(
+    scope: VectorScope,
+    attachmentId: number | undefined,
+    signal: AbortSignal,
+  ): Promise<number> {
+    return this.call('count vectors', signal, () => this.vectors.count(scope, attachmentId));
+  }
+
+  override async scopes(
+    signal: AbortSignal,
+  ): Promise<(VectorScope & { readonly count: number })[]> {
+    return this.call('list vectors', signal, () => this.vectors.scopes());
+  }
+
+  override async fragmentIds(
+    scope: VectorScope,
+    page: { readonly after: number; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<number[]> {
+    return this.call('list vectors', signal, () => this.vectors.fragmentIds(scope, page));
+  }
+
+  protected call<T>(action: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return storeCall({ store: this.code, action, signal }, work);
+  }
+
+  protected async insert(scope: VectorScope, batch: readonly VectorEntry[]): Promise<void> {
+    try {
+      await this.vectors.upsert(scope, batch);
+    } catch (error) {
+      if (!isForeignKeyViolation(error)) throw error;
+      throw new VectorStoreError(
+        'The document or its knowledge base has been deleted meanwhile: its vectors are not stored.',
+      );
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import type { VectorEntry } from './vector-store.js';
+
+interface BatchLimits {
+  readonly entries: number;
+  /** Elements of vectors; one entry may have more. */
+  readonly numbers: number;
+}
+
+/**
+ * The entries as statements and requests take them: each fragment once (the last one given), by fragment id, those of
+ * one dimension together.
+ */
+export function batchesOf(entries: readonly VectorEntry[], limits: BatchLimits): VectorEntry[][] {
+  const last = new Map(entries.map((entry) => [entry.fragmentId, entry]));
+  const byDimension = Map.groupBy(
+    [...last.values()].sort((a, b) => a.fragmentId - b.fragmentId),
+    ({ vector }) => vector.length,
+  );
+  return [...byDimension].flatMap(([dimension, all]) => {
+    const fitting = Math.floor(limits.numbers / Math.max(1, dimension));
+    const size = Math.max(1, Math.min(limits.entries, fitting));
+    const count = Math.ceil(all.length / size);
+    return Array.from({ length: count }, (_, at) => all.slice(at * size, (at + 1) * size));
+  });
+}

@@ -1,0 +1,40 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { TenantLifecycle } from '../access/index.js';
+import { Database } from '../database/index.js';
+import { VectorStores } from './vector-stores.js';
+
+/** How long the deletion of a tenant waits for one store. */
+const LIMIT_MS = 60_000;
+
+/** Removes the vectors of a deleted tenant, also from the stores that know nothing of foreign keys. */
+@Injectable()
+export class VectorErasure {
+  private readonly logger = new Logger(VectorErasure.name);
+
+  constructor(
+    private readonly stores: VectorStores,
+    private readonly database: Database,
+    lifecycle: TenantLifecycle,
+  ) {
+    lifecycle.join({
+      deleting: (tenantId) => this.database.afterCommit(() => this.erase(tenantId)),
+    });
+  }
+
+  private async erase(tenantId: string): Promise<void> {
+    for (const store of this.stores.all()) {
+      await store
+        .removeTenant(tenantId, AbortSignal.timeout(LIMIT_MS))
+        .catch((error: unknown) => this.tell(store.code, tenantId, error));
+    }
+  }
+
+  private tell(store: string, tenantId: string, error: unknown): void {
+    this.logger.error({
+      msg: 'Vectors of a deleted tenant could not be removed: nobody can find them, and the next reconciliation removes them',
+      store,
+      tenantId,
+      err: error,
+    });
+  }
+}

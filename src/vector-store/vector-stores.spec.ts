@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { InvalidInputError } from '../error/index.js';
+import { QdrantVectorStore } from './qdrant/qdrant.vector-store.js';
+import { VectorStores } from './vector-stores.js';
+
+const qdrant = new QdrantVectorStore({
+  url: 'http://127.0.0.1:9',
+  prefix: 'plinth',
+  timeoutMs: 1_000,
+});
+const stores = new VectorStores([qdrant]);
+
+describe('VectorStores', () => {
+  it('serves a base by the store it names where that runs here', () => {
+    expect(stores.of('qdrant')).toBe(qdrant);
+    expect(stores.of(' Qdrant ')).toBe(qdrant);
+    expect(stores.check('qdrant')).toEqual({});
+    expect(stores.all()).toEqual([qdrant]);
+  });
+
+  it.each(['weaviate', 'milvus', 'pgvector', 'exact', 'Milvus'])(
+    'serves a base with %p, which does not run here, by the default, and says so',
+    (word) => {
+      expect(stores.of(word)).toBe(qdrant);
+      const notice = `This installation does not run ${word.toLowerCase()}: qdrant serves it.`;
+      expect(stores.check(word)).toEqual({ notice });
+    },
+  );
+
+  it('serves a base without a word by the default, and says so', () => {
+    expect(stores.of('')).toBe(stores.default());
+    expect(stores.check(' ')).toEqual({
+      notice: 'No vector store was chosen: qdrant serves it.',
+    });
+  });
+
+  it('refuses a word that is none, and lists those there are', () => {
+    expect(() => stores.check('chroma')).toThrow(InvalidInputError);
+    expect(() => stores.check('chroma')).toThrow(
+      'vectorModel must be one of weaviate, milvus, qdrant, pgvector, exact, or empty.',
+    );
+    expect(stores.of('chroma')).toBe(qdrant);
+  });
+});

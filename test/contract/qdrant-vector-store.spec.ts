@@ -1,0 +1,207 @@
+import type { ServerResponse } from 'node:http';
+import { Logger } from '@nestjs/common';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { VectorStoreError } from '../../src/vector-store/index.js';
+import { QdrantVectorStore } from '../../src/vector-store/qdrant/qdrant.vector-store.js';
+import type { QdrantSettings } from '../../src/vector-store/qdrant/qdrant.vector-store.js';
+import { QdrantStandIn } from '../support/qdrant/qdrant-stand-in.js';
+import { unitVector } from '../support/vectors/unit-vector.js';
+
+const { signal } = new AbortController();
+const scope = { tenantId: '000000', knowledgeId: 1 };
+const entry = { fragmentId: 7, attachmentId: 3, vector: unitVector(4, 1) };
+const query = { vector: unitVector(4, 1), limit: 5, threshold: 0 };
+
+// What goes wrong here is meant to, and its log lines say nothing new.
+Logger.overrideLogger(false);
+
+let qdrant: QdrantStandIn;
+
+beforeEach(async () => {
+  qdrant = await QdrantStandIn.start();
+});
+
+afterEach(async () => {
+  await qdrant.stop();
+});
+
+function open(settings: Partial<QdrantSettings> = {}): QdrantVectorStore {
+  return new QdrantVectorStore({ url: qdrant.url, prefix: 'mine', timeoutMs: 5_000, ...settings });
+}
+
+function unavailable(response: ServerResponse): void {
+  response.writeHead(503).end('busy');
+}
+
+/** Misbehaves for the first requests of the path, then no more. */
+function failing(path: string, times: number, behave: (response: ServerResponse) => void): void {
+  let left = times;
+  qdrant.fault = (asked, response) => {
+    if (asked.path !== path || left === 0) return false;
+    left -= 1;
+    behave(response);
+    return true;
+  };
+}
+
+const timesAsked = (path: string): number =>
+  qdrant.asked.filter((asked) => asked.path === path).length;
+
+describe('the collections in Qdrant', () => {
+  it('are one for each dimension, laid out for many tenants and indexed', async () => {
+    const store = open();
+    await store.upsert(
+      scope,
+      [entry, { ...entry, fragmentId: 8, vector: unitVector(6, 1) }],
+      signal,
+    );
+    await open().upsert(scope, [entry], signal);
+
+    expect([...qdrant.collections.keys()]).toEqual(['mine_4', 'mine_6']);
+    const made = qdrant.collections.get('mine_4');
+    expect(made?.settings).toEqual({
+      vectors: { size: 4, distance: 'Cosine' },
+      hnsw_config: { m: 0, payload_m: 16, full_scan_threshold: 400_000 },
+    });
+    const fields = new Map(made?.indexes.map((index) => [index.field_name, index.field_schema]));
+    expect(Object.fromEntries(fields)).toEqual({
+      tenantId: { type: 'keyword', is_tenant: true },
+      knowledgeId: { type: 'integer', lookup: true, range: false },
+      attachmentId: { type: 'integer', lookup: true, range: false },
+    });
+    expect(qdrant.wrong).toEqual([]);
+  });
+
+  it('are those of this installation alone', async () => {
+    const [mine, theirs] = [open(), open({ prefix: 'mine_too' })];
+    await mine.upsert(scope, [entry], signal);
+    await theirs.upsert(scope, [entry], signal);
+    await mine.removeTenant(scope.tenantId, signal);
+
+    expect(await mine.scopes(signal)).toEqual([]);
+    expect(await theirs.scopes(signal)).toEqual([{ ...scope, count: 1 }]);
+  });
+
+  it('are made by whichever of two processes comes first', async () => {
+    await Promise.all([
+      open().upsert(scope, [entry], signal),
+      open().upsert(scope, [entry], signal),
+    ]);
+    expect(await open().count(scope, undefined, signal)).toBe(1);
+  });
+
+  it('are made anew when somebody has removed them', async () => {
+    const store = open();
+    await store.upsert(scope, [entry], signal);
+    qdrant.collections.clear();
+    expect(await store.search(scope, query, signal)).toEqual([]);
+    await store.upsert(scope, [entry], signal);
+    expect(await store.search(scope, query, signal)).toMatchObject([{ fragmentId: 7 }]);
+    expect(qdrant.collections.get('mine_4')?.indexes).toHaveLength(3);
+  });
+});
+
+describe('a request to Qdrant', () => {
+  it.each([
+    ['is not ready', unavailable],
+    ['closes the connection', (response: ServerResponse) => response.destroy()],
+    ['asks for patience', (response: ServerResponse) => response.writeHead(429).end('{}')],
+  ])('is sent again when the server %s', async (_, behave) => {
+    const store = open();
+    await store.upsert(scope, [entry], signal);
+    failing('/collections/mine_4/points/query', 2, behave);
+
+    expect(await store.search(scope, query, signal)).toMatchObject([{ fragmentId: 7 }]);
+    expect(timesAsked('/collections/mine_4/points/query')).toBe(3);
+  });
+
+  it('fails plainly when the server stays away, and goes well when it is back', async () => {
+    const store = open();
+    failing('/', 4, unavailable);
+    const search = store.search(scope, query, signal);
+
+    await expect(search).rejects.toThrow(VectorStoreError);
+    await expect(search).rejects.toThrow('Qdrant does not answer. Try again in a moment');
+    expect(timesAsked('/')).toBe(4);
+    expect(await store.search(scope, query, signal)).toEqual([]);
+  });
+
+  it('is not sent again after its time has passed', async () => {
+    const store = open({ timeoutMs: 50 });
+    failing('/collections/mine_4/points/query', 9, () => undefined);
+
+    await expect(store.search(scope, query, signal)).rejects.toThrow('Qdrant does not answer.');
+    expect(timesAsked('/collections/mine_4/points/query')).toBe(1);
+  });
+
+  it('is given up when nobody waits for it any more', async () => {
+    const store = open();
+    const reason = new Error('nobody waits any more');
+    const leaving = new AbortController();
+    let closed: Promise<void> = Promise.resolve();
+    failing('/collections/mine_4/points/query', 1, (response) => {
+      closed = new Promise((resolve) => response.once('close', resolve));
+      leaving.abort(reason);
+    });
+
+    await expect(store.search(scope, query, leaving.signal)).rejects.toBe(reason);
+    await closed;
+  });
+
+  it('carries the key, and a wrong one is told plainly and not tried again', async () => {
+    qdrant.apiKey = 'the right key';
+    await open({ apiKey: 'the right key' }).upsert(scope, [entry], signal);
+    const before = timesAsked('/');
+    const wrong = open({ apiKey: 'another key' }).upsert(scope, [entry], signal);
+
+    await expect(wrong).rejects.toThrow(
+      'Qdrant refuses the key. Ask an administrator to check QDRANT_API_KEY.',
+    );
+    expect(timesAsked('/')).toBe(before + 1);
+  });
+
+  it('that the server finds wrong is not sent again', async () => {
+    const store = open();
+    await store.upsert(scope, [entry], signal);
+    failing('/collections/mine_4/points/query', 9, (response) => response.writeHead(400).end('{}'));
+
+    await expect(store.search(scope, query, signal)).rejects.toThrow(
+      'Qdrant refuses the request (HTTP 400).',
+    );
+    expect(timesAsked('/collections/mine_4/points/query')).toBe(1);
+  });
+
+  it('keeps to a path below which the server is', async () => {
+    failing('/vectors/', 1, (response) => response.end('{"version":"1.17.1"}'));
+    await open({ url: `${qdrant.url}/vectors/` }).scopes(signal);
+    expect(qdrant.asked.map(({ path }) => path)).toEqual(['/vectors/', '/vectors/collections']);
+  });
+});
+
+describe('the version of Qdrant', () => {
+  it.each(['1.15.0', '1.19.2', '1.16.0-dev', '2.0.0'])('%s is taken', async (version) => {
+    qdrant.version = version;
+    const store = open();
+    expect(await store.scopes(signal)).toEqual([]);
+    await store.scopes(signal);
+    expect(timesAsked('/')).toBe(1);
+  });
+
+  it.each(['1.14.1', '0.99.0'])('%s is too old, which every call says', async (version) => {
+    qdrant.version = version;
+    const store = open();
+    for (const call of [store.scopes(signal), store.upsert(scope, [entry], signal)]) {
+      await expect(call).rejects.toThrow(
+        `The vector store is Qdrant ${version}, but 1.15 or newer is needed.`,
+      );
+    }
+    expect([...qdrant.collections.keys()]).toEqual([]);
+  });
+
+  it('is asked of a server that is no Qdrant, which is told plainly', async () => {
+    failing('/', 1, (response) => response.end('<html>Welcome</html>'));
+    await expect(open().scopes(signal)).rejects.toThrow(
+      'The server behind QDRANT_URL is no Qdrant. Ask an administrator to check the address.',
+    );
+  });
+});

@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../simulator/index.js';
+import type { Simulator } from '../../simulator/index.js';
+import { openEmbedded } from '../../src/database/index.js';
+import { addressOf, adminAt, boot, isBuilt, killAll, START_MS } from '../support/built-process.js';
+import {
+  attachmentsOf,
+  createKnowledge,
+  fragmentsOf,
+  PARSED,
+  settled,
+  upload,
+} from '../support/knowledge.js';
+import { createModel, createProvider } from '../support/models.js';
+import type { Session } from '../support/session.js';
+import { eventually } from '../support/wait.js';
+
+const PASSWORD = 'a-password-for-the-tests';
+const MODEL = 'sim-embed-64--first-300';
+const BATCH = 4;
+const text = Array.from({ length: 40 }, (_, n) => `Fact ${n}: ${`word${n} `.repeat(60)}`).join(
+  '\n\n',
+);
+
+(isBuilt ? describe : describe.skip)('a process that is killed while it parses', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'plinth-crash-'));
+  let simulator: Simulator;
+
+  beforeAll(async () => {
+    simulator = await startSimulator();
+  });
+
+  afterEach(killAll);
+
+  afterAll(async () => {
+    await simulator.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const start = async (): Promise<{ run: ReturnType<typeof boot>; admin: Session }> => {
+    const run = boot(dataDir, {
+      ADMIN_PASSWORD: PASSWORD,
+      EMBEDDING_BATCH_SIZE: String(BATCH),
+      EMBEDDING_CONCURRENCY: '1',
+    });
+    return { run, admin: await adminAt(await addressOf(run), PASSWORD) };
+  };
+
+  const embedded = (): string[] =>
+    simulator.requests
+      .filter(({ path, ended }) => path.endsWith('/embeddings') && ended === 'completed')
+      .flatMap(({ body }) => (body as { input: string[] }).input);
+
+  it(
+    'goes on after the restart and parses the document exactly once',
+    async () => {
+      const first = await start();
+      await createProvider(first.admin, 'custom_api');
+      const apiHost = `${simulator.url}/v1`;
+      const model = { category: 'vector', modelDimension: 64, apiHost, apiKey: 'key' };
+      await createModel(first.admin, { ...model, modelName: MODEL });
+      const id = await createKnowledge(first.admin, { name: 'Crash', embeddingModel: MODEL });
+      await upload(first.admin, id, [['facts.txt', text]]);
+      await eventually(embedded, (texts) => texts.length >= 3 * BATCH, START_MS);
+      first.run.child.kill('SIGKILL');
+      await first.run.exit;
+
+      const second = await start();
+      const [row] = await settled(second.admin, id);
+      expect(row).toMatchObject({ status: PARSED, remark: null });
+      const fragments = await fragmentsOf(second.admin, row?.docId ?? '');
+      expect(fragments.map(({ idx }) => idx)).toEqual(fragments.map((_, place) => place));
+      expect(fragments).toHaveLength(row?.fragmentCount ?? -1);
+      // What was embedded and kept before the crash is not embedded again: one batch may have been under way.
+      expect(embedded().length).toBeLessThanOrEqual(fragments.length + 2 * BATCH);
+
+      second.run.child.kill('SIGKILL');
+      await second.run.exit;
+      const third = await start();
+      expect((await attachmentsOf(third.admin, id))[0]).toMatchObject({ status: PARSED });
+      third.run.child.kill('SIGTERM');
+      expect(await third.run.exit).toBe(0);
+      expect(await orphans()).toEqual({ vectors: fragments.length, orphans: 0, batches: 0 });
+    },
+    4 * START_MS,
+  );
+
+  /** What the stores hold once nobody has them open. */
+  async function orphans(): Promise<{ vectors: number; orphans: number; batches: number }> {
+    const store = await openEmbedded(dataDir);
+    try {
+      const { rows } = await store.database.query<{
+        vectors: number;
+        orphans: number;
+        batches: number;
+      }>(
+        `SELECT (SELECT count(*) FROM ${VECTORS})::int AS vectors,
+                (SELECT count(*) FROM ${VECTORS} v WHERE NOT EXISTS
+                   (SELECT 1 FROM fragment f WHERE f.id = v.fragment_id))::int AS orphans,
+                (SELECT count(*) FROM embedded_batch)::int AS batches`,
+      );
+      return rows[0] ?? { vectors: -1, orphans: -1, batches: -1 };
+    } finally {
+      await store.close();
+    }
+  }
+});
+
+/** The table of the embedded set-up's vector store. */
+const VECTORS = 'pgvector_entry';

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../simulator/index.js';
+import type { Simulator } from '../../simulator/index.js';
+import {
+  addressOf,
+  adminAt,
+  boot,
+  isBuilt,
+  killAll,
+  runProgram,
+  START_MS,
+} from '../support/built-process.js';
+import type { BuiltProcess } from '../support/built-process.js';
+import { attachmentsOf, createKnowledge, PARSED, settled, upload } from '../support/knowledge.js';
+import { createModel, createProvider } from '../support/models.js';
+import { createServerDatabase } from '../support/server-database.js';
+import type { ServerDatabase } from '../support/server-database.js';
+import { ADMIN_PASSWORD, SECRET_KEY } from '../support/template.js';
+import { eventually } from '../support/wait.js';
+
+const server = process.env['DATABASE_URL'];
+const redis = process.env['REDIS_URL'];
+const MODEL = 'sim-embed-64';
+
+const dataDir = mkdtempSync(join(tmpdir(), 'plinth-roles-'));
+
+afterEach(killAll);
+
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+(isBuilt ? describe : describe.skip)('a role', () => {
+  it.each(['api', 'worker'])(
+    '%s is refused on the embedded database, which serves one process',
+    async (role) => {
+      const run = boot(dataDir, { ROLE: role });
+
+      expect(await run.exit).toBe(2);
+      expect(run.stderr()).toContain(`ROLE "${role}" needs DATABASE_URL`);
+    },
+    START_MS,
+  );
+});
+
+(isBuilt && server !== undefined ? describe : describe.skip)('processes with roles', () => {
+  let simulator: Simulator;
+  let database: ServerDatabase;
+  let environment: Record<string, string>;
+
+  beforeAll(async () => {
+    simulator = await startSimulator();
+    database = await createServerDatabase(server ?? '');
+    environment = {
+      DATABASE_URL: database.url,
+      SECRET_KEY,
+      ALLOW_PRIVATE_MODEL_HOSTS: '*',
+      ...(redis !== undefined && {
+        REDIS_URL: redis,
+        REDIS_PREFIX: `test-${randomBytes(6).toString('hex')}`,
+      }),
+    };
+  }, START_MS);
+
+  afterAll(async () => {
+    await simulator.close();
+    await database.drop();
+  });
+
+  /** The worker says that it runs and nothing else. */
+  async function running(worker: BuiltProcess): Promise<void> {
+    await eventually(worker.stdout, (text) => text.includes('Plinth is running'), START_MS);
+    expect(worker.stdout()).toContain('"role":"worker"');
+    expect(worker.stdout()).not.toContain('address');
+  }
+
+  it(
+    'share the work: one takes the documents, the other parses them',
+    async () => {
+      const api = boot(dataDir, { ...environment, ROLE: 'api' });
+      const admin = await adminAt(await addressOf(api), ADMIN_PASSWORD);
+      await createProvider(admin, 'custom_api');
+      const apiHost = `${simulator.url}/v1`;
+      const model = { category: 'vector', modelDimension: 64, apiHost, apiKey: 'key' };
+      await createModel(admin, { ...model, modelName: MODEL });
+      const id = await createKnowledge(admin, { name: 'Roles', embeddingModel: MODEL });
+      await upload(admin, id, [['before.txt', 'Taken while no worker runs.']]);
+      const metrics = await admin.raw('GET', '/metrics');
+      expect(metrics.text).toMatch(/^plinth_documents_waiting 1$/m);
+
+      const worker = runProgram(['worker.js'], dataDir, environment);
+      await running(worker);
+      expect(await settled(admin, id)).toMatchObject([{ name: 'before.txt', status: PARSED }]);
+      await upload(admin, id, [['after.txt', 'Taken while a worker runs.']]);
+      expect((await settled(admin, id)).map(({ status }) => status)).toEqual([PARSED, PARSED]);
+      expect(api.stdout()).not.toContain('Parsing');
+
+      worker.child.kill('SIGTERM');
+      expect(await worker.exit).toBe(0);
+      api.child.kill('SIGTERM');
+      expect(await api.exit).toBe(0);
+      expect([worker, api].map((run) => run.stderr())).toEqual(['', '']);
+    },
+    4 * START_MS,
+  );
+
+  it(
+    'may be several workers, and a worker may be main.js with ROLE=worker',
+    async () => {
+      const api = boot(dataDir, { ...environment, ROLE: 'api' });
+      const admin = await adminAt(await addressOf(api), ADMIN_PASSWORD);
+      const workers = [1, 2].map(() => boot(dataDir, { ...environment, ROLE: 'worker' }));
+      for (const worker of workers) await running(worker);
+      const id = await createKnowledge(admin, { name: 'Several', embeddingModel: MODEL });
+      const names = Array.from({ length: 12 }, (_, number) => `${number}.txt`);
+      await upload(
+        admin,
+        id,
+        names.map((name) => [name, `The document ${name}.`] as const),
+      );
+
+      const rows = await settled(admin, id);
+      expect(rows.map(({ status }) => status)).toEqual(names.map(() => PARSED));
+      expect(rows.map(({ fragmentCount }) => fragmentCount)).toEqual(names.map(() => 1));
+      expect(await attachmentsOf(admin, id)).toHaveLength(names.length);
+    },
+    4 * START_MS,
+  );
+});

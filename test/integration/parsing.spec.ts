@@ -1,0 +1,284 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../simulator/index.js';
+import type { Simulator } from '../../simulator/index.js';
+import { systemCaller } from '../../src/access/index.js';
+import { ParsingRepository } from '../../src/attach/parsing/parsing.repository.js';
+import { VectorReconciliation } from '../../src/attach/reconciliation/vector-reconciliation.js';
+import { Database } from '../../src/database/index.js';
+import { VectorStores } from '../../src/vector-store/index.js';
+import {
+  attachmentsOf,
+  createKnowledge,
+  FAILED,
+  fragmentsOf,
+  PARSED,
+  settled,
+  upload,
+} from '../support/knowledge.js';
+import { createModel, createProvider } from '../support/models.js';
+import { makeRole, makeUser } from '../support/people.js';
+import { Plinth } from '../support/plinth.js';
+import type { Session } from '../support/session.js';
+import { eventually } from '../support/wait.js';
+
+const TENANT = '000000';
+const PARSING_MS = 60_000;
+
+/** About this many fragments of 500 characters. */
+const longText = (fragments: number, seed = 'Fact'): string =>
+  Array.from({ length: fragments }, (_, n) => `${seed} ${n}: ${`word${n} `.repeat(60)}`).join(
+    '\n\n',
+  );
+
+/** The first bytes of the OLE compound file format, in which Word wrote until 2003. */
+const OLE = Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(2_048, 1)]);
+
+describe('parsing', () => {
+  let plinth: Plinth;
+  let simulator: Simulator;
+  let admin: Session;
+  let count = 0;
+
+  beforeAll(async () => {
+    simulator = await startSimulator();
+    plinth = await Plinth.start({ EMBEDDING_BATCH_SIZE: '4', EMBEDDING_CONCURRENCY: '1' });
+    admin = await plinth.signIn();
+    await createProvider(admin, 'custom_api');
+    for (const [modelName, modelDimension] of [
+      ['sim-embed-64', 64],
+      ['sim-wrong-64', 65],
+      ['sim-slow-64--first-400', 64],
+      ['sim-refusing-64--status-400', 64],
+    ] as const) {
+      await createModel(admin, {
+        modelName,
+        modelDimension,
+        category: 'vector',
+        apiHost: `${simulator.url}/v1`,
+        apiKey: 'key',
+      });
+    }
+  });
+
+  afterAll(async () => {
+    await plinth.stop();
+    await simulator.close();
+  });
+
+  beforeEach(() => simulator.reset());
+
+  function base(fields: Record<string, unknown> = {}, session = admin): Promise<number> {
+    count += 1;
+    const name = `Base ${count}`;
+    return createKnowledge(session, { name, embeddingModel: 'sim-embed-64', ...fields });
+  }
+
+  const vectors = (knowledgeId: number): Promise<number> =>
+    plinth.app
+      .get(VectorStores)
+      .default()
+      .count({ tenantId: TENANT, knowledgeId }, undefined, AbortSignal.timeout(10_000));
+
+  const rows = (table: string, knowledgeId: number): Promise<number> =>
+    plinth.app
+      .get(Database)
+      .query<{ n: number }>(
+        `SELECT count(*) AS n FROM ${table} WHERE tenant_id = $1 AND knowledge_id = $2`,
+        [TENANT, knowledgeId],
+      )
+      .then(([row]) => row?.n ?? -1);
+
+  const embedCalls = (): number =>
+    simulator.requests.filter(({ path }) => path.endsWith('/embeddings')).length;
+
+  it('goes from pending to parsed, with one vector and its words for each fragment', async () => {
+    const id = await base();
+    const { code, data } = await upload(admin, id, [['facts.txt', longText(10)]]);
+    expect([code, data.length]).toEqual([200, 1]);
+    const [row] = await settled(admin, id);
+    expect(row).toMatchObject({ status: PARSED, remark: null });
+    expect(row?.fragmentCount).toBeGreaterThanOrEqual(10);
+    expect(row?.progressDone).toBe(row?.progressTotal);
+    expect(await vectors(id)).toBe(row?.fragmentCount);
+    expect(await rows('fragment', id)).toBe(row?.fragmentCount);
+    expect(await rows('keyword_posting', id)).toBeGreaterThan(10);
+  });
+
+  it('waits for an explicit parse when autoParse is false', async () => {
+    const id = await base();
+    const { data } = await upload(admin, id, [['later.txt', 'Some text.']], false);
+    const [waiting] = await attachmentsOf(admin, id);
+    expect(waiting).toMatchObject({ status: 0, fragmentCount: 0 });
+    expect((await admin.post(`/system/attach/parse/${data[0]?.id}`)).code).toBe(200);
+    expect((await settled(admin, id))[0]?.status).toBe(PARSED);
+  });
+
+  it('replaces fragments and vectors as a set on each parse', async () => {
+    const id = await base();
+    await upload(admin, id, [['facts.txt', longText(6)]]);
+    const [before] = await settled(admin, id);
+    const old = await fragmentsOf(admin, before?.docId ?? '');
+    await admin.put('/system/info', { id, textBlockSize: 5000 });
+    const again = await admin.post(`/system/attach/reparse/knowledge/${id}`);
+    expect(again.data).toEqual({ submitted: 1, skipped: 0, total: 1 });
+    const [after] = await settled(admin, id);
+    expect(after?.fragmentCount).toBeLessThan(before?.fragmentCount ?? 0);
+    expect(await vectors(id)).toBe(after?.fragmentCount);
+    const fresh = await fragmentsOf(admin, after?.docId ?? '');
+    expect(fresh.some(({ fid }) => old.some((one) => one.fid === fid))).toBe(false);
+  });
+
+  it.each([
+    { when: 'the model answers another dimension', model: 'sim-wrong-64', reason: /65.*64|64.*65/ },
+    { when: 'the provider refuses', model: 'sim-refusing-64--status-400', reason: /provider/i },
+    { when: 'the file holds no text', content: '  \n ', reason: /no text/i },
+    { when: 'it is an old Word document', name: 'old.doc', content: OLE, reason: /docx/i },
+  ])('fails with a reason when $when', async (given) => {
+    const { model = 'sim-embed-64', name = 'a.txt', content = 'Text.', reason } = given;
+    const id = await base({ embeddingModel: model });
+    await upload(admin, id, [[name, content]]);
+    const [row] = await settled(admin, id);
+    expect([row?.status, row?.fragmentCount]).toEqual([FAILED, 0]);
+    expect(row?.remark).toMatch(reason);
+    expect(await vectors(id)).toBe(0);
+  });
+
+  it('keeps the old content when a new attempt fails, and repeats only the batch that failed', async () => {
+    const id = await base();
+    await upload(admin, id, [['facts.txt', longText(12)]]);
+    const [before] = await settled(admin, id);
+    simulator.reset();
+    simulator.script({ status: 500 }, { status: 500 });
+    await admin.post(`/system/attach/parse/${before?.id}`);
+    const [after] = await settled(admin, id);
+    expect(after?.status).toBe(PARSED);
+    const batches = Math.ceil((after?.fragmentCount ?? 0) / 4);
+    expect(embedCalls()).toBe(batches + 2);
+  });
+
+  it('ends at once when it is cancelled, and leaves nothing half done', async () => {
+    const id = await base({ embeddingModel: 'sim-slow-64--first-400' });
+    await upload(admin, id, [['facts.txt', longText(40)]]);
+    const [running] = await eventually(
+      () => attachmentsOf(admin, id),
+      ([row]) => row?.status === 1 && (row.progressTotal ?? 0) > 0,
+      PARSING_MS,
+    );
+    expect((await admin.post(`/system/attach/${running?.id}/cancel`)).code).toBe(200);
+    const [row] = await attachmentsOf(admin, id);
+    expect([row?.status, row?.remark]).toEqual([FAILED, expect.stringContaining('cancelled')]);
+    await eventually(embedCallsSettled, (still) => still, PARSING_MS);
+    expect([await vectors(id), await rows('fragment', id)]).toEqual([0, 0]);
+  });
+
+  it.each(['attachment', 'knowledge base'])(
+    'leaves nothing of a deleted %s, also while it is being parsed',
+    async (what) => {
+      const id = await base({ embeddingModel: 'sim-slow-64--first-400' });
+      await upload(admin, id, [['facts.txt', longText(24)]]);
+      const [running] = await eventually(
+        () => attachmentsOf(admin, id),
+        ([row]) => row?.status === 1,
+        PARSING_MS,
+      );
+      const path = what === 'attachment' ? `/system/attach/${running?.id}` : `/system/info/${id}`;
+      expect((await admin.delete(path)).code).toBe(200);
+      await eventually(embedCallsSettled, (still) => still, PARSING_MS);
+      expect(await vectors(id)).toBe(0);
+      for (const table of ['attachment', 'fragment', 'keyword_posting']) {
+        expect([table, await rows(table, id)]).toEqual([table, 0]);
+      }
+      expect(await plinth.app.get(VectorReconciliation).reconcile()).toBe(0);
+    },
+  );
+
+  it('gives one document to one worker, and to another only once the lease is over', async () => {
+    const id = await base();
+    const { data } = await upload(admin, id, [['facts.txt', 'Text.']], false);
+    const row = { tenantId: TENANT, id: data[0]?.id ?? 0 };
+    const repository = plinth.app.get(ParsingRepository);
+    const caller = systemCaller(TENANT, 0);
+    expect(await repository.request(caller, [row.id])).toEqual([row.id]);
+    const claims = Array.from({ length: 6 }, () => ({ ...row, token: randomUUID() }));
+    const taken = await Promise.all(claims.map((claim) => repository.claim(claim)));
+    expect(taken.filter((one) => one !== undefined)).toHaveLength(1);
+    const first = claims[taken.findIndex((one) => one !== undefined)] ?? claims[0];
+    const second = { ...row, token: randomUUID() };
+    expect(await repository.request(caller, [row.id])).toEqual([]);
+    expect(await repository.claim(second)).toBeUndefined();
+    await repository.expireAllLeases();
+    expect(await repository.claim(second)).toMatchObject({ attempts: 2 });
+    const stale = { done: 1, total: 1, waitingFor: null };
+    if (!first) throw new Error('Nobody took the document.');
+    expect(await repository.beat(first, stale)).toBe(false);
+    expect(await repository.finish(first, { fragments: 1, encoding: undefined })).toBe(false);
+    await repository.fail(first, 'An answer that came too late');
+    expect((await attachmentsOf(admin, id))[0]).toMatchObject({ status: 1, remark: null });
+    await repository.fail(second, 'Enough.');
+  });
+
+  it('gives up after the third process has died over a document', async () => {
+    const id = await base();
+    const { data } = await upload(admin, id, [['facts.txt', 'Text.']], false);
+    const row = { tenantId: TENANT, id: data[0]?.id ?? 0 };
+    const repository = plinth.app.get(ParsingRepository);
+    await repository.request(systemCaller(TENANT, 0), [row.id]);
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      expect(await repository.claim({ ...row, token: randomUUID() })).toMatchObject({
+        attempts: attempt,
+      });
+      await repository.expireAllLeases();
+    }
+    expect(await repository.claim({ ...row, token: randomUUID() })).toBeUndefined();
+    expect(await repository.failExhausted('Three died.')).toBe(1);
+    expect((await attachmentsOf(admin, id))[0]).toMatchObject({
+      status: FAILED,
+      remark: 'Three died.',
+    });
+  });
+
+  it('stops for a user who is disabled meanwhile', async () => {
+    const role = await makeRole(admin, 'writer', [
+      'system:info:list',
+      'system:info:add',
+      'system:attach:list',
+      'system:attach:add',
+    ]);
+    const writer = await makeUser(plinth, admin, 'writer', [role]);
+    const id = await base({ embeddingModel: 'sim-slow-64--first-400' }, writer.session);
+    await upload(writer.session, id, [['facts.txt', longText(60)]]);
+    await eventually(
+      () => attachmentsOf(admin, id),
+      ([row]) => row?.status === 1,
+      PARSING_MS,
+    );
+    await admin.put('/system/user/changeStatus', { userId: writer.id, status: '1' });
+    const [row] = await settled(admin, id);
+    expect(row).toMatchObject({ status: FAILED, remark: expect.stringContaining('no longer act') });
+  });
+
+  it('counts and removes vectors without a fragment', async () => {
+    const id = await base();
+    await upload(admin, id, [['facts.txt', longText(3)]]);
+    const [row] = await settled(admin, id);
+    const store = plinth.app.get(VectorStores).default();
+    const signal = AbortSignal.timeout(10_000);
+    const [fragment] = await fragmentsOf(admin, row?.docId ?? '');
+    await plinth.app
+      .get(Database)
+      .query('DELETE FROM fragment WHERE tenant_id = $1 AND id = $2', [TENANT, fragment?.id]);
+    expect(await vectors(id)).toBe(row?.fragmentCount);
+    expect(await plinth.app.get(VectorReconciliation).reconcile()).toBe(1);
+    expect(await store.count({ tenantId: TENANT, knowledgeId: id }, undefined, signal)).toBe(
+      (row?.fragmentCount ?? 0) - 1,
+    );
+    const { text } = await admin.raw('GET', '/metrics');
+    expect(text).toMatch(/plinth_orphan_vectors 1\n/);
+  });
+
+  /** Whether no call of the embedding service is open any more. */
+  function embedCallsSettled(): boolean {
+    return simulator.requests.every(({ ended }) => ended !== 'open');
+  }
+});

@@ -1,0 +1,60 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { Logger } from '@nestjs/common';
+import { DocumentParser } from '../../../src/attach/parser/index.js';
+import type { ParsedDocument } from '../../../src/attach/parser/index.js';
+import { loadConfig } from '../../../src/config/index.js';
+
+export const SETTINGS = { textBlockSize: 500, overlapChar: 50, separator: '' };
+
+/** A DocumentParser with its own folder, as Plinth has one. */
+export class TestParser implements AsyncDisposable {
+  private constructor(
+    readonly parser: DocumentParser,
+    readonly folder: string,
+  ) {}
+
+  static async start(variables: Readonly<Record<string, string>> = {}): Promise<TestParser> {
+    // What breaks a reader is logged, and here that is what is wanted.
+    Logger.overrideLogger(false);
+    const folder = await mkdtemp(join(tmpdir(), 'plinth-parser-'));
+    const parser = new DocumentParser(loadConfig({ DATA_DIR: folder, ...variables }));
+    await parser.onModuleInit();
+    return new TestParser(parser, folder);
+  }
+
+  parse(
+    name: string,
+    bytes: Buffer,
+    { signal = new AbortController().signal, settings = SETTINGS } = {},
+  ): Promise<ParsedDocument> {
+    return this.parser.parse(
+      { content: Readable.from([bytes]), name, byteSize: bytes.length },
+      settings,
+      signal,
+    );
+  }
+
+  /** The message of the DocumentError it ends with; fails when it is parsed. */
+  async reason(name: string, bytes: Buffer): Promise<string> {
+    try {
+      await this.parse(name, bytes);
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 400) return error.message;
+      throw error;
+    }
+    throw new Error(`${name} was parsed.`);
+  }
+
+  /** Names of the files that wait to be parsed, or were forgotten. */
+  spooled(): Promise<string[]> {
+    return readdir(join(this.folder, 'parsing'));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.parser.onApplicationShutdown();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}

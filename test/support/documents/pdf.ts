@@ -1,0 +1,107 @@
+/** A minimal PDF 1.7 with one page per text, whose lines stand below each other; an empty text is an empty page. */
+export function pdfOf(pages: readonly string[]): Buffer {
+  return pdfWithContents(pages.map((text) => ({ content: Buffer.from(showing(text), 'latin1') })));
+}
+
+/** A PDF whose pages have these content streams, with the filter they are packed with. */
+export function pdfWithContents(
+  pages: readonly { readonly content: Buffer; readonly filter?: 'FlateDecode' }[],
+): Buffer {
+  const pageIds = pages.map((_, index) => 4 + 2 * index);
+  const objects: Buffer[] = [
+    Buffer.from('<< /Type /Catalog /Pages 2 0 R >>'),
+    Buffer.from(
+      `<< /Type /Pages /Kids [${pageIds.map((id) => `${id} 0 R`).join(' ')}] /Count ${pages.length} >>`,
+    ),
+    Buffer.from(
+      '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>',
+    ),
+  ];
+  for (const { content, filter } of pages) {
+    objects.push(
+      Buffer.from(
+        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents ${objects.length + 2} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`,
+      ),
+      Buffer.concat([
+        Buffer.from(
+          `<< /Length ${content.length}${filter ? ` /Filter /${filter}` : ''} >>\nstream\n`,
+        ),
+        content,
+        Buffer.from('\nendstream'),
+      ]),
+    );
+  }
+  return assembled(objects, '');
+}
+
+/** Objects numbered from 1, with the table that tells where each one begins; the first is the catalogue. */
+function assembled(objects: readonly Buffer[], trailer: string): Buffer {
+  const parts = [Buffer.from('%PDF-1.7\n')];
+  const offsets: number[] = [];
+  let offset = parts[0]?.length ?? 0;
+  objects.forEach((object, index) => {
+    offsets.push(offset);
+    const part = Buffer.concat([
+      Buffer.from(`${index + 1} 0 obj\n`),
+      object,
+      Buffer.from('\nendobj\n'),
+    ]);
+    parts.push(part);
+    offset += part.length;
+  });
+  const table = offsets.map((at) => `${String(at).padStart(10, '0')} 00000 n \n`).join('');
+  parts.push(
+    Buffer.from(
+      `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R ${trailer}>>\nstartxref\n${offset}\n%%EOF\n`,
+    ),
+  );
+  return Buffer.concat(parts);
+}
+
+/** A PDF whose text is in an East Asian font that is not embedded: its codes are those of a predefined CMap. */
+export function eastAsianPdf(font: {
+  /** Such as GBK-EUC-H. */
+  readonly characterMap: string;
+  /** Adobe's collection of glyphs, such as GB1. */
+  readonly collection: string;
+  readonly codes: Buffer;
+}): Buffer {
+  const { characterMap, collection, codes } = font;
+  const content = `BT /F1 12 Tf 50 800 Td <${codes.toString('hex')}> Tj ET`;
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [4 0 R] /Count 1 >>',
+    `<< /Type /Font /Subtype /Type0 /BaseFont /Song /Encoding /${characterMap} /DescendantFonts [6 0 R] >>`,
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 5 0 R /Resources << /Font << /F1 3 0 R >> >> >>',
+    `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+    `<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Song /CIDSystemInfo << /Registry (Adobe) /Ordering (${collection}) /Supplement 2 >> /FontDescriptor 7 0 R >>`,
+    '<< /Type /FontDescriptor /FontName /Song /Flags 6 /FontBBox [0 -200 1000 900] /ItalicAngle 0 /Ascent 900 /Descent -200 /CapHeight 900 /StemV 90 >>',
+  ];
+  return assembled(
+    objects.map((object) => Buffer.from(object)),
+    '',
+  );
+}
+
+/** A PDF that opens only with a password (standard security handler, revision 2). */
+export function encryptedPdf(): Buffer {
+  const objects = [
+    Buffer.from('<< /Type /Catalog /Pages 2 0 R >>'),
+    Buffer.from('<< /Type /Pages /Kids [] /Count 0 >>'),
+    Buffer.from(
+      `<< /Filter /Standard /V 1 /R 2 /Length 40 /P -4 /O <${'ab'.repeat(32)}> /U <${'cd'.repeat(32)}> >>`,
+    ),
+  ];
+  const id = '<00112233445566778899aabbccddeeff>';
+  return assembled(objects, `/Encrypt 3 0 R /ID [${id} ${id}] `);
+}
+
+/** Draws each line 14 points below the one before; an empty line leaves a gap. */
+function showing(text: string): string {
+  if (text === '') return '';
+  const lines = text
+    .split('\n')
+    .map((line) => `(${line.replace(/[\\()]/g, '\\$&')}) Tj T*`)
+    .join(' ');
+  return `BT /F1 12 Tf 50 800 Td 14 TL ${lines} ET`;
+}
