@@ -10,7 +10,9 @@ const SHAPELESS = '{utils,util,helpers,helper,common,types,constants,manager,bas
 const NODE_GLOBALS = [
   'AbortController',
   'AbortSignal',
+  'Blob',
   'Buffer',
+  'FormData',
   'TextDecoder',
   'URL',
   'clearInterval',

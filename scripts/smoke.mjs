@@ -52,7 +52,7 @@ async function step(name, act) {
 
 async function start() {
   const environment = { ...process.env };
-  for (const name of ['DATABASE_URL', 'REDIS_URL', 'QDRANT_URL', 'DEMO', 'HOST'])
+  for (const name of ['DATABASE_URL', 'REDIS_URL', 'QDRANT_URL', 'DEMO', 'HOST', 'ROLE'])
     delete environment[name];
   const child = spawn(node, [join(folder, 'dist', 'src', 'main.js')], {
     cwd: folder,

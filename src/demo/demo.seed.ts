@@ -17,6 +17,8 @@ const providers = [
   { providerCode: 'custom_api', providerName: 'Offline demo (chat-completions)', sortOrder: 90 },
   { providerCode: 'custom_messages', providerName: 'Offline demo (messages)', sortOrder: 91 },
   { providerCode: 'ollama', providerName: 'Offline demo (ollama)', sortOrder: 92 },
+  { providerCode: 'media_sync', providerName: 'Offline demo (media at once)', sortOrder: 93 },
+  { providerCode: 'media_async', providerName: 'Offline demo (media as tasks)', sortOrder: 94 },
 ];
 
 const CHAT_MODEL = 'demo-chat-paced';
@@ -66,6 +68,48 @@ const models = [
     modelDescribe: 'Offline demo: rerank',
     providerCode: 'custom_api',
     path: '/v1',
+  },
+  {
+    category: 'image',
+    modelName: 'demo-image',
+    modelDescribe: 'Offline demo: image',
+    providerCode: 'media_sync',
+    path: '/v1',
+  },
+  {
+    category: 'audio',
+    modelName: 'demo-speech',
+    modelDescribe: 'Offline demo: speech',
+    providerCode: 'media_sync',
+    path: '/v1',
+  },
+  {
+    category: 'video',
+    modelName: 'demo-video',
+    modelDescribe: 'Offline demo: video',
+    providerCode: 'media_sync',
+    path: '/v1',
+  },
+  {
+    category: 'image',
+    modelName: 'demo-image-task',
+    modelDescribe: 'Offline demo: image as a task',
+    providerCode: 'media_async',
+    path: '/api/v1',
+  },
+  {
+    category: 'audio',
+    modelName: 'demo-speech-task',
+    modelDescribe: 'Offline demo: speech as a task',
+    providerCode: 'media_async',
+    path: '/api/v1',
+  },
+  {
+    category: 'video',
+    modelName: 'demo-video-task',
+    modelDescribe: 'Offline demo: video as a task',
+    providerCode: 'media_async',
+    path: '/api/v1',
   },
 ];
 

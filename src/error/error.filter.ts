@@ -21,6 +21,8 @@ export class ErrorFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const response = http.getResponse<Response>();
+    // The client has left, which ended the work: nobody waits for an answer, and nothing has gone wrong.
+    if (response.destroyed && error instanceof Error && error.name === 'AbortError') return;
     const envelope = this.envelope(error, http.getRequest<Request>());
     setEnvelopeCode(response, envelope.code);
     if (response.headersSent) {

@@ -1,7 +1,6 @@
 import { Fragment } from './fragment.entity.js';
 import { KeywordBlock, KeywordDocument, KeywordPosting } from './keyword/keyword.entity.js';
 
-export { Fragment } from './fragment.entity.js';
 export { FragmentModule } from './fragment.module.js';
 export { FragmentService } from './fragment.service.js';
 export type { AnalysedText } from './keyword/analysed-text.js';

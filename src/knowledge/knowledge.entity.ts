@@ -42,7 +42,7 @@ export class KnowledgeBase {
   @Column({ type: 'integer', default: 10 })
   retrieveLimit: number;
 
-  @Column({ type: 'double precision', default: 0.5 })
+  @Column({ type: 'double precision', default: () => '0.5' })
   similarityThreshold: number;
 
   /** Code of the vector store as entered (specification, Knowledge base). */
@@ -57,7 +57,7 @@ export class KnowledgeBase {
   enableHybrid: number;
 
   /** Weight of the keyword channel, 0 to 1. */
-  @Column({ type: 'double precision', default: 0.5 })
+  @Column({ type: 'double precision', default: () => '0.5' })
   hybridAlpha: number;
 
   @Column({ type: 'smallint', default: 0 })

@@ -4,6 +4,7 @@ import { file, fresh } from '../support/isolation/records.js';
 import { references } from '../support/isolation/references.js';
 import { createWorld } from '../support/isolation/world.js';
 import type { Member, World } from '../support/isolation/world.js';
+import { recordTask } from '../support/media/recorded-task.js';
 import { done, makeTenant, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';
@@ -54,6 +55,7 @@ async function leaveTraces(mark: string, session: Session): Promise<void> {
   );
   await session.raw('POST', '/chat/send', { model: `${mark}-model`, content: mark });
   await session.get(`/system/session/list?sessionTitle=${mark}`);
+  await recordTask(plinth, session, `${mark} filmed`);
 }
 
 describe('a deleted user', () => {

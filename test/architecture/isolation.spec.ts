@@ -81,7 +81,8 @@ describe.each(listed)('$key with a $field of others', ({ key, field, reference }
       return kind.delegable ? [world.owner] : [world.owner, world.overgranted];
     }
     const elsewhere = [world.neighbour, world.root];
-    return kind.owner === 'tenant' ? elsewhere : [...elsewhere, world.colleague, world.visitor];
+    if (kind.owner === 'tenant') return elsewhere;
+    return [...elsewhere, world.colleague, ...(kind.supervised ? [] : [world.visitor])];
   }
 
   function owner(): Member {
@@ -141,6 +142,7 @@ describe.each(listed)('$key with a $field of others', ({ key, field, reference }
 describe('what needs no id', () => {
   const ofTenant = 'heron';
   const ofUser = 'egret';
+  const ofOwner = 'stork';
 
   /** Everything that can be read without naming a record. */
   async function readAll({ session }: Member): Promise<Map<string, string>> {
@@ -164,16 +166,26 @@ describe('what needs no id', () => {
     const kinds = new Set(listed.map(({ reference }) => reference.kind));
     for (const kind of kinds) {
       if (kind.owner === 'installation') continue;
-      markWith(kind.owner === 'tenant' ? ofTenant : ofUser);
+      const mark = kind.supervised ? ofOwner : ofUser;
+      markWith(kind.owner === 'tenant' ? ofTenant : mark);
       await kind.make(world.owner, world);
     }
     markWith('');
 
     expect((await leaksTo(world.owner, ofTenant)).length).toBeGreaterThan(8);
     expect(await leaksTo(world.owner, ofUser)).toEqual([
+      'GET /media/task/list',
       'GET /system/message/list',
       'GET /system/session/list',
     ]);
+    expect(await leaksTo(world.owner, ofOwner)).toEqual([
+      'GET /system/attach/list',
+      'GET /system/fragment/list',
+      'GET /system/info/list',
+    ]);
+    for (const stranger of [world.neighbour, world.root, world.colleague, world.nobody]) {
+      expect(await leaksTo(stranger, ofOwner)).toEqual([]);
+    }
     for (const stranger of [world.neighbour, world.root]) {
       expect(await leaksTo(stranger, ofTenant)).toEqual([]);
     }
@@ -194,7 +206,11 @@ async function prepare(
   by: Member,
 ): Promise<(session: Session) => Promise<Seen>> {
   const [method = '', pattern = ''] = key.split(' ');
-  const path = pattern.replace(`:${field}`, id);
+  const others = (await reference.path?.(by, world)) ?? {};
+  const path = Object.entries({ ...others, [field]: id }).reduce(
+    (made, [name, value]) => made.replace(`:${name}`, value),
+    pattern,
+  );
   const query = await reference.query?.(id, by, world);
   const body = await reference.body?.(id, by, world);
   return async (session) => {
@@ -207,10 +223,13 @@ async function prepare(
   };
 }
 
-/** The answer, and a refusal without the id, which it may repeat. */
+/** The answer, and a refusal without the id, which it may repeat, and without that of the request. */
 function neutral(seen: Seen, id: string): Seen {
   if (seen.text.startsWith('{"code":200,')) return seen;
-  return { ...seen, text: seen.text.replace(new RegExp(`(?<![\\w-])${id}(?![\\w-])`, 'g'), '#') };
+  const text = seen.text
+    .replace(new RegExp(`(?<![\\w-])${id}(?![\\w-])`, 'g'), '#')
+    .replace(/report request [\w-]{36}/, 'report request #');
+  return { ...seen, text };
 }
 
 /** An event stream says in words why it ends. */

@@ -16,7 +16,7 @@ const LIMIT_MS = 10_000;
 
 /**
  * Codes that say what is wrong with a request. 500 says that something is wrong with the service, but for a wrong
- * password, which existing clients expect to be told so.
+ * password and a media model that is not there, which existing clients expect to be told so.
  */
 const CODES = [200, 400, 401, 403, 404, 405, 409, 429];
 
@@ -25,6 +25,7 @@ const acceptedBodies: Record<string, object> = {
   'POST /auth/login': login({ password: 'not-the-password' }),
   'POST /auth/register': login({ password: PASSWORD }),
   'POST /system/dict/type': { dictName: 'Type', dictType: 'robust_type' },
+  'POST /system/info': { name: 'Robust' },
   'POST /system/provider': { providerName: 'Robust', providerCode: 'robust' },
   'POST /system/role': { roleName: 'Robust', roleKey: 'robust', permissions: [] },
   'POST /system/tenant': { companyName: 'Robust', username: 'boss', password: PASSWORD },
@@ -62,7 +63,7 @@ let routes: Route[];
 
 beforeAll(async () => {
   // Nobody listens where the models are: one attempt tells as much as several.
-  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1' });
+  plinth = await Plinth.start({ CHAT_ATTEMPTS: '1', MEDIA_REQUESTS_PER_MINUTE: '1000000' });
   world = await createWorld(plinth);
   routes = routeTable(plinth.app);
 }, 120_000);
@@ -86,7 +87,7 @@ async function fault(session: Session, sent: Sent): Promise<string | undefined> 
     });
     const type = String(headers['content-type']);
     const text = await body.text();
-    const codes = /^\/auth\/|updatePwd$/.test(sent.path) ? [...CODES, 500] : CODES;
+    const codes = /^\/(auth|media)\/|updatePwd$/.test(sent.path) ? [...CODES, 500] : CODES;
     const wrong = faultOf(codes, { status: statusCode, type, text });
     return wrong === undefined ? undefined : `${label}: ${wrong}`;
   } catch (error) {

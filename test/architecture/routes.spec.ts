@@ -46,6 +46,14 @@ const loginOnlyRoutes: Record<string, string> = {
   'GET /agent/agent/agentOptions':
     'The enabled agents, which everybody of the tenant may use; no prompts.',
   'GET /workflow/public/search': 'Empty until workflows exist.',
+  'POST /media/image': 'What end users are here for; limited per user, models are checked inside.',
+  'POST /media/speech': 'As images.',
+  'POST /media/video': 'As images.',
+  'GET /media/video': 'How a task is getting on, for whoever knows its id and has its model.',
+  'GET /media/prediction': 'The same.',
+  'GET /media/content': 'The same, and what the task has made.',
+  'GET /media/task/list': 'The own tasks.',
+  'DELETE /media/task/:ids': 'The own tasks.',
   'POST /chat/send': 'What end users are here for; sessions and models are checked inside.',
   'POST /chat/stop/:sessionId': 'The own session.',
 };
@@ -65,6 +73,9 @@ const permissionsOfPaths: Record<string, RegExp> = {
   '/system/model': /^(system:model:|coding:harness:use$)/,
   '/system/session': /^system:session:/,
   '/system/message': /^system:message:/,
+  '/system/info': /^system:info:/,
+  '/system/attach': /^system:attach:/,
+  '/system/fragment': /^system:fragment:/,
   '/agent/agent': /^agent:agent:/,
   '/mcp/tool': /^agent:agent:list$/,
 };
@@ -72,13 +83,19 @@ const permissionsOfPaths: Record<string, RegExp> = {
 /** What the method of a route says about the permission it asks for. */
 const actionsOfMethods: Record<string, RegExp> = {
   GET: /:(list|query|download|use)$/,
-  POST: /:(add|upload|test)$/,
+  POST: /:(add|upload|test|edit|list|query)$/,
   PUT: /:(edit|resetPwd)$/,
-  DELETE: /:(remove|forceLogout)$/,
+  DELETE: /:(remove|edit|forceLogout)$/,
 };
 
 /** Fields that are objects with fields of their own; a new one needs a look at what ids it may carry. */
-const knownNestedFields = ['AuditListQuery.params', 'UserListQuery.params'];
+const knownNestedFields = [
+  'AuditListQuery.params',
+  // Documents and fragments of the knowledge base in the path, or refused.
+  'CreateTestQueryBody.expected',
+  'UpdateTestQueryBody.expected',
+  'UserListQuery.params',
+];
 
 const source = fileURLToPath(new URL('../../src', import.meta.url));
 let plinth: Plinth;
@@ -127,6 +144,7 @@ describe('every route', () => {
     expect(fromQuery.map(({ key }) => key)).toEqual([
       'GET /resource/oss/download/:id',
       'GET /resource/sse',
+      'GET /system/attach/:id/content',
     ]);
   });
 });

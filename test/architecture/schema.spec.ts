@@ -11,7 +11,10 @@ const onlyInMigrations: readonly (readonly [RegExp, string])[] = [
   [/ DROP CONSTRAINT "\w+"$/, 'Keys: an entity has no relations, and rows are read by columns.'],
   [/^DROP INDEX /, 'Indexes: TypeORM can express neither partial ones nor ones of an expression.'],
   [/ ALTER COLUMN "\w+" DROP DEFAULT$/, 'Defaults: for statements that are written by hand.'],
-  [/^COMMENT ON COLUMN "\w+"\."\w+" IS NULL$/, 'Comments: for people who read the database.'],
+  [
+    /^COMMENT ON (TABLE|COLUMN) "\w+"(\."\w+")? IS NULL$/,
+    'Comments: for people who read the database.',
+  ],
 ];
 
 let plinth: Plinth;

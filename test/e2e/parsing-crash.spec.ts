@@ -110,4 +110,4 @@ const text = Array.from({ length: 40 }, (_, n) => `Fact ${n}: ${`word${n} `.repe
 });
 
 /** The table of the embedded set-up's vector store. */
-const VECTORS = 'pgvector_entry';
+const VECTORS = 'fragment_pgvector';

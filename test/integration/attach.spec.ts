@@ -360,6 +360,23 @@ describe('attachments', () => {
       expect(rows.map(({ action }) => action)).toEqual(['delete', 'upload']);
     });
 
+    it('of the knowledge base leaves nothing of uploads that come at the same moment', async () => {
+      const before = await filesOnDisk();
+      await document();
+      const uploads = Array.from({ length: 8 }, (_, n) =>
+        upload(owner, base, [[`${n}.txt`, `raced ${n}`]], n % 2 === 0),
+      );
+      const [deleted, ...answers] = await Promise.all([
+        owner.delete(`/system/info/${base}`),
+        ...uploads,
+      ]);
+
+      expect(deleted.code).toBe(200);
+      for (const { code } of answers) expect([200, 404]).toContain(code);
+      expect(await left()).toBe(0);
+      expect(await filesOnDisk()).toBe(before);
+    });
+
     it('of the knowledge base takes everything along', async () => {
       const before = await filesOnDisk();
       const id = await document();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { request } from 'undici';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
 import { TenantRevision } from '../../src/access/index.js';
@@ -12,7 +13,9 @@ import { ModelEmbedder, ModelService, Reranker } from '../../src/model/index.js'
 import { ProviderService } from '../../src/provider/index.js';
 import { UploadEngine } from '../../src/storage/index.js';
 import { CalledModels } from '../support/called-models.js';
+import { done } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
+import { eventually } from '../support/wait.js';
 
 let plinth: Plinth;
 let simulator: Simulator;
@@ -60,6 +63,49 @@ it('sets up an embedding and a rerank model that work, and that follow the simul
       signal,
     });
   expect(ranked.map(({ index }) => index)).toEqual([1]);
+});
+
+it('shows a picture, lets a sound be heard, and makes a film, at once and as tasks', async () => {
+  const admin = await plinth.signIn();
+  interface Made {
+    readonly id: string;
+    readonly status: string | null;
+    readonly dataUrl: string | null;
+    readonly url: string | null;
+  }
+  const made = async (kind: string, model: string): Promise<Made> => {
+    const body = { model, prompt: 'A lighthouse at dusk', input: 'Welcome aboard', size: '64x64' };
+    return done(await admin.post<Made>(`/media/${kind}`, body)).data;
+  };
+  const followed = async (lookup: string): Promise<Made> => {
+    const answer = await eventually(
+      () => admin.get<Made>(lookup),
+      ({ data }) => data.status === 'completed',
+    );
+    return answer.data;
+  };
+  const head = (bytes: Buffer): string => bytes.toString('latin1', 0, 12);
+  const embedded = ({ dataUrl }: Made): string =>
+    head(Buffer.from(dataUrl?.split(',')[1] ?? '', 'base64'));
+  const linked = async ({ url }: Made): Promise<string> =>
+    head(Buffer.from(await (await request(url ?? '')).body.arrayBuffer()));
+
+  expect(embedded(await made('image', 'demo-image'))).toContain('PNG');
+  expect(embedded(await made('speech', 'demo-speech'))).toMatch(/^RIFF.{4}WAVE/s);
+  const { id: film } = await made('video', 'demo-video');
+  expect(await linked(await followed(`/media/video?model=demo-video&videoId=${film}`))).toContain(
+    'ftyp',
+  );
+  for (const [kind, sign] of [
+    ['image', 'PNG'],
+    ['speech', 'WAVE'],
+    ['video', 'ftyp'],
+  ] as const) {
+    const model = `demo-${kind}-task`;
+    const { id } = await made(kind, model);
+    const lookup = `/media/prediction?model=${model}&predictionId=${id}`;
+    expect(await linked(await followed(lookup))).toContain(sign);
+  }
 });
 
 it('keeps deleted what was deleted', async () => {

@@ -90,6 +90,14 @@ describe('the own account', () => {
         ],
       },
       expect.objectContaining({
+        path: '/knowledge',
+        children: [
+          expect.objectContaining({ name: 'KnowledgeInfo', component: 'knowledge/info/index' }),
+          expect.objectContaining({ path: 'attach', component: 'knowledge/attach/index' }),
+          expect.objectContaining({ path: 'fragment', component: 'knowledge/fragment/index' }),
+        ],
+      }),
+      expect.objectContaining({
         path: '/agent',
         children: [expect.objectContaining({ name: 'AgentAgent', component: 'agent/agent/index' })],
       }),

@@ -210,5 +210,7 @@ describe('text', () => {
     const settings = { textBlockSize: 1, overlapChar: 0, separator: '' };
     const parsing = parser.parse('tiny.txt', Buffer.alloc(300_000, 'x'), { settings });
     await expect(parsing).rejects.toThrow(/300000 fragments, the limit is 250000/);
+    const text = Buffer.alloc(200_000, 'x');
+    expect((await parser.parse('small.txt', text, { settings })).fragments).toHaveLength(200_000);
   });
 });

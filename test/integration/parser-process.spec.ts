@@ -1,6 +1,7 @@
 import { writeFile, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { SETTINGS, TestParser } from '../support/documents/parsing.js';
 import { pdfOf } from '../support/documents/pdf.js';
@@ -62,14 +63,17 @@ describe('DocumentParser', () => {
     expect(await parser.spooled()).toEqual([]);
   });
 
-  it('does not blame the document when Plinth stops', async () => {
+  it.each([
+    ['before', 0],
+    ['while', 500],
+  ])('does not blame the document when Plinth stops %s it is parsed', async (_, delay) => {
     await using parser = await TestParser.start();
-    const parsing = parser.parse('long.pdf', LONG);
-    const outcome = parsing.catch((error: unknown) => error);
+    const outcome = parser.parse('long.pdf', LONG).catch((error: unknown) => error);
     await eventually(
       () => parser.spooled(),
       (names) => names.length === 1,
     );
+    await sleep(delay);
     parser.parser.onApplicationShutdown();
     expect(await outcome).toMatchObject({ name: 'ParsingInterruptedError' });
   });

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FormData, request } from 'undici';
 import { startSimulator } from '../../simulator/index.js';
@@ -13,6 +14,7 @@ import { createModel, createProvider } from '../support/models.js';
 import { makeRole, makeUser } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import type { Answer, Session } from '../support/session.js';
+import { eventually } from '../support/wait.js';
 
 interface Query {
   id: number;
@@ -88,6 +90,9 @@ describe('retrieval test sets', () => {
     await plinth.stop();
     await simulator.close();
   });
+
+  const storedFiles = (): string[] =>
+    readdirSync(plinth.dataDir, { recursive: true, encoding: 'utf8' }).sort();
 
   const docId = (name: string): string => docIds.get(name) ?? '';
 
@@ -193,6 +198,7 @@ describe('retrieval test sets', () => {
     expect(first.data).toEqual({ added: 3, replaced: 0, skipped: 1, unknown: 1 });
     expect(first.msg).toContain('no-such-document');
 
+    const files = storedFiles();
     const form = new FormData();
     form.append('file', new Blob([queries.replace('ZX-4711', 'Account ZX-4711')]), 'queries.jsonl');
     form.append('file', new Blob([qrels]), 'test.tsv');
@@ -202,6 +208,7 @@ describe('retrieval test sets', () => {
       body: form,
     });
     expect(await body.json()).toMatchObject({ code: 200, data: { added: 0, replaced: 3 } });
+    expect(storedFiles()).toEqual(files);
     const rows = await listed();
     expect(rows.map(({ queryId, query }) => [queryId, query])).toContainEqual([
       'p',
@@ -282,14 +289,61 @@ describe('retrieval test sets', () => {
     expect(full.rows.map(({ results }) => results?.length)).toEqual([3, 3, 3]);
   });
 
+  it('take the documents and fragments of their own knowledge base alone', async () => {
+    const other = await createKnowledge(admin, { name: 'Other' });
+    const body = { query: 'x', expected: [{ docId: docId('warranty.txt') }] };
+    const answer = await admin.post(`/system/info/${other}/testset`, body);
+    expect(answer).toMatchObject({ code: 400, data: { unknown: [docId('warranty.txt')] } });
+    const { data } = await admin.post(`/system/info/${other}/testset/import`, { queries, qrels });
+    expect(data).toEqual({ added: 0, replaced: 0, skipped: 4, unknown: 5 });
+    const [query] = await listed();
+    expect((await admin.delete(`/system/info/${other}/testset/${query?.id ?? 0}`)).code).toBe(404);
+  });
+
+  it('say what went other than asked', async () => {
+    const { code, msg, data } = await evaluate({
+      topK: 10,
+      enableRerank: true,
+      rerankModel: 'gone',
+    });
+    expect([code, data.queryCount]).toEqual([200, 3]);
+    expect(msg).toMatch(/^In 3 queries: .*rerank/i);
+  });
+
   it('store nothing of a run that cannot be finished', async () => {
-    const { total } = await admin.get<Run[]>(path('evaluation/list'));
-    const { data } = await admin.get<Record<string, unknown>>(`/system/info/${knowledgeId}`);
-    simulator.reset();
-    await simulator.close();
-    const failed = await evaluate({ threshold: 0.1 });
-    expect([failed.code === 200, total]).toEqual([true, 3]);
-    void data;
+    const base = await createKnowledge(admin, { name: 'Without a model' });
+    await upload(admin, base, documents, false);
+    await admin.post(`/system/info/${base}/testset/import`, { queries, qrels });
+    const failed = await admin.post(`/system/info/${base}/evaluate`, {});
+    expect(failed).toMatchObject({ code: 400, msg: expect.stringContaining('embedding model') });
+    expect(await admin.get(`/system/info/${base}/evaluation/list`)).toMatchObject({ total: 0 });
+  });
+
+  it('stop asking the models when the client leaves', async () => {
+    const modelName = 'sim-embed-256--first-600000';
+    const fields = { apiHost: `${simulator.url}/v1`, apiKey: 'key', modelDimension: DIMENSION };
+    await createModel(admin, { ...fields, category: 'vector', modelName });
+    const base = await createKnowledge(admin, { name: 'Slow', embeddingModel: modelName });
+    await upload(admin, base, documents, false);
+    await admin.post(`/system/info/${base}/testset/import`, { queries, qrels });
+    const leaving = new AbortController();
+    const left = request(`${admin.url}/system/info/${base}/evaluate`, {
+      method: 'POST',
+      headers: { ...admin.headers, 'content-type': 'application/json' },
+      body: '{}',
+      signal: leaving.signal,
+    });
+    await eventually(
+      () => simulator.openConnections(),
+      (open) => open === 3,
+    );
+    leaving.abort();
+    await expect(left).rejects.toThrow();
+    await eventually(
+      () => simulator.openConnections(),
+      (open) => open === 0,
+    );
+    expect(await admin.get(`/system/info/${base}/evaluation/list`)).toMatchObject({ total: 0 });
   });
 
   it('are read by those who may read the base, and changed by its owner', async () => {

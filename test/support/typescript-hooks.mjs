@@ -3,8 +3,9 @@ import { createRequire, registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Lets a worker thread of a test load the TypeScript sources, as Jest does for the tests themselves: Node runs a worker
- * outside of Jest. Preloaded with --import, which threads inherit. `./x.js` is x.ts where there is no x.js.
+ * Lets a thread or child process that the sources start load the TypeScript sources, as Jest does for the tests
+ * themselves: Node runs it outside of Jest. Preloaded with --import in NODE_OPTIONS, which both inherit. `./x.js` is x.ts
+ * where there is no x.js.
  */
 const root = new URL('../../', import.meta.url);
 const require = createRequire(import.meta.url);
@@ -21,7 +22,7 @@ registerHooks({
   load(url, context, nextLoad) {
     if (!url.startsWith(root.href) || !url.endsWith('.ts')) return nextLoad(url, context);
     const filename = fileURLToPath(url);
-    // Only threads come here; loading the compiler is their cost alone.
+    // Only threads and child processes come here; loading the compiler is their cost alone.
     const { transformSync } = require('@swc/core');
     const { code } = transformSync(readFileSync(filename, 'utf8'), {
       filename,

@@ -33,8 +33,8 @@ export class BrokenDocumentError extends DocumentError {}
 
 /** The parsing ended for a reason outside of the document; it may succeed another time. */
 export class ParsingInterruptedError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(message: string) {
+    super(message);
     this.name = new.target.name;
   }
 }

@@ -19,7 +19,7 @@ const MIB = 2 ** 20;
 const BUFFER_SHARE = 0.5;
 
 /** How a process ends that was out of memory: by V8 for its heap, by its guard or the system for the rest. */
-const OUT_OF_MEMORY: readonly (NodeJS.Signals | null)[] = [
+const OUT_OF_MEMORY: readonly (NodeJS.Signals | number | null)[] = [
   'SIGABRT',
   'SIGILL',
   'SIGKILL',
@@ -38,7 +38,8 @@ export interface ParserLimits {
  */
 export class ParserProcess {
   private readonly child: ChildProcess;
-  private ended: string | undefined;
+  private ended = false;
+  private stopped = false;
 
   constructor(private readonly limits: ParserLimits) {
     const { memoryMb } = limits;
@@ -47,14 +48,14 @@ export class ParserProcess {
       execArgv: [`--max-old-space-size=${memoryMb}`],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    this.child.once('exit', () => (this.ended ??= 'It ended.'));
+    this.child.once('exit', () => (this.ended = true));
     // Failed to start, or to be sent a message; the exit that follows or the time limit tells the caller.
-    this.child.on('error', ({ message }) => (this.ended ??= message));
+    this.child.on('error', () => (this.ended = true));
     this.hold(false);
   }
 
   get usable(): boolean {
-    return this.ended === undefined && this.child.connected;
+    return !this.ended && !this.stopped && this.child.connected;
   }
 
   /**
@@ -68,14 +69,10 @@ export class ParserProcess {
       answer.reject(error);
       this.stop();
     };
-    const { memoryMb, timeoutSeconds } = this.limits;
+    const { timeoutSeconds } = this.limits;
     const onMessage = this.collector(answer);
-    const onExit = (code: number | null, exitSignal: NodeJS.Signals | null) =>
-      answer.reject(
-        OUT_OF_MEMORY.includes(exitSignal)
-          ? new MemoryLimitError(memoryMb)
-          : new ParsingInterruptedError(`A parser process ended with ${exitSignal ?? code}.`),
-      );
+    const onExit = (code: number | null, killedBy: NodeJS.Signals | null) =>
+      answer.reject(this.deathOf(killedBy ?? code));
     const onAbort = () => stopWith(signal.reason);
     const timer = setTimeout(
       () => stopWith(new TimeLimitError(timeoutSeconds)),
@@ -86,10 +83,7 @@ export class ParserProcess {
     this.hold(true);
     try {
       this.child.send(task, (error) => {
-        if (error)
-          stopWith(
-            new ParsingInterruptedError('A parser process cannot be reached.', { cause: error }),
-          );
+        if (error) stopWith(new ParsingInterruptedError('A parser process cannot be reached.'));
       });
       return await answer.promise;
     } finally {
@@ -102,7 +96,7 @@ export class ParserProcess {
 
   /** Also ends what it is parsing. */
   stop(): void {
-    this.ended ??= 'It was stopped.';
+    this.stopped = true;
     this.child.kill('SIGKILL');
   }
 
@@ -111,7 +105,7 @@ export class ParserProcess {
     return (message: unknown) => {
       const answer = message as ParseAnswer;
       if (answer.type === 'fragments') {
-        fragments.push(...answer.fragments);
+        for (const fragment of answer.fragments) fragments.push(fragment);
         return;
       }
       if (answer.grown) this.stop();
@@ -119,6 +113,12 @@ export class ParserProcess {
       else if (answer.type === 'refused') reject(new DocumentError(answer.reason));
       else reject(new BrokenDocumentError(answer.reason, { cause: answer.cause }));
     };
+  }
+
+  private deathOf(cause: NodeJS.Signals | number | null): Error {
+    return !this.stopped && OUT_OF_MEMORY.includes(cause)
+      ? new MemoryLimitError(this.limits.memoryMb)
+      : new ParsingInterruptedError(`A parser process ended with ${cause}.`);
   }
 
   /** Whether the parent waits for this process before it ends. */

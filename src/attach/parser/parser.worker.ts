@@ -12,8 +12,9 @@ import type { ParseAnswer, ParseOutcome, ParseTask } from './parse-task.js';
  * Its only argument is the bytes of memory it may take.
  */
 
-/** Characters of fragments in one message. */
+/** Characters and fragments in one message at most, about. */
 const MESSAGE_LENGTH = 256 * 1_024;
+const MESSAGE_FRAGMENTS = 1_000;
 
 const FRAGMENT_LIMIT = 250_000;
 
@@ -57,7 +58,7 @@ function* batchesOf(fragments: readonly FragmentDraft[]): Generator<FragmentDraf
   for (const fragment of fragments) {
     batch.push(fragment);
     length += fragment.content.length;
-    if (length < MESSAGE_LENGTH) continue;
+    if (length < MESSAGE_LENGTH && batch.length < MESSAGE_FRAGMENTS) continue;
     yield batch;
     batch = [];
     length = 0;
@@ -95,7 +96,8 @@ const guard = new Worker(new URL('./memory-guard.worker.js', import.meta.url), {
   workerData: { limitBytes: startMemory + limitBytes, parent: process.ppid },
 });
 guard.unref();
-// A key press in the terminal reaches this process, too; the service decides what becomes of it.
+// What stops the service may reach this process, too; the service decides what becomes of it.
 process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => undefined);
 process.on('disconnect', () => process.exit());
 process.on('message', (task: ParseTask) => void answer(task));

@@ -151,7 +151,8 @@ export class ParsingRepository {
   /** Ends documents of any tenant whose last attempt died with its process. */
   async failExhausted(reason: string): Promise<number> {
     const rows = await this.database.query(
-      `UPDATE attachment SET status = ${failed}, remark = $1, ${ENDED}, update_time = now()
+      `UPDATE attachment SET status = 3, remark = $1, parse_requested = false, lease_token = NULL,
+              lease_until = NULL, waiting_for = NULL, update_time = now()
         WHERE parse_requested AND attempts >= ${ATTEMPTS} AND (lease_token IS NULL OR lease_until < now())
         RETURNING id`,
       [reason],

@@ -37,10 +37,7 @@ export class KeywordIndex {
     scope: AttachmentScope,
     fragments: readonly AnalysedFragment[],
   ): Promise<void> {
-    await this.database.transaction(async () => {
-      await this.writer.removeDocument(scope);
-      if (fragments.length > 0) await this.writer.add(scope, fragments);
-    });
+    await this.database.transaction(() => this.writer.replaceDocument(scope, fragments));
   }
 
   /** Replaces one fragment, adds it, or removes it where `analysed` is undefined; joins the open transaction. */
@@ -57,7 +54,7 @@ export class KeywordIndex {
    * deleted, which fails otherwise. The rows of a knowledge base or a tenant take the index along by themselves.
    */
   async removeAttachment(scope: AttachmentScope): Promise<void> {
-    await this.database.transaction(() => this.writer.removeDocument(scope));
+    await this.database.transaction(() => this.writer.replaceDocument(scope, []));
   }
 
   /** The fragments that have at least one word of the query, best first. Not to be called inside a transaction. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AnalysedText } from './analysed-text.js';
 import { KeywordRepository } from './keyword.repository.js';
-import type { DocumentRow, TermPostings } from './keyword.repository.js';
+import type { BlockChange, DocumentRow, TermPostings } from './keyword.repository.js';
 import { packPostings, withoutFragments } from './postings.js';
 import type { Posting } from './postings.js';
 import type { AttachmentScope } from './scope.js';
@@ -17,32 +17,34 @@ export interface AnalysedFragment {
  */
 const CAPACITY = 512;
 
+const NOTHING = Buffer.alloc(0);
+
 /** Changes blocks. Every method expects a transaction, and holds the document's and the block's row until its end. */
 @Injectable()
 export class KeywordWriter {
   constructor(private readonly repository: KeywordRepository) {}
 
-  async add(scope: AttachmentScope, fragments: readonly AnalysedFragment[]): Promise<void> {
-    const blockId = await this.repository.takeBlock(scope, fragments.length, CAPACITY);
-    await this.append(scope, blockId, fragments);
-    await this.repository.saveDocument(scope, {
-      blockId,
-      fragments: Object.fromEntries(fragments.map(toEntry)),
-    });
-  }
-
-  async removeDocument(scope: AttachmentScope): Promise<void> {
+  /** Replaces all fragments of a document, adds it, or removes it where there are none. */
+  async replaceDocument(
+    scope: AttachmentScope,
+    fragments: readonly AnalysedFragment[],
+  ): Promise<void> {
     const document = await this.repository.holdDocument(scope);
-    if (!document) return;
-    const { blockId, fragments } = document;
+    if (!document) return this.add(scope, fragments);
     const { tenantId } = scope;
-    const block = await this.repository.holdBlock(tenantId, blockId);
-    if (block.fragments === Object.keys(fragments).length) {
-      await this.repository.removeBlock(tenantId, blockId);
-      return;
+    const block = await this.repository.holdBlock(tenantId, document.blockId);
+    const before = Object.keys(document.fragments).map(Number);
+    const others = block.fragments - before.length;
+    if (others > 0 && fragments.length > 0 && others + fragments.length <= CAPACITY) {
+      return this.exchange(scope, document, before, fragments);
     }
-    await this.takeOut(scope, document, Object.keys(fragments).map(Number));
-    await this.repository.removeDocument(scope);
+    if (others > 0) {
+      await this.exchange(scope, document, before, []);
+      await this.repository.removeDocument(scope);
+    } else {
+      await this.repository.removeBlock(tenantId, document.blockId);
+    }
+    return this.add(scope, fragments);
   }
 
   /** Replaces one fragment of a document, adds it, or removes it where there is no `analysed`. */
@@ -51,64 +53,77 @@ export class KeywordWriter {
     fragmentId: number,
     analysed: AnalysedText | undefined,
   ): Promise<void> {
+    const fragments = analysed ? [{ fragmentId, analysed }] : [];
     const document = await this.repository.holdDocument(scope);
-    const added = analysed ? [{ fragmentId, analysed }] : [];
-    if (!document) {
-      if (analysed) await this.add(scope, added);
-      return;
-    }
-    const { blockId, fragments } = document;
-    await this.repository.holdBlock(scope.tenantId, blockId);
-    if (String(fragmentId) in fragments) await this.takeOut(scope, document, [fragmentId]);
-    await this.append(scope, blockId, added);
-    const others = Object.entries(fragments).filter(([id]) => Number(id) !== fragmentId);
-    await this.repository.changeDocument(
-      scope,
-      Object.fromEntries([...others, ...added.map(toEntry)]),
-    );
+    if (!document) return this.add(scope, fragments);
+    await this.repository.holdBlock(scope.tenantId, document.blockId);
+    const before = String(fragmentId) in document.fragments ? [fragmentId] : [];
+    return this.exchange(scope, document, before, fragments);
   }
 
-  private async append(
-    scope: AttachmentScope,
-    blockId: number,
-    fragments: readonly AnalysedFragment[],
-  ): Promise<void> {
-    await this.repository.append(scope, blockId, postingsOf(fragments));
-    await this.repository.resizeBlock(scope.tenantId, blockId, {
-      fragments: fragments.length,
-      terms: fragments.reduce((sum, { analysed }) => sum + analysed.termCount, 0),
-      languages: [...new Set(fragments.map(({ analysed }) => analysed.language))],
+  private async add(scope: AttachmentScope, fragments: readonly AnalysedFragment[]): Promise<void> {
+    if (fragments.length === 0) return;
+    const blockId = await this.repository.takeBlock(scope, sizeOf(fragments), CAPACITY);
+    await this.repository.append(scope, blockId, rowsOf(packed(fragments)));
+    await this.repository.saveDocument(scope, {
+      blockId,
+      fragments: Object.fromEntries(fragments.map(toEntry)),
     });
   }
 
-  /** Takes the postings of some fragments of the document out of its block. */
-  private async takeOut(
-    { tenantId, ...scope }: AttachmentScope,
+  /** Puts fragments in the place of some of the document's in its block, which is held. */
+  private async exchange(
+    scope: AttachmentScope,
     { blockId, fragments }: DocumentRow,
-    ids: readonly number[],
+    before: readonly number[],
+    added: readonly AnalysedFragment[],
   ): Promise<void> {
-    const terms = new Set(ids.flatMap((id) => termsOf(fragments[id])));
-    const before = await this.repository.postings(tenantId, blockId, [...terms]);
+    const { tenantId } = scope;
+    const after = packed(added);
+    const terms = new Set([...before.flatMap((id) => termsOf(fragments[id])), ...after.keys()]);
+    const taken = new Set(before);
     const lengths = new Map<number, number>();
-    const taken = new Set(ids);
-    const after = before.map(({ term, postings }) => ({
-      term,
-      postings: withoutFragments(postings, taken, lengths),
-    }));
-    const kept = after.filter(({ postings }) => postings.length > 0);
-    const empty = after.filter(({ postings }) => postings.length === 0);
-    await this.repository.replace({ tenantId, ...scope }, blockId, kept);
+    const rows = await this.repository.postings(tenantId, blockId, [...terms]);
+    for (const { term, postings } of rows) {
+      const kept = withoutFragments(postings, taken, lengths);
+      after.set(term, Buffer.concat([kept, after.get(term) ?? NOTHING]));
+    }
+    const changed = rowsOf(after);
+    const empty = changed.filter(({ postings }) => postings.length === 0);
+    await this.repository.replace(
+      scope,
+      blockId,
+      changed.filter(({ postings }) => postings.length > 0),
+    );
     await this.repository.removePostings(
       tenantId,
       blockId,
       empty.map(({ term }) => term),
     );
+    const size = sizeOf(added);
     await this.repository.resizeBlock(tenantId, blockId, {
-      fragments: -ids.length,
-      terms: -[...lengths.values()].reduce((sum, length) => sum + length, 0),
-      languages: [],
+      ...size,
+      fragments: size.fragments - before.length,
+      terms: size.terms - sum([...lengths.values()]),
     });
+    const others = Object.entries(fragments).filter(([id]) => !taken.has(Number(id)));
+    await this.repository.changeDocument(
+      scope,
+      Object.fromEntries([...others, ...added.map(toEntry)]),
+    );
   }
+}
+
+function sizeOf(fragments: readonly AnalysedFragment[]): BlockChange {
+  return {
+    fragments: fragments.length,
+    terms: sum(fragments.map(({ analysed }) => analysed.termCount)),
+    languages: [...new Set(fragments.map(({ analysed }) => analysed.language))],
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }
 
 function toEntry({ fragmentId, analysed }: AnalysedFragment): [id: string, terms: string] {
@@ -119,7 +134,8 @@ function termsOf(entry: string | undefined): string[] {
   return entry ? entry.split(' ') : [];
 }
 
-function postingsOf(fragments: readonly AnalysedFragment[]): TermPostings[] {
+/** The postings of the fragments, by term. */
+function packed(fragments: readonly AnalysedFragment[]): Map<string, Buffer> {
   const byTerm = new Map<string, Posting[]>();
   for (const { fragmentId, analysed } of fragments) {
     for (const [term, frequency] of analysed.terms) {
@@ -129,5 +145,9 @@ function postingsOf(fragments: readonly AnalysedFragment[]): TermPostings[] {
       else byTerm.set(term, [posting]);
     }
   }
-  return [...byTerm].map(([term, postings]) => ({ term, postings: packPostings(postings) }));
+  return new Map([...byTerm].map(([term, postings]) => [term, packPostings(postings)]));
+}
+
+function rowsOf(postings: ReadonlyMap<string, Buffer>): TermPostings[] {
+  return [...postings].map(([term, bytes]) => ({ term, postings: bytes }));
 }

@@ -19,6 +19,11 @@ export interface BlockSize {
   readonly terms: number;
 }
 
+export interface BlockChange extends BlockSize {
+  /** Those that are added. */
+  readonly languages: readonly string[];
+}
+
 export interface DocumentRow {
   readonly blockId: number;
   /** The terms of each fragment, separated by spaces, by the fragment's id. */
@@ -47,6 +52,9 @@ const SEARCH = {
     WHERE block.tenant_id = $1 AND block.knowledge_id = $2 AND posting.term = ANY ($3::text[])
     GROUP BY posting.term`,
 };
+
+const GROWTH = `fragments = fragments + $2::integer, terms = terms + $3::bigint,
+  languages = ARRAY(SELECT DISTINCT unnest(languages || $4::text[]))`;
 
 /** The keyword index in the relational store; docs/decisions/0006-keyword-index.md explains its tables. */
 @Injectable()
@@ -113,40 +121,42 @@ export class KeywordRepository {
   }
 
   /**
-   * Takes a block of the base that has room for so many fragments and that nobody else is changing, else makes one;
-   * either is held until the end of the transaction.
+   * Adds to the size of a block of the base that has room for it and that nobody else is changing, or of a new one, and
+   * answers which; it is held until the end of the transaction.
    */
   async takeBlock(
     { tenantId, knowledgeId }: KnowledgeScope,
-    added: number,
+    { fragments, terms, languages }: BlockChange,
     capacity: number,
   ): Promise<number> {
     const [free] = await this.database.query<{ id: number }>(
-      `SELECT id FROM keyword_block
-        WHERE tenant_id = $1 AND knowledge_id = $2 AND fragments + $3 <= $4
-        ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`,
-      [tenantId, knowledgeId, added, capacity],
+      `UPDATE keyword_block SET ${GROWTH}
+        WHERE tenant_id = $1 AND id =
+              (SELECT id FROM keyword_block
+                WHERE tenant_id = $1 AND knowledge_id = $5 AND fragments + $2::integer <= $6
+                ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
+       RETURNING id`,
+      [tenantId, fragments, terms, languages, knowledgeId, capacity],
     );
     if (free) return free.id;
     const [made] = await this.database.query<{ id: number }>(
       `INSERT INTO keyword_block (tenant_id, knowledge_id, fragments, terms, languages)
-       VALUES ($1, $2, 0, 0, '{}') RETURNING id`,
-      [tenantId, knowledgeId],
+       VALUES ($1, $2, $3, $4, $5) RETURNING id`,
+      [tenantId, knowledgeId, fragments, terms, languages],
     );
     if (!made) throw new Error('The keyword index has made no block.');
     return made.id;
   }
 
+  /** Of a block that is held. */
   async resizeBlock(
     tenantId: string,
     blockId: number,
-    change: BlockSize & { readonly languages: readonly string[] },
+    { fragments, terms, languages }: BlockChange,
   ): Promise<void> {
     await this.database.query(
-      `UPDATE keyword_block SET fragments = fragments + $3, terms = terms + $4,
-              languages = ARRAY(SELECT DISTINCT unnest(languages || $5::text[]))
-        WHERE tenant_id = $1 AND id = $2`,
-      [tenantId, blockId, change.fragments, change.terms, change.languages],
+      `UPDATE keyword_block SET ${GROWTH} WHERE tenant_id = $1 AND id = $5`,
+      [tenantId, fragments, terms, languages, blockId],
     );
   }
 
@@ -190,6 +200,7 @@ export class KeywordRepository {
   }
 
   async removePostings(tenantId: string, blockId: number, terms: readonly string[]): Promise<void> {
+    if (terms.length === 0) return;
     await this.database.query(
       `DELETE FROM keyword_posting
         WHERE tenant_id = $1 AND block_id = $2 AND term = ANY ($3::text[])`,

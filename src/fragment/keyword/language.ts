@@ -56,7 +56,7 @@ const LIKELY_ENOUGH = 0.85;
 const LEAST_SAMPLE = 20;
 
 /** Characters that are looked at; more cost time and change nothing. */
-export const SAMPLE = 600;
+export const SAMPLE = 400;
 
 /** The script that most of the text is in. */
 export function mainScript({ words, terms }: TextWords): Script {

@@ -27,6 +27,14 @@ export const menu: readonly MenuFolder[] = [
     ],
   },
   {
+    path: 'knowledge', title: 'Knowledge', icon: 'lucide:library',
+    pages: [
+      { path: 'info', title: 'Knowledge bases', icon: 'lucide:library', component: 'knowledge/info/index', permission: 'system:info:list' },
+      { path: 'attach', title: 'Documents', icon: 'lucide:files', component: 'knowledge/attach/index', permission: 'system:attach:list' },
+      { path: 'fragment', title: 'Fragments', icon: 'lucide:text-select', component: 'knowledge/fragment/index', permission: 'system:fragment:list' },
+    ],
+  },
+  {
     path: 'agent', title: 'Agents', icon: 'lucide:bot-message-square',
     pages: [
       { path: 'agent', title: 'Agents', icon: 'lucide:bot-message-square', component: 'agent/agent/index', permission: 'agent:agent:list' },

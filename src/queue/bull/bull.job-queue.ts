@@ -93,6 +93,10 @@ export class BullJobQueue extends JobQueue {
       settings: { lockDuration: STALLED_MS, stalledInterval: STALLED_MS, maxStalledCount: 1 },
     });
     queue.on('error', (error: unknown) => this.note(error));
+    // Not a handler that failed, of which Bull hears nothing: it was cut off twice, or cannot be read.
+    queue.on('failed', (job: Bull.Job<QueuedJob> | null, error) =>
+      this.logger.error({ msg: 'A job was given up', kind, job: job?.id, err: error }),
+    );
     // Bull would name its connections anew here, and let nobody handle it when that fails.
     Object.assign(queue, { setWorkerName: async () => undefined });
     this.queues.set(kind, queue);

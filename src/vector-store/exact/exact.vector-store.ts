@@ -14,8 +14,8 @@ import { isSameState } from './vector-set.js';
 import type { VectorSet } from './vector-set.js';
 
 const MIB = 1_048_576;
-/** Bytes of vectors read by one statement. */
-const READ_BYTES = 4 * MIB;
+/** Bytes of vectors read by one statement; more would hold up other requests for longer. */
+const READ_BYTES = MIB;
 /** Tries to get a set into memory whole, while others drop it from there. */
 const ATTEMPTS = 5;
 

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { Logger } from '@nestjs/common';
 import { Piscina } from 'piscina';
 import type { VectorHit } from '../vector-store.js';
 import type {
@@ -16,6 +17,7 @@ const WORKER = fileURLToPath(new URL('./vector-memory.worker.js', import.meta.ur
  * search. Should it die, the next one starts with an empty memory.
  */
 export class MemoryThread {
+  private readonly logger = new Logger(MemoryThread.name);
   private pool: Piscina | undefined;
 
   search(task: SearchTask): Promise<SearchAnswer> {
@@ -42,12 +44,20 @@ export class MemoryThread {
   }
 
   private run(name: string, task: object, transferList: ArrayBuffer[] = []): Promise<unknown> {
-    this.pool ??= new Piscina({
+    this.pool ??= this.start();
+    return this.pool.run(task, { name, transferList });
+  }
+
+  private start(): Piscina {
+    const pool = new Piscina({
       filename: WORKER,
       minThreads: 1,
       maxThreads: 1,
       idleTimeout: Infinity,
     });
-    return this.pool.run(task, { name, transferList });
+    // What ends the thread while it has nothing to do; otherwise its task tells.
+    return pool.on('error', (error: unknown) => {
+      this.logger.error({ msg: 'The thread that searches vectors has died', err: error });
+    });
   }
 }

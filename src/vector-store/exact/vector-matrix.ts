@@ -62,7 +62,8 @@ export class VectorMatrix {
     // Sorting numbers is quick, and the score of the last hit says which vectors are worth an object.
     const last = scores.toSorted()[Math.max(0, scores.length - query.limit)] ?? 0;
     const candidates: VectorHit[] = [];
-    for (const [place, score] of scores.entries()) {
+    for (let place = 0; place < scores.length; place += 1) {
+      const score = scores[place] ?? 0;
       if (score >= last) candidates.push({ fragmentId: this.fragmentIds[place] ?? 0, score });
     }
     return orderedHits(candidates, query);
@@ -85,7 +86,10 @@ export class VectorMatrix {
         c += factor * (numbers[place + third] ?? 0);
         d += factor * (numbers[place + fourth] ?? 0);
       }
-      scores.set([a, b, c, d], row);
+      scores[row] = a;
+      scores[row + 1] = b;
+      scores[row + 2] = c;
+      scores[row + 3] = d;
     }
     return scores.subarray(0, count);
   }

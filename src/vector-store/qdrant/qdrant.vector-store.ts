@@ -83,6 +83,7 @@ export class QdrantVectorStore extends VectorStore {
     fragmentIds: readonly number[],
     signal: AbortSignal,
   ): Promise<void> {
+    if (fragmentIds.length === 0) return;
     const must = [...conditions(scope), { has_id: [...fragmentIds] }];
     await this.call('remove vectors', signal, () => this.remove(must, signal));
   }

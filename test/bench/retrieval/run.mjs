@@ -7,6 +7,8 @@ import { withPlinth } from './stores.mjs';
 
 /** Least nDCG@10 of the keyword channel alone. */
 const QUALITY = { cranfield: 0.375, 'zh-mix': 0.965 };
+/** Its texts are repeated for measuring times: its questions are long and of frequent words. */
+const REPEATED = 'cranfield';
 const FRAGMENTS = 10_000;
 
 if (isThere) {
@@ -33,32 +35,29 @@ async function main() {
 }
 
 async function measureStore(app, datasets) {
-  const results = { keyword: {} };
-  for (const dataset of datasets) {
-    const quality = await measureQuality(app, dataset);
-    const latency = await measureLatency(app, dataset, FRAGMENTS);
-    results.keyword[dataset.name] = { quality, latency };
-  }
-  return results;
+  const quality = {};
+  for (const dataset of datasets) quality[dataset.name] = await measureQuality(app, dataset);
+  const repeated = datasets.find(({ name }) => name === REPEATED);
+  return { keyword: { quality, latency: await measureLatency(app, repeated, FRAGMENTS) } };
 }
 
 /** Prints what was measured; answers the goals of quality that were missed. */
 function report({ name, latencyMs }, { keyword }) {
   const missed = [];
   console.log(`\n${name}: keyword channel`);
-  for (const [dataset, { quality, latency }] of Object.entries(keyword)) {
-    const met = quality.ndcg >= QUALITY[dataset] && quality.empty === 0;
+  for (const [dataset, { documents, queries, ndcg, empty }] of Object.entries(keyword.quality)) {
+    const met = ndcg >= QUALITY[dataset] && empty === 0;
     if (!met) missed.push(`${name} ${dataset}`);
     console.log(
-      `  ${dataset}: ${quality.documents} documents, ${quality.queries} queries, ` +
-        `nDCG@10 ${quality.ndcg.toFixed(4)} (goal ${QUALITY[dataset]}), ${quality.empty} without a result: ` +
-        (met ? 'PASS' : 'MISSED'),
-    );
-    console.log(
-      `  ${dataset}: ${latency.fragments} fragments, p50 ${latency.p50.toFixed(1)} ms (aim ${latencyMs}), ` +
-        `p95 ${latency.p95.toFixed(1)} ms; analysed and written in ${latency.writeMs.toFixed(1)} ms a fragment`,
+      `  ${dataset}: ${documents} documents, ${queries} queries, nDCG@10 ${ndcg.toFixed(4)} ` +
+        `(goal ${QUALITY[dataset]}), ${empty} without a result: ${met ? 'PASS' : 'MISSED'}`,
     );
   }
+  const { fragments, p50, p95, writeMs } = keyword.latency;
+  console.log(
+    `  ${fragments} fragments: p50 ${p50.toFixed(1)} ms (aim ${latencyMs}), p95 ${p95.toFixed(1)} ms; ` +
+      `analysed and written in ${writeMs.toFixed(1)} ms a fragment`,
+  );
   console.log(JSON.stringify({ bench: 'retrieval', store: name, keyword }));
   return missed;
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { FormData, request } from 'undici';
 import { canary } from '../canary.js';
-import { createKnowledge } from '../knowledge.js';
 import { createProvider } from '../models.js';
 import { done, makeRole, PASSWORD } from '../people.js';
 import type { Answer } from '../session.js';
@@ -14,6 +13,8 @@ export interface RecordKind {
   readonly owner: 'tenant' | 'user' | 'installation';
   /** A super administrator may leave it to others by giving them the permission. */
   readonly delegable?: true;
+  /** It is one user's, but super administrators who act in the tenant may see it too. */
+  readonly supervised?: true;
   /** Makes one and answers the id that requests name it by. */
   readonly make: (by: Member, world: World) => Promise<string>;
   /** An id that names none. */
@@ -218,13 +219,6 @@ export const signIn: RecordKind = {
 
 /** The same as the user's own. */
 export const ownSignIn: RecordKind = { ...signIn, owner: 'user' };
-
-/** Of the tenant as far as others bind it to an agent: its super administrators may read every one. */
-export const knowledgeBase: RecordKind = {
-  owner: 'tenant',
-  missing: NO_ID,
-  make: async ({ session }) => String(await createKnowledge(session, { name: fresh('Base ') })),
-};
 
 /** MCP tools do not exist yet: every id names none. */
 export const nothing: RecordKind = {

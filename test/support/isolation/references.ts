@@ -1,5 +1,14 @@
 import { PASSWORD } from '../people.js';
 import {
+  attachment,
+  documentName,
+  fragment,
+  knowledgeBase,
+  sourceFile,
+  testQuery,
+} from './library.records.js';
+import { mediaTask } from './media.records.js';
+import {
   agent,
   chatMessage,
   chatSession,
@@ -10,7 +19,6 @@ import {
   dictionaryTypeName,
   file,
   fresh,
-  knowledgeBase,
   model,
   modelName,
   nothing,
@@ -33,6 +41,8 @@ export interface Reference {
   /** The rest of the request is such that a stranger's would be accepted, if it were not for the id. */
   readonly body?: (id: string, by: Member, world: World) => object | Promise<object>;
   readonly query?: (id: string, by: Member, world: World) => string | Promise<string>;
+  /** The other parameters of the path, by their names. */
+  readonly path?: (by: Member, world: World) => Promise<Record<string, string>>;
   /** What is answered for an id that names nothing: 404, or an empty list with 200. */
   readonly code?: number;
   /** The parameter takes several ids. */
@@ -154,6 +164,117 @@ export const references: Record<string, Record<string, Reference>> = {
     },
   },
   'DELETE /agent/agent/:ids': { ids: { kind: agent, several: true } },
+
+  'GET /system/info/:id': { id: { kind: knowledgeBase } },
+  'PUT /system/info': { id: { kind: knowledgeBase, body: (id) => ({ id, remark: 'New' }) } },
+  'DELETE /system/info/:ids': { ids: { kind: knowledgeBase, several: true } },
+  'POST /system/info/:id/preview': {
+    id: {
+      kind: knowledgeBase,
+      body: async (_, by, world) => ({ attachmentId: await attachment.make(by, world) }),
+    },
+    attachmentId: {
+      kind: attachment,
+      body: (attachmentId) => ({ attachmentId }),
+      path: async (by, world) => ({ id: await knowledgeBase.make(by, world) }),
+    },
+  },
+
+  'GET /system/info/:knowledgeId/testset/list': { knowledgeId: { kind: knowledgeBase } },
+  'GET /system/info/:knowledgeId/testset/export': {
+    knowledgeId: { kind: knowledgeBase, query: () => 'part=queries' },
+  },
+  'POST /system/info/:knowledgeId/testset': {
+    knowledgeId: {
+      kind: knowledgeBase,
+      body: async (_, by, world) => ({
+        query: 'New',
+        expected: [{ docId: await documentName.make(by, world) }],
+      }),
+    },
+  },
+  'POST /system/info/:knowledgeId/testset/import': {
+    knowledgeId: {
+      kind: knowledgeBase,
+      body: () => ({ queries: '{"_id": "1", "text": "New"}', qrels: '1\tnote\t1' }),
+    },
+  },
+  'PUT /system/info/:knowledgeId/testset': {
+    knowledgeId: {
+      kind: knowledgeBase,
+      body: async (_, by, world) => ({ id: await testQuery.make(by, world), query: 'New' }),
+    },
+    id: {
+      kind: testQuery,
+      body: (id) => ({ id, query: 'New' }),
+      path: async (by, world) => ({ knowledgeId: await knowledgeBase.make(by, world) }),
+    },
+  },
+  'DELETE /system/info/:knowledgeId/testset/:ids': {
+    knowledgeId: {
+      kind: knowledgeBase,
+      path: async (by, world) => ({ ids: await testQuery.make(by, world) }),
+    },
+    ids: {
+      kind: testQuery,
+      path: async (by, world) => ({ knowledgeId: await knowledgeBase.make(by, world) }),
+    },
+  },
+  'POST /system/info/:knowledgeId/evaluate': {
+    knowledgeId: { kind: knowledgeBase, body: () => ({ k: 5 }) },
+  },
+  'GET /system/info/:knowledgeId/evaluation/list': { knowledgeId: { kind: knowledgeBase } },
+
+  'GET /system/attach/list': {
+    knowledgeId: { kind: knowledgeBase, query: (id) => `knowledgeId=${id}`, code: EMPTY },
+    docId: { kind: documentName, query: (docId) => `docId=${docId}`, code: EMPTY },
+    ossId: { kind: sourceFile, query: (id) => `ossId=${id}`, code: EMPTY },
+  },
+  'GET /system/attach/:id': { id: { kind: attachment } },
+  'GET /system/attach/:id/content': { id: { kind: attachment } },
+  'POST /system/attach/upload': {
+    knowledgeId: { kind: knowledgeBase, body: (knowledgeId) => ({ knowledgeId }) },
+  },
+  'PUT /system/attach': { id: { kind: attachment, body: (id) => ({ id, remark: 'New' }) } },
+  'POST /system/attach/parse/:id': { id: { kind: attachment } },
+  'POST /system/attach/reparse/knowledge/:knowledgeId': { knowledgeId: { kind: knowledgeBase } },
+  'POST /system/attach/retry-failed/:knowledgeId': { knowledgeId: { kind: knowledgeBase } },
+  'POST /system/attach/:id/cancel': { id: { kind: attachment } },
+  'DELETE /system/attach/:ids': { ids: { kind: attachment, several: true } },
+
+  'GET /system/fragment/list': {
+    knowledgeId: { kind: knowledgeBase, query: (id) => `knowledgeId=${id}`, code: EMPTY },
+    docId: { kind: documentName, query: (docId) => `docId=${docId}`, code: EMPTY },
+  },
+  'GET /system/fragment/:id': { id: { kind: fragment } },
+  'POST /system/fragment': {
+    docId: { kind: documentName, body: (docId) => ({ docId, content: 'New' }) },
+  },
+  'PUT /system/fragment': { id: { kind: fragment, body: (id) => ({ id, content: 'New' }) } },
+  'DELETE /system/fragment/:ids': { ids: { kind: fragment, several: true } },
+  'POST /system/fragment/retrieval': {
+    knowledgeId: { kind: knowledgeBase, body: (knowledgeId) => ({ knowledgeId, query: 'New' }) },
+  },
+
+  'POST /media/image': {
+    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'A lake' }), code: 500 },
+  },
+  'POST /media/speech': {
+    model: { kind: modelName, body: (name) => ({ model: name, input: 'Welcome' }), code: 500 },
+  },
+  'POST /media/video': {
+    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'Waves' }), code: 500 },
+  },
+  'GET /media/video': {
+    model: { kind: modelName, query: (name) => `model=${name}&videoId=1`, code: 500 },
+  },
+  'GET /media/prediction': {
+    model: { kind: modelName, query: (name) => `model=${name}&predictionId=1`, code: 500 },
+  },
+  'GET /media/content': {
+    model: { kind: modelName, query: (name) => `model=${name}&predictionId=1`, code: 500 },
+  },
+  'DELETE /media/task/:ids': { ids: { kind: mediaTask, several: true } },
 
   'POST /chat/send': {
     sessionId: {
@@ -307,7 +428,13 @@ export const noReferences: Record<string, string> = {
   'POST /system/dict/type dictType': 'The name that the new type gets, in the own tenant.',
   'PUT /system/dict/type dictType': 'The name that the type gets, in the own tenant.',
   'POST /system/tenant tenantId': 'The number that the new tenant gets.',
+  'GET /system/info/:knowledgeId/testset/list queryId': 'Looks for that name in this test set.',
+  'POST /system/info/:knowledgeId/testset queryId': 'The name that the query gets in its test set.',
   'POST /system/session conversationId': 'A text of the client’s own, which is kept as it is.',
   'PUT /system/session conversationId': 'A text of the client’s own, which is kept as it is.',
   'GET /system/session/list conversationId': 'Looks for that text among the own sessions.',
+  'GET /media/video videoId':
+    'Of a task at the model’s service, which whoever has the model may ask.',
+  'GET /media/prediction predictionId': 'The same.',
+  'GET /media/content predictionId': 'The same.',
 };

@@ -56,7 +56,8 @@ export const allowedStatements: readonly AllowedStatement[] = [
     why: 'The start of the only process there is: no lease that it finds can be alive.',
   },
   {
-    begins: 'SELECT count(*) AS count, extract(epoch FROM now() - min(requested_at))',
+    begins:
+      'SELECT count(*) AS count, extract(epoch FROM now() - min(requested_at))::float8 AS "oldestSeconds" FROM attachment',
     file: 'src/attach/parsing/parsing.repository.ts',
     why: 'The metric of what waits: two numbers over all tenants, no row of any.',
   },
@@ -73,8 +74,9 @@ export const allowedStatements: readonly AllowedStatement[] = [
     why: 'The same on the other table of vectors.',
   },
   {
-    begins: 'WITH waiting AS ( SELECT id, tenant_id, row_number() OVER (ORDER BY due_at, id)',
+    begins:
+      'WITH waiting AS ( SELECT id, tenant_id, row_number() OVER (ORDER BY due_at, id) - 1 AS ahead FROM attachment WHERE parse_requested',
     file: 'src/attach/attach.repository.ts',
-    why: 'The place in the queue that all tenants share: only the number of those before is answered.',
+    why: 'The place of own documents in the queue, which is that of all tenants: of the others only their number is told.',
   },
 ];
