@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { PGlite } from '@electric-sql/pglite';
 import { createPgConfig } from '@electric-sql/pglite/node-postgres';
+import { fairEmbedded } from './fair-embedded.js';
 
 /** Sees the text of every statement before it runs. The tests use it to assert tenant predicates. */
 export type StatementObserver = (sql: string) => void;
@@ -27,7 +28,11 @@ export function postgresDriver(embedded?: PGlite, observe?: StatementObserver): 
     constructor(options: pg.PoolConfig = {}) {
       super({
         ...options,
-        ...(embedded && { ...createPgConfig(embedded), max: 1, idleTimeoutMillis: 0 }),
+        ...(embedded && {
+          ...createPgConfig(fairEmbedded(embedded)),
+          max: 1,
+          idleTimeoutMillis: 0,
+        }),
         ...(observe && { Client: ObservedClient }),
       });
     }

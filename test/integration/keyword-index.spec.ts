@@ -277,7 +277,7 @@ describe('the index', () => {
   });
 
   /** More fragments than documents of one block have. */
-  const LARGE = 600;
+  const LARGE = 1_100;
 
   type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
   interface Modelled {

@@ -9,6 +9,7 @@ import { createModel, createProvider } from '../support/models.js';
 import { done } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';
+import { eventually } from '../support/wait.js';
 
 interface Base {
   readonly id: number;
@@ -45,6 +46,7 @@ describe('knowledge bases', () => {
     for (const [modelName, category] of [
       ['sim-embed-32', 'vector'],
       ['sim-other-32', 'vector'],
+      ['sim-slow-32--first-400', 'vector'],
       ['sim-rerank', 'rerank'],
       ['sim-chat', 'chat'],
     ] as const) {
@@ -415,6 +417,28 @@ describe('knowledge bases', () => {
       expect(models.length).toBeGreaterThan(0);
       expect(await vectors(id, 'exact')).toBe(1);
       if (before !== 'exact') expect(await vectors(id, before)).toBe(0);
+    });
+
+    it('is built by the new model alone when it changes in the middle of a parsing', async () => {
+      const id = await create({ embeddingModel: 'sim-slow-32--first-400' });
+      const text = Array.from({ length: 400 }, (_, n) => `Kestrel number ${n} hovers.`).join(
+        '\n\n',
+      );
+      done(await upload(owner, id, [['birds.txt', text]]));
+      await eventually(
+        () => attachmentsOf(owner, id),
+        ([row]) => row?.status === 1 && (row.progressTotal ?? 0) > 0,
+        60_000,
+      );
+      const change = { id, embeddingModel: 'sim-other-32' };
+      expect(await owner.put('/system/info', change)).toMatchObject({ code: 409 });
+      done(await owner.put('/system/info', { ...change, reindex: true }));
+      const [row] = await settled(owner, id);
+
+      expect(row).toMatchObject({ status: PARSED, remark: null });
+      expect(row?.fragmentCount).toBeGreaterThan(10);
+      expect(await vectors(id, '')).toBe(row?.fragmentCount);
+      expect(simulator.requests.at(-1)).toMatchObject({ model: 'sim-other-32' });
     });
 
     it('is not touched by a change that the vectors do not depend on', async () => {

@@ -1,15 +1,14 @@
 import type { Claim, Progress } from './parsing.repository.js';
 import { LEASE_SECONDS } from './parsing.repository.js';
-import { LeaseLostError } from './parsing.errors.js';
 
 const BEAT_MS = (LEASE_SECONDS * 1_000) / 3;
 
-/** Renews the lease and tells whether the work is still wanted and allowed. */
-export type Beat = (claim: Claim, progress: Progress) => Promise<boolean>;
+/** Renews the lease; answers why the work must end, undefined when it may go on. */
+export type Beat = (claim: Claim, progress: Progress) => Promise<Error | undefined>;
 
 /**
- * The right to write the parsing of one document. It renews itself until `end`, and its signal aborts with
- * LeaseLostError as soon as a beat says that it is lost.
+ * The right to write the parsing of one document. It renews itself until `end`, and its signal aborts with the reason
+ * that a beat gives: LeaseLostError when the right is gone.
  */
 export class Lease {
   private readonly lost = new AbortController();
@@ -33,14 +32,10 @@ export class Lease {
     this.progress = { ...this.progress, ...progress };
   }
 
-  /** Renews now; throws LeaseLostError. Call it before anything that cannot be taken back. */
+  /** Renews now; throws the reason why the work must end. Call it before anything that cannot be taken back. */
   async check(): Promise<void> {
     await this.renew();
     this.lost.signal.throwIfAborted();
-  }
-
-  abandon(): void {
-    this.lost.abort(new LeaseLostError());
   }
 
   async end(): Promise<void> {
@@ -52,8 +47,8 @@ export class Lease {
   private async renew(): Promise<void> {
     await this.beating;
     this.beating = this.beat(this.claim, this.progress).then(
-      (held) => {
-        if (!held) this.abandon();
+      (reason) => {
+        if (reason) this.lost.abort(reason);
       },
       () => undefined,
     );

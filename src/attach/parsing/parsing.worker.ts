@@ -66,7 +66,11 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   async onApplicationBootstrap(): Promise<void> {
     if (this.config.ROLE === 'api') return;
     this.unsubscribe = this.bus.subscribe('attachment.abandoned', ({ attachmentId }) => {
-      this.running.get(attachmentId)?.abandon();
+      // Only a hint: the row says whether it is this worker's document that is meant.
+      this.running
+        .get(attachmentId)
+        ?.check()
+        .catch(() => undefined);
     });
     if (this.config.embedded) await this.repository.expireAllLeases();
     this.queue.handle(PARSE_JOB, { concurrency: this.config.PARSE_JOBS }, (job, signal) =>
@@ -105,8 +109,9 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     const attachment = await this.repository.claim(claim);
     if (!attachment) return;
     const lease = new Lease(claim, async (held, progress) => {
+      if (!(await this.repository.beat(held, progress))) return new LeaseLostError();
       const caller = await this.callerOf(claim, attachment);
-      return caller !== undefined && this.repository.beat(held, progress);
+      return caller ? undefined : new RequesterGoneError();
     });
     this.running.set(claim.id, lease);
     try {
@@ -115,9 +120,10 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       const signal = AbortSignal.any([lease.signal, stopping]);
       await this.parsing.run({ caller, attachment, lease, signal });
     } catch (error) {
-      await this.settle(claim, attachment, { error, lost: lease.signal.aborted, stopping });
+      const reason: unknown = lease.signal.aborted ? lease.signal.reason : error;
+      await this.settle(claim, attachment, { error: reason, stopping });
     } finally {
-      this.running.delete(claim.id);
+      if (this.running.get(claim.id) === lease) this.running.delete(claim.id);
       await lease.end();
     }
   }
@@ -136,16 +142,13 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   private async settle(
     claim: Claim,
     { attempts }: ClaimedAttachment,
-    how: { readonly error: unknown; readonly lost: boolean; readonly stopping: AbortSignal },
+    { error, stopping }: { readonly error: unknown; readonly stopping: AbortSignal },
   ): Promise<void> {
-    const { error, lost, stopping } = how;
-    if (stopping.aborted) {
+    // Whoever took it away has written down why.
+    if (error instanceof LeaseLostError) return;
+    if (stopping.aborted && !(error instanceof RequesterGoneError)) {
       const waitingFor = 'The service is restarting.';
       await this.repository.release(claim, { waitingFor, delaySeconds: 0, counted: false });
-      return;
-    }
-    if (lost || error instanceof LeaseLostError) {
-      await this.repository.fail(claim, new RequesterGoneError().message);
       return;
     }
     const reason = this.reasonOf(claim, error);

@@ -1,0 +1,27 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { PGlite } from '@electric-sql/pglite';
+
+/** Statements may go on this long before timers and sockets have their turn. */
+const LONGEST_RUN_MS = 5;
+
+/**
+ * The embedded database as its driver sees it, with pauses. PGlite answers within microtasks, and so does the pool that
+ * hands its one connection on: as long as statements wait, nothing else of the process would ever run.
+ */
+export function fairEmbedded(database: PGlite): PGlite {
+  let turned = performance.now();
+  const execute: PGlite['execProtocolStream'] = async (message, options) => {
+    if (performance.now() - turned > LONGEST_RUN_MS) {
+      await nextTurn();
+      turned = performance.now();
+    }
+    return database.execProtocolStream(message, options);
+  };
+  return new Proxy(database, {
+    get: (target, property) => {
+      if (property === 'execProtocolStream') return execute;
+      const value: unknown = Reflect.get(target, property, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
