@@ -53,14 +53,15 @@ async function createTask(
   const variant = `${prompt} ${numberOf(parameters['seed']) ?? ''}`;
   const address = fileAddress(exchange, imageName(variant, stringOf(parameters['size'])));
   const task = tasks.create('', stringOf(body['model']), address, behaviour);
-  const output = { task_id: task.id, task_status: STATES[task.state] };
+  const created = { task_id: task.id, task_status: task.word ?? STATES[task.state] };
+  const output = behaviour.emptyResult ? {} : created;
   await replyJson(exchange, 200, { request_id: randomUUID(), output }, behaviour);
 }
 
 function outputOf(task: MediaTask): JsonObject {
   return {
     task_id: task.id,
-    task_status: STATES[task.state],
+    task_status: task.word ?? STATES[task.state],
     submit_time: task.createdAt.toISOString(),
     ...(task.state === 'completed' && {
       results: [{ url: task.address }],

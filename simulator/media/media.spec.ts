@@ -79,6 +79,42 @@ describe('predictions', () => {
   });
 });
 
+describe('faults', () => {
+  const image = { model: 'm--emptyresult', prompt: 'a cat', size: '64*64' };
+
+  it('an empty result holds neither a medium nor a task', async () => {
+    expect((await post('/v1/images/generations', image)).json).toMatchObject({ data: [] });
+    expect((await post('/v1/videos', image)).json).toEqual({ object: 'video' });
+    const spoken = await post('/v1/audio/speech', { model: 'm--emptyresult', input: 'hi' });
+    expect(Buffer.concat(spoken.parts)).toHaveLength(0);
+    expect((await post('/api/v1/model/generateImage', image)).json).toMatchObject({ data: null });
+    const drawn = await post(
+      '/api/v1/services/aigc/text2image/image-synthesis',
+      { model: image.model, input: { prompt: 'a cat' } },
+      { 'x-dashscope-async': 'enable' },
+    );
+    expect(drawn.json['output']).toEqual({});
+  });
+
+  it('a task stays in the state that its name asks for', async () => {
+    const { json } = await post('/v1/videos', { model: 'v--taskstate-On_Hold', prompt: 'a cat' });
+    expect(json).toMatchObject({ status: 'On_Hold' });
+    const path = `/v1/videos/${stringOf(json['id'])}`;
+    for (let poll = 0; poll < 4; poll += 1) {
+      const state = (await get(path)).json;
+      expect(state).toMatchObject({ status: 'On_Hold' });
+      expect(state).not.toHaveProperty('url');
+    }
+  });
+
+  it('a sound breaks off', async () => {
+    const body = { model: 'm--reset-1', input: 'hello' };
+    const { broken, parts } = await post('/v1/audio/speech', body);
+    expect(broken).toBe('ECONNRESET');
+    expect(Buffer.concat(parts).toString('latin1', 0, 4)).toBe('RIFF');
+  });
+});
+
 describe('dashscope', () => {
   const path = '/api/v1/services/aigc/text2image/image-synthesis';
   const body = { model: 'm--polls-3', input: { prompt: 'a cat' }, parameters: { size: '64*64' } };

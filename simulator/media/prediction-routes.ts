@@ -5,7 +5,14 @@ import { errorBody } from '../http/protocol.js';
 import { replyJson } from '../http/reply.js';
 import type { Route } from '../http/route.js';
 import { audioName, fileAddress, imageName, videoName } from './generated-file.js';
-import type { MediaTask, TaskStore } from './task-store.js';
+import type { MediaTask, TaskState, TaskStore } from './task-store.js';
+
+const STATES: Record<TaskState, string> = {
+  queued: 'processing',
+  running: 'processing',
+  completed: 'completed',
+  failed: 'failed',
+};
 
 /** Name of the file for a request, or undefined when the request has no prompt or text. */
 type NameFile = (body: JsonObject) => string | undefined;
@@ -51,7 +58,10 @@ async function createPrediction(
     ...(isSynchronous && { polls: 1 }),
   });
   if (isSynchronous) tasks.poll(task.id);
-  await replyJson(exchange, 200, predictionJson(exchange, task), behaviour);
+  const answer = behaviour.emptyResult
+    ? { code: 200, message: 'success', data: null }
+    : predictionJson(exchange, task);
+  await replyJson(exchange, 200, answer, behaviour);
 }
 
 function nameImage(body: JsonObject): string | undefined {
@@ -72,12 +82,11 @@ function nameAudio(body: JsonObject): string | undefined {
 }
 
 function predictionJson(exchange: Exchange, task: MediaTask): JsonObject {
-  const { id, model, state } = task;
-  const isOver = state === 'completed' || state === 'failed';
+  const { id, model, state, word } = task;
   const data = {
     id,
     model,
-    status: isOver ? state : 'processing',
+    status: word ?? STATES[state],
     outputs: state === 'completed' ? [task.address] : null,
     urls: { get: `${exchange.origin}/api/v1/model/prediction/${id}` },
     error: state === 'failed' ? 'The simulator was told to fail this task.' : '',

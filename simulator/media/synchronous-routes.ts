@@ -51,7 +51,8 @@ async function answerImage(exchange: Exchange, behaviour: Behaviour): Promise<vo
   const wantsAddress =
     body['response_format'] === 'url' || stringOf(body['model']).split('--')[0]?.endsWith('-url');
   const count = Math.min(MOST_IMAGES, Math.max(1, numberOf(body['n']) ?? 1));
-  const data = Array.from({ length: count }, (_, index): JsonObject => {
+  const length = behaviour.emptyResult ? 0 : count;
+  const data = Array.from({ length }, (_, index): JsonObject => {
     const variant = `${prompt} ${numberOf(body['seed']) ?? ''}${index || ''}`;
     const name = imageName(variant, stringOf(body['size']));
     if (wantsAddress) return { url: fileAddress(exchange, name) };
@@ -65,7 +66,9 @@ async function answerSpeech(exchange: Exchange, behaviour: Behaviour): Promise<v
   if (input === '') return refuse(exchange, 400, 'input is required');
   // Always WAV, whatever format is asked for, and declared as what it is.
   const file = makeFile(audioName(input, stringOf(exchange.body['voice'])));
-  if (file !== undefined) await replyBytes(exchange, file.type, file.bytes, behaviour);
+  if (file === undefined) return;
+  const bytes = behaviour.emptyResult ? Buffer.alloc(0) : file.bytes;
+  await replyBytes(exchange, file.type, bytes, behaviour);
 }
 
 async function createVideo(
@@ -78,7 +81,8 @@ async function createVideo(
   if (prompt === '') return refuse(exchange, 400, 'prompt is required');
   const address = fileAddress(exchange, videoName(prompt, numberOf(body['seconds'])));
   const task = tasks.create('video_', stringOf(body['model']), address, behaviour);
-  await replyJson(exchange, 200, videoJson(task), behaviour);
+  const answer = behaviour.emptyResult ? { object: 'video' } : videoJson(task);
+  await replyJson(exchange, 200, answer, behaviour);
 }
 
 async function queryVideo(
@@ -110,7 +114,7 @@ function videoJson(task: MediaTask): JsonObject {
     id: task.id,
     object: 'video',
     model: task.model,
-    status: STATES[task.state],
+    status: task.word ?? STATES[task.state],
     progress: PROGRESS[task.state],
     created_at: seconds(task.createdAt),
     ...(task.state === 'completed' && { url: task.address }),

@@ -10,6 +10,8 @@ export interface MediaTask {
   readonly address: string;
   readonly createdAt: Date;
   state: TaskState;
+  /** Said instead of the protocol's word for the state. */
+  readonly word?: string;
 }
 
 interface StoredTask extends MediaTask {
@@ -32,7 +34,8 @@ export class TaskStore {
       createdAt: new Date(),
       state: 'queued',
       pollsLeft: behaviour.polls ?? DEFAULT_POLLS,
-      outcome: behaviour.taskFail ? 'failed' : 'completed',
+      outcome: outcomeOf(behaviour),
+      ...(behaviour.taskState !== undefined && { word: behaviour.taskState }),
     };
     this.tasks.set(task.id, task);
     const [oldest] = this.tasks.keys();
@@ -56,4 +59,9 @@ export class TaskStore {
   clear(): void {
     this.tasks.clear();
   }
+}
+
+function outcomeOf({ taskFail, taskState }: Behaviour): TaskState {
+  if (taskState !== undefined) return 'running';
+  return taskFail ? 'failed' : 'completed';
 }

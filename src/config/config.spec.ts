@@ -42,6 +42,22 @@ describe('loadConfig', () => {
     expect(message).not.toContain('short-secret');
   });
 
+  it('takes exactly two plain host names for the contents of media', () => {
+    expect(load({}).MEDIA_CONTENT_HOSTS).toHaveLength(2);
+    const hosts = load({ MEDIA_CONTENT_HOSTS: 'Media.Example.com, videos.example.com' });
+    expect(hosts.MEDIA_CONTENT_HOSTS).toEqual(['media.example.com', 'videos.example.com']);
+    for (const wrong of [
+      'a.example',
+      'a.example,b.example,c.example',
+      'a.example,*',
+      'a:443,b.c',
+    ]) {
+      expect(messageOf(() => load({ MEDIA_CONTENT_HOSTS: wrong }))).toMatch(
+        /^MEDIA_CONTENT_HOSTS .*: must be (two )?host names/,
+      );
+    }
+  });
+
   it('demands SECRET_KEY beside DATABASE_URL', () => {
     expect(messageOf(() => load({ DATABASE_URL: 'postgres://localhost/p' }))).toMatch(
       /^SECRET_KEY is required when DATABASE_URL is set/,

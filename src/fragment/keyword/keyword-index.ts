@@ -26,7 +26,7 @@ export class KeywordIndex {
 
   /**
    * The terms of texts, in their order. Texts of one document belong in one call, because short ones take the language of
-   * the others. Not to be called inside a transaction.
+   * the others. Call it before a transaction: it takes its time.
    */
   async analyse(texts: readonly string[]): Promise<AnalysedText[]> {
     return this.analysis.analyse(texts);
@@ -57,7 +57,7 @@ export class KeywordIndex {
     await this.database.transaction(() => this.writer.replaceDocument(scope, []));
   }
 
-  /** The fragments that have at least one word of the query, best first. Not to be called inside a transaction. */
+  /** The fragments that have at least one word of the query, best first. */
   async search(
     scope: KnowledgeScope,
     query: string,

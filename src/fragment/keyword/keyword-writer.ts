@@ -15,7 +15,7 @@ export interface AnalysedFragment {
  * Fragments of one block. More make searching cheaper and adding to a block dearer, and rows would outgrow a page of
  * the database; a larger document has a block of its own.
  */
-const CAPACITY = 512;
+const CAPACITY = 1_024;
 
 const NOTHING = Buffer.alloc(0);
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/index.js';
 import type { AttachmentScope, KnowledgeScope } from './scope.js';
+import type { StemRequest } from './stem-request.js';
 
 /** What a search has to know of a base before it looks for terms. */
 export interface BaseStatistics {
@@ -30,54 +31,37 @@ export interface DocumentRow {
   readonly fragments: Record<string, string>;
 }
 
-const STEMS = {
-  name: 'keyword-stems',
-  text: `SELECT ts_lexize(asked.dictionary::regdictionary, asked.word) AS lexemes
-    FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (dictionary, word, position)
-    ORDER BY asked.position`,
-};
-
-const STATISTICS = {
-  name: 'keyword-statistics',
-  text: `SELECT fragments, terms, languages FROM keyword_block
-    WHERE tenant_id = $1 AND knowledge_id = $2`,
-};
-
-const SEARCH = {
-  name: 'keyword-search',
-  text: `SELECT posting.term, string_agg(posting.postings, '') AS postings
-    FROM keyword_block block
-    JOIN keyword_posting posting
-      ON posting.block_id = block.id AND posting.tenant_id = block.tenant_id
-    WHERE block.tenant_id = $1 AND block.knowledge_id = $2 AND posting.term = ANY ($3::text[])
-    GROUP BY posting.term`,
-};
-
 const GROWTH = `fragments = fragments + $2::integer, terms = terms + $3::bigint,
   languages = ARRAY(SELECT DISTINCT unnest(languages || $4::text[]))`;
 
-/** The keyword index in the relational store; docs/decisions/0006-keyword-index.md explains its tables. */
+/**
+ * The keyword index in the relational store; docs/decisions/0006-keyword-index.md explains its tables.
+ *
+ * Postings are looked up term by term behind OFFSET 0, and no plan of it is kept: without fresh statistics, which the
+ * embedded store never has, PostgreSQL would read whole blocks for `term = ANY`, and a plan that was made for an empty
+ * table would go on reading all of it.
+ */
 @Injectable()
 export class KeywordRepository {
   constructor(private readonly database: Database) {}
 
-  /** The stem of each word, '' for a stop word. Not to be called inside a transaction. */
-  async stems(
-    requests: readonly { readonly dictionary: string; readonly word: string }[],
-  ): Promise<string[]> {
-    const rows = await this.database.prepared<{ lexemes: string[] }>(STEMS, [
-      requests.map(({ dictionary }) => dictionary),
-      requests.map(({ word }) => word),
-    ]);
+  /** The stem of each word, '' for a stop word. */
+  async stems(requests: readonly StemRequest[]): Promise<string[]> {
+    const rows = await this.database.query<{ lexemes: string[] }>(
+      `SELECT ts_lexize(asked.dictionary::regdictionary, asked.word) AS lexemes
+         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (dictionary, word, position)
+        ORDER BY asked.position`,
+      [requests.map(({ dictionary }) => dictionary), requests.map(({ word }) => word)],
+    );
     return rows.map(({ lexemes }) => lexemes[0] ?? '');
   }
 
-  /** Not to be called inside a transaction. */
   async statistics({ tenantId, knowledgeId }: KnowledgeScope): Promise<BaseStatistics> {
-    const rows = await this.database.prepared<BlockSize & { languages: string[] }>(STATISTICS, [
-      tenantId,
-      knowledgeId,
-    ]);
+    const rows = await this.database.query<BlockSize & { languages: string[] }>(
+      `SELECT fragments, terms, languages FROM keyword_block
+        WHERE tenant_id = $1 AND knowledge_id = $2`,
+      [tenantId, knowledgeId],
+    );
     return {
       fragments: rows.reduce((sum, row) => sum + row.fragments, 0),
       terms: rows.reduce((sum, row) => sum + row.terms, 0),
@@ -85,16 +69,24 @@ export class KeywordRepository {
     };
   }
 
-  /** All postings of those of the terms that the base has. Not to be called inside a transaction. */
+  /** All postings of those of the terms that the base has. */
   async find(
     { tenantId, knowledgeId }: KnowledgeScope,
     terms: readonly string[],
   ): Promise<TermPostings[]> {
-    return this.database.prepared<TermPostings & Record<string, unknown>>(SEARCH, [
-      tenantId,
-      knowledgeId,
-      terms,
-    ]);
+    return this.database.query<TermPostings>(
+      `SELECT asked.term, string_agg(found.postings, '') AS postings
+         FROM keyword_block block
+        CROSS JOIN unnest($3::text[]) AS asked (term)
+        CROSS JOIN LATERAL (
+          SELECT postings FROM keyword_posting
+           WHERE tenant_id = $1 AND block_id = block.id AND term = asked.term
+          OFFSET 0
+        ) found
+        WHERE block.tenant_id = $1 AND block.knowledge_id = $2
+        GROUP BY asked.term`,
+      [tenantId, knowledgeId, terms],
+    );
   }
 
   /** Where the document is, held until the end of the transaction. */
@@ -175,8 +167,12 @@ export class KeywordRepository {
     terms: readonly string[],
   ): Promise<TermPostings[]> {
     return this.database.query<TermPostings>(
-      `SELECT term, postings FROM keyword_posting
-        WHERE tenant_id = $1 AND block_id = $2 AND term = ANY ($3::text[])`,
+      `SELECT asked.term, found.postings FROM unnest($3::text[]) AS asked (term)
+        CROSS JOIN LATERAL (
+          SELECT postings FROM keyword_posting
+           WHERE tenant_id = $1 AND block_id = $2 AND term = asked.term
+          OFFSET 0
+        ) found`,
       [tenantId, blockId, terms],
     );
   }
@@ -199,11 +195,17 @@ export class KeywordRepository {
     await this.upsert('excluded.postings', scope, blockId, changed);
   }
 
+  /** Of a block that is held, so that the rows stay where they are while they are looked for. */
   async removePostings(tenantId: string, blockId: number, terms: readonly string[]): Promise<void> {
     if (terms.length === 0) return;
     await this.database.query(
-      `DELETE FROM keyword_posting
-        WHERE tenant_id = $1 AND block_id = $2 AND term = ANY ($3::text[])`,
+      `DELETE FROM keyword_posting WHERE tenant_id = $1 AND ctid = ANY (ARRAY(
+         SELECT found.ctid FROM unnest($3::text[]) AS asked (term)
+          CROSS JOIN LATERAL (
+            SELECT ctid FROM keyword_posting
+             WHERE tenant_id = $1 AND block_id = $2 AND term = asked.term
+            OFFSET 0
+          ) found))`,
       [tenantId, blockId, terms],
     );
   }

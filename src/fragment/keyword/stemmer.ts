@@ -1,12 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { KeywordRepository } from './keyword.repository.js';
-
-/** A word and PostgreSQL's dictionary for it. */
-export interface StemRequest {
-  readonly dictionary: string;
-  readonly word: string;
-}
+import type { StemRequest } from './stem-request.js';
 
 /** Answers the stem, '' for a stop word. */
 export type StemReader = (request: StemRequest) => string;
@@ -25,7 +20,7 @@ export class Stemmer {
 
   constructor(private readonly repository: KeywordRepository) {}
 
-  /** A reader of the stems of these words. Not to be called inside a transaction. */
+  /** A reader of the stems of these words. */
   async stems(requests: readonly StemRequest[]): Promise<StemReader> {
     const stems = new Map<string, string>();
     const missing = new Map<string, StemRequest>();

@@ -4,7 +4,8 @@ import type { AnalysedText } from './analysed-text.js';
 import { dictionaryOf, guessLanguage, mainScript, SAMPLE } from './language.js';
 import type { Script } from './script.js';
 import { Stemmer } from './stemmer.js';
-import type { StemReader, StemRequest } from './stemmer.js';
+import type { StemReader } from './stemmer.js';
+import type { StemRequest } from './stem-request.js';
 import { readWords } from './words.js';
 import type { TextWords, Word } from './words.js';
 
@@ -21,7 +22,7 @@ interface ReadText extends TextWords {
   readonly language: string;
 }
 
-/** Turns texts into terms: the same for what is stored and for what is asked. Not to be used inside a transaction. */
+/** Turns texts into terms: the same for what is stored and for what is asked. */
 @Injectable()
 export class TextAnalysis {
   constructor(private readonly stemmer: Stemmer) {}

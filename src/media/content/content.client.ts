@@ -1,0 +1,82 @@
+import { ForbiddenAddressError, OutboundError, OutboundHttp } from '../../outbound/index.js';
+import type {
+  OutboundErrorKind,
+  OutboundHttpOptions,
+  OutboundResponse,
+  OutboundTimeouts,
+} from '../../outbound/index.js';
+import { ContentRefusedError } from './content.errors.js';
+
+/** What tests put in the place of the network. No setting changes any of it. */
+export type ContentClientOptions = Partial<
+  Pick<OutboundHttpOptions, 'allowedPrivateHosts' | 'resolve' | 'ca'>
+> & {
+  /** 443. */
+  readonly port?: number;
+  readonly timeouts?: OutboundTimeouts;
+};
+
+const DEFAULT_PORT = 443;
+const TIMEOUTS: OutboundTimeouts = { connectMs: 15_000, idleMs: 60_000, totalMs: 90_000 };
+
+const REASONS: Partial<Record<OutboundErrorKind, string>> = {
+  redirect: 'The resource was moved, and redirects are not followed.',
+  'timeout-connect': 'The resource’s host could not be reached in time. Try again.',
+  'timeout-idle': 'The resource’s host sent nothing for too long. Try again.',
+  'timeout-total': 'Fetching the resource took too long. Try again.',
+  tls: 'The certificate of the resource’s host could not be verified.',
+};
+
+/**
+ * Calls the hosts of media resources: public addresses and the default port alone, without any credential, on
+ * connections that nothing else uses.
+ */
+export class ContentClient {
+  readonly port: number;
+  private readonly timeouts: OutboundTimeouts;
+  private readonly http: OutboundHttp;
+
+  constructor({ port = DEFAULT_PORT, timeouts = TIMEOUTS, ...options }: ContentClientOptions = {}) {
+    this.port = port;
+    this.timeouts = timeouts;
+    this.http = new OutboundHttp({ allowedPrivateHosts: [], ...options, allowedPorts: [port] });
+  }
+
+  /** The answer with status 200. Fails with ContentRefusedError; with OutboundError when the signal ends the call. */
+  async get(address: string, signal: AbortSignal): Promise<OutboundResponse> {
+    const { timeouts } = this;
+    const response = await this.reasoned(() =>
+      this.http.request(address, { method: 'GET', headers: {}, signal, timeouts }),
+    );
+    if (response.status === 200) return response;
+    response.discard();
+    throw new ContentRefusedError(
+      `The resource’s host answered ${response.status}. The resource may have expired; look the task up again.`,
+    );
+  }
+
+  /** Does something with the answer, whose failures get a reason, too. */
+  async reasoned<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw refusalOf(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.http.close();
+  }
+}
+
+function refusalOf(error: unknown): unknown {
+  if (error instanceof ForbiddenAddressError) {
+    return new ContentRefusedError(
+      'The resource’s host leads to an address that must not be called.',
+      { cause: error },
+    );
+  }
+  if (!(error instanceof OutboundError) || error.kind === 'aborted') return error;
+  const reason = REASONS[error.kind] ?? 'The resource could not be fetched. Try again.';
+  return new ContentRefusedError(reason, { cause: error });
+}

@@ -1,0 +1,28 @@
+import { Controller, Get, Query, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { CurrentCaller, LoginOnly } from '../../access/index.js';
+import type { Caller } from '../../access/index.js';
+import { AnswersRaw, NoEnvelope, WhileConnected } from '../../http/index.js';
+import { ContentQuery } from './content.dto.js';
+import { ContentService } from './content.service.js';
+
+@ApiTags('media')
+@Controller('media')
+export class ContentController {
+  constructor(private readonly content: ContentService) {}
+
+  /** The picture, sound or film of a completed prediction. */
+  @Get('content')
+  @NoEnvelope()
+  @LoginOnly()
+  @AnswersRaw('*/*', 'The resource in its own type, at most 64 MiB')
+  send(
+    @CurrentCaller() caller: Caller,
+    @Query() query: ContentQuery,
+    @WhileConnected() left: AbortSignal,
+    @Res() response: Response,
+  ): Promise<void> {
+    return this.content.send(caller, query, { response, left });
+  }
+}

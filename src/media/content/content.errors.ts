@@ -1,0 +1,23 @@
+import { ConflictError, DomainError, TooManyRequestsError } from '../../error/index.js';
+
+/** A resource that is not handed on. The message says why, and holds no address. */
+export class ContentRefusedError extends DomainError {
+  readonly code = 500;
+}
+
+/** The task has nothing to fetch yet, or never will. */
+export class ContentNotReadyError extends ConflictError {
+  constructor(status: string | null) {
+    super(
+      `The task has no content: its status is ${status ?? 'unknown'}. There is content once it is completed.`,
+      { data: { status } },
+    );
+  }
+}
+
+/** Too much is held for resources whose length nobody has said. */
+export class ContentMemoryError extends TooManyRequestsError {
+  constructor() {
+    super('Too many media resources are being fetched at the moment. Try again in a minute.');
+  }
+}

@@ -1,0 +1,120 @@
+import type { ServerResponse } from 'node:http';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { Caller } from '../../access/index.js';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import type { MediaType } from '../../provider/index.js';
+import { MediaLookup } from '../media.lookup.js';
+import { contentAddress } from './content-address.js';
+import { ContentClient } from './content.client.js';
+import type { ContentQuery } from './content.dto.js';
+import { ContentNotReadyError, ContentRefusedError } from './content.errors.js';
+import { ContentMemory } from './content.memory.js';
+import type { ContentRoom } from './content.memory.js';
+import { ContentResource, LARGEST_BYTES, tooLarge } from './content.resource.js';
+import { ClientGoneError, ContentWriter } from './content.writer.js';
+
+/** Where the answer goes; `left` says that nobody waits for it any more. */
+interface Client {
+  readonly response: ServerResponse;
+  readonly left: AbortSignal;
+}
+
+interface Found {
+  readonly address: string;
+  readonly type: MediaType;
+}
+
+const COMPLETED: readonly (string | null)[] = ['completed', 'succeeded', 'success'];
+
+/** Hands on what a prediction has made, so that browsers need neither its host nor its address. Nothing is kept. */
+@Injectable()
+export class ContentService {
+  private readonly logger = new Logger('Media');
+
+  constructor(
+    private readonly lookup: MediaLookup,
+    private readonly client: ContentClient,
+    private readonly memory: ContentMemory,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /**
+   * Writes the resource as the answer. Every refusal comes before the first byte, as an error with its reason; what
+   * fails afterwards destroys the connection, so that half a resource is never taken for a whole one.
+   */
+  async send(caller: Caller, query: ContentQuery, { response, left }: Client): Promise<void> {
+    const { address, type } = await this.find(caller, query, left);
+    const answer = await this.client.get(address, left);
+    const resource = await this.client.reasoned(() => ContentResource.open(answer, type));
+    const writer = new ContentWriter(response);
+    try {
+      if (resource.length === undefined) await this.sendCollected(resource, writer);
+      else await this.sendStreamed(resource, resource.length, writer);
+    } catch (error) {
+      if (!response.headersSent) throw error;
+      response.destroy();
+      if (!(error instanceof ClientGoneError) && !left.aborted) {
+        this.logger.warn({ msg: 'A media resource broke off while it was handed on', err: error });
+      }
+    } finally {
+      await resource.close();
+    }
+  }
+
+  private async find(caller: Caller, query: ContentQuery, left: AbortSignal): Promise<Found> {
+    const { id, status, url, type } = await this.lookup.prediction(caller, query, left);
+    if (id !== query.predictionId) {
+      throw new ContentRefusedError('The provider answered another task than the one asked for.');
+    }
+    if (!COMPLETED.includes(status)) throw new ContentNotReadyError(status);
+    if (url === null) {
+      throw new ContentRefusedError('The task is completed, but the provider named no resource.');
+    }
+    const rules = { hosts: this.config.MEDIA_CONTENT_HOSTS, port: this.client.port };
+    return { address: contentAddress(url, type, rules), type };
+  }
+
+  private async sendStreamed(
+    resource: ContentResource,
+    length: number,
+    writer: ContentWriter,
+  ): Promise<void> {
+    writer.begin(resource.type, length);
+    for (let bytes = await resource.read(); bytes; bytes = await resource.read()) {
+      await writer.write(bytes);
+    }
+    await writer.end();
+  }
+
+  /** What breaks off without a length looks complete: nothing goes out before the end was seen. */
+  private async sendCollected(resource: ContentResource, writer: ContentWriter): Promise<void> {
+    const room = this.memory.open();
+    try {
+      const pieces = await this.client.reasoned(() => collected(resource, room));
+      writer.begin(
+        resource.type,
+        pieces.reduce((sum, { length }) => sum + length, 0),
+      );
+      for (let piece = pieces.shift(); piece; piece = pieces.shift()) {
+        await writer.write(piece);
+        room.give(piece.length);
+      }
+      await writer.end();
+    } finally {
+      room.close();
+    }
+  }
+}
+
+async function collected(resource: ContentResource, room: ContentRoom): Promise<Buffer[]> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for (let bytes = await resource.read(); bytes; bytes = await resource.read()) {
+    length += bytes.length;
+    if (length > LARGEST_BYTES) throw tooLarge();
+    room.take(bytes.length);
+    pieces.push(bytes);
+  }
+  return pieces;
+}

@@ -1,0 +1,78 @@
+import { Body, Controller, Get, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, LoginOnly } from '../access/index.js';
+import type { Caller } from '../access/index.js';
+import { Answers, WhileConnected } from '../http/index.js';
+import { ImageBody, PredictionQuery, SpeechBody, VideoBody, VideoQuery } from './media.dto.js';
+import { MediaLookup } from './media.lookup.js';
+import { MediaService } from './media.service.js';
+import { MediaResultView, toMediaResultView } from './media.view.js';
+
+@ApiTags('media')
+@Controller('media')
+export class MediaController {
+  constructor(
+    private readonly media: MediaService,
+    private readonly lookup: MediaLookup,
+  ) {}
+
+  /** Draws a picture, or begins the task that does. */
+  @Post('image')
+  @LoginOnly()
+  @Answers(MediaResultView)
+  image(
+    @CurrentCaller() caller: Caller,
+    @Body() body: ImageBody,
+    @WhileConnected() left: AbortSignal,
+  ): Promise<MediaResultView> {
+    return this.media.image(caller, body, left);
+  }
+
+  /** Speaks a text, or begins the task that does. */
+  @Post('speech')
+  @LoginOnly()
+  @Answers(MediaResultView)
+  speech(
+    @CurrentCaller() caller: Caller,
+    @Body() body: SpeechBody,
+    @WhileConnected() left: AbortSignal,
+  ): Promise<MediaResultView> {
+    return this.media.speech(caller, body, left);
+  }
+
+  /** Begins to make a video. */
+  @Post('video')
+  @LoginOnly()
+  @Answers(MediaResultView)
+  video(
+    @CurrentCaller() caller: Caller,
+    @Body() body: VideoBody,
+    @WhileConnected() left: AbortSignal,
+  ): Promise<MediaResultView> {
+    return this.media.video(caller, body, left);
+  }
+
+  /** How a video is getting on. */
+  @Get('video')
+  @LoginOnly()
+  @Answers(MediaResultView)
+  async lookUpVideo(
+    @CurrentCaller() caller: Caller,
+    @Query() query: VideoQuery,
+    @WhileConnected() left: AbortSignal,
+  ): Promise<MediaResultView> {
+    return toMediaResultView(await this.lookup.video(caller, query, left));
+  }
+
+  /** How a picture, a speech or a video of an asynchronous service is getting on. */
+  @Get('prediction')
+  @LoginOnly()
+  @Answers(MediaResultView)
+  async lookUpPrediction(
+    @CurrentCaller() caller: Caller,
+    @Query() query: PredictionQuery,
+    @WhileConnected() left: AbortSignal,
+  ): Promise<MediaResultView> {
+    return toMediaResultView(await this.lookup.prediction(caller, query, left));
+  }
+}

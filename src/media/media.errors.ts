@@ -1,0 +1,39 @@
+import { DomainError, InvalidInputError } from '../error/index.js';
+import type { MediaType } from '../provider/index.js';
+
+/**
+ * All that a caller learns of a model that is not there and of a call that failed (specification, Errors 6): the id
+ * under which the log has the cause.
+ */
+export class MediaFailedError extends DomainError {
+  readonly code = 500;
+
+  constructor(requestId: string | undefined, cause: unknown) {
+    super(
+      `The media request could not be carried out. Check the model, or try again; if it stays, report request ${requestId ?? 'unknown'}.`,
+      { cause },
+    );
+  }
+}
+
+const MADE: Record<MediaType, string> = { image: 'images', audio: 'speech', video: 'videos' };
+
+/** The model's provider has a media adapter, but not for this. */
+export class UnsupportedMediaError extends DomainError {
+  readonly code = 500;
+
+  constructor(providerCode: string, type: MediaType) {
+    super(
+      `Unsupported model category: models of the provider ${providerCode} cannot be called for ${MADE[type]}. Choose a model of another provider.`,
+    );
+  }
+}
+
+/** Only tasks of some providers can be looked up whatever they make. */
+export class NoPredictionsError extends InvalidInputError {
+  constructor(modelName: string) {
+    super(
+      `The model ${modelName} has no predictions. Choose a model of the provider media_async; a video of another one is looked up with GET /media/video.`,
+    );
+  }
+}

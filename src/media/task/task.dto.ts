@@ -1,0 +1,6 @@
+import { OneOf, PageQuery } from '../../http/index.js';
+
+export class TaskListQuery extends PageQuery {
+  @OneOf(['image', 'audio', 'video'], { optional: true, description: 'What is made' })
+  kind?: string;
+}

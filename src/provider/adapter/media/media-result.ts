@@ -1,0 +1,116 @@
+import { isRecord } from '../json-fields.js';
+import type { Secrets } from '../safe-text.js';
+import { UpstreamError } from '../upstream.error.js';
+import { errorInAnswer } from '../upstream-failure.js';
+import type { MediaResult, MediaType } from './media.adapter.js';
+import { rawResponseOf } from './raw-response.js';
+
+/** The medium in an answer: a link, the medium itself, or neither. */
+export type Medium = Partial<Pick<MediaResult, 'url' | 'b64Json' | 'dataUrl' | 'mimeType'>>;
+
+/** What an answer says, in the words of all services. */
+export interface Finding {
+  readonly type: MediaType;
+  readonly medium: Medium;
+  readonly id?: string | null | undefined;
+  readonly status?: string | null | undefined;
+  readonly lastFrameUrl?: string | null | undefined;
+}
+
+const USUAL_TYPE: Readonly<Record<MediaType, string>> = {
+  image: 'image/png',
+  audio: 'audio/mpeg',
+  video: 'video/mp4',
+};
+const SOUND_BY_ENDING: ReadonlyMap<string, string> = new Map([
+  ['wav', 'audio/wav'],
+  ['ogg', 'audio/ogg'],
+]);
+const DATA_URL = /^data:((?:image|audio|video)\/[\w.+-]+);base64,/;
+
+/**
+ * The result of an answer. `askedId` is the id of a task that was looked up, which not every service repeats. Throws
+ * UpstreamError if there is neither a medium nor a task to look up.
+ */
+export function toMediaResult(
+  { type, medium, id, status, lastFrameUrl }: Finding,
+  answer: unknown,
+  secrets: Secrets,
+  askedId?: string,
+): MediaResult {
+  const hasMedium = isGiven(medium.url) || isGiven(medium.dataUrl);
+  const says = hasMedium || isGiven(status);
+  const taskId = isGiven(id) ? id : says ? (askedId ?? null) : null;
+  if (!hasMedium && taskId === null) throw emptyResult(type, answer, secrets);
+  return {
+    ...emptyMediaResult(type),
+    mimeType: typeOfLink(type, medium.url),
+    ...medium,
+    id: taskId,
+    status: isGiven(status) ? status : null,
+    lastFrameUrl: linkIn(lastFrameUrl),
+    rawResponse: rawResponseOf(answer, secrets),
+  };
+}
+
+/** A result that holds nothing but its type. */
+export function emptyMediaResult(type: MediaType): MediaResult {
+  return {
+    type,
+    mimeType: USUAL_TYPE[type],
+    url: null,
+    b64Json: null,
+    dataUrl: null,
+    id: null,
+    status: null,
+    lastFrameUrl: null,
+    rawResponse: null,
+  };
+}
+
+/** The medium behind a link. Some services put the medium itself into a data address; any other scheme counts as nothing. */
+export function linkedMedium(link: string | null | undefined): Medium {
+  const text = link?.trim() ?? '';
+  const mimeType = DATA_URL.exec(text)?.[1];
+  if (mimeType === undefined) return { url: linkIn(text) };
+  return { mimeType, b64Json: text.slice(text.indexOf(',') + 1), dataUrl: text };
+}
+
+/** A medium that came as base64. */
+export function embeddedMedium(base64: string | null | undefined, mimeType: string): Medium {
+  const b64Json = base64?.trim() ?? '';
+  if (b64Json === '') return {};
+  if (b64Json.startsWith('data:')) return linkedMedium(b64Json);
+  return { mimeType, b64Json, dataUrl: `data:${mimeType};base64,${b64Json}` };
+}
+
+/** Why an answer holds nothing: the error that it tells, or that it is empty. */
+export function emptyResult(type: MediaType, answer: unknown, secrets: Secrets): UpstreamError {
+  if (isRecord(answer)) {
+    const { error, code } = answer;
+    if (isRecord(error) || (typeof error === 'string' && error !== '')) {
+      return errorInAnswer(error, secrets);
+    }
+    // The envelope of some services, whose HTTP status is 200 for errors, too.
+    if (isGiven(code) && ![0, 200].includes(Number(code))) return errorInAnswer(answer, secrets);
+  }
+  return new UpstreamError({
+    kind: 'protocol',
+    message: `The provider answered an empty result: no ${type}, and no task that can be looked up. Try again, and check that the model makes media of this kind.`,
+  });
+}
+
+function isGiven<T>(value: T | null | undefined): value is T {
+  return value !== undefined && value !== null && value !== '';
+}
+
+function linkIn(text: string | null | undefined): string | null {
+  const link = text?.trim() ?? '';
+  return /^https?:\/\//i.test(link) ? link : null;
+}
+
+function typeOfLink(type: MediaType, link: string | null | undefined): string {
+  const path = URL.parse(link ?? '')?.pathname ?? '';
+  const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
+  return (type === 'audio' ? SOUND_BY_ENDING.get(ending) : undefined) ?? USUAL_TYPE[type];
+}

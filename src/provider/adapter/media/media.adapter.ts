@@ -1,0 +1,99 @@
+import type { ModelCallOptions, ModelConnection } from '../model-call.js';
+
+/**
+ * The contract of a media model's adapter. It holds no state of any tenant. An adapter has the methods that its service
+ * has; what it lacks, the registry's user refuses with a clear error.
+ *
+ * Every method fails with UpstreamError, ForbiddenAddressError, InvalidAddressError or, for a task id that can be none,
+ * InvalidInputError. An answer without anything that can be shown or looked up is an UpstreamError (protocol), never an
+ * empty result. A provider's 404 is one of kind `not-found` that names the path that was called. The limits hold for
+ * each request of a call; the signal ends the call at once.
+ */
+export interface MediaAdapter {
+  /** The provider code that selects it; case matters. */
+  readonly code: string;
+  /** Its name in lists for people. */
+  readonly label: string;
+
+  image?(
+    call: ImageCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ): Promise<MediaResult>;
+  speech?(
+    call: SpeechCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ): Promise<MediaResult>;
+  video?(
+    call: VideoCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ): Promise<MediaResult>;
+  /** A video task's state and resource. */
+  lookUpVideo?(
+    id: string,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ): Promise<MediaResult>;
+  /** The state and resource of a task of any kind. A task that the service does not know (any more) is `failed`. */
+  lookUpPrediction?(
+    lookup: PredictionLookup,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ): Promise<MediaResult>;
+}
+
+export type MediaType = 'image' | 'audio' | 'video';
+
+export interface ImageCall {
+  readonly model: string;
+  readonly prompt: string;
+  readonly size?: string;
+  readonly seed?: number;
+}
+
+export interface SpeechCall {
+  readonly model: string;
+  readonly input: string;
+  readonly voice?: string;
+  readonly responseFormat?: string;
+  readonly speed?: number;
+  readonly instructions?: string;
+}
+
+export interface VideoCall {
+  readonly model: string;
+  readonly prompt: string;
+  readonly size?: string;
+  readonly seconds?: number;
+  readonly quality?: string;
+}
+
+export interface PredictionLookup {
+  readonly id: string;
+  readonly type: MediaType;
+}
+
+/** Media result of the specification; what is unused is null, never absent. */
+export interface MediaResult {
+  readonly type: MediaType;
+  /** Known from the start, also of a task that has no resource yet. */
+  readonly mimeType: string | null;
+  /** Always http or https. */
+  readonly url: string | null;
+  readonly b64Json: string | null;
+  readonly dataUrl: string | null;
+  /** Task id, for results that are looked up later. */
+  readonly id: string | null;
+  /** The service's own word, passed through. */
+  readonly status: string | null;
+  readonly lastFrameUrl: string | null;
+  /**
+   * The service's JSON answer as text, cut after 64 Ki characters: credentials removed, embedded media shortened.
+   * Null where the answer was the medium itself.
+   */
+  readonly rawResponse: string | null;
+}
+
+export type MediaCallOptions = ModelCallOptions;

@@ -1,0 +1,29 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { OutboundHttp } from '../outbound/index.js';
+import { AdapterRegistry, mediaAdapters, UnsupportedProviderError } from './adapter/index.js';
+import type { MediaAdapter } from './adapter/index.js';
+
+/** Codes that have an adapter for chat and can have none for media. */
+const WITHOUT_MEDIA: ReadonlyMap<string, string> = new Map([
+  [
+    'custom_messages',
+    'The messages protocol has no media; a service of your own is called with custom_api.',
+  ],
+]);
+
+/** The media adapters by provider code. */
+@Injectable()
+export class MediaAdapterRegistry extends AdapterRegistry<MediaAdapter> {
+  constructor(http: OutboundHttp, @Inject(CONFIG) config: Config) {
+    const imageSdk = { address: config.IMAGE_SDK_URL, pollMs: config.MEDIA_POLL_SECONDS * 1_000 };
+    super(mediaAdapters(http, imageSdk));
+  }
+
+  override get(code: string): MediaAdapter {
+    const reason = WITHOUT_MEDIA.get(code);
+    if (reason !== undefined) throw new UnsupportedProviderError(code, this.codes(), reason);
+    return super.get(code);
+  }
+}
