@@ -27,6 +27,17 @@ export class ModelAdapters {
     return registry?.has(providerCode) ? registry.get(providerCode) : undefined;
   }
 
+  /** The label of each provider code that has an adapter of some kind; the chat adapter's where it has one. */
+  labels(): ReadonlyMap<string, string> {
+    const labels = new Map<string, string>();
+    for (const registry of [this.chat, this.embedding, this.rerank, this.media]) {
+      for (const code of registry.codes()) {
+        if (!labels.has(code)) labels.set(code, registry.get(code).label);
+      }
+    }
+    return labels;
+  }
+
   private registryOf(
     category: string,
   ): ChatAdapterRegistry | EmbeddingAdapterRegistry | RerankAdapterRegistry | undefined {

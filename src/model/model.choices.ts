@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../access/index.js';
 import { Answer, OK_MESSAGE } from '../http/index.js';
-import { ChatAdapterRegistry, ProviderService } from '../provider/index.js';
+import { ProviderService } from '../provider/index.js';
+import { ModelAdapters } from './model.adapters.js';
 import type { ModelEntriesQuery } from './model.dto.js';
 import { ModelRepository } from './model.repository.js';
 import { toModelEntryView } from './model.view.js';
@@ -13,7 +14,7 @@ export class ModelChoices {
   constructor(
     private readonly models: ModelRepository,
     private readonly providers: ProviderService,
-    private readonly adapters: ChatAdapterRegistry,
+    private readonly adapters: ModelAdapters,
   ) {}
 
   /** The shown models of enabled providers, as `data` and, for other clients, as `rows` and `total`. */
@@ -29,8 +30,8 @@ export class ModelChoices {
     return new Answer(rows, OK_MESSAGE, { rows, total });
   }
 
-  /** Every code that has a chat adapter. */
+  /** Every code that has an adapter of some kind; those that can chat come first. */
   providerCodes(): ProviderOptionView[] {
-    return this.adapters.codes().map((value) => ({ label: this.adapters.get(value).label, value }));
+    return [...this.adapters.labels()].map(([value, label]) => ({ label, value }));
   }
 }

@@ -14,7 +14,7 @@ interface CheckedFields {
 }
 
 /** Adapters that know their service's address by themselves (specification, Media: image_sdk ignores apiHost). */
-const CODES_WITHOUT_ADDRESS: ReadonlySet<string> = new Set(['image_sdk']);
+const CODES_WITHOUT_ADDRESS: ReadonlySet<string> = new Set(['image_sdk', 'Tongyiwanx']);
 
 /** What must be true of a model that is saved. Looks at the record alone and calls no other server. */
 @Injectable()

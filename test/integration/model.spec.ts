@@ -319,6 +319,8 @@ describe('models', () => {
       );
       const values = data.map((option) => option.value);
       expect(values).toEqual(expect.arrayContaining(['custom_api', 'custom_messages', 'ollama']));
+      expect(values).toEqual(expect.arrayContaining(['media_sync', 'media_async', 'image_sdk']));
+      expect(new Set(values).size).toBe(values.length);
       expect(values).not.toContain('mystery');
       expect(data.every((option) => option.label !== '')).toBe(true);
     });
