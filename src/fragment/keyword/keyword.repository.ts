@@ -31,6 +31,9 @@ export interface DocumentRow {
   readonly fragments: Record<string, string>;
 }
 
+/** Rows of one INSERT. */
+const BATCH = 5_000;
+
 const GROWTH = `fragments = fragments + $2::integer, terms = terms + $3::bigint,
   languages = ARRAY(SELECT DISTINCT unnest(languages || $4::text[]))`;
 
@@ -244,19 +247,21 @@ export class KeywordRepository {
     blockId: number,
     rows: readonly TermPostings[],
   ): Promise<void> {
-    if (rows.length === 0) return;
-    await this.database.query(
-      `INSERT INTO keyword_posting AS posting (tenant_id, knowledge_id, block_id, term, postings)
-       SELECT $1, $2::bigint, $3::bigint, given.term, given.postings
-         FROM unnest($4::text[], $5::bytea[]) AS given (term, postings)
-       ON CONFLICT (tenant_id, block_id, term) DO UPDATE SET postings = ${postings}`,
-      [
-        tenantId,
-        knowledgeId,
-        blockId,
-        rows.map(({ term }) => term),
-        rows.map((row) => row.postings),
-      ],
-    );
+    for (let start = 0; start < rows.length; start += BATCH) {
+      const batch = rows.slice(start, start + BATCH);
+      await this.database.query(
+        `INSERT INTO keyword_posting AS posting (tenant_id, knowledge_id, block_id, term, postings)
+         SELECT $1, $2::bigint, $3::bigint, given.term, given.postings
+           FROM unnest($4::text[], $5::bytea[]) AS given (term, postings)
+         ON CONFLICT (tenant_id, block_id, term) DO UPDATE SET postings = ${postings}`,
+        [
+          tenantId,
+          knowledgeId,
+          blockId,
+          batch.map(({ term }) => term),
+          batch.map((row) => row.postings),
+        ],
+      );
+    }
   }
 }
