@@ -22,7 +22,8 @@ export interface HistoryLimits {
 
 /**
  * What is sent to the model: the newest stored exchanges that fit beside the question and the answer, oldest first,
- * then the question; the agent's prompt stands before all. An exchange whose answer is missing or empty is left out whole, so that roles alternate.
+ * then the question; the agent's prompt stands before all. An exchange whose answer is missing or empty is left out
+ * whole, so that roles alternate.
  * Throws MessageTooLongError when the question alone exceeds a window that the model's record states.
  */
 export function historyWindow(
@@ -30,20 +31,15 @@ export function historyWindow(
   question: ChatMessage,
   limits: HistoryLimits,
 ): ChatMessage[] {
-  const window = limits.contextWindow ?? ASSUMED_WINDOW;
-  const answer = Math.min(limits.maxAnswer ?? ASSUMED_ANSWER, Math.floor(window / 2));
   const system = systemMessages(limits.systemPrompt);
-  const questionTokens = [...system, question].reduce(
-    (sum, message) => sum + estimateMessageTokens(message),
-    0,
-  );
+  const questionTokens = tokensOf([...system, question]);
   if (limits.contextWindow !== undefined && questionTokens > limits.contextWindow) {
     throw new MessageTooLongError(questionTokens, limits.contextWindow);
   }
-  let room = window - answer - questionTokens;
+  let room = roomBeside(questionTokens, limits);
   const kept: ChatMessage[] = [];
   for (const exchange of exchanges(stored).reverse()) {
-    room -= exchange.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+    room -= tokensOf(exchange);
     if (room < 0) break;
     kept.unshift(...exchange);
   }
@@ -56,14 +52,19 @@ function systemMessages(systemPrompt: string | undefined): ChatMessage[] {
 
 /** Characters of retrieved text that fit into the window beside the question: at most half of what is free. */
 export function roomForSources(question: ChatMessage, limits: HistoryLimits): number {
-  const window = limits.contextWindow ?? ASSUMED_WINDOW;
-  const answer = Math.min(limits.maxAnswer ?? ASSUMED_ANSWER, Math.floor(window / 2));
-  const taken = [...systemMessages(limits.systemPrompt), question].reduce(
-    (sum, message) => sum + estimateMessageTokens(message),
-    0,
-  );
+  const taken = tokensOf([...systemMessages(limits.systemPrompt), question]);
   // A character may be a token (Chinese), so counting them as one never exceeds the window.
-  return Math.max(0, Math.floor((window - answer - taken) / 2));
+  return Math.max(0, Math.floor(roomBeside(taken, limits) / 2));
+}
+
+/** Tokens of the window that are free beside what is taken and the answer; below 0 when that is too much. */
+function roomBeside(taken: number, { contextWindow, maxAnswer }: HistoryLimits): number {
+  const window = contextWindow ?? ASSUMED_WINDOW;
+  return window - Math.min(maxAnswer ?? ASSUMED_ANSWER, Math.floor(window / 2)) - taken;
+}
+
+function tokensOf(messages: readonly ChatMessage[]): number {
+  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
 }
 
 function exchanges(stored: readonly StoredMessage[]): ChatMessage[][] {
