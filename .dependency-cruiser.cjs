@@ -2,6 +2,7 @@
 const layers = [
   'config',
   'error',
+  'folder',
   'http',
   'outbound',
   'database',

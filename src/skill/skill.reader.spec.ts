@@ -17,7 +17,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DomainError } from '../error/index.js';
 import { readSkill, readSkillResource } from './index.js';
 import type { SkillInfo } from './index.js';
-import { closing, OpenFolder } from './open-folder.js';
+import { closing, OpenFolder } from '../folder/index.js';
 
 const MIB = 1_048_576;
 const signal = new AbortController().signal;

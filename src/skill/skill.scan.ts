@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs';
-import { closing, ObstacleError, OpenFolder } from './open-folder.js';
-import type { Obstacle } from './open-folder.js';
+import { closing, ObstacleError, OpenFolder } from '../folder/index.js';
+import type { Obstacle } from '../folder/index.js';
 import { readSkillText } from './skill-text.js';
 import { InvalidSkillError } from './skill.errors.js';
 import type { SkillInfo, SkillProblem, SkillRoot, SkillScan } from './skill.info.js';

@@ -1,0 +1,46 @@
+import { lstat, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+
+/** Why a file or folder cannot be used. */
+export type Obstacle = 'missing' | 'link' | 'no-folder' | 'no-file' | 'too-large' | 'denied';
+
+const OBSTACLES: Readonly<Record<string, Obstacle>> = {
+  ENOENT: 'missing',
+  ENAMETOOLONG: 'missing',
+  ELOOP: 'link',
+  ENXIO: 'no-file',
+  EACCES: 'denied',
+  EPERM: 'denied',
+};
+
+export class ObstacleError extends Error {
+  constructor(
+    readonly obstacle: Obstacle,
+    cause?: unknown,
+  ) {
+    super(obstacle, { cause });
+  }
+}
+
+/** Opens the path; what stands in the way is an ObstacleError. */
+export async function opened(path: string, flags: number): Promise<FileHandle> {
+  try {
+    return await open(path, flags);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOTDIR') throw new ObstacleError(await kindOf(path), error);
+    throw obstacleOf(error);
+  }
+}
+
+/** The error of a system call as an ObstacleError where it is one. */
+export function obstacleOf(error: unknown): unknown {
+  const obstacle = OBSTACLES[(error as NodeJS.ErrnoException).code ?? ''];
+  return obstacle ? new ObstacleError(obstacle, error) : error;
+}
+
+/** Linux answers alike for a link and for a file where a folder is wanted; this only words the message. */
+async function kindOf(path: string): Promise<Obstacle> {
+  const stats = await lstat(path).catch(() => undefined);
+  return stats?.isSymbolicLink() ? 'link' : 'no-folder';
+}

@@ -1,0 +1,169 @@
+import { constants } from 'node:fs';
+import type { BigIntStats, Dirent, Stats } from 'node:fs';
+import { lstat, mkdir, open, opendir, readlink, rename, rmdir, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { HANDLES, hasHandlePaths } from './handle-path.js';
+import { obstacleOf, opened } from './obstacle.js';
+import { OpenFile } from './open-file.js';
+
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW } = constants;
+
+/**
+ * A folder from which nothing outside of it can be reached: names are opened one by one, each in the folder opened
+ * before, and no symbolic link is followed, however fast somebody swaps folders and links meanwhile. On systems without
+ * /proc the last of these promises does not hold. What stands in the way is an ObstacleError.
+ */
+export class OpenFolder {
+  private constructor(
+    private readonly handle: FileHandle,
+    private readonly path: string,
+  ) {}
+
+  /** Opens a trusted path; links on the way are followed. */
+  static async open(path: string): Promise<OpenFolder> {
+    return OpenFolder.of(path, O_RDONLY | O_DIRECTORY);
+  }
+
+  /** Opens the folder that one name after the other leads to; this one for no names. Whoever opens it closes it. */
+  async folder(names: readonly string[]): Promise<OpenFolder> {
+    let at: OpenFolder = await OpenFolder.of(this.way, O_RDONLY | O_DIRECTORY);
+    for (const name of names) {
+      try {
+        const next = await OpenFolder.of(at.wayTo(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+        await at.close();
+        at = next;
+      } catch (error) {
+        await at.close();
+        throw error;
+      }
+    }
+    return at;
+  }
+
+  /** Opens a regular file for reading. Whoever opens it closes it. */
+  async file(name: string): Promise<OpenFile> {
+    return OpenFile.open(this.wayTo(name));
+  }
+
+  /** The content of the file; an ObstacleError when it is no regular file of at most so many bytes. */
+  async read(name: string, limitBytes: number, signal: AbortSignal): Promise<Buffer> {
+    return closing(await this.file(name), (file) => file.read(limitBytes, signal));
+  }
+
+  /** What the folder holds, ordered by name; undefined when that is more than the limit. */
+  async entries(limit: number): Promise<Dirent[] | undefined> {
+    const found: Dirent[] = [];
+    for await (const entry of await opendir(this.way)) {
+      if (found.length === limit) return undefined;
+      found.push(entry);
+    }
+    return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** What has the name; of a link, the link itself. */
+  async stat(name: string): Promise<Stats> {
+    return attempted(() => lstat(this.wayTo(name)));
+  }
+
+  /** The text of a link. */
+  async linkTarget(name: string): Promise<string> {
+    return attempted(() => readlink(this.wayTo(name)));
+  }
+
+  /** Device and inode, which tell it from every other folder that there is. */
+  async identity(): Promise<string> {
+    return identityOf(await this.handle.stat({ bigint: true }));
+  }
+
+  /** Where it lies now, however it was opened. */
+  async place(): Promise<string> {
+    return hasHandlePaths ? readlink(this.way) : this.path;
+  }
+
+  /** Writes a file that must not be there yet, down to the disk. It has the permission bits once it is complete. */
+  async create(
+    name: string,
+    bytes: Uint8Array,
+    { mode, signal }: { readonly mode: number; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+    const handle = await attempted(() => open(this.wayTo(name), flags, 0o600));
+    try {
+      await handle.writeFile(bytes, { signal });
+      await handle.chmod(mode);
+      await handle.sync();
+    } catch (error) {
+      await this.remove(name).catch(() => undefined);
+      throw error;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async makeFolder(name: string): Promise<void> {
+    await attempted(() => mkdir(this.wayTo(name)));
+  }
+
+  /** Puts what is at `from` in the place of what is at `to`, which is replaced itself where it is a link. */
+  async rename(from: string, to: string): Promise<void> {
+    await attempted(() => rename(this.wayTo(from), this.wayTo(to)));
+  }
+
+  /** Removes a file, or the link itself. */
+  async remove(name: string): Promise<void> {
+    await attempted(() => unlink(this.wayTo(name)));
+  }
+
+  /** Removes an empty folder. */
+  async removeFolder(name: string): Promise<void> {
+    await attempted(() => rmdir(this.wayTo(name)));
+  }
+
+  /** Makes what was created, renamed and removed in it survive a power failure. */
+  async sync(): Promise<void> {
+    await this.handle.sync();
+  }
+
+  async close(): Promise<void> {
+    await this.handle.close();
+  }
+
+  private get way(): string {
+    return hasHandlePaths ? `${HANDLES}/${this.handle.fd}` : this.path;
+  }
+
+  private wayTo(name: string): string {
+    if (/^\.{0,2}$|[/\0]/.test(name))
+      throw new Error(`"${name}" does not name what lies in a folder.`);
+    return `${this.way}/${name}`;
+  }
+
+  private static async of(path: string, flags: number): Promise<OpenFolder> {
+    return new OpenFolder(await opened(path, flags), path);
+  }
+}
+
+/** Device and inode as one text. */
+export function identityOf({ dev, ino }: BigIntStats): string {
+  return `${dev}:${ino}`;
+}
+
+/** Does the work with what is open, and closes it. */
+export async function closing<Open extends { close(): Promise<void> }, T>(
+  open: Open,
+  work: (open: Open) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(open);
+  } finally {
+    await open.close();
+  }
+}
+
+async function attempted<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw obstacleOf(error);
+  }
+}
