@@ -4,6 +4,7 @@ import { auditEntities } from './audit/index.js';
 import { chatEntities } from './chat/index.js';
 import { dictionaryEntities } from './dictionary/index.js';
 import { fragmentEntities } from './fragment/index.js';
+import { harnessEntities } from './harness/index.js';
 import { identityEntities } from './identity/index.js';
 import { knowledgeEntities } from './knowledge/index.js';
 import { mediaEntities } from './media/index.js';
@@ -29,4 +30,5 @@ export const entities = [
   ...mediaEntities,
   ...agentEntities,
   ...chatEntities,
+  ...harnessEntities,
 ];

@@ -8,6 +8,6 @@ export { openEmbedded, openInMemory } from './embedded.js';
 export type { EmbeddedStore } from './embedded.js';
 export type { StatementObserver } from './pool.js';
 export { containing } from './search.js';
-export { isForeignKeyViolation, isUniqueViolation } from './violation.js';
+export { isConnectionFailure, isForeignKeyViolation, isUniqueViolation } from './violation.js';
 export { TenantScoped } from './tenant-scoped.js';
 export type { TenantOwned } from './tenant-scoped.js';

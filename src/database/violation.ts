@@ -14,6 +14,18 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return databaseError(error)?.code === FOREIGN_KEY_VIOLATION;
 }
 
+/**
+ * True for the error of a statement that did not reach the database, or was cut off by it: a broken connection, a
+ * server that stops or has no place left. The same statement may succeed a moment later.
+ */
+export function isConnectionFailure(error: unknown): boolean {
+  const cause = databaseError(error);
+  if (typeof cause?.code !== 'string')
+    return /connection (terminated|ended)/i.test(cause?.message ?? '');
+  // Classes 08 (connection), 53 (resources) and 57 (an operator stops the server), and the network's own words.
+  return /^(08|53|57)|^E(CONN|PIPE|TIMEDOUT|HOSTUNREACH)/.test(cause.code);
+}
+
 interface DatabaseError extends Error {
   readonly code?: unknown;
   readonly constraint?: unknown;

@@ -11,6 +11,10 @@ export const events = {
   'attachment.abandoned': z.object({ tenantId: z.string(), attachmentId: z.number() }),
   /** The turn that runs in this chat session should stop. */
   'chat.stop': z.object({ tenantId: z.string(), sessionId: z.number() }),
+  /** Somebody wants this run of the harness to end: its owner looks at the row. */
+  'harness.cancel': z.object({ tenantId: z.string(), runId: z.string() }),
+  /** The run's events reach this number. */
+  'harness.event': z.object({ tenantId: z.string(), runId: z.string(), sequence: z.number() }),
 } satisfies Record<string, z.ZodType>;
 
 export type EventName = keyof typeof events;

@@ -10,6 +10,7 @@ import { TestSets1763683200009 } from './9-test-sets.js';
 import { ChatSources1763683200010 } from './10-chat-sources.js';
 import { FileOwners1763683200011 } from './11-file-owners.js';
 import { Media1763683200012 } from './12-media.js';
+import { Harness1763683200013 } from './13-harness.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -25,4 +26,5 @@ export const migrations = [
   ChatSources1763683200010,
   FileOwners1763683200011,
   Media1763683200012,
+  Harness1763683200013,
 ];

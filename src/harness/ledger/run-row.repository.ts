@@ -1,0 +1,174 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/index.js';
+import type { EventDraft } from '../event/event.types.js';
+import { storableJson } from './storable.js';
+import { LEASE_SECONDS } from '../protocol/lease.js';
+import type { RunLease } from '../protocol/lease.js';
+import type { LeaseState } from '../protocol/run.state.js';
+import type { HarnessRun } from '../run/run.entity.js';
+
+/** A run as it was read under its lock. */
+export type LockedRun = HarnessRun & { readonly leaseState: LeaseState };
+
+/** The columns that a write may change; lease and numbers have methods of their own. */
+export type RunPatch = Partial<
+  Omit<
+    HarnessRun,
+    | 'id'
+    | 'tenantId'
+    | 'sessionId'
+    | 'leaseOwner'
+    | 'leaseUntil'
+    | 'leaseBoot'
+    | 'nextEventSequence'
+  >
+>;
+
+export type LeaseChange =
+  | { readonly type: 'keep' }
+  | { readonly type: 'drop' }
+  | { readonly type: 'take'; readonly owner: string; readonly boot: string };
+
+export interface RowChange {
+  readonly patch: RunPatch;
+  readonly lease: LeaseChange;
+  readonly events: number;
+}
+
+export const RUN_COLUMNS = `id, tenant_id AS "tenantId", session_id AS "sessionId", user_id AS "userId",
+  home_tenant_id AS "homeTenantId", requirement, permission_mode AS "permissionMode",
+  approval_policy AS "approvalPolicy", budget, status, phase, wait_kind AS "waitKind", recovering, reason,
+  stop_reason AS "stopReason", error_code AS "errorCode", error_message AS "errorMessage",
+  cancel_requested_at AS "cancelRequestedAt", cancel_requested_by AS "cancelRequestedBy", plan,
+  plan_receipt AS "planReceipt", question, iteration, tool_calls AS "toolCalls", input_tokens AS "inputTokens",
+  output_tokens AS "outputTokens", cached_tokens AS "cachedTokens", cost, context_used AS "contextUsed",
+  context_limit AS "contextLimit", compaction, active_ms AS "activeMs", event_bytes AS "eventBytes",
+  artifact_bytes AS "artifactBytes", lease_owner AS "leaseOwner", lease_boot AS "leaseBoot",
+  lease_until AS "leaseUntil", fence, recovery_attempts AS "recoveryAttempts", due_at AS "dueAt", revision,
+  next_event_sequence AS "nextEventSequence", idempotency_key AS "idempotencyKey",
+  idempotency_hash AS "idempotencyHash", create_time AS "createTime", update_time AS "updateTime",
+  ended_at AS "endedAt"`;
+
+const LEASE_STATE = `CASE WHEN lease_owner IS NULL THEN 'NONE' WHEN lease_until > now() THEN 'HELD' ELSE 'EXPIRED' END
+  AS "leaseState"`;
+
+/** What the columns are called, for statements that change whichever a write names. */
+const NAMES: Readonly<Record<string, string>> = Object.fromEntries(
+  [...RUN_COLUMNS.matchAll(/(\w+)(?: AS "(\w+)")?(?:,|$)/g)].map(([, column = '', name]) => [
+    name ?? column,
+    column,
+  ]),
+);
+const JSON_COLUMNS: ReadonlySet<string> = new Set([
+  'budget',
+  'plan',
+  'planReceipt',
+  'question',
+  'compaction',
+]);
+
+const APPEND = `WITH held AS (
+    UPDATE harness_run SET next_event_sequence = next_event_sequence + $5
+     WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()
+     RETURNING session_id, next_event_sequence - $5 AS first
+  )
+  INSERT INTO harness_event
+      (tenant_id, run_id, session_id, sequence, type, step_id, tool_call_id, approval_id, data, create_time)
+  SELECT $1, $2, held.session_id, held.first + e.ordinality - 1, e.event ->> 'type', e.event ->> 'stepId',
+         (e.event ->> 'toolCallId')::uuid, (e.event ->> 'approvalId')::uuid, e.event -> 'data', clock_timestamp()
+    FROM held, jsonb_array_elements($6::jsonb) WITH ORDINALITY AS e (event, ordinality)
+  RETURNING sequence`;
+
+/** The statements that change a run's row and number its events. */
+@Injectable()
+export class RunRowRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Locks the row until the transaction ends. Undefined when there is none. */
+  async lock(tenantId: string, runId: string): Promise<LockedRun | undefined> {
+    const [row] = await this.database.query<LockedRun>(
+      `SELECT ${RUN_COLUMNS}, ${LEASE_STATE} FROM harness_run WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
+      [tenantId, runId],
+    );
+    return row;
+  }
+
+  /** The same, unless somebody else has it locked. */
+  async lockIfFree(tenantId: string, runId: string): Promise<LockedRun | undefined> {
+    const [row] = await this.database.query<LockedRun>(
+      `SELECT ${RUN_COLUMNS}, ${LEASE_STATE} FROM harness_run WHERE tenant_id = $1 AND id = $2
+        FOR UPDATE SKIP LOCKED`,
+      [tenantId, runId],
+    );
+    return row;
+  }
+
+  /** Changes the locked row. */
+  async change(run: HarnessRun, { patch, lease, events }: RowChange): Promise<void> {
+    const values: unknown[] = [run.tenantId, run.id];
+    const sets = Object.entries(patch).map(([name, value]) => {
+      values.push(JSON_COLUMNS.has(name) && value !== null ? JSON.stringify(value) : value);
+      return `${NAMES[name] ?? name} = $${values.length}`;
+    });
+    if (lease.type === 'drop') {
+      sets.push('lease_owner = NULL', 'lease_boot = NULL', 'lease_until = NULL');
+    }
+    if (lease.type === 'take') {
+      values.push(lease.owner, lease.boot);
+      const [owner, boot] = [values.length - 1, values.length];
+      sets.push(
+        `lease_owner = $${owner}`,
+        `lease_boot = $${boot}`,
+        `lease_until = now() + interval '${LEASE_SECONDS} seconds'`,
+      );
+    }
+    sets.push(`next_event_sequence = next_event_sequence + ${events}`, 'update_time = now()');
+    await this.database.query(
+      `UPDATE harness_run SET ${sets.join(', ')} WHERE tenant_id = $1 AND id = $2`,
+      values,
+    );
+  }
+
+  async insertEvents(run: HarnessRun, drafts: readonly EventDraft[]): Promise<void> {
+    await this.database.query(
+      `INSERT INTO harness_event
+          (tenant_id, run_id, session_id, sequence, type, step_id, tool_call_id, approval_id, data, create_time)
+       SELECT $1, $2, $3, $4::bigint + e.ordinality - 1, e.event ->> 'type', e.event ->> 'stepId',
+              (e.event ->> 'toolCallId')::uuid, (e.event ->> 'approvalId')::uuid, e.event -> 'data', clock_timestamp()
+         FROM jsonb_array_elements($5::jsonb) WITH ORDINALITY AS e (event, ordinality)`,
+      [run.tenantId, run.id, run.sessionId, run.nextEventSequence, wire(drafts)],
+    );
+  }
+
+  /** Numbers and stores events for the holder of the lease; the last number, or undefined when the lease is lost. */
+  async append(lease: RunLease, drafts: readonly EventDraft[]): Promise<number | undefined> {
+    const rows = await this.database.query<{ sequence: number }>(APPEND, [
+      lease.tenantId,
+      lease.runId,
+      lease.owner,
+      lease.fence,
+      drafts.length,
+      wire(drafts),
+    ]);
+    return rows.at(-1)?.sequence;
+  }
+
+  /** Renews the lease and adds the time that the run was held; false when it is lost. */
+  async renew(
+    lease: RunLease,
+    activeMs: number,
+  ): Promise<{ cancelRequested: boolean } | undefined> {
+    const [row] = await this.database.query<{ cancelRequested: boolean }>(
+      `UPDATE harness_run
+          SET lease_until = now() + interval '${LEASE_SECONDS} seconds', active_ms = active_ms + $5
+        WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()
+        RETURNING cancel_requested_at IS NOT NULL AS "cancelRequested"`,
+      [lease.tenantId, lease.runId, lease.owner, lease.fence, Math.round(activeMs)],
+    );
+    return row;
+  }
+}
+
+function wire(drafts: readonly EventDraft[]): string {
+  return storableJson(drafts.map(({ type, data, subject }) => ({ type, data, ...subject })));
+}

@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/index.js';
+import { NotFoundError } from '../../error/index.js';
+import { EventBus } from '../../event/index.js';
+import { JobQueue } from '../../queue/index.js';
+import type { EventDraft } from '../event/event.types.js';
+import { FencedError } from '../protocol/lease.js';
+import type { RunLease } from '../protocol/lease.js';
+import type { HarnessRun } from '../run/run.entity.js';
+import { RunRowRepository } from './run-row.repository.js';
+import type { LockedRun } from './run-row.repository.js';
+import { RunWriter } from './run-writer.js';
+
+/** The kind of the job that says that a run waits for an owner. */
+export const RUN_JOB = 'harness.run';
+
+/**
+ * Every change of a run. A write locks the run's row first, then does its work in the same transaction (other
+ * repositories join it), and stores the run's events with their numbers last: the order of the commits is the order of
+ * the numbers, and no number is left out. Readers and workers are told after the commit.
+ */
+@Injectable()
+export class RunLedger {
+  constructor(
+    private readonly database: Database,
+    private readonly rows: RunRowRepository,
+    private readonly bus: EventBus,
+    private readonly queue: JobQueue,
+  ) {}
+
+  /** A write of the lease's holder; FencedError, with nothing written, when the lease is lost. */
+  async asOwner<T>(lease: RunLease, work: (writer: RunWriter) => Promise<T> | T): Promise<T> {
+    return this.database.transaction(async () => {
+      const row = await this.rows.lock(lease.tenantId, lease.runId);
+      const holds =
+        row?.leaseState === 'HELD' && row.leaseOwner === lease.owner && row.fence === lease.fence;
+      if (!holds) throw new FencedError(lease);
+      return this.write(row, work);
+    });
+  }
+
+  /** A write of anybody else, such as an approver. NotFoundError when there is no such run. */
+  async asOther<T>(
+    tenantId: string,
+    runId: string,
+    work: (writer: RunWriter) => Promise<T> | T,
+  ): Promise<T> {
+    return this.database.transaction(async () => {
+      const row = await this.rows.lock(tenantId, runId);
+      if (!row) throw new NotFoundError('The run');
+      return this.write(row, work);
+    });
+  }
+
+  /** The same, or undefined when somebody is writing to the run right now. */
+  async asOtherIfFree<T>(
+    tenantId: string,
+    runId: string,
+    work: (writer: RunWriter) => Promise<T> | T,
+  ): Promise<T | undefined> {
+    return this.database.transaction(async () => {
+      const row = await this.rows.lockIfFree(tenantId, runId);
+      return row && this.write(row, work);
+    });
+  }
+
+  /** Stores events that change nothing else: one statement. Answers the last number; FencedError. */
+  async append(lease: RunLease, drafts: readonly EventDraft[]): Promise<number> {
+    const sequence = await this.rows.append(lease, drafts);
+    if (sequence === undefined) throw new FencedError(lease);
+    await this.tell(lease.tenantId, lease.runId, sequence);
+    return sequence;
+  }
+
+  /** Tells the workers that the run waits for an owner, once the open transaction is committed. */
+  async announce({ tenantId, id }: Pick<HarnessRun, 'tenantId' | 'id'>): Promise<void> {
+    await this.database.afterCommit(() => this.queue.add(RUN_JOB, { id, data: { tenantId } }));
+  }
+
+  private async write<T>(row: LockedRun, work: (writer: RunWriter) => Promise<T> | T): Promise<T> {
+    const writer = new RunWriter(row);
+    const result = await work(writer);
+    if (!writer.isChanged) return result;
+    await this.rows.change(row, writer.change);
+    const { drafts, run } = writer;
+    if (drafts.length > 0) {
+      await this.rows.insertEvents(row, drafts);
+      const last = row.nextEventSequence + drafts.length - 1;
+      await this.database.afterCommit(() => this.tell(row.tenantId, row.id, last));
+    }
+    if (run.status === 'QUEUED' && row.status !== 'QUEUED') await this.announce(run);
+    if (run.cancelRequestedAt && !row.cancelRequestedAt) {
+      const { tenantId, id: runId } = row;
+      await this.database.afterCommit(() =>
+        this.bus.publish('harness.cancel', { tenantId, runId }),
+      );
+    }
+    return result;
+  }
+
+  private async tell(tenantId: string, runId: string, sequence: number): Promise<void> {
+    await this.bus.publish('harness.event', { tenantId, runId, sequence });
+  }
+}

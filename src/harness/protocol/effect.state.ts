@@ -1,0 +1,85 @@
+/**
+ * The states of a tool call and what a new owner makes of them (harness design, 7.3 and 7.7), as pure functions. An
+ * effect is never claimed, only runs are: what is settled stays as it is.
+ */
+
+/** READ and META change nothing outside the database and may be run again; FILE can be compared; SHELL cannot. */
+export type EffectClass = 'READ' | 'META' | 'FILE' | 'SHELL';
+
+export const OPEN_EFFECTS = ['PREPARED', 'STARTED', 'UNCERTAIN'] as const;
+export type OpenEffectState = (typeof OPEN_EFFECTS)[number];
+
+export type SettledEffectState =
+  | 'SUCCEEDED'
+  | 'FAILED'
+  | 'TIMED_OUT'
+  | 'CANCELLED'
+  /** Certainly without any effect. */
+  | 'NOT_EXECUTED'
+  /** Refused by the policy or a person. */
+  | 'DENIED'
+  /** The arguments broke the tool's rules, or there is no such tool. */
+  | 'INVALID';
+
+export type EffectState = OpenEffectState | SettledEffectState;
+
+/** How the files of a started effect are found: all as before it, all as after it, each one of both, or otherwise. */
+export type FilesFound = 'BEFORE' | 'AFTER' | 'MIXED' | 'OTHER';
+
+export interface EffectFacts {
+  readonly state: EffectState;
+  readonly effectClass: EffectClass;
+  /** Whether the result message is written. */
+  readonly hasResult: boolean;
+}
+
+export type Settlement =
+  /** Nothing to do. */
+  | 'leave'
+  /** The outcome is stored, its message is not. */
+  | 'write-result'
+  /** It is still to be executed, in its turn. */
+  | 'execute'
+  /** Certainly nothing has happened: NOT_EXECUTED. */
+  | 'not-executed'
+  /** What was planned has happened: SUCCEEDED. */
+  | 'succeeded'
+  /** Part of it has happened: put the files back, then NOT_EXECUTED. */
+  | 'roll-back'
+  /** Nobody can know: UNCERTAIN, and the run parks. */
+  | 'uncertain';
+
+export function isSettled(state: EffectState): state is SettledEffectState {
+  return !OPEN_EFFECTS.some((open) => open === state);
+}
+
+/**
+ * What becomes of an effect when a new owner takes the run up. `recovering` is false when the last owner gave the run
+ * back in order: what is prepared is then still wanted. `found` is needed for started FILE effects alone.
+ */
+export function settlementOf(
+  { state, effectClass, hasResult }: EffectFacts,
+  { recovering, found }: { readonly recovering: boolean; readonly found?: FilesFound | undefined },
+): Settlement {
+  if (isSettled(state)) return hasResult ? 'leave' : 'write-result';
+  if (state === 'UNCERTAIN') return 'uncertain';
+  if (effectClass === 'READ' || effectClass === 'META') return 'execute';
+  if (state === 'PREPARED') return recovering ? 'not-executed' : 'execute';
+  if (effectClass === 'SHELL') return 'uncertain';
+  switch (found) {
+    case 'AFTER':
+      return 'succeeded';
+    case 'BEFORE':
+      return 'not-executed';
+    case 'MIXED':
+      return 'roll-back';
+    default:
+      return 'uncertain';
+  }
+}
+
+/** How an open effect ends with a run that is cancelled or given up: what may have happened stays marked as uncertain. */
+export function abandonedAs({ state, effectClass }: EffectFacts): 'NOT_EXECUTED' | 'UNCERTAIN' {
+  const harmless = state === 'PREPARED' || effectClass === 'READ' || effectClass === 'META';
+  return harmless ? 'NOT_EXECUTED' : 'UNCERTAIN';
+}

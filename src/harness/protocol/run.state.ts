@@ -1,0 +1,179 @@
+/**
+ * The states of a run and the moves between them (harness design, 7.2), as pure functions: the ledger applies them
+ * under the lock of the run's row, and the state-space test drives the very same ones.
+ */
+
+export const RUN_STATUSES = [
+  'QUEUED',
+  'RUNNING',
+  'WAITING_FOR_APPROVAL',
+  'WAITING_FOR_INPUT',
+  'SUSPENDED',
+  'COMPLETED',
+  'FAILED',
+  'CANCELLED',
+] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+export type EndStatus = 'COMPLETED' | 'FAILED' | 'CANCELLED';
+
+/** In PLAN only reading, skill and plan tools are offered; in BUILD what the permission mode allows. */
+export type Phase = 'PLAN' | 'BUILD';
+
+/**
+ * What a parked run waits for: consent to tool calls, the review of its plan, an answer to its question, the resolution
+ * of uncertain effects, or a model service that stayed unavailable.
+ */
+export type WaitKind = 'TOOL' | 'PLAN' | 'QUESTION' | 'EFFECT' | 'PROVIDER';
+
+export type StopReason =
+  | 'END_TURN'
+  | 'USER_CANCEL'
+  | 'SESSION_CLOSED'
+  | 'APPROVAL_REJECTED_STOP'
+  | 'APPROVAL_EXPIRED'
+  | 'MAX_STEPS'
+  | 'MAX_TOOL_CALLS'
+  | 'MAX_TOKENS'
+  | 'MAX_COST'
+  | 'MAX_WALL_TIME'
+  | 'LOOP_DETECTED'
+  | 'FORMAT_ERRORS'
+  | 'CONTEXT_OVERFLOW'
+  | 'MODEL_AUTH'
+  | 'MODEL_NOT_FOUND'
+  | 'MODEL_REFUSED'
+  | 'WORKSPACE_GONE'
+  | 'PERMISSION_REVOKED'
+  | 'RECOVERY_EXHAUSTED'
+  | 'INTERNAL';
+
+/** None: nobody holds the run. Expired: whoever held it has not renewed it in time. */
+export type LeaseState = 'NONE' | 'HELD' | 'EXPIRED';
+
+export interface RunState {
+  readonly status: RunStatus;
+  readonly phase: Phase;
+  readonly waitKind: WaitKind | null;
+  /** A new owner settles what a lost one has left; until then nothing else happens. */
+  readonly recovering: boolean;
+  readonly cancelRequested: boolean;
+  readonly recoveryAttempts: number;
+  /** Grows with every claim; a write with another fence than the row's is refused. */
+  readonly fence: number;
+  readonly lease: LeaseState;
+}
+
+export type RunMove =
+  | { readonly type: 'claim' }
+  | { readonly type: 'recovered' }
+  | { readonly type: 'park'; readonly waitKind: WaitKind }
+  | { readonly type: 'resume'; readonly phase?: Phase }
+  | { readonly type: 'build' }
+  | { readonly type: 'release' }
+  | { readonly type: 'request-cancel' }
+  | { readonly type: 'end'; readonly status: EndStatus };
+
+/** Tries to take up a run whose owner was lost, before it ends as RECOVERY_EXHAUSTED. */
+export const MAX_RECOVERIES = 5;
+
+export class IllegalMoveError extends Error {
+  override readonly name = 'IllegalMoveError';
+
+  constructor(state: RunState, move: RunMove) {
+    const { status, waitKind, lease } = state;
+    super(
+      `A run that is ${status} (${waitKind ?? 'no wait'}, lease ${lease}) cannot ${move.type}.`,
+    );
+  }
+}
+
+const ENDED: readonly RunStatus[] = ['COMPLETED', 'FAILED', 'CANCELLED'];
+const PARKED: Readonly<Record<WaitKind, RunStatus>> = {
+  TOOL: 'WAITING_FOR_APPROVAL',
+  PLAN: 'WAITING_FOR_INPUT',
+  QUESTION: 'WAITING_FOR_INPUT',
+  EFFECT: 'SUSPENDED',
+  PROVIDER: 'SUSPENDED',
+};
+
+export function isEnded(status: RunStatus): status is EndStatus {
+  return ENDED.includes(status);
+}
+
+/** A parked run belongs to no process: a restart cannot harm it. */
+export function isParked({ waitKind }: RunState): boolean {
+  return waitKind !== null;
+}
+
+/** True for a run that waits for an owner, or whose owner is lost. */
+export function isClaimable({ status, lease }: RunState): boolean {
+  return status === 'QUEUED' ? lease === 'NONE' : status === 'RUNNING' && lease !== 'HELD';
+}
+
+/** True when the next claim is one too many: the run must be ended as RECOVERY_EXHAUSTED instead. */
+export function isExhausted(state: RunState): boolean {
+  return state.status === 'RUNNING' && state.recoveryAttempts >= MAX_RECOVERIES;
+}
+
+/** A cancel of such a run needs nobody's help: it ends at once. */
+export function endsAtOnce({ status, lease }: RunState): boolean {
+  return status !== 'RUNNING' || lease !== 'HELD';
+}
+
+/** The state after the move. IllegalMoveError when the state does not allow it. */
+export function moved(state: RunState, move: RunMove): RunState {
+  if (isEnded(state.status)) throw new IllegalMoveError(state, move);
+  switch (move.type) {
+    case 'claim':
+      return claimed(state, move);
+    case 'end':
+      return { ...unheld(state), status: move.status, waitKind: null, recovering: false };
+    case 'request-cancel':
+      if (endsAtOnce(state)) throw new IllegalMoveError(state, move);
+      return { ...state, cancelRequested: true };
+    case 'resume':
+      if (!isParked(state)) throw new IllegalMoveError(state, move);
+      return { ...state, status: 'QUEUED', waitKind: null, phase: move.phase ?? state.phase };
+    default:
+      return movedByOwner(state, move);
+  }
+}
+
+function movedByOwner(
+  state: RunState,
+  move: Extract<RunMove, { type: 'recovered' | 'park' | 'build' | 'release' }>,
+): RunState {
+  if (state.status !== 'RUNNING' || state.lease !== 'HELD') throw new IllegalMoveError(state, move);
+  switch (move.type) {
+    case 'recovered':
+      return { ...state, recovering: false };
+    case 'build':
+      return { ...state, phase: 'BUILD' };
+    case 'park':
+      return {
+        ...unheld(state),
+        status: PARKED[move.waitKind],
+        waitKind: move.waitKind,
+        recovering: false,
+      };
+    case 'release':
+      return { ...unheld(state), status: 'QUEUED' };
+  }
+}
+
+function claimed(state: RunState, move: RunMove): RunState {
+  if (!isClaimable(state) || isExhausted(state)) throw new IllegalMoveError(state, move);
+  const lost = state.status === 'RUNNING';
+  return {
+    ...state,
+    status: 'RUNNING',
+    lease: 'HELD',
+    fence: state.fence + 1,
+    recovering: lost || state.recovering,
+    recoveryAttempts: state.recoveryAttempts + (lost ? 1 : 0),
+  };
+}
+
+function unheld(state: RunState): RunState {
+  return { ...state, lease: 'NONE' };
+}
