@@ -1,32 +1,20 @@
 import { z } from 'zod';
+import { harnessVariables } from './harness.variables.js';
 import {
   address,
   commaList,
+  count,
   hostPair,
+  MINUTE,
   onOff,
   optionalText,
+  seconds,
   text,
   url,
   variable,
   wholeNumber,
 } from './variable.js';
 import type { Variable } from './variable.js';
-
-const MINUTE = 60;
-
-const seconds = (value: number, description: string, max = 24 * 60 * MINUTE): Variable<number> =>
-  variable(wholeNumber(1, max), {
-    default: String(value),
-    example: String(value),
-    description: `${description} (seconds)`,
-  });
-
-const count = (value: number, description: string, max = 1_000_000): Variable<number> =>
-  variable(wholeNumber(1, max), {
-    default: String(value),
-    example: String(value),
-    description,
-  });
 
 /**
  * Every variable that Plinth reads, in the order of the README's table, which is generated from here.
@@ -241,6 +229,7 @@ export const variables = {
     'Queries of one knowledge base’s retrieval test set at most',
     100_000,
   ),
+  ...harnessVariables,
 } satisfies Record<string, Variable>;
 
 function isTimeZone(zone: string): boolean {

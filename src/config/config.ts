@@ -28,6 +28,8 @@ export interface Config extends Values {
   readonly encryptionKeys: { readonly current: Buffer; readonly previous?: Buffer };
   /** 32 bytes that sign login tokens. */
   readonly tokenKey: Buffer;
+  /** Every text that must never leave the service, for whoever masks what goes out. */
+  readonly secrets: readonly string[];
 }
 
 /** Injection token of the Config, which is an interface and has none of its own. */
@@ -62,6 +64,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
       }),
     },
     tokenKey: keyFrom(values.JWT_SECRET ?? secret, 'tokens'),
+    secrets: [secret, ...secretTexts(values)],
   };
   return hideSecrets(config);
 }
@@ -82,6 +85,17 @@ function readValues(environment: Readonly<Record<string, string | undefined>>): 
   return Object.fromEntries(entries) as Values;
 }
 
+/** The secret variables that are given, and the passwords in addresses. */
+function secretTexts(values: Values): string[] {
+  const given = Object.entries<Variable>(variables).filter(([, about]) => about.secret);
+  return given.flatMap(([name]) => {
+    const value = values[name as keyof Values];
+    if (typeof value !== 'string') return [];
+    const password = URL.canParse(value) ? new URL(value).password : '';
+    return password === '' ? [value] : [value, password, decodeURIComponent(password)];
+  });
+}
+
 /** HKDF (RFC 5869) separates the keys, so that a token key never decrypts a credential. */
 function keyFrom(secret: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, 'plinth', purpose, 32));
@@ -96,7 +110,7 @@ function hideSecrets(config: Config): Config {
   const secretNames = Object.entries<Variable>(variables)
     .filter(([, about]) => about.secret)
     .map(([name]) => name);
-  for (const name of [...secretNames, 'encryptionKeys', 'tokenKey']) {
+  for (const name of [...secretNames, 'encryptionKeys', 'tokenKey', 'secrets']) {
     Object.defineProperty(config, name, { enumerable: false });
   }
   return Object.freeze(config);

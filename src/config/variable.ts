@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { z } from 'zod';
 
 /** One environment variable: how its text is read, and what a reader of the README learns about it. */
@@ -36,6 +37,39 @@ export const commaList: z.ZodType<string[]> = z.string().transform((list) =>
     .filter((entry) => entry !== ''),
 );
 
+/** A folder that belongs to a tenant. */
+export interface TenantFolder {
+  readonly tenantId: string;
+  /** Absolute. */
+  readonly path: string;
+}
+
+/** The tenant that every installation begins with. */
+const FIRST_TENANT = '000000';
+
+/** `tenantId=/folder` or `/folder`, which is the first tenant's, with commas between them; no tenant's within another's. */
+export const tenantFolders: z.ZodType<TenantFolder[]> = commaList
+  .pipe(
+    z.array(
+      z
+        .string()
+        .regex(/^([\w-]{1,20}=)?\/./, 'must be absolute folders, each after its tenant id and =')
+        .transform((entry): TenantFolder => {
+          const [, tenantId = FIRST_TENANT, path = ''] = /^(?:([\w-]+)=)?(.*)$/.exec(entry) ?? [];
+          return { tenantId, path: posix.resolve(path) };
+        }),
+    ),
+  )
+  .refine(
+    (folders) =>
+      folders.every(({ tenantId, path }) =>
+        folders.every(
+          (other) => other.tenantId === tenantId || !`${path}/`.startsWith(`${other.path}/`),
+        ),
+      ),
+    'must not put the folder of one tenant into that of another',
+  );
+
 const hostName = z
   .string()
   .toLowerCase()
@@ -56,3 +90,26 @@ export const address = (...protocols: string[]): z.ZodType<string> =>
 
 export const url = (...protocols: string[]): z.ZodType<string | undefined> =>
   address(...protocols).optional();
+
+/** In seconds. */
+export const MINUTE = 60;
+
+/** A time in whole seconds, from 1 on. */
+export const seconds = (
+  value: number,
+  description: string,
+  max = 24 * 60 * MINUTE,
+): Variable<number> =>
+  variable(wholeNumber(1, max), {
+    default: String(value),
+    example: String(value),
+    description: `${description} (seconds)`,
+  });
+
+/** A whole number from 1 on. */
+export const count = (value: number, description: string, max = 1_000_000): Variable<number> =>
+  variable(wholeNumber(1, max), {
+    default: String(value),
+    example: String(value),
+    description,
+  });

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
-import type { EventType } from './event.types.js';
+import type { EventType } from './event.catalogue.js';
 
 /** One event of a run, numbered from 1 without gaps. */
 @Entity({ name: 'harness_event' })

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/index.js';
-import type { EventDraft } from '../event/event.types.js';
+import type { EventDraft } from '../event/event.catalogue.js';
 import { storableJson } from './storable.js';
 import { LEASE_SECONDS } from '../protocol/lease.js';
 import type { RunLease } from '../protocol/lease.js';

@@ -5,7 +5,7 @@ import type {
   EventType,
   QueueReason,
   WireError,
-} from '../event/event.types.js';
+} from '../event/event.catalogue.js';
 import { isEnded, moved } from '../protocol/run.state.js';
 import type {
   EndStatus,

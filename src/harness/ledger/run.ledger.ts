@@ -3,7 +3,7 @@ import { Database } from '../../database/index.js';
 import { NotFoundError } from '../../error/index.js';
 import { EventBus } from '../../event/index.js';
 import { JobQueue } from '../../queue/index.js';
-import type { EventDraft } from '../event/event.types.js';
+import type { EventDraft } from '../event/event.catalogue.js';
 import { FencedError } from '../protocol/lease.js';
 import type { RunLease } from '../protocol/lease.js';
 import type { HarnessRun } from '../run/run.entity.js';

@@ -32,7 +32,4 @@ export class HarnessSkill {
 
   @Column({ type: 'text' })
   body: string;
-
-  @Column({ type: 'timestamptz', nullable: true })
-  activatedAt: Date | null;
 }

@@ -1,0 +1,57 @@
+import { count, onOff, tenantFolders, variable } from './variable.js';
+import type { Variable } from './variable.js';
+
+/** What the coding harness reads. */
+export const harnessVariables = {
+  HARNESS_ROOTS: variable(tenantFolders, {
+    default: '',
+    example: '/srv/workspaces,000001=/srv/acme',
+    description:
+      'Harness: folders below which a tenant may have workspaces, as tenantId=/folder; without a tenant that of 000000; default: DATA_DIR/workspaces/{tenantId} with the embedded database, else none',
+  }),
+  HARNESS_APPROVAL_HOURS: count(
+    24,
+    'Harness: time in which somebody must decide about a tool call (hours)',
+    720,
+  ),
+  HARNESS_ASK_USER: variable(onOff, {
+    default: 'off',
+    example: 'on',
+    description: 'Harness: let the model ask the user questions, for which the run waits',
+  }),
+  HARNESS_ARTIFACT_MB: count(
+    200,
+    'Harness: kept outputs and images of one run at most (MiB)',
+    102_400,
+  ),
+  HARNESS_RUNS: count(8, 'Harness: runs that one process works on at a time', 1_000),
+  HARNESS_RUNS_PER_USER: count(2, 'Harness: runs of one user that are worked on at a time', 1_000),
+  HARNESS_MODEL_IDLE_SECONDS: count(60, 'Harness: longest silence of a model (seconds)', 3_600),
+  HARNESS_MODEL_TOTAL_SECONDS: count(600, 'Harness: longest turn of a model (seconds)', 14_400),
+  HARNESS_MODEL_RETRY_MS: count(
+    1_000,
+    'Harness: pause before a failed model call is tried again; the next one is four times as long (milliseconds)',
+    60_000,
+  ),
+  HARNESS_MAX_STEPS: count(60, 'Harness: turns of the model in one run at most', 200),
+  HARNESS_MAX_TOOL_CALLS: count(400, 'Harness: tool calls of one run at most', 10_000),
+  HARNESS_MAX_INPUT_TOKENS: count(
+    1_000_000,
+    'Harness: tokens that the model reads in one run at most',
+    1_000_000_000,
+  ),
+  HARNESS_MAX_OUTPUT_TOKENS: count(
+    200_000,
+    'Harness: tokens that the model writes in one run at most',
+    1_000_000_000,
+  ),
+  HARNESS_MAX_MINUTES: count(
+    60,
+    'Harness: time that one run may work, waiting not counted (minutes)',
+    240,
+  ),
+  HARNESS_QUEUE_SIZE: count(256, 'Harness: runs that may wait for a free place', 100_000),
+  HARNESS_STREAMS_PER_RUN: count(5, 'Harness: open event streams of one user and run per process'),
+  HARNESS_STREAMS_PER_USER: count(10, 'Harness: open event streams of one user per process'),
+  HARNESS_RETENTION_DAYS: count(30, 'Harness: how long the events of a run are kept (days)', 3_650),
+} satisfies Record<string, Variable>;

@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/index.js';
+import type { HarnessEffect } from '../effect/effect.entity.js';
+import type { HarnessRun } from '../run/run.entity.js';
+
+/** A run that waits for somebody. */
+export type WaitingRun = Pick<
+  HarnessRun,
+  'id' | 'sessionId' | 'waitKind' | 'plan' | 'question' | 'updateTime'
+>;
+
+/** A tool call of which nobody knows what it has done, in a run that waits for its resolution. */
+export type UncertainEffect = Pick<
+  HarnessEffect,
+  'toolCallId' | 'sessionId' | 'runId' | 'toolName' | 'argumentsJson' | 'startedAt' | 'artifactId'
+> & { readonly waitingSince: Date };
+
+const INBOX_LENGTH = 500;
+
+/** What waits for a user, beside the approvals of tool calls. */
+@Injectable()
+export class InboxRepository {
+  constructor(private readonly database: Database) {}
+
+  /** The user's runs that wait for the review of their plan or for an answer, the longest waiting first. */
+  async waitingRuns(tenantId: string, userId: number): Promise<WaitingRun[]> {
+    return this.database.query<WaitingRun>(
+      `SELECT id, session_id AS "sessionId", wait_kind AS "waitKind", plan, question, update_time AS "updateTime"
+         FROM harness_run
+        WHERE tenant_id = $1 AND user_id = $2 AND status = 'WAITING_FOR_INPUT'
+        ORDER BY update_time, id LIMIT ${INBOX_LENGTH}`,
+      [tenantId, userId],
+    );
+  }
+
+  async uncertainEffects(tenantId: string, userId: number): Promise<UncertainEffect[]> {
+    return this.database.query<UncertainEffect>(
+      `SELECT e.tool_call_id AS "toolCallId", e.session_id AS "sessionId", e.run_id AS "runId",
+              e.tool_name AS "toolName", e.arguments_json AS "argumentsJson", e.started_at AS "startedAt",
+              e.artifact_id AS "artifactId", r.update_time AS "waitingSince"
+         FROM harness_run r
+         JOIN harness_effect e ON e.tenant_id = $1 AND e.run_id = r.id AND e.state = 'UNCERTAIN'
+        WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.status = 'SUSPENDED' AND r.wait_kind = 'EFFECT'
+        ORDER BY r.update_time, e.iteration, e.ordinal LIMIT ${INBOX_LENGTH}`,
+      [tenantId, userId],
+    );
+  }
+}

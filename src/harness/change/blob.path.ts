@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+
+/** What a tenant's folder may be called; ids of tenants are digits. */
+const TENANT = /^\w{1,20}$/;
+const HASH = /^[\da-f]{64}$/;
+
+/** The folder of all kept contents. */
+export function blobRoot(dataDir: string): string {
+  return join(dataDir, 'harness', 'blobs');
+}
+
+/** The folder of a tenant's kept contents; undefined when no tenant can have this id. */
+export function tenantBlobs(root: string, tenantId: string): string | undefined {
+  return TENANT.test(tenantId) ? join(root, tenantId) : undefined;
+}
+
+/** Where a content lies by its SHA-256. */
+export function blobPath(root: string, tenantId: string, hash: string): string {
+  const folder = tenantBlobs(root, tenantId);
+  if (folder === undefined) throw new Error('The id of a tenant must be a word.');
+  if (!HASH.test(hash)) throw new Error('The hash of a kept content must be a SHA-256.');
+  return join(folder, hash.slice(0, 2), hash);
+}

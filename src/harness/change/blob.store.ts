@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { TenantLifecycle } from '../../access/index.js';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import { Database } from '../../database/index.js';
+import { sha256 } from '../protocol/ids.js';
+import { blobPath, blobRoot, tenantBlobs } from './blob.path.js';
+
+export interface PutOptions {
+  /**
+   * Whether the content must outlive a loss of power; true by default. Without it many contents are kept fast, and one
+   * that was lost reads as if it had never been kept.
+   */
+  readonly flush?: boolean;
+}
+
+/**
+ * Contents by their SHA-256, apart for each tenant: what files were before and after a change, and the outputs of tools.
+ * A content is written once, is never changed, and is compared with its hash whenever it is read.
+ */
+@Injectable()
+export class BlobStore {
+  private readonly logger = new Logger(BlobStore.name);
+  private readonly root: string;
+
+  constructor(
+    @Inject(CONFIG) config: Config,
+    private readonly database: Database,
+    lifecycle: TenantLifecycle,
+  ) {
+    this.root = blobRoot(config.DATA_DIR);
+    lifecycle.join({
+      deleting: (tenantId) => this.database.afterCommit(() => this.forget(tenantId)),
+    });
+  }
+
+  /** Keeps the bytes and answers their SHA-256. Keeping them again costs one read. */
+  async put(
+    tenantId: string,
+    bytes: Uint8Array,
+    { flush = true }: PutOptions = {},
+  ): Promise<string> {
+    const hash = sha256(bytes);
+    const path = this.pathOf(tenantId, hash);
+    // One that was damaged is written anew.
+    if ((await contentOf(path))?.equals(bytes)) return hash;
+    const folder = join(path, '..');
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const unfinished = join(folder, `.${randomBytes(16).toString('hex')}`);
+    try {
+      await writeNew(unfinished, bytes, flush);
+      await rename(unfinished, path);
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+    if (flush) await flushFolder(folder);
+    return hash;
+  }
+
+  /** The bytes; undefined when they were never kept, were lost or are damaged. */
+  async get(tenantId: string, hash: string): Promise<Buffer | undefined> {
+    const bytes = await contentOf(this.pathOf(tenantId, hash));
+    if (!bytes || sha256(bytes) === hash) return bytes;
+    this.logger.error({ msg: 'A kept content is damaged and cannot be used', tenantId, hash });
+    return undefined;
+  }
+
+  /** Whether something is kept under the hash; only `get` says whether it is whole. */
+  async has(tenantId: string, hash: string): Promise<boolean> {
+    return (await this.sizeOf(tenantId, hash)) !== undefined;
+  }
+
+  /** How many bytes are kept under the hash; undefined when there is nothing. */
+  async sizeOf(tenantId: string, hash: string): Promise<number | undefined> {
+    try {
+      return (await stat(this.pathOf(tenantId, hash))).size;
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  private pathOf(tenantId: string, hash: string): string {
+    return blobPath(this.root, tenantId, hash);
+  }
+
+  /** Nobody can find the contents of a deleted tenant, so whoever deletes it need not know that some are left. */
+  private async forget(tenantId: string): Promise<void> {
+    const folder = tenantBlobs(this.root, tenantId);
+    if (folder === undefined) return;
+    await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
+      this.logger.error({
+        msg: 'Kept contents of a deleted tenant could not be removed: remove its folder in DATA_DIR/harness/blobs',
+        tenantId,
+        err: error,
+      });
+    });
+  }
+}
+
+async function writeNew(path: string, bytes: Uint8Array, flush: boolean): Promise<void> {
+  const handle = await open(path, 'wx', 0o600);
+  try {
+    await handle.writeFile(bytes);
+    if (flush) await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Makes a rename in the folder survive a loss of power. */
+async function flushFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function contentOf(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path, { flag: constants.O_RDONLY | constants.O_NOFOLLOW });
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}

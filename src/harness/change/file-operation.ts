@@ -1,0 +1,33 @@
+/** A file's content and permission bits. */
+export interface FileState {
+  /** SHA-256 of the content, lower-case hex. */
+  readonly sha256: string;
+  readonly size: number;
+  /** Permission bits, as in 0o644. */
+  readonly mode: number;
+}
+
+/** One change of one file, as it is written down before it happens. Null: the file is not there. */
+export interface FileOperation {
+  /** Below the workspace, with `/` between names. */
+  readonly path: string;
+  readonly op: 'CREATE' | 'UPDATE' | 'DELETE';
+  readonly before: FileState | null;
+  readonly after: FileState | null;
+  /** False when the content before was not kept: the change cannot be undone. */
+  readonly restorable: boolean;
+  /**
+   * Folders above the path, counted from the file upwards, that come and go with it: made with it, and removed once the
+   * file is removed and they are empty.
+   */
+  readonly madeFolders?: number;
+}
+
+/** An operation with the contents that make it possible, and to undo it. */
+export interface PlannedFile {
+  readonly operation: FileOperation;
+  readonly beforeContent: Buffer | null;
+  readonly afterContent: Buffer | null;
+  /** The file exists and the run has not seen what is in it now. */
+  readonly unread: boolean;
+}

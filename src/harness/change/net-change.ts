@@ -1,0 +1,73 @@
+import { sha256 } from '../protocol/ids.js';
+import type { HarnessFileChange } from './file-change.entity.js';
+
+/** A content by its hash, with permission bits. */
+export interface KeptState {
+  readonly sha256: string;
+  readonly mode: number;
+}
+
+type Recorded = Pick<
+  HarnessFileChange,
+  | 'path'
+  | 'beforeSha256'
+  | 'afterSha256'
+  | 'beforeMode'
+  | 'afterMode'
+  | 'additions'
+  | 'deletions'
+  | 'restorable'
+>;
+
+/** What several changes of one file come to, one after the other. */
+export interface NetChange<Change = Recorded> {
+  readonly path: string;
+  readonly op: 'CREATE' | 'UPDATE' | 'DELETE';
+  readonly before: KeptState | null;
+  readonly after: KeptState | null;
+  /** Oldest first. */
+  readonly changes: readonly Change[];
+}
+
+/** Totals of a run's changes. The etag is another one whenever the difference is. */
+export interface DiffTotals {
+  readonly files: number;
+  readonly additions: number;
+  readonly deletions: number;
+  readonly etag: string;
+}
+
+export function stateBefore({ beforeSha256, beforeMode }: Recorded): KeptState | null {
+  return beforeSha256 === null ? null : { sha256: beforeSha256, mode: beforeMode ?? 0o644 };
+}
+
+export function stateAfter({ afterSha256, afterMode }: Recorded): KeptState | null {
+  return afterSha256 === null ? null : { sha256: afterSha256, mode: afterMode ?? 0o644 };
+}
+
+export function sameKept(one: KeptState | null, other: KeptState | null): boolean {
+  return one?.sha256 === other?.sha256 && one?.mode === other?.mode;
+}
+
+/** The changes file by file, ordered by path; a file that is at the end as it was at the beginning is left out. */
+export function netChanges<Change extends Recorded>(
+  changes: readonly Change[],
+): NetChange<Change>[] {
+  return [...Map.groupBy(changes, ({ path }) => path).values()]
+    .map(netOf)
+    .filter((net) => net !== undefined)
+    .sort((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+function netOf<Change extends Recorded>(changes: readonly Change[]): NetChange<Change> | undefined {
+  const [first, last] = [changes[0], changes.at(-1)];
+  if (!first || !last) return undefined;
+  const [before, after] = [stateBefore(first), stateAfter(last)];
+  if (sameKept(before, after)) return undefined;
+  const op = before ? (after ? 'UPDATE' : 'DELETE') : 'CREATE';
+  return { path: first.path, op, before, after, changes };
+}
+
+export function etagOf(nets: readonly NetChange<unknown>[]): string {
+  return sha256(JSON.stringify(nets.map(({ path, before, after }) => [path, before, after])));
+}

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { sha256 } from '../../protocol/ids.js';
+import type { FileOperation, FileState } from '../file-operation.js';
+
+/** A regular file as it was found. */
+export interface ManifestFile {
+  /** Below the workspace, with `/` between names. */
+  readonly path: string;
+  readonly size: number;
+  /** Milliseconds with fractions. A command can set the first back, and not the second. */
+  readonly modifiedAt: number;
+  readonly changedAt: number;
+  readonly inode: number;
+  /** Permission bits. */
+  readonly mode: number;
+  /** Of the content, lower-case hex; null where it was not read. */
+  readonly sha256: string | null;
+  /** Whether the content is kept. */
+  readonly kept: boolean;
+}
+
+/** The files of a workspace at one moment, ordered by path. */
+export type Manifest = readonly ManifestFile[];
+
+const VERSION = 1;
+
+const row = z.tuple([
+  z.string(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.string().length(64).nullable(),
+  z.boolean(),
+]);
+const stored = z.object({ version: z.literal(VERSION), files: z.array(row) });
+
+/** The same bytes for the same manifest. */
+export function manifestBytes(manifest: Manifest): Buffer {
+  const files = manifest.map(
+    ({ path, size, modifiedAt, changedAt, inode, mode, sha256: hash, kept }) =>
+      [path, size, modifiedAt, changedAt, inode, mode, hash, kept] as const,
+  );
+  return Buffer.from(JSON.stringify({ version: VERSION, files }));
+}
+
+/** Undefined when the bytes are no manifest of this version. */
+export function readManifest(bytes: Buffer): Manifest | undefined {
+  const result = stored.safeParse(parsed(bytes));
+  return result.data?.files.map(
+    ([path, size, modifiedAt, changedAt, inode, mode, hash, kept]): ManifestFile => ({
+      ...{ path, size, modifiedAt, changedAt, inode, mode, kept },
+      sha256: hash,
+    }),
+  );
+}
+
+/** Whether it is certainly the same content at the same place: nothing has been written to it since. */
+export function isSameFile(one: FileIdentity, other: FileIdentity): boolean {
+  return (
+    one.inode === other.inode &&
+    one.size === other.size &&
+    one.modifiedAt === other.modifiedAt &&
+    one.changedAt === other.changedAt
+  );
+}
+
+export type FileIdentity = Pick<ManifestFile, 'inode' | 'size' | 'modifiedAt' | 'changedAt'>;
+
+/**
+ * What has become of the files: removed ones first, so that there is room for what has taken their names. A file that was
+ * only touched has not changed.
+ */
+export function operationsBetween(before: Manifest, after: Manifest): FileOperation[] {
+  const found = new Map(after.map((file) => [file.path, file]));
+  const known = new Map(before.map((file) => [file.path, file]));
+  const removed = before
+    .filter(({ path }) => !found.has(path))
+    .map((file) => operation('DELETE', { before: file }));
+  const others = after.flatMap((file) => {
+    const earlier = known.get(file.path);
+    if (!earlier) return [operation('CREATE', { after: file })];
+    return isUnchanged(earlier, file)
+      ? []
+      : [operation('UPDATE', { before: earlier, after: file })];
+  });
+  return [...removed, ...others];
+}
+
+function isUnchanged(before: ManifestFile, after: ManifestFile): boolean {
+  if (before.mode !== after.mode) return false;
+  return isSameFile(before, after) || (before.sha256 !== null && before.sha256 === after.sha256);
+}
+
+function operation(
+  op: FileOperation['op'],
+  { before, after }: { readonly before?: ManifestFile; readonly after?: ManifestFile },
+): FileOperation {
+  return {
+    path: (before ?? after)?.path ?? '',
+    op,
+    before: before ? stateOf(before) : null,
+    after: after ? stateOf(after) : null,
+    // A file of which nothing is known to compare it with cannot be removed again either.
+    restorable: before ? before.kept : after?.sha256 !== null,
+  };
+}
+
+function stateOf(file: ManifestFile): FileState {
+  return { sha256: file.sha256 ?? unreadHash(file), size: file.size, mode: file.mode };
+}
+
+/** Stands for a content that was not read: no content has this hash, and another state of the file has another one. */
+function unreadHash({ path, size, modifiedAt, changedAt, inode }: ManifestFile): string {
+  return sha256(JSON.stringify(['not read', path, size, modifiedAt, changedAt, inode]));
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}

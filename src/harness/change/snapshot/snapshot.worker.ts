@@ -1,0 +1,173 @@
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { sha256 } from '../../protocol/ids.js';
+import { blobPath } from '../blob.path.js';
+import { identityIn, TooManyFilesError, walkFiles } from './file-walk.js';
+import type { Opener, WalkedFile } from './file-walk.js';
+import { isSameFile } from './manifest.js';
+import type { Manifest, ManifestFile } from './manifest.js';
+
+const MIB = 2 ** 20;
+
+/** What is kept of a workspace before a command; other files can be told to have changed, and not put back. */
+const KEPT_FILES = 20_000;
+const KEPT_FILE_BYTES = 2 * MIB;
+const KEPT_BYTES = 500 * MIB;
+/** Of larger files not even the hash is taken. */
+const HASHED_BYTES = 64 * MIB;
+const PIECE_BYTES = MIB;
+
+export interface LookTask {
+  readonly root: string;
+  readonly tenantId: string;
+  /** Where contents are kept (blob.path.ts). */
+  readonly blobs: string;
+  /** The workspace as it was found last; contents of files that have not changed since are not read again. */
+  readonly known: Manifest;
+  /** Files that are not kept are hashed where they differ from this one; undefined: not at all. */
+  readonly earlier?: Manifest | undefined;
+}
+
+/** Undefined where there are too many files. */
+export type LookAnswer = Manifest | undefined;
+
+/** Finds the files of a workspace and keeps the contents that are not kept yet. */
+export function look(task: LookTask): LookAnswer {
+  const known = byPath(task.known);
+  const earlier = task.earlier && byPath(task.earlier);
+  const room = new Room();
+  const manifest: ManifestFile[] = [];
+  const add = (file: WalkedFile, open: Opener): void => {
+    const keep = room.take(file);
+    const before = known.get(file.path);
+    if (before && isSameFile(before, file) && (before.kept || !keep)) {
+      manifest.push({ ...before, mode: file.mode });
+      return;
+    }
+    const other = earlier?.get(file.path);
+    const hash = earlier !== undefined && !(other && isSameFile(other, file));
+    manifest.push(keep || hash ? read(file, open, keep && task) : unread(file));
+  };
+  if (!walked(task.root, add)) return undefined;
+  return manifest.sort((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+/** How many files there are whose changes could not be undone; secrets, which commands cannot change, are not counted. */
+export function countUnkept(root: string): number | undefined {
+  const room = new Room();
+  let count = 0;
+  const isDone = walked(root, (file) => {
+    if (!room.take(file) && !file.secret) count += 1;
+  });
+  return isDone ? count : undefined;
+}
+
+/** What may still be kept of a workspace. */
+class Room {
+  private files = 0;
+  private bytes = 0;
+
+  take({ size, secret }: WalkedFile): boolean {
+    if (secret || size > KEPT_FILE_BYTES) return false;
+    if (this.files === KEPT_FILES || this.bytes + size > KEPT_BYTES) return false;
+    this.files += 1;
+    this.bytes += size;
+    return true;
+  }
+}
+
+function walked(root: string, visit: (file: WalkedFile, open: Opener) => void): boolean {
+  try {
+    walkFiles(root, visit);
+    return true;
+  } catch (error) {
+    if (error instanceof TooManyFilesError) return false;
+    throw error;
+  }
+}
+
+/** What is read is the file that was opened, whatever has its name meanwhile. One that cannot be read counts as unread. */
+function read(file: WalkedFile, open: Opener, keepFor: LookTask | false): ManifestFile {
+  let opened: number;
+  try {
+    opened = open();
+  } catch {
+    return unread(file);
+  }
+  try {
+    const stats = fstatSync(opened);
+    const found = { ...unread(file), ...identityIn(stats) };
+    const limit = keepFor ? KEPT_FILE_BYTES : HASHED_BYTES;
+    if (!stats.isFile() || stats.size > limit) return found;
+    if (!keepFor) return { ...found, sha256: hashOf(opened, limit) };
+    const content = contentOf(opened, stats.size);
+    return content ? { ...found, sha256: keep(content, keepFor), kept: true } : found;
+  } finally {
+    closeSync(opened);
+  }
+}
+
+/** Undefined when the file is no longer as long as it was. */
+function contentOf(opened: number, size: number): Buffer | undefined {
+  const content = Buffer.alloc(size + 1);
+  let length = 0;
+  for (;;) {
+    const count = readSync(opened, content, length, content.length - length, length);
+    length += count;
+    if (count === 0 || length > size) break;
+  }
+  return length === size ? content.subarray(0, size) : undefined;
+}
+
+/** Null for a file that grows beyond the limit. */
+function hashOf(opened: number, limit: number): string | null {
+  const hash = createHash('sha256');
+  const piece = Buffer.alloc(PIECE_BYTES);
+  let length = 0;
+  for (;;) {
+    const count = readSync(opened, piece, 0, piece.length, length);
+    if (count === 0) return hash.digest('hex');
+    length += count;
+    if (length > limit) return null;
+    hash.update(piece.subarray(0, count));
+  }
+}
+
+/**
+ * As BlobStore.put does it, without waiting for the disk: contents that a loss of power has damaged are told from whole
+ * ones when they are read.
+ */
+function keep(content: Buffer, { blobs, tenantId }: LookTask): string {
+  const hash = sha256(content);
+  const path = blobPath(blobs, tenantId, hash);
+  if (existsSync(path)) return hash;
+  const folder = dirname(path);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const unfinished = join(folder, `.${randomBytes(16).toString('hex')}`);
+  try {
+    writeFileSync(unfinished, content, { flag: 'wx', mode: 0o600 });
+    renameSync(unfinished, path);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  }
+  return hash;
+}
+
+function byPath(manifest: Manifest): Map<string, ManifestFile> {
+  return new Map(manifest.map((file) => [file.path, file]));
+}
+
+function unread({ path, size, modifiedAt, changedAt, inode, mode }: WalkedFile): ManifestFile {
+  return { path, size, modifiedAt, changedAt, inode, mode, sha256: null, kept: false };
+}

@@ -1,0 +1,104 @@
+import type { ToolCall } from '../../provider/index.js';
+import type { HarnessMessage } from '../message/message.entity.js';
+import { UnpairedCallError } from './context.errors.js';
+
+/** As much of a stored message as the model is to know. */
+export type TurnMessage = Pick<
+  HarnessMessage,
+  | 'id'
+  | 'sequence'
+  | 'role'
+  | 'content'
+  | 'toolCalls'
+  | 'toolCallId'
+  | 'toolName'
+  | 'toolError'
+  | 'usage'
+  | 'metadata'
+> & {
+  /** Only the beginning of the content was read, because it is no longer sent. */
+  readonly pruned: boolean;
+};
+
+/** What is sent or left out as one: a text, or an answer of the model together with the results of its calls. */
+export interface Unit {
+  readonly message: TurnMessage;
+  readonly calls: readonly ToolCall[];
+  /** One for each call, in the order of the calls. */
+  readonly results: readonly TurnMessage[];
+}
+
+/** The messages of a run, each call with its one result. */
+export class Conversation {
+  private constructor(
+    /** The requirement; undefined when the run has no message yet. */
+    readonly initial: TurnMessage | undefined,
+    /** Everything after it. */
+    readonly units: readonly Unit[],
+  ) {}
+
+  /** UnpairedCallError when a call has no result or several, or a result has no call. */
+  static of(messages: readonly TurnMessage[]): Conversation {
+    const results = resultsOf(messages);
+    const initial =
+      messages.find(({ role, metadata }) => role === 'USER' && metadata['kind'] === 'INITIAL') ??
+      messages.find(({ role }) => role === 'USER');
+    const units = messages
+      .filter((message) => message !== initial && message.role !== 'TOOL')
+      .map((message) => unitOf(message, results));
+    const [unasked] = results.values();
+    if (unasked) throw new UnpairedCallError(`The result ${unasked.id} belongs to no tool call.`);
+    return new Conversation(initial, units);
+  }
+
+  /** The results of all calls, in the order in which they were stored. */
+  get results(): readonly TurnMessage[] {
+    return this.units
+      .flatMap((unit) => unit.results)
+      .sort((one, other) => one.sequence - other.sequence);
+  }
+}
+
+function resultsOf(messages: readonly TurnMessage[]): Map<string, TurnMessage> {
+  const results = new Map<string, TurnMessage>();
+  for (const message of messages) {
+    if (message.role !== 'TOOL') continue;
+    const callId = message.toolCallId ?? '';
+    if (results.has(callId)) {
+      throw new UnpairedCallError(`The tool call ${callId} has more than one result.`);
+    }
+    results.set(callId, message);
+  }
+  return results;
+}
+
+/** Takes the results out of the map, so that what is left belongs to nobody. */
+function unitOf(message: TurnMessage, open: Map<string, TurnMessage>): Unit {
+  const asked = message.role === 'ASSISTANT' ? message.toolCalls : [];
+  const results = asked.map(({ toolCallId }) => {
+    const result = open.get(toolCallId);
+    if (!result) throw new UnpairedCallError(`The tool call ${toolCallId} has no result.`);
+    open.delete(toolCallId);
+    return result;
+  });
+  const calls = asked.map(({ toolCallId, toolName, arguments: text }) => ({
+    id: toolCallId,
+    name: toolName,
+    arguments: text,
+    input: argumentsOf(message, text),
+  }));
+  return { message, calls, results };
+}
+
+/** Nothing is repaired: only calls whose arguments were whole are ever stored. */
+function argumentsOf({ id }: TurnMessage, text: string): Readonly<Record<string, unknown>> {
+  const broken = `The message ${id} holds a tool call whose arguments are no JSON object.`;
+  let input: unknown;
+  try {
+    input = JSON.parse(text);
+  } catch (cause) {
+    throw new Error(broken, { cause });
+  }
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) throw new Error(broken);
+  return { ...input };
+}

@@ -1,0 +1,182 @@
+import { estimateMessageTokens, estimateTokens } from '../../model/index.js';
+import type { ChatMessage, ContentPart, ToolDefinition } from '../../provider/index.js';
+import type { RunSkills } from '../skill/run-skills.js';
+import type { Compaction } from './compaction.js';
+import type { Conversation, TurnMessage, Unit } from './conversation.js';
+import type { DataMark } from './data-mark.js';
+import { isPrunable, SKILL_TOOL } from './pruning.js';
+
+/** Everything that a turn may send; the compaction decides what of it is sent. */
+export interface TurnParts {
+  /** What stands before the conversation. */
+  readonly frame: readonly ChatMessage[];
+  readonly conversation: Conversation;
+  /** The pictures of the requirement. */
+  readonly pictures: readonly ContentPart[];
+  readonly skills: RunSkills;
+  readonly tools: readonly ToolDefinition[];
+  readonly mark: DataMark;
+  /** The plan as it stands, for when the messages that tell of it are no longer sent. */
+  readonly plan: string | undefined;
+  /** Tokens that may be sent. */
+  readonly limit: number;
+}
+
+export interface RenderedUnit {
+  readonly unit: Unit;
+  readonly messages: readonly ChatMessage[];
+  /** Estimated. */
+  readonly tokens: number;
+}
+
+/** What is sent under a compaction, with estimated tokens. */
+export interface Rendering {
+  readonly messages: readonly ChatMessage[];
+  /** Of everything, the tools included. */
+  readonly tokens: number;
+  /** Of what stands before the units, the tools included. */
+  readonly headTokens: number;
+  /** What is sent message by message, oldest first. */
+  readonly units: readonly RenderedUnit[];
+}
+
+/** A picture, in tokens; services count from a few hundred to some thousands. */
+const PICTURE_TOKENS = 1_600;
+/** Shares of what may be sent: for one skill's text, and for what the user said in the part that is summarised. */
+const SKILL_SHARE = 1 / 4;
+const SAID_SHARE = 1 / 4;
+
+export function render(parts: TurnParts, state: Compaction): Rendering {
+  const head = headOf(parts, state);
+  const headTokens =
+    tokensOf(head) +
+    parts.pictures.length * PICTURE_TOKENS +
+    estimateTokens(JSON.stringify(parts.tools));
+  const units = parts.conversation.units
+    .filter(({ message }) => message.sequence > state.summarisedThrough)
+    .map((unit) => renderUnit(parts, state, unit));
+  const tail = tailOf(parts, state);
+  return {
+    messages: [...head, ...units.flatMap(({ messages }) => messages), ...tail],
+    tokens: units.reduce((sum, { tokens }) => sum + tokens, headTokens + tokensOf(tail)),
+    headTokens,
+    units,
+  };
+}
+
+function headOf(parts: TurnParts, state: Compaction): ChatMessage[] {
+  const { frame, conversation, pictures, mark } = parts;
+  const { initial } = conversation;
+  const head = [...frame];
+  if (initial) head.push(requirementOf(initial.content, pictures));
+  const left = conversation.units.filter(
+    ({ message }) => message.sequence <= state.summarisedThrough,
+  );
+  if (left.length === 0) return head;
+  head.push(...saidBefore(left, parts.limit));
+  const text = mark.data('summary of the work so far', state.summary);
+  const note = mark.note('To save room, this summary stands for the messages before this point.');
+  head.push({ role: 'user', content: `${note}\n${text}` });
+  for (const name of activeSkills(left)) {
+    const body = parts.skills.body(name);
+    if (body === undefined) continue;
+    const active = mark.note(`The skill ${name} is active. This is its text.`);
+    head.push({ role: 'user', content: `${active}\n${skillText(parts, name, body)}` });
+  }
+  return head;
+}
+
+function requirementOf(content: string, pictures: readonly ContentPart[]): ChatMessage {
+  if (pictures.length === 0) return { role: 'user', content };
+  return { role: 'user', content: [{ type: 'text', text: content }, ...pictures] };
+}
+
+/** What the user said is the user's word and no summary of it: the newest of it as far as there is room. */
+function saidBefore(units: readonly Unit[], limit: number): ChatMessage[] {
+  let room = limit * SAID_SHARE;
+  const kept: ChatMessage[] = [];
+  for (const { message } of units.toReversed()) {
+    if (message.role !== 'USER') continue;
+    room -= estimateTokens(message.content);
+    if (room < 0) break;
+    kept.unshift({ role: 'user', content: message.content });
+  }
+  return kept;
+}
+
+/** The skills whose text was given in these units, in the order of their activation. */
+function activeSkills(units: readonly Unit[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const { calls, results } of units) {
+    for (const [index, { name, input }] of calls.entries()) {
+      const skill = input['name'];
+      if (name !== SKILL_TOOL || results[index]?.toolError || typeof skill !== 'string') continue;
+      names.add(skill);
+    }
+  }
+  return names;
+}
+
+function tailOf({ plan, mark }: TurnParts, { summarisedThrough }: Compaction): ChatMessage[] {
+  if (plan === undefined || summarisedThrough === 0) return [];
+  const note = mark.note('The plan as it stands now:');
+  return [{ role: 'user', content: `${note}\n${mark.data('plan', plan)}` }];
+}
+
+function renderUnit(parts: TurnParts, state: Compaction, unit: Unit): RenderedUnit {
+  const messages = [...spoken(parts, unit)];
+  for (const [index, result] of unit.results.entries()) {
+    const call = unit.calls[index];
+    if (!call) continue;
+    const content = resultText(parts, state, { result, skill: call.input['name'] });
+    messages.push({ role: 'tool', toolCallId: call.id, name: call.name, content });
+  }
+  return { unit, messages, tokens: tokensOf(messages) };
+}
+
+function spoken({ mark }: TurnParts, { message, calls }: Unit): ChatMessage[] {
+  const { role, content } = message;
+  if (role === 'USER') return [{ role: 'user', content }];
+  if (role === 'CONTROL') return [{ role: 'user', content: mark.note(content) }];
+  if (calls.length > 0) return [{ role: 'assistant', content, toolCalls: calls }];
+  // Services refuse an answer that is empty.
+  return content.trim() === '' ? [] : [{ role: 'assistant', content }];
+}
+
+function resultText(
+  parts: TurnParts,
+  state: Compaction,
+  { result, skill }: { readonly result: TurnMessage; readonly skill: unknown },
+): string {
+  const { mark } = parts;
+  const { content, toolName, toolError, metadata, sequence } = result;
+  if (sequence <= state.prunedThrough && isPrunable(result)) {
+    return mark.note(pointer(metadata['artifactId']));
+  }
+  if (toolName === SKILL_TOOL && !toolError && typeof skill === 'string') {
+    return skillText(parts, skill, content);
+  }
+  return mark.data(`from ${toolName ?? 'a tool'}${toolError ? ', an error' : ''}`, content);
+}
+
+function pointer(artifactId: unknown): string {
+  const kept =
+    typeof artifactId === 'string' ? ` The user finds it as artifact ${artifactId}.` : '';
+  return `The output of this call was left out to save room.${kept} Call the tool again if you need it.`;
+}
+
+/** A text that would leave no room for work is shown in part. */
+function skillText({ mark, limit }: TurnParts, name: string, body: string): string {
+  const room = Math.floor(limit * SKILL_SHARE);
+  if (estimateTokens(body) <= room) return mark.data(`skill ${name}`, body);
+  // A character is a token at most.
+  const shown = body.slice(0, room).toWellFormed();
+  const rest = mark.note(
+    `The text is too long for your window and was cut here. The whole file: read_skill_resource with path SKILL.md.`,
+  );
+  return `${mark.data(`skill ${name}, the beginning`, shown)}\n${rest}`;
+}
+
+function tokensOf(messages: readonly ChatMessage[]): number {
+  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+}

@@ -1,0 +1,44 @@
+import { Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import type { ResolvedChatModel } from '../../model/index.js';
+import type { ContentPart } from '../../provider/index.js';
+import { Artifacts } from '../change/artifacts.js';
+import type { HarnessRun } from '../run/run.entity.js';
+import type { TurnMessage } from './conversation.js';
+
+const shape = z.object({
+  images: z.array(z.object({ artifactId: z.string(), mediaType: z.string() })),
+});
+
+/** The pictures that belong to a requirement. */
+@Injectable()
+export class RunPictures {
+  constructor(private readonly artifacts: Artifacts) {}
+
+  /** As parts of the message, in their order. A text stands for those that cannot be shown. */
+  async of(
+    run: Pick<HarnessRun, 'id' | 'tenantId'>,
+    message: TurnMessage | undefined,
+    { supportsVision }: Pick<ResolvedChatModel, 'supportsVision'>,
+  ): Promise<ContentPart[]> {
+    const { success, data } = shape.safeParse(message?.metadata);
+    if (!success) return [];
+    const parts: ContentPart[] = [];
+    for (const { artifactId, mediaType } of data.images) {
+      const found =
+        supportsVision === false ? undefined : await this.artifacts.find(run, artifactId);
+      parts.push(
+        found?.bytes
+          ? { type: 'image', mimeType: mediaType, data: found.bytes.toString('base64') }
+          : { type: 'text', text: missing(supportsVision === false) },
+      );
+    }
+    return parts;
+  }
+}
+
+function missing(isBlind: boolean): string {
+  return isBlind
+    ? '[A picture is missing here: this model cannot see pictures.]'
+    : '[A picture is missing here: its content was lost.]';
+}

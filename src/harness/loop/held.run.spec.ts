@@ -1,0 +1,94 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { HeldRun } from './held.run.js';
+import type { Renew } from './held.run.js';
+
+const lease = { tenantId: '000000', runId: 'run', owner: 'owner', fence: 1 };
+
+let held: HeldRun | undefined;
+
+function hold(renew: Renew, stopping = new AbortController().signal): HeldRun {
+  held = new HeldRun(lease, renew, stopping);
+  return held;
+}
+
+afterEach(async () => {
+  await held?.end();
+});
+
+describe('a held run', () => {
+  it('goes on while its lease is renewed', async () => {
+    const run = hold(async () => ({ cancelRequested: false }));
+    run.check();
+    await delay(5);
+
+    expect(run.cause).toBeUndefined();
+    expect(run.signal.aborted).toBe(false);
+  });
+
+  it('is lost when the lease is another’s', async () => {
+    const run = hold(async () => undefined);
+    run.check();
+    await delay(5);
+
+    expect(run.cause).toBe('lost');
+    expect(run.signal.aborted).toBe(true);
+    expect(run.effectSignal.aborted).toBe(true);
+  });
+
+  it('ends everything at once when it is cancelled', async () => {
+    const run = hold(async () => ({ cancelRequested: true }));
+    run.check();
+    await delay(5);
+
+    expect(run.cause).toBe('cancelled');
+    expect(run.effectSignal.aborted).toBe(true);
+  });
+
+  it('leaves what has an effect some time when the process stops', () => {
+    const stop = new AbortController();
+    const run = hold(async () => ({ cancelRequested: false }), stop.signal);
+    stop.abort();
+
+    expect(run.cause).toBe('stopping');
+    expect(run.signal.aborted).toBe(true);
+    expect(run.effectSignal.aborted).toBe(false);
+  });
+
+  it('a lost lease outweighs a stop, and nothing outweighs it', async () => {
+    const stop = new AbortController();
+    stop.abort();
+    const answers = [undefined, { cancelRequested: true }];
+    const run = hold(async () => answers.shift(), stop.signal);
+    expect(run.cause).toBe('stopping');
+    run.check();
+    run.check();
+    await delay(5);
+
+    expect(run.cause).toBe('lost');
+  });
+
+  it('outlives a renewal that fails', async () => {
+    const run = hold(() => Promise.reject(new Error('The database is away.')));
+    run.check();
+    await delay(5);
+
+    expect(run.cause).toBeUndefined();
+  });
+
+  it('counts the time since the last renewal once', async () => {
+    const counted: number[] = [];
+    const run = hold(async (_, activeMs) => {
+      counted.push(activeMs);
+      return { cancelRequested: false };
+    });
+    await delay(30);
+    run.check();
+    await delay(1);
+    run.check();
+    await delay(5);
+
+    expect(counted[0]).toBeGreaterThanOrEqual(25);
+    expect(counted[1]).toBeLessThan(counted[0] ?? 0);
+  });
+});

@@ -1,0 +1,276 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import { countedCall } from '../../model/index.js';
+import { Metrics } from '../../operation/index.js';
+import { UpstreamError } from '../../provider/index.js';
+import type { ChatCall, ChatPart, Finish, ToolCall, Usage } from '../../provider/index.js';
+import type { TurnContext, TurnInput } from '../context/context.builder.js';
+import { stepIdOf } from '../event/event.catalogue.js';
+import { RunLedger } from '../ledger/run.ledger.js';
+import { SecretMask } from '../secret/secret-mask.js';
+import { DeltaLog } from './delta.log.js';
+import type { HeldRun } from './held.run.js';
+import { ModelCallRepository } from './model-call.repository.js';
+
+/** What a model has written in one turn. */
+export interface ModelAnswer {
+  /** Of the call, as events name it. */
+  readonly effectId: string;
+  readonly text: string;
+  readonly thinking: string;
+  readonly toolCalls: readonly ToolCall[];
+  readonly finish: Finish;
+  readonly usage: Usage | undefined;
+  readonly durationMs: number;
+}
+
+/** What was written before the answer turned out to be of no use. */
+export interface UnusableAnswer {
+  readonly effectId: string;
+  readonly text: string;
+  readonly thinking: string;
+  readonly problem: string;
+}
+
+export type TurnResult =
+  | { readonly kind: 'answer'; readonly answer: ModelAnswer }
+  | { readonly kind: 'unusable'; readonly answer: UnusableAnswer }
+  /** The service failed, also when asked again, in a way that may pass. */
+  | { readonly kind: 'unavailable'; readonly error: UpstreamError }
+  /** The service refuses. */
+  | { readonly kind: 'refused'; readonly error: UpstreamError };
+
+/** Codes of model.turn.abandoned, which existing clients know. */
+const ABANDONED: Readonly<Partial<Record<UpstreamError['kind'], string>>> = {
+  timeout: 'MODEL_DEADLINE_EXCEEDED',
+  content: 'PROTOCOL_REJECTED',
+  protocol: 'PROTOCOL_REJECTED',
+  aborted: 'PROVIDER_CANCELLED',
+  connection: 'PROVIDER_START_FAILURE',
+};
+
+const TRIES = 3;
+const BACKOFF = 4;
+const LONGEST_RETRY_AFTER_MS = 60_000;
+const CONNECT_MS = 10_000;
+
+interface Draft {
+  text: string;
+  thinking: string;
+  readonly toolCalls: ToolCall[];
+  finish: Finish | undefined;
+  usage: Usage | undefined;
+}
+
+/**
+ * Asks the model once, through its chat adapter, with up to three tries. Everything that it writes is stored as it
+ * comes; the answer itself is stored by the caller, in one transaction with what follows from it.
+ */
+@Injectable()
+export class ModelTurn {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly ledger: RunLedger,
+    private readonly calls: ModelCallRepository,
+    private readonly metrics: Metrics,
+    private readonly mask: SecretMask,
+  ) {}
+
+  /** The run's iteration is counted with the first try. Fails with FencedError, or with an abort of the held run. */
+  async take(held: HeldRun, input: TurnInput, context: TurnContext): Promise<TurnResult> {
+    const iteration = input.run.iteration + 1;
+    for (let attempt = 1; ; attempt += 1) {
+      const { effectId, sequence } = await this.begin(held, {
+        iteration,
+        attempt,
+        contextLimit: context.contextLimit,
+      });
+      const draft: Draft = {
+        text: '',
+        thinking: '',
+        toolCalls: [],
+        finish: undefined,
+        usage: undefined,
+      };
+      const started = performance.now();
+      try {
+        const { lease } = held;
+        const log = new DeltaLog(this.ledger, { lease, effectId, iteration, sequence });
+        await this.receive(held, { input, context, draft, log });
+        const durationMs = performance.now() - started;
+        return { kind: 'answer', answer: this.answered(effectId, draft, durationMs) };
+      } catch (error) {
+        const failure = this.failureOf(held, error);
+        await this.abandon(held, {
+          effectId,
+          iteration,
+          failure,
+          durationMs: performance.now() - started,
+        });
+        if (failure.kind === 'content') {
+          const { text, thinking } = draft;
+          return {
+            kind: 'unusable',
+            answer: { effectId, text, thinking, problem: failure.message },
+          };
+        }
+        const result = failedTurn(failure);
+        if (result.kind === 'refused' || attempt >= TRIES) return result;
+        await this.pause(held, { effectId, attempt, failure });
+      }
+    }
+  }
+
+  /** Writes down that a try begins; answers its id and the number of the event that says so. */
+  private async begin(
+    held: HeldRun,
+    what: { readonly iteration: number; readonly attempt: number; readonly contextLimit: number },
+  ): Promise<{ effectId: string; sequence: number }> {
+    const { iteration, attempt, contextLimit } = what;
+    return this.ledger.asOwner(held.lease, async (writer) => {
+      const { run } = writer;
+      const effectId = await this.calls.start(run, { iteration, attempt, purpose: 'TURN' });
+      writer.set({ iteration, contextLimit });
+      const data = { effectId, iteration, attempt };
+      writer.event('model.turn.started', data, { stepId: stepIdOf(iteration) });
+      return { effectId, sequence: run.nextEventSequence };
+    });
+  }
+
+  private async receive(
+    held: HeldRun,
+    what: {
+      readonly input: TurnInput;
+      readonly context: TurnContext;
+      readonly draft: Draft;
+      readonly log: DeltaLog;
+    },
+  ): Promise<void> {
+    const { input, draft, log } = what;
+    const { adapter, connection, providerCode } = input.model;
+    const options = {
+      signal: held.signal,
+      limits: {
+        connectMs: CONNECT_MS,
+        idleMs: this.config.HARNESS_MODEL_IDLE_SECONDS * 1_000,
+        totalMs: this.config.HARNESS_MODEL_TOTAL_SECONDS * 1_000,
+      },
+    };
+    try {
+      await countedCall(this.metrics, { provider: providerCode, kind: 'chat' }, async () => {
+        const stream = adapter.stream(callOf(what), connection, options);
+        for await (const parts of stream) for (const part of parts) keep(part, draft, log);
+      });
+      await log.flush();
+    } catch (error) {
+      await log.drop();
+      throw error;
+    }
+  }
+
+  private answered(effectId: string, draft: Draft, durationMs: number): ModelAnswer {
+    const { text, thinking, toolCalls, usage } = draft;
+    const finish = draft.finish ?? { reason: 'other' };
+    return { effectId, text, thinking, toolCalls, finish, usage, durationMs };
+  }
+
+  private failureOf(held: HeldRun, error: unknown): UpstreamError {
+    // The run is no longer to be written to, or it ends: whoever holds it knows why.
+    if (held.signal.aborted && held.cause !== 'stopping' && held.cause !== 'cancelled') throw error;
+    if (error instanceof UpstreamError) return error;
+    throw error;
+  }
+
+  private async abandon(
+    held: HeldRun,
+    what: {
+      readonly effectId: string;
+      readonly iteration: number;
+      readonly failure: UpstreamError;
+      readonly durationMs: number;
+    },
+  ): Promise<void> {
+    const { effectId, iteration, failure, durationMs } = what;
+    const code =
+      held.cause === 'cancelled' ? 'RUN_CANCELLED' : (ABANDONED[failure.kind] ?? 'PROVIDER_ERROR');
+    await this.ledger.asOwner(held.lease, async (writer) => {
+      const state = held.signal.aborted ? 'ABANDONED' : 'FAILED';
+      await this.calls.end(writer.run, effectId, { state, durationMs, errorCode: code });
+      const data = { effectId, outcome: 'ABANDONED', code } as const;
+      writer.event('model.turn.abandoned', data, { stepId: stepIdOf(iteration) });
+    });
+    if (held.signal.aborted) throw failure;
+  }
+
+  private async pause(
+    held: HeldRun,
+    what: { readonly effectId: string; readonly attempt: number; readonly failure: UpstreamError },
+  ): Promise<void> {
+    const { effectId, attempt, failure } = what;
+    const backoff = this.config.HARNESS_MODEL_RETRY_MS * BACKOFF ** (attempt - 1);
+    // A fifth more or less, so that many runs do not all come back at once.
+    const spread = backoff * (0.8 + Math.random() * 0.4);
+    const asked = Math.min(failure.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
+    const delayMs = Math.round(Math.max(spread, asked));
+    const failureKind = this.mask.apply(failure.kind);
+    await this.ledger.append(held.lease, [
+      {
+        type: 'model.retrying',
+        data: { effectId, retry: attempt, maxRetries: TRIES - 1, failureKind, delayMs },
+      },
+    ]);
+    await delay(delayMs, undefined, { signal: held.signal });
+  }
+}
+
+function callOf({
+  input,
+  context,
+}: {
+  readonly input: TurnInput;
+  readonly context: TurnContext;
+}): ChatCall {
+  const { model, tools } = input;
+  return {
+    model: model.modelName,
+    messages: context.messages,
+    ...(tools.length > 0 && { tools, toolChoice: 'auto' }),
+    ...(model.maxOutput !== undefined && { maxTokens: model.maxOutput }),
+  };
+}
+
+function keep(part: ChatPart, draft: Draft, log: DeltaLog): void {
+  switch (part.type) {
+    case 'text-delta':
+      draft.text += part.text;
+      log.add('assistant.text.delta', part.text);
+      break;
+    case 'reasoning-delta':
+      draft.thinking += part.text;
+      log.add('assistant.thinking.delta', part.text);
+      break;
+    case 'tool-call':
+      draft.toolCalls.push(part.toolCall);
+      break;
+    case 'usage':
+      draft.usage = part.usage;
+      break;
+    case 'finish':
+      draft.finish = part;
+      break;
+  }
+}
+
+/** What a failure of the service makes of a turn. */
+export function failedTurn(
+  error: UpstreamError,
+): Extract<TurnResult, { kind: 'unavailable' | 'refused' }> {
+  return { kind: mayPass(error) ? 'unavailable' : 'refused', error };
+}
+
+/** Whether the same call may succeed a moment later. A cut answer is asked for again, because nothing of it was stored. */
+function mayPass({ retryable, kind }: UpstreamError): boolean {
+  return retryable || ['timeout', 'connection', 'cut', 'overloaded', 'rate-limit'].includes(kind);
+}

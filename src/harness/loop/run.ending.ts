@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import { ApprovalRepository } from '../approval/approval.repository.js';
+import { EffectRepository } from '../effect/effect.repository.js';
+import type { HarnessEffect } from '../effect/effect.entity.js';
+import { ToolResults } from '../effect/tool.results.js';
+import type { RunEnd, RunWriter } from '../ledger/run-writer.js';
+import { abandonedAs, isSettled } from '../protocol/effect.state.js';
+import { ModelCallRepository } from './model-call.repository.js';
+import { WorkspaceLockRepository } from './workspace-lock.repository.js';
+
+const NOT_RUN = 'Not run: the run ended before this call began.';
+const NOT_KNOWN =
+  'The run ended while this call was running. Nobody knows what it has done: look before you repeat it.';
+
+/**
+ * Ends a run, whoever ends it: nothing stays open. Every tool call gets its one result; what may have happened stays
+ * marked as uncertain.
+ */
+@Injectable()
+export class RunEnding {
+  constructor(
+    private readonly effects: EffectRepository,
+    private readonly results: ToolResults,
+    private readonly approvals: ApprovalRepository,
+    private readonly modelCalls: ModelCallRepository,
+    private readonly locks: WorkspaceLockRepository,
+  ) {}
+
+  async end(writer: RunWriter, end: RunEnd): Promise<void> {
+    const { run } = writer;
+    for (const effect of await this.effects.unanswered(run)) await this.close(writer, effect);
+    for (const { id, toolCallId } of await this.approvals.cancelPending(run)) {
+      writer.event(
+        'approval.resolved',
+        { approvalId: id, decision: 'CANCELLED', state: 'CANCELLED' },
+        { approvalId: id, toolCallId },
+      );
+    }
+    await this.modelCalls.abandonOpen(run);
+    await this.locks.release(run);
+    writer.end(end);
+  }
+
+  private async close(writer: RunWriter, effect: HarnessEffect): Promise<void> {
+    if (isSettled(effect.state)) {
+      await this.results.answer(writer, effect, resultOf(effect));
+      return;
+    }
+    const state = abandonedAs({ ...effect, hasResult: false });
+    const result = state === 'UNCERTAIN' ? NOT_KNOWN : NOT_RUN;
+    await this.results.settle(writer, effect, { state, result, errorCode: state });
+    if (state === 'UNCERTAIN') {
+      writer.event(
+        'effect.uncertain',
+        { toolName: effect.toolName, reason: 'The run ended while it was running.' },
+        { toolCallId: effect.toolCallId },
+      );
+    }
+  }
+}
+
+/** What is stored of a call whose message is missing. */
+export function resultOf({ result, state, errorCode, exitCode, artifactId }: HarnessEffect): {
+  state: HarnessEffect['state'];
+  result: string;
+  errorCode?: string;
+  exitCode?: number;
+  artifactId?: string;
+} {
+  return {
+    state,
+    result: result ?? '',
+    ...(errorCode !== null && { errorCode }),
+    ...(exitCode !== null && { exitCode }),
+    ...(artifactId !== null && { artifactId }),
+  };
+}

@@ -1,0 +1,182 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/index.js';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import type { ResolvedChatModel } from '../../model/index.js';
+import { UpstreamError } from '../../provider/index.js';
+import { ApprovalService } from '../approval/approval.service.js';
+import { GrantService } from '../approval/grant.service.js';
+import { ContextBuilder, ContextOverflowError } from '../context/context.builder.js';
+import type { TurnInput } from '../context/context.builder.js';
+import { EffectRepository } from '../effect/effect.repository.js';
+import type { HarnessEffect } from '../effect/effect.entity.js';
+import { RunLedger } from '../ledger/run.ledger.js';
+import type { RunEnd } from '../ledger/run-writer.js';
+import type { HarnessRun } from '../run/run.entity.js';
+import { Sandbox } from '../sandbox/sandbox.js';
+import type { HarnessSession } from '../session/session.entity.js';
+import type { RunSkills } from '../skill/run-skills.js';
+import { offeredTools } from '../tool/offered-tools.js';
+import type { OfferFacts } from '../tool/offered-tools.js';
+import { ToolRegistry } from '../tool/tool.registry.js';
+import type { Workspace } from '../workspace/workspace.js';
+import { AnswerRecord } from './answer.record.js';
+import type { HeldRun } from './held.run.js';
+import { LOOKED_BACK, loopVerdict } from './loop.guard.js';
+import { failedTurn, ModelTurn } from './model.turn.js';
+import type { TurnResult } from './model.turn.js';
+import { budgetEnd, loopEnd, overflowEnd, refusalEnd } from './run.ends.js';
+import { RunEnding } from './run.ending.js';
+import { InputIntake } from './input.intake.js';
+import { ToolCalls } from './tool.calls.js';
+
+/** What stays the same from step to step of one owner. */
+export interface StepTurn {
+  readonly held: HeldRun;
+  readonly session: HarnessSession;
+  readonly workspace: Workspace;
+  readonly caller: Caller;
+  readonly model: ResolvedChatModel;
+  readonly skills: RunSkills;
+  readonly seen: Map<string, string>;
+}
+
+export type StepResult = 'next' | 'ended' | 'parked' | 'unsettled';
+
+/** One step: the tool calls that are still to be carried out, or else one turn of the model. */
+@Injectable()
+export class RunStep {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly ledger: RunLedger,
+    private readonly effects: EffectRepository,
+    private readonly approvals: ApprovalService,
+    private readonly grants: GrantService,
+    private readonly sandbox: Sandbox,
+    private readonly registry: ToolRegistry,
+    private readonly calls: ToolCalls,
+    private readonly inputs: InputIntake,
+    private readonly context: ContextBuilder,
+    private readonly model: ModelTurn,
+    private readonly answers: AnswerRecord,
+    private readonly ending: RunEnding,
+  ) {}
+
+  async take(turn: StepTurn): Promise<StepResult> {
+    const run = await this.ledger.asOwner(turn.held.lease, (writer) => writer.run);
+    const open = await this.effects.unanswered(run);
+    if (open.length > 0) return this.carryOut(turn, run, open);
+    const end = await this.limitOf(turn, run);
+    if (end) return this.end(turn, end);
+    await this.inputs.takeIn(turn.held, run, 'STEER');
+    return this.ask(turn, run);
+  }
+
+  private async carryOut(
+    turn: StepTurn,
+    run: HarnessRun,
+    effects: readonly HarnessEffect[],
+  ): Promise<StepResult> {
+    const approvals = await this.approvals.decided(run);
+    const result = await this.calls.carryOut(
+      {
+        ...turn,
+        run,
+        offer: this.offer(turn, run),
+        grants: await this.grants.of(run),
+        approvals: new Map(approvals.map((approval) => [approval.toolCallId, approval])),
+        secrets: secretsOf(turn.model),
+      },
+      effects,
+    );
+    // Whoever stopped the work is looked after by the loop.
+    return result === 'parked' || result === 'unsettled' ? result : 'next';
+  }
+
+  private async ask(turn: StepTurn, run: HarnessRun): Promise<StepResult> {
+    const { held, session, model, skills, workspace } = turn;
+    const tools = this.registry.definitions(offeredTools(this.offer(turn, run)));
+    const input: TurnInput = { run, session, model, skills, workspace, tools, signal: held.signal };
+    try {
+      const context = await this.context.build(input);
+      if (context.compaction) await this.answers.compacted(held, context.compaction, model);
+      const result = await this.model.take(held, input, context);
+      return await this.settle(turn, run, result);
+    } catch (error) {
+      if (error instanceof ContextOverflowError) return this.end(turn, overflowEnd(error));
+      // The summary of a long conversation is a call of the model, too.
+      const isServices = error instanceof UpstreamError && held.cause === undefined;
+      if (isServices) return this.settle(turn, run, failedTurn(error));
+      throw error;
+    }
+  }
+
+  private async settle(turn: StepTurn, run: HarnessRun, result: TurnResult): Promise<StepResult> {
+    const { held, model } = turn;
+    switch (result.kind) {
+      case 'answer': {
+        const stored = await this.answers.write(held, result.answer, model);
+        if (stored !== 'final') return 'next';
+        return (await this.inputs.takeIn(held, run, 'ANY')) ? 'next' : this.complete(turn);
+      }
+      case 'unusable':
+        await this.answers.writeUnusable(held, result.answer);
+        return 'next';
+      case 'unavailable':
+        await this.park(turn, result.error.message);
+        return 'parked';
+      case 'refused':
+        return this.end(turn, refusalEnd(result.error));
+    }
+  }
+
+  /** Why the run must not go on: what it was given is used up, or it goes round in circles. */
+  private async limitOf({ held, model }: StepTurn, run: HarnessRun): Promise<RunEnd | undefined> {
+    const used = budgetEnd(run, held.activeMs);
+    if (used) return used;
+    if (await this.answers.isHopeless(run)) return loopEnd('format');
+    const { warning, stop } = loopVerdict(await this.effects.lastCalls(run, LOOKED_BACK));
+    if (stop) return loopEnd(stop.kind);
+    if (warning) await this.answers.warn(held, warning, model);
+    return undefined;
+  }
+
+  private offer(turn: Pick<StepTurn, 'skills'>, run: HarnessRun): OfferFacts {
+    const { permissionMode, approvalPolicy, phase } = run;
+    return {
+      permissionMode,
+      approvalPolicy,
+      phase,
+      sandboxAvailable: this.sandbox.capability.available,
+      mayAsk: this.config.HARNESS_ASK_USER,
+      hasSkills: turn.skills.list.length > 0,
+    };
+  }
+
+  private async park({ held }: StepTurn, message: string): Promise<void> {
+    const code = 'model_unavailable';
+    await this.ledger.asOwner(held.lease, (writer) => {
+      writer.set({ errorCode: code, errorMessage: message });
+      writer.park('PROVIDER');
+      writer.event('run.suspended', { ...writer.statusData, waitKind: 'PROVIDER', code, message });
+    });
+  }
+
+  /** Unless somebody has just said something more: under the lock of the run nobody can. */
+  private async complete({ held }: StepTurn): Promise<StepResult> {
+    return this.ledger.asOwner(held.lease, async (writer) => {
+      if (await this.inputs.hasAny(writer.run)) return 'next';
+      await this.ending.end(writer, { status: 'COMPLETED', stopReason: 'END_TURN' });
+      return 'ended';
+    });
+  }
+
+  private async end({ held }: StepTurn, end: RunEnd): Promise<StepResult> {
+    await this.ledger.asOwner(held.lease, (writer) => this.ending.end(writer, end));
+    return 'ended';
+  }
+}
+
+function secretsOf({ connection }: ResolvedChatModel): string[] {
+  return connection.credential === undefined ? [] : [connection.credential];
+}

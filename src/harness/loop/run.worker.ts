@@ -1,0 +1,125 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import { NotFoundError } from '../../error/index.js';
+import { EventBus } from '../../event/index.js';
+import { JobQueue } from '../../queue/index.js';
+import type { QueuedJob } from '../../queue/index.js';
+import { ApprovalService } from '../approval/approval.service.js';
+import { RUN_JOB } from '../ledger/run.ledger.js';
+import { RunRowRepository } from '../ledger/run-row.repository.js';
+import { HeldRun } from './held.run.js';
+import { ProcessPresence } from './process.presence.js';
+import { RunClaims } from './run.claims.js';
+import { RunLoop } from './run.loop.js';
+import { WorkspaceLockRepository } from './workspace-lock.repository.js';
+
+const SWEEP_MS = 15_000;
+/** How soon a run is looked at again that had to wait for another. */
+const RETRY_MS = 5_000;
+const LEAVING_MS = 50;
+
+/**
+ * Takes up the runs that wait. The queue only says that there may be one: the claim of the row decides, and every 15
+ * seconds the rows are looked through for runs that no job has told of and for owners that are gone.
+ */
+@Injectable()
+export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('Harness');
+  private readonly running = new Map<string, HeldRun>();
+  private timer: NodeJS.Timeout | undefined;
+  private sweeping: Promise<void> = Promise.resolve();
+  private unsubscribe: (() => void) | undefined;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly queue: JobQueue,
+    private readonly bus: EventBus,
+    private readonly claims: RunClaims,
+    private readonly rows: RunRowRepository,
+    private readonly locks: WorkspaceLockRepository,
+    private readonly loop: RunLoop,
+    private readonly approvals: ApprovalService,
+    private readonly presence: ProcessPresence,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.config.ROLE === 'api') return;
+    this.unsubscribe = this.bus.subscribe('harness.cancel', ({ runId }) => {
+      // Only a hint: the row says whether it is to end.
+      this.running.get(runId)?.check();
+    });
+    this.queue.handle(RUN_JOB, { concurrency: this.config.HARNESS_RUNS }, (job, signal) =>
+      this.take(job, signal),
+    );
+    this.sweeping = this.sweep();
+    this.timer = setInterval(() => {
+      this.sweeping = this.sweeping.then(() => this.sweep());
+    }, SWEEP_MS).unref();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    this.unsubscribe?.();
+    await this.sweeping;
+  }
+
+  private async sweep(): Promise<void> {
+    try {
+      await this.approvals.expireDue();
+      await this.claims.forceCancels();
+      await this.claims.freeLost();
+      for (const { id, tenantId } of await this.claims.due()) {
+        await this.queue.add(RUN_JOB, { id, data: { tenantId } });
+      }
+    } catch (error) {
+      // The next round tries again.
+      this.logger.warn({ msg: 'Runs that wait could not be looked for', err: error });
+    }
+  }
+
+  private async take({ id, data }: QueuedJob, stopping: AbortSignal): Promise<void> {
+    const tenantId = String(data['tenantId']);
+    if (stopping.aborted) return;
+    if (this.presence.has(id)) {
+      // It has just parked and is wanted again, while this process still leaves it.
+      await this.queue.add(RUN_JOB, { id, data: { tenantId } }, { delayMs: LEAVING_MS });
+      return;
+    }
+    const leave = this.presence.enter(id);
+    try {
+      await this.carryOn(tenantId, id, stopping);
+    } finally {
+      leave();
+    }
+  }
+
+  private async carryOn(tenantId: string, id: string, stopping: AbortSignal): Promise<void> {
+    const claimed = await this.claims.claim({ tenantId, id }).catch((error: unknown) => {
+      // Its session was deleted with its user or its tenant.
+      if (error instanceof NotFoundError) return undefined;
+      throw error;
+    });
+    if (!claimed) {
+      await this.lookAgain(tenantId, id);
+      return;
+    }
+    const { lease, run } = claimed;
+    const held = new HeldRun(lease, (mine, activeMs) => this.rows.renew(mine, activeMs), stopping);
+    this.running.set(id, held);
+    try {
+      await this.loop.run(held, run);
+    } finally {
+      if (this.running.get(id) === held) this.running.delete(id);
+      await held.end();
+      if (held.cause !== 'lost') await this.locks.releaseUnlessRunning({ tenantId, id });
+    }
+  }
+
+  /** A run that had to wait for another is due again soon, sooner than the next sweep. */
+  private async lookAgain(tenantId: string, id: string): Promise<void> {
+    const row = await this.claims.isWaiting(tenantId, id);
+    if (row) await this.queue.add(RUN_JOB, { id, data: { tenantId } }, { delayMs: RETRY_MS });
+  }
+}

@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/index.js';
+import { ApprovalRepository } from '../approval/approval.repository.js';
+import { EffectRepository } from '../effect/effect.repository.js';
+import { NotFoundError } from '../../error/index.js';
+import { isEnded } from '../protocol/run.state.js';
+import type { SessionRow } from '../session/session.repository.js';
+import { SessionService } from '../session/session.service.js';
+import { RunInputRepository } from './run-input.repository.js';
+import type { RunListQuery } from './run.dto.js';
+import type { HarnessRun } from './run.entity.js';
+import { RunRepository } from './run.repository.js';
+import { toRunView } from './run.view.js';
+import type { RunParts, RunView } from './run.view.js';
+
+const PAGE_SIZE = 100;
+const NOTHING: RunParts = { inputs: [], approvals: [], effects: [] };
+
+/** The runs of sessions, visible to those who may see the session. */
+@Injectable()
+export class RunService {
+  constructor(
+    private readonly sessions: SessionService,
+    private readonly runs: RunRepository,
+    private readonly inputs: RunInputRepository,
+    private readonly approvals: ApprovalRepository,
+    private readonly effects: EffectRepository,
+  ) {}
+
+  /** The run with its session; NotFoundError unless the caller may see both. */
+  async own(
+    caller: Caller,
+    sessionId: string,
+    runId: string,
+  ): Promise<{ session: SessionRow; run: HarnessRun }> {
+    const session = await this.sessions.own(caller, sessionId);
+    const run = await this.runs.find(session.tenantId, session.id, runId);
+    if (!run) throw new NotFoundError('The run');
+    return { session, run };
+  }
+
+  /** The session, for a new run in it. */
+  async sessionOf(caller: Caller, sessionId: string): Promise<SessionRow> {
+    return this.sessions.own(caller, sessionId);
+  }
+
+  /** The run as it is now, with everything that waits for somebody. */
+  async detail(caller: Caller, sessionId: string, runId: string): Promise<RunView> {
+    const { run } = await this.own(caller, sessionId, runId);
+    return toRunView(run, await this.partsOf(run));
+  }
+
+  /** The runs of a session, the newest first. */
+  async list(caller: Caller, sessionId: string, query: RunListQuery): Promise<RunView[]> {
+    const session = await this.sessions.own(caller, sessionId);
+    const { pageNum = 1, pageSize: limit = PAGE_SIZE } = query;
+    const page = { limit, offset: (pageNum - 1) * limit };
+    const runs = await this.runs.page(session.tenantId, session.id, page);
+    const ids = runs.map(({ id }) => id);
+    const effects = await this.effects.openOf(session.tenantId, ids);
+    // A session has one unfinished run at most, and what has ended waits for nobody.
+    const live = runs.find(({ status }) => !isEnded(status));
+    const parts = live ? await this.partsOf(live) : NOTHING;
+    return runs.map((run) =>
+      toRunView(run, {
+        ...(run === live ? parts : NOTHING),
+        effects: effects.filter(({ runId }) => runId === run.id),
+      }),
+    );
+  }
+
+  private async partsOf(run: HarnessRun): Promise<RunParts> {
+    const effects = await this.effects.openOf(run.tenantId, [run.id]);
+    if (isEnded(run.status)) return { ...NOTHING, effects };
+    const approvals = await this.approvals.ofRun(run);
+    return {
+      effects,
+      inputs: await this.inputs.pending(run),
+      approvals: approvals.filter(({ state }) => state === 'PENDING'),
+    };
+  }
+}

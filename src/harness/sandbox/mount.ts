@@ -1,0 +1,71 @@
+/**
+ * A path below the workspace's root, one character a byte (latin1): names on Linux are bytes, and a name that is no
+ * UTF-8 must be as well hidden as any other.
+ */
+export type BytePath = string;
+
+/** What lies over a path of the workspace while a command runs. */
+export type Cover =
+  /** Cannot be renamed or removed; otherwise as it is. */
+  | 'pinned'
+  /** Can be read, and not changed. */
+  | 'read-only'
+  /** An empty file. */
+  | 'hidden-file'
+  /** An empty folder. */
+  | 'hidden-folder';
+
+export interface Mount {
+  readonly path: BytePath;
+  readonly cover: Cover;
+}
+
+export function bytesOf(text: string): BytePath {
+  return Buffer.from(text).toString('latin1');
+}
+
+export function textOf(path: BytePath): string {
+  return Buffer.from(path, 'latin1').toString();
+}
+
+/** As the functions of node:fs take it. */
+export function bufferOf(path: BytePath): Buffer {
+  return Buffer.from(path, 'latin1');
+}
+
+export function joined(folder: BytePath, name: BytePath): BytePath {
+  return folder === '' ? name : `${folder}/${name}`;
+}
+
+/** The folders above a path, the outermost first, without the root. */
+export function foldersAbove(path: BytePath): BytePath[] {
+  const names = path.split('/').slice(0, -1);
+  return names.map((_, index) => names.slice(0, index + 1).join('/'));
+}
+
+const STRICTNESS: readonly Cover[] = ['pinned', 'read-only', 'hidden-file', 'hidden-folder'];
+
+/**
+ * The mounts in the order in which they are to be made: a folder before what is in it, one a path, and none below a
+ * hidden folder. Of two covers for one path the stricter counts, and nothing can be written below what is read-only.
+ */
+export function ordered(mounts: Iterable<Mount>): Mount[] {
+  const covers = new Map<BytePath, Cover>();
+  for (const { path, cover } of mounts) {
+    const other = covers.get(path);
+    const isStricter = !other || STRICTNESS.indexOf(cover) > STRICTNESS.indexOf(other);
+    if (isStricter) covers.set(path, cover);
+  }
+  const isNeeded = ({ path, cover }: Mount): boolean => {
+    const above = foldersAbove(path).map((folder) => covers.get(folder));
+    return !above.includes('hidden-folder') && !(cover === 'pinned' && above.includes('read-only'));
+  };
+  return [...covers]
+    .map(([path, cover]) => ({ path, cover }))
+    .filter(isNeeded)
+    .sort((a, b) => depth(a) - depth(b) || (a.path < b.path ? -1 : 1));
+}
+
+function depth({ path }: Mount): number {
+  return path.split('/').length;
+}

@@ -1,0 +1,14 @@
+import { ToolError } from '../tool/tool.error.js';
+
+/** Commands cannot be run; nothing was started. */
+export class SandboxUnavailableError extends ToolError {
+  constructor(
+    /** For the operator: what is wrong and, where that is known, what to change. */
+    readonly reason: string,
+  ) {
+    super(
+      'SANDBOX_UNAVAILABLE',
+      `The command was not run: there is no sandbox for it here. ${reason} Go on without commands.`,
+    );
+  }
+}

@@ -1,0 +1,186 @@
+import { mkdtemp, open, realpath, rm, stat } from 'node:fs/promises';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ToolError } from '../tool/tool.error.js';
+import { Bubblewrap } from './bubblewrap.js';
+import { OutputCollector } from './output-collector.js';
+import { watchProcesses } from './process-limit.js';
+import { isTaken, ownFiles, sandboxArguments, shellArguments } from './sandbox.arguments.js';
+import type { SandboxLayout } from './sandbox.arguments.js';
+import type { SandboxRequest, SandboxResult } from './sandbox.result.js';
+import { SandboxUnavailableError } from './sandbox.errors.js';
+import { seccompFilter } from './seccomp-filter.js';
+import { StandIns } from './stand-ins.js';
+import { scanWorkspace } from './workspace-scan.js';
+
+/** Beyond what is kept, output is read this much slower: 64 MB/s, which leaves the event loop to others. */
+const DISCARD_PAUSE_MS = 1;
+
+/** The exit code of a command that a signal has ended is this much and the signal's number. */
+const BY_SIGNAL = 128;
+
+export interface SandboxPlace {
+  /** Absolute folders that a command must not see even where they lie below /usr. */
+  readonly hidden: readonly string[];
+}
+
+type Stopped = 'time-out' | 'abort' | 'too many';
+
+/**
+ * Runs one command in a sandbox of its own and answers how it ended; nothing of it runs any more then. Fails with a
+ * ToolError when it was not started, and with the signal's reason when that has aborted before.
+ */
+export async function runInSandbox(
+  request: SandboxRequest,
+  place: SandboxPlace,
+): Promise<SandboxResult> {
+  const { workspace, command, signal } = request;
+  signal.throwIfAborted();
+  if (command.includes('\0')) {
+    throw new ToolError('INVALID_ARGUMENTS', 'A command cannot hold a zero byte.');
+  }
+  await checkWorkspace(workspace);
+  const standIns = await StandIns.make(workspace);
+  try {
+    const mounts = await scanWorkspace(workspace, signal);
+    const asRoot = process.getuid?.() === 0;
+    return await withEmptyFile((emptyFile) =>
+      execute(request, {
+        ...place,
+        workspace,
+        mounts,
+        emptyFile,
+        standIns: standIns.names,
+        asRoot,
+      }),
+    );
+  } finally {
+    await standIns.remove();
+  }
+}
+
+async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<SandboxResult> {
+  const filter = seccompFilter();
+  if (!filter)
+    throw new SandboxUnavailableError(
+      `There is no system call filter for ${process.arch} processors.`,
+    );
+  const { command, timeoutMs, signal } = request;
+  const began = performance.now();
+  const bubblewrap = new Bubblewrap({
+    options: sandboxArguments(layout),
+    filter,
+    files: ownFiles(layout).map(([, content]) => content),
+    command: shellArguments(command, timeoutMs),
+  });
+  const collector = new OutputCollector();
+  const reading = collect(bubblewrap, collector, request);
+  const stopped = await supervise(bubblewrap, { timeoutMs, signal, countProcesses: layout.asRoot });
+  await bubblewrap.settled();
+  await reading;
+  const { exitCode, trouble } = bubblewrap;
+  if (!stopped && (exitCode === undefined || trouble !== '')) {
+    throw new SandboxUnavailableError(trouble || 'bwrap has ended without a word.');
+  }
+  return resultOf(collector, { exitCode, stopped, durationMs: performance.now() - began });
+}
+
+/** Waits for the end, or brings it about. */
+async function supervise(
+  bubblewrap: Bubblewrap,
+  watch: { timeoutMs: number; signal: AbortSignal; countProcesses: boolean },
+): Promise<Stopped | undefined> {
+  const over = new AbortController();
+  const options = { signal: over.signal };
+  const timeOut = sleep(watch.timeoutMs, 'time-out' as const, options);
+  const reasons: Promise<Stopped | 'ended'>[] = [
+    bubblewrap.ended.then(() => 'ended'),
+    timeOut.catch(() => 'ended'),
+    aborted(watch.signal, over.signal),
+  ];
+  if (watch.countProcesses) {
+    reasons.push(watchProcesses(() => bubblewrap.firstProcess, over.signal));
+  }
+  const reason = await Promise.race(reasons);
+  over.abort();
+  if (reason === 'ended') return undefined;
+  await bubblewrap.stop();
+  return reason;
+}
+
+/** 'abort' when the signal aborts, 'ended' when there is nobody left to be told. */
+async function aborted(signal: AbortSignal, over: AbortSignal): Promise<'abort' | 'ended'> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve('abort');
+    signal.addEventListener('abort', () => resolve('abort'), { once: true, signal: over });
+    over.addEventListener('abort', () => resolve('ended'), { once: true });
+  });
+}
+
+async function collect(
+  bubblewrap: Bubblewrap,
+  collector: OutputCollector,
+  { onOutput }: SandboxRequest,
+): Promise<void> {
+  try {
+    for await (const piece of bubblewrap.output as AsyncIterable<Buffer>) {
+      collector.add(piece);
+      await onOutput?.(piece);
+      if (collector.discarding) await sleep(DISCARD_PAUSE_MS);
+    }
+  } catch {
+    // The pipe was closed on a process that would not let go of it.
+  }
+}
+
+function resultOf(
+  collector: OutputCollector,
+  end: { exitCode: number | undefined; stopped: Stopped | undefined; durationMs: number },
+): SandboxResult {
+  const exitCode = end.stopped ? null : (end.exitCode ?? null);
+  return {
+    exitCode,
+    signal: end.stopped ? 'SIGKILL' : signalOf(exitCode),
+    timedOut: end.stopped === 'time-out',
+    cancelled: end.stopped === 'abort',
+    tooManyProcesses: end.stopped === 'too many',
+    output: collector.whole(),
+    head: (bytes) => collector.head(bytes),
+    tail: (bytes) => collector.tail(bytes),
+    outputBytes: collector.total,
+    truncated: collector.discarding,
+    durationMs: Math.round(end.durationMs),
+  };
+}
+
+function signalOf(exitCode: number | null): string | null {
+  if (exitCode === null || exitCode <= BY_SIGNAL) return null;
+  const number = exitCode - BY_SIGNAL;
+  const [name] = Object.entries(constants.signals).find(([, value]) => value === number) ?? [];
+  return name ?? null;
+}
+
+async function checkWorkspace(workspace: string): Promise<void> {
+  const canonical = await realpath(workspace).catch(() => undefined);
+  if (canonical !== workspace || !(await stat(workspace)).isDirectory()) {
+    throw new ToolError('FAILED', 'The command was not run: the workspace is no longer there.');
+  }
+  if (isTaken(workspace)) {
+    throw new SandboxUnavailableError(
+      'The workspace lies where the sandbox has folders of its own.',
+    );
+  }
+}
+
+/** Lends the path of an empty file that nobody else can have made or can change. */
+async function withEmptyFile<T>(use: (path: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'plinth-sandbox-'));
+  try {
+    const path = join(folder, 'empty');
+    await (await open(path, 'wx', 0o444)).close();
+    return await use(path);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,129 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import { SandboxUnavailableError } from './sandbox.errors.js';
+import { probeSandbox } from './sandbox.probe.js';
+import type { SandboxRequest, SandboxResult } from './sandbox.result.js';
+import { runInSandbox } from './sandbox.run.js';
+
+const PROBE_MS = 10 * 60 * 1_000;
+
+export interface SandboxCapability {
+  readonly available: boolean;
+  /** Why it is not available, and what to do about it. */
+  readonly reason: string | null;
+}
+
+/**
+ * Runs commands in a sandbox without network, environment, secrets and rights (harness design, 7.8). Where a real
+ * sandbox does not hold what it must, there are no commands at all: nothing can make them run outside of it.
+ */
+@Injectable()
+export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('Sandbox');
+  private readonly stopping = new AbortController();
+  private readonly place: { hidden: readonly string[]; unseen: readonly string[] };
+  /** Per workspace, the last of its commands: one at a time. */
+  private readonly turns = new Map<string, Promise<unknown>>();
+  private state: SandboxCapability = { available: false, reason: 'It is still being checked.' };
+  private probing: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(@Inject(CONFIG) config: Config) {
+    const service = serviceFolder();
+    const data = resolve(config.DATA_DIR);
+    this.place = {
+      hidden: [service, data].filter((path) => path.startsWith('/usr/') && existsSync(path)),
+      unseen: ['/root', join(service, 'package.json'), join(data, 'pg')],
+    };
+  }
+
+  /** Checked at the start and every ten minutes. */
+  get capability(): SandboxCapability {
+    return this.state;
+  }
+
+  onApplicationBootstrap(): void {
+    void this.ready();
+    this.timer = setInterval(() => void this.probe(), PROBE_MS).unref();
+  }
+
+  /** Ends what still runs. */
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    this.stopping.abort();
+    await this.probing;
+    await Promise.allSettled(this.turns.values());
+  }
+
+  /** Resolves once the sandbox has been checked; never rejects. */
+  async ready(): Promise<void> {
+    this.probing ??= this.probe();
+    await this.probing;
+  }
+
+  /** Fails with ToolError SANDBOX_UNAVAILABLE where commands cannot be run. */
+  async require(): Promise<void> {
+    await this.ready();
+    if (this.state.available) return;
+    throw new SandboxUnavailableError(this.state.reason ?? 'It is not known why.');
+  }
+
+  /**
+   * Runs the command and answers how it ended; nothing of it runs any more then. Commands of one workspace wait for one
+   * another. Fails with a ToolError when the command was not started: SANDBOX_UNAVAILABLE, TOO_LARGE or
+   * PROTECTED_PATH where secrets and protected paths cannot be kept from it; with the signal's reason when that aborts
+   * before.
+   */
+  async run(request: SandboxRequest): Promise<SandboxResult> {
+    await this.require();
+    const signal = AbortSignal.any([request.signal, this.stopping.signal]);
+    return this.inTurn(request.workspace, signal, () =>
+      runInSandbox({ ...request, signal }, this.place),
+    );
+  }
+
+  private async inTurn<T>(
+    workspace: string,
+    signal: AbortSignal,
+    act: () => Promise<T>,
+  ): Promise<T> {
+    const before = this.turns.get(workspace) ?? Promise.resolve();
+    const waiting = Promise.withResolvers<never>();
+    const giveUp = () => waiting.reject(signal.reason);
+    signal.addEventListener('abort', giveUp, { once: true });
+    const turn = before.then(() => {
+      signal.removeEventListener('abort', giveUp);
+      return act();
+    });
+    const settled = turn.catch(() => undefined);
+    this.turns.set(workspace, settled);
+    void settled.then(() => {
+      if (this.turns.get(workspace) === settled) this.turns.delete(workspace);
+    });
+    return Promise.race([turn, waiting.promise]);
+  }
+
+  private async probe(): Promise<void> {
+    try {
+      const reason = await probeSandbox(this.place, this.stopping.signal);
+      if (reason !== null && reason !== this.state.reason) {
+        this.logger.warn({ msg: 'Commands of the coding harness are off', reason });
+      }
+      this.state = { available: reason === null, reason };
+    } catch {
+      // The service stops.
+      this.state = { available: false, reason: 'The service is stopping.' };
+    }
+  }
+}
+
+/** The folder of package.json, which lies above both the sources and the built files. */
+function serviceFolder(): string {
+  let folder = import.meta.dirname;
+  while (!existsSync(join(folder, 'package.json')) && folder !== '/') folder = dirname(folder);
+  return folder;
+}

@@ -1,0 +1,79 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { scanWorkspace } from './workspace-scan.js';
+import type { ScanLimits } from './workspace-scan.js';
+
+const { signal } = new AbortController();
+let root: string;
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'plinth-scan-')));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+function put(...paths: string[]): void {
+  for (const path of paths) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), '');
+  }
+}
+
+async function covers(limits?: ScanLimits): Promise<Record<string, string>> {
+  const mounts = await scanWorkspace(root, signal, limits);
+  return Object.fromEntries(mounts.map(({ path, cover }) => [path, cover]));
+}
+
+describe('scanWorkspace', () => {
+  it('finds secrets at any depth, and protected paths outside of what tools have made', async () => {
+    put('a.txt', '.env', 'a/b/c/d/e/.env', 'node_modules/p/.env', 'node_modules/p/.vscode/x');
+    put('.vscode/x', 'a/.mcp.json', 'credentials/x', 'dist/.git/config', '.github/x');
+    expect(await covers()).toEqual({
+      '.env': 'hidden-file',
+      'a/b/c/d/e/.env': 'hidden-file',
+      'node_modules/p/.env': 'hidden-file',
+      'dist/.git/config': 'hidden-file',
+      '.vscode': 'read-only',
+      'a/.mcp.json': 'read-only',
+      credentials: 'hidden-folder',
+      '.github': 'pinned',
+    });
+  });
+
+  it('pins what is above a repository, and hides the addresses of its remotes', async () => {
+    put('a/b/.git/HEAD', 'a/b/.git/config', 'a/b/.git/modules/m/HEAD', 'a/b/.git/modules/m/config');
+    put('a/b/.git/refs/heads/id_rsa', 'worktree/.git');
+    expect(await covers()).toEqual({
+      a: 'pinned',
+      'a/b': 'pinned',
+      'a/b/.git': 'read-only',
+      'a/b/.git/config': 'hidden-file',
+      'a/b/.git/modules/m/config': 'hidden-file',
+      worktree: 'pinned',
+      'worktree/.git': 'read-only',
+    });
+  });
+
+  it('follows no link, and covers where one with such a name leads', async () => {
+    put('plain', 'folder/x', 'sub/x');
+    symlinkSync('plain', join(root, '.env'));
+    symlinkSync('../folder', join(root, 'sub/.vscode'));
+    symlinkSync('/etc', join(root, 'sub/.git'));
+    symlinkSync('nowhere', join(root, 'sub/.env'));
+    symlinkSync('..', join(root, 'sub/up'));
+    expect(await covers()).toEqual({ plain: 'hidden-file', folder: 'read-only' });
+    symlinkSync('.', join(root, '.env.all'));
+    await expect(covers()).rejects.toMatchObject({ code: 'PROTECTED_PATH' });
+  });
+
+  it('fails rather than leave anything out', async () => {
+    put('a', 'b', 'c', 'd/.env', 'd/.env.x');
+    const limits = { entries: 6, milliseconds: 10_000, mounts: 2 };
+    expect(Object.keys(await covers(limits))).toHaveLength(2);
+    for (const limit of [{ entries: 5 }, { milliseconds: -1 }, { mounts: 1 }]) {
+      await expect(covers({ ...limits, ...limit })).rejects.toMatchObject({ code: 'TOO_LARGE' });
+    }
+    await expect(scanWorkspace(root, AbortSignal.abort())).rejects.toThrow('aborted');
+  });
+});

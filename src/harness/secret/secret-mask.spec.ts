@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import { loadConfig } from '../../config/index.js';
+import { SecretMask } from './secret-mask.js';
+
+const SECRET_KEY = 'a key of the service that is long enough';
+const ADMIN_PASSWORD = 'correct horse battery';
+const mask = new SecretMask(
+  loadConfig({
+    SECRET_KEY,
+    ADMIN_PASSWORD,
+    DATABASE_URL: 'postgres://plinth:p%40ssw0rd-of-db@db:5432/plinth',
+  }),
+);
+
+describe('the mask over secrets', () => {
+  it.each([
+    [`key=${SECRET_KEY};`, 'key=[secret];'],
+    [`${ADMIN_PASSWORD}${ADMIN_PASSWORD}`, '[secret][secret]'],
+    ['at postgres://plinth:p%40ssw0rd-of-db@db:5432/plinth now', 'at [secret] now'],
+    ['only p%40ssw0rd-of-db', 'only [secret]'],
+    ['decoded p@ssw0rd-of-db', 'decoded [secret]'],
+    ['nothing of that kind', 'nothing of that kind'],
+  ])('%j becomes %j', (text, masked) => {
+    expect(mask.apply(text)).toBe(masked);
+    expect(mask.applyToBytes(Buffer.from(text)).toString()).toBe(masked);
+  });
+
+  it('takes out the secrets of the occasion, but no short words', () => {
+    expect(mask.apply('sk-provider-key and key', ['sk-provider-key', 'key'])).toBe(
+      '[secret] and key',
+    );
+  });
+
+  it('leaves bytes that are no text as they are', () => {
+    const bytes = Buffer.concat([
+      Buffer.from([0xff, 0x00, 0xfe]),
+      Buffer.from(SECRET_KEY),
+      Buffer.from([0x80]),
+    ]);
+    const masked = mask.applyToBytes(bytes);
+
+    expect(masked).toEqual(
+      Buffer.concat([
+        Buffer.from([0xff, 0x00, 0xfe]),
+        Buffer.from('[secret]'),
+        Buffer.from([0x80]),
+      ]),
+    );
+  });
+});

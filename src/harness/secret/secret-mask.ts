@@ -1,0 +1,44 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+
+/** Shorter ones would mask ordinary words. */
+const SHORTEST = 8;
+const MASK = '[secret]';
+
+/** Takes the service's own secrets out of whatever a tool, a model or a command brings up. */
+@Injectable()
+export class SecretMask {
+  private readonly secrets: readonly string[];
+
+  constructor(@Inject(CONFIG) config: Config) {
+    this.secrets = usable(config.secrets);
+  }
+
+  /** The text with every known secret replaced by `[secret]`; `more` are secrets of this occasion. */
+  apply(text: string, more: readonly string[] = []): string {
+    let masked = text;
+    for (const secret of [...this.secrets, ...usable(more)]) {
+      if (masked.includes(secret)) masked = masked.replaceAll(secret, MASK);
+    }
+    return masked;
+  }
+
+  /** The same for bytes, whatever else they hold. */
+  applyToBytes(bytes: Buffer, more: readonly string[] = []): Buffer {
+    const found = [...this.secrets, ...usable(more)].filter((secret) => bytes.includes(secret));
+    if (found.length === 0) return bytes;
+    // Latin 1 turns every byte into one character and back.
+    let text = bytes.toString('latin1');
+    for (const secret of found)
+      text = text.replaceAll(Buffer.from(secret).toString('latin1'), MASK);
+    return Buffer.from(text, 'latin1');
+  }
+}
+
+/** The longest first, so that an address is masked as a whole before the password in it. */
+function usable(secrets: readonly string[]): string[] {
+  return [...new Set(secrets)]
+    .filter((secret) => secret.length >= SHORTEST)
+    .sort((a, b) => b.length - a.length);
+}

@@ -1,0 +1,20 @@
+import { mayAny } from '../../access/index.js';
+import type { Caller } from '../../access/index.js';
+import { ForbiddenError } from '../../error/index.js';
+import type { HarnessSession } from './session.entity.js';
+
+const WRITE = 'coding:harness:write';
+
+/**
+ * ForbiddenError unless the session is READ_ONLY or the caller may let the harness write now. Asked with every request
+ * that makes a run go on, because permissions change while sessions stay.
+ */
+export function requireWrite(
+  caller: Caller,
+  { permissionMode }: Pick<HarnessSession, 'permissionMode'>,
+): void {
+  if (permissionMode === 'READ_ONLY' || mayAny(caller, [WRITE])) return;
+  throw new ForbiddenError(
+    `You need the permission ${WRITE}, because the session is ${permissionMode}. Ask an administrator for it, or use a READ_ONLY session.`,
+  );
+}

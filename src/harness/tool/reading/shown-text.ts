@@ -1,0 +1,57 @@
+const KIB = 1024;
+
+/** What an answer may hold: a little less than what a tool may give to a model. */
+export const SHOWN_BYTES = 46 * KIB;
+
+/** A size for readers. */
+export function sizeOf(bytes: number): string {
+  if (bytes < KIB) return `${bytes} bytes`;
+  if (bytes < KIB * KIB) return `${(bytes / KIB).toFixed(1)} KiB`;
+  return `${(bytes / KIB / KIB).toFixed(1)} MiB`;
+}
+
+/** A path on one line; quoted where a name holds a line break or another control character. */
+export function pathText(path: string): string {
+  return /\p{Cc}/u.test(path) ? JSON.stringify(path) : path;
+}
+
+/** A path or pattern that was asked for, short, for people. */
+export function askedFor(text: string): string {
+  const line = text.replace(/\s+/g, ' ').replace(/\p{Cc}/gu, '');
+  return line.length > 120 ? `${line.slice(0, 120)}…` : line;
+}
+
+/** "1 file", "2 files". */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : noun.endsWith('ch') ? 'es' : 's'}`;
+}
+
+/** At most so many characters of one line, and how many are missing. */
+export function clipped(line: string, characters: number): string {
+  if (line.length <= characters) return line;
+  return `${line.slice(0, characters).toWellFormed()}… [${line.length - characters} more characters]`;
+}
+
+/** Lines of an answer, up to what it may hold. */
+export class ShownLines {
+  private readonly lines: string[] = [];
+  private bytes = 0;
+
+  constructor(private readonly limit = SHOWN_BYTES) {}
+
+  /** False when the line did not fit; nothing is added then. */
+  add(...lines: readonly string[]): boolean {
+    const size = lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
+    if (this.bytes + size > this.limit) return false;
+    this.bytes += size;
+    this.lines.push(...lines);
+    return true;
+  }
+
+  /** The lines and, after an empty one, a remark. */
+  text(remark?: string): string {
+    return [...this.lines, ...(remark === undefined ? [] : ['', remark])]
+      .join('\n')
+      .replace(/^\n+/, '');
+  }
+}

@@ -1,0 +1,45 @@
+import type { SandboxResult } from '../../sandbox/sandbox.result.js';
+import type { ToolOutcome } from '../tool.js';
+import { firstBytes, lastBytes, outputText } from './shown-output.js';
+
+/** What a model reads of a command, with the lines about it. */
+const SHOWN_BYTES = 48 * 1_024;
+const LINES_BYTES = 512;
+const SIDE_BYTES = (SHOWN_BYTES - LINES_BYTES) / 2;
+
+/** What the model reads of a command: how it has ended, then its output or the beginning and the end of it. */
+export function commandOutput(
+  result: SandboxResult,
+  timeoutMs: number,
+): Pick<ToolOutcome, 'content' | 'summary' | 'truncated' | 'whole'> {
+  const ending = endingOf(result, timeoutMs);
+  const { text, truncated } = shownOutput(result);
+  const seconds = (result.durationMs / 1_000).toFixed(1);
+  return {
+    content: `${ending}\n${text === '' ? '[No output.]' : text}`,
+    summary: `${ending} after ${seconds} s`,
+    truncated,
+    ...(truncated && { whole: result.output }),
+  };
+}
+
+function endingOf(result: SandboxResult, timeoutMs: number): string {
+  const { exitCode, signal, timedOut, cancelled, tooManyProcesses } = result;
+  if (timedOut) return `timed out: ended after ${timeoutMs} ms`;
+  if (cancelled) return 'cancelled: ended before it was done';
+  if (tooManyProcesses) return 'ended: it had more than 256 processes and threads';
+  return `exit code ${exitCode ?? 'unknown'}${signal ? ` (${signal})` : ''}`;
+}
+
+function shownOutput(result: SandboxResult): { text: string; truncated: boolean } {
+  const { outputBytes } = result;
+  if (outputBytes <= 2 * SIDE_BYTES) {
+    const text = outputText(result.output);
+    // What is no text grows when it becomes one.
+    if (Buffer.byteLength(text) <= 2 * SIDE_BYTES) return { text, truncated: false };
+  }
+  const head = firstBytes(outputText(result.head(SIDE_BYTES)), SIDE_BYTES);
+  const tail = lastBytes(outputText(result.tail(SIDE_BYTES)), SIDE_BYTES);
+  const remark = `[The output has ${outputBytes} bytes; this is its beginning and its end. Repeat the command with a filter to see more.]`;
+  return { text: `${head}\n${remark}\n${tail}`, truncated: true };
+}

@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import { WorkspaceSnapshots } from '../../change/snapshot/workspace.snapshots.js';
+import { Sandbox } from '../../sandbox/sandbox.js';
+import type { SandboxResult } from '../../sandbox/sandbox.result.js';
+import type { ToolErrorCode } from '../tool.error.js';
+import type { ShellOutcome, ShellStarted, ShellTool, ToolContext } from '../tool.js';
+import { commandOutput } from './command-output.js';
+
+const COMMAND_BYTES = 8 * 1_024;
+const DEFAULT_TIMEOUT_MS = 120_000;
+const MAX_TIMEOUT_MS = 600_000;
+const TITLE_CHARACTERS = 100;
+
+/** What a command has changed is looked at even when the run was cancelled meanwhile. */
+const LOOK_MS = 60_000;
+
+const input = z.strictObject({
+  command: z
+    .string()
+    .refine((command) => command.trim() !== '', 'must not be empty')
+    .refine(
+      (command) => Buffer.byteLength(command) <= COMMAND_BYTES,
+      'must not be longer than 8 KiB; write a script with write_file and run that',
+    )
+    .refine((command) => !command.includes('\0'), 'must not hold a zero byte')
+    .refine((command) => command.isWellFormed(), 'must be valid Unicode')
+    .describe('For bash. It starts in the root of the workspace; use cd in it for another folder.'),
+  timeoutMs: z
+    .int()
+    .min(1_000)
+    .max(MAX_TIMEOUT_MS)
+    .default(DEFAULT_TIMEOUT_MS)
+    .describe('The command is ended after this time. Default 120000, at most 600000.'),
+  description: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('What the command is for, in a few words, for the people who watch.'),
+});
+type Input = z.infer<typeof input>;
+
+/** Runs a command in the sandbox and tells what it has changed. */
+@Injectable()
+export class ShellCommandTool implements ShellTool<Input> {
+  readonly name = 'shell';
+  readonly effectClass = 'SHELL';
+  readonly input = input;
+  readonly description =
+    'Runs a bash command in a sandbox and answers its output and exit code. The workspace can be written, /tmp lasts for one command; there is no network and no input. Nothing of it goes on running afterwards, and no variables are kept for the next command. Files that may hold secrets are empty there, and .git and other protected paths are read-only; empty files and folders dated 2001-02-03 merely stand for protected ones that do not exist. The output is cut to 48 KiB in the middle: filter long output in the command. For reading, searching and editing files use the tools for that.';
+
+  constructor(
+    private readonly sandbox: Sandbox,
+    private readonly snapshots: WorkspaceSnapshots,
+  ) {}
+
+  title({ command, description }: Input): string {
+    const line = (description ?? command).trim().replace(/\s+/g, ' ');
+    const shown = [...line].slice(0, TITLE_CHARACTERS).join('');
+    return `run ${shown}${shown.length < line.length ? '…' : ''}`;
+  }
+
+  command({ command }: Input): string {
+    return command;
+  }
+
+  async run(
+    { command, timeoutMs }: Input,
+    { run: { tenantId }, workspace, signal }: ToolContext,
+    started: ShellStarted,
+  ): Promise<ShellOutcome> {
+    await this.sandbox.require();
+    const target = { tenantId, root: workspace.root };
+    const before = await this.snapshots.take(target, signal);
+    await started(before.sha256);
+    const request = { workspace: workspace.root, command, timeoutMs, signal };
+    const result = await this.sandbox.run(request);
+    const changes = await this.snapshots.changesSince(target, before, AbortSignal.timeout(LOOK_MS));
+    const failure = failureOf(result);
+    const { exitCode, signal: endedBy, timedOut } = result;
+    return {
+      ...commandOutput(result, timeoutMs),
+      ...(failure && { failure }),
+      ...{ exitCode, signal: endedBy, timedOut, changes },
+    };
+  }
+}
+
+function failureOf({ cancelled, timedOut, exitCode }: SandboxResult): ToolErrorCode | undefined {
+  if (cancelled) return 'CANCELLED';
+  if (timedOut) return 'TIMED_OUT';
+  return exitCode === 0 ? undefined : 'COMMAND_FAILED';
+}

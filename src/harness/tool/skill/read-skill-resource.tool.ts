@@ -1,0 +1,96 @@
+import { StringDecoder } from 'node:string_decoder';
+import { Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import type { PolicySubject } from '../../approval/policy.js';
+import { DomainError, NotFoundError } from '../../../error/index.js';
+import { readSkillResource } from '../../../skill/index.js';
+import type { SkillInfo } from '../../../skill/index.js';
+import { BUILT_IN } from '../../skill/skill.discovery.js';
+import { ToolError } from '../tool.js';
+import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
+import { unknownSkill } from './unknown-skill.js';
+
+/** What one answer shows of a file, in bytes; the rest is for what the harness adds. */
+const SHOWN_BYTES = 46 * 1024;
+
+const input = z.strictObject({
+  name: z.string().max(64).describe('The name of the skill.'),
+  path: z
+    .string()
+    .max(4096)
+    .describe("Path of the file below the skill's folder, for example references/guide.md."),
+  offset: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('Character to begin with, as an answer that was cut has told it. 0 when left out.'),
+});
+type Input = z.infer<typeof input>;
+
+/** Reads a file that belongs to a skill. */
+@Injectable()
+export class ReadSkillResourceTool implements ReadTool<Input> {
+  readonly name = 'read_skill_resource';
+  readonly effectClass = 'READ';
+  readonly input = input;
+  readonly description =
+    'Reads a text file that belongs to a skill, such as a reference, a template or a script that its instructions name. At most 1 MiB of UTF-8 text; an answer shows up to 46 KiB and says how to go on. Use read_file for files of the workspace that belong to no skill.';
+
+  title({ name, path }: Input): string {
+    return `read ${path} of the skill ${name}`;
+  }
+
+  /** A file that holds secrets is refused and never asked for: read_file is the way to it. */
+  async subject({ name, path }: Input, context: ToolContext): Promise<PolicySubject> {
+    this.allowed(name, path, context);
+    return { kind: 'read', secret: false };
+  }
+
+  async run({ name, path, offset = 0 }: Input, context: ToolContext): Promise<ToolOutcome> {
+    const skill = this.allowed(name, path, context);
+    const text = await readSkillResource(skill, path, context.signal).catch((error: unknown) => {
+      throw error instanceof DomainError ? refused(error) : error;
+    });
+    const bytes = Buffer.byteLength(text);
+    const shown = shownOf(text, offset);
+    const isCut = offset + shown.length < text.length;
+    const event = {
+      type: 'skill.resource_read',
+      data: { name, path, bytes },
+      subject: { toolCallId: context.toolCallId },
+    } as const;
+    return {
+      content: isCut ? `${shown}\n${goOn(text, offset + shown.length)}` : shown,
+      summary: `read ${path} of ${name}, ${bytes} bytes`,
+      truncated: isCut,
+      events: [event],
+    };
+  }
+
+  private allowed(name: string, path: string, { skills, workspace }: ToolContext): SkillInfo {
+    const skill = skills.info(name);
+    if (!skill) throw unknownSkill(name, skills);
+    if (skill.source !== BUILT_IN && workspace.classify(`${skill.path}/${path}`).secret) {
+      throw new ToolError(
+        'SECRET_PATH',
+        `${path.slice(0, 100)} looks like a file with secrets and is not read as part of a skill. Go on without it.`,
+      );
+    }
+    return skill;
+  }
+}
+
+function refused(error: DomainError): ToolError {
+  const code = error instanceof NotFoundError ? 'NOT_FOUND' : 'SKILL_ERROR';
+  return new ToolError(code, error.message);
+}
+
+/** What fits into one answer, without half a character at its end. */
+function shownOf(text: string, offset: number): string {
+  const rest = Buffer.from(text.slice(offset));
+  return new StringDecoder('utf8').write(rest.subarray(0, SHOWN_BYTES));
+}
+
+function goOn(text: string, next: number): string {
+  return `[Cut: ${text.length - next} of ${text.length} characters are missing. Call again with offset ${next}.]`;
+}

@@ -1,0 +1,51 @@
+/** Why a tool call came to nothing: a stable word, for clients; the model reads the message. */
+export type ToolErrorCode =
+  | 'INVALID_ARGUMENTS'
+  | 'UNKNOWN_TOOL'
+  | 'TOOL_NOT_OFFERED'
+  | 'INCOMPLETE_CALL'
+  | 'PATH_INVALID'
+  | 'OUTSIDE_WORKSPACE'
+  | 'SYMLINK_ESCAPE'
+  | 'HARD_LINK'
+  | 'NOT_FOUND'
+  | 'NOT_A_FILE'
+  | 'NOT_A_FOLDER'
+  | 'NOT_TEXT'
+  | 'TOO_LARGE'
+  | 'SECRET_PATH'
+  | 'PROTECTED_PATH'
+  | 'NOT_READ'
+  | 'CHANGED_MEANWHILE'
+  | 'NO_MATCH'
+  | 'AMBIGUOUS_MATCH'
+  | 'PATCH_REFUSED'
+  | 'SANDBOX_UNAVAILABLE'
+  | 'COMMAND_FAILED'
+  | 'TIMED_OUT'
+  | 'CANCELLED'
+  | 'DENIED'
+  | 'APPROVAL_EXPIRED'
+  | 'APPROVAL_STALE'
+  | 'WRITES_DISABLED'
+  | 'NOT_EXECUTED'
+  | 'UNCERTAIN'
+  | 'LIMIT_REACHED'
+  | 'SKILL_ERROR'
+  | 'PLAN_ERROR'
+  | 'FAILED';
+
+/**
+ * A tool call that cannot be carried out. The message is for the model: it names the rule and the next step. Nothing
+ * has been changed when a tool throws it.
+ */
+export class ToolError extends Error {
+  override readonly name = 'ToolError';
+
+  constructor(
+    readonly code: ToolErrorCode,
+    message: string,
+  ) {
+    super(message);
+  }
+}

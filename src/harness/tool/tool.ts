@@ -1,0 +1,151 @@
+import type { z } from 'zod';
+import type { EventDraft } from '../event/event.catalogue.js';
+import type { Plan } from '../plan/plan.js';
+import type { PolicySubject } from '../approval/policy.js';
+import type { FileOperation, PlannedFile } from '../change/file-operation.js';
+import type { HarnessRun } from '../run/run.entity.js';
+import type { RunSkills } from '../skill/run-skills.js';
+import type { Workspace } from '../workspace/workspace.js';
+import type { ToolErrorCode } from './tool.error.js';
+
+export { ToolError } from './tool.error.js';
+export type { ToolErrorCode } from './tool.error.js';
+
+/** Names on the wire, as models and existing clients know them. */
+export const TOOL_NAMES = [
+  'list_files',
+  'read_file',
+  'glob_files',
+  'search_text',
+  'edit_file',
+  'multi_edit',
+  'write_file',
+  'apply_patch',
+  'delete_file',
+  'shell',
+  'plan_create',
+  'plan_step',
+  'ask_user',
+  'activate_skill',
+  'read_skill_resource',
+] as const;
+export type ToolName = (typeof TOOL_NAMES)[number];
+
+/** A file as it was when a tool read or wrote it in this run: what an edit is checked against. */
+export interface SeenFile {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+/** What has been seen in this run; the last sight of a path counts. */
+export interface SeenFiles {
+  /** SHA-256 of the path's content when it was last seen whole or in part; undefined when it never was. */
+  get(path: string): string | undefined;
+}
+
+export interface ToolContext {
+  readonly run: HarnessRun;
+  readonly plan: Plan | null;
+  readonly workspace: Workspace;
+  readonly seen: SeenFiles;
+  readonly skills: RunSkills;
+  readonly toolCallId: string;
+  /** Aborts when the run is cancelled, its lease is lost or the process stops. */
+  readonly signal: AbortSignal;
+}
+
+/** What a tool answers. */
+export interface ToolOutcome {
+  /** What the model reads: at most 48 KiB, says itself where it was cut and how to go on. */
+  readonly content: string;
+  /** One line for people: "read 120 lines of src/a.ts". */
+  readonly summary: string;
+  readonly truncated?: boolean;
+  /** The whole output where the model got a part; kept as an artifact. */
+  readonly whole?: Buffer;
+  readonly seen?: readonly SeenFile[];
+  readonly events?: readonly EventDraft[];
+  /** Set when the call failed although it was carried out: a command with another exit code than 0. */
+  readonly failure?: ToolErrorCode;
+}
+
+interface ToolBase<Input> {
+  readonly name: ToolName;
+  /** For the model: what it does, its limits, when to use another one. */
+  readonly description: string;
+  /** A strict object: an unknown property is an error. */
+  readonly input: z.ZodType<Input>;
+  /** One line for people: "edit src/a.ts". Never fails. */
+  title(input: Input): string;
+}
+
+/** Reads, and changes nothing: it is run again after a crash. */
+export interface ReadTool<Input> extends ToolBase<Input> {
+  readonly effectClass: 'READ';
+  /** What the policy must know, before anything is read. Fails with ToolError. */
+  subject(input: Input, context: ToolContext): Promise<PolicySubject>;
+  run(input: Input, context: ToolContext): Promise<ToolOutcome>;
+}
+
+/**
+ * Changes files. `plan` verifies everything and answers every change it would make, so that policy, approval,
+ * write-ahead record, application, settlement and undo are the same for all of them; it writes nothing.
+ */
+export interface FileTool<Input> extends ToolBase<Input> {
+  readonly effectClass: 'FILE';
+  plan(input: Input, context: ToolContext): Promise<FilePlan>;
+}
+
+export interface FilePlan {
+  /** In the order of application; a path occurs once. Never empty. */
+  readonly files: readonly PlannedFile[];
+  /** What the model reads once all is applied. */
+  readonly content: string;
+  readonly summary: string;
+}
+
+/** Runs a command in the sandbox. */
+export interface ShellTool<Input> extends ToolBase<Input> {
+  readonly effectClass: 'SHELL';
+  /** The exact command, which a grant is bound to. */
+  command(input: Input): string;
+  /**
+   * Runs it and answers output and exit code; the operations are the files that it has changed, as far as they can be
+   * seen. `started` is called with the digest of the snapshot before the command begins, and awaited.
+   */
+  run(input: Input, context: ToolContext, started: ShellStarted): Promise<ShellOutcome>;
+}
+
+/** Writes down that the command begins; the digest is of the stored snapshot, undefined where none was taken. */
+export type ShellStarted = (snapshotSha256: string | undefined) => Promise<void>;
+
+export interface ShellOutcome extends ToolOutcome {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly timedOut: boolean;
+  readonly changes: readonly FileOperation[];
+}
+
+/** Changes the run itself: its plan, its question, its skills. Everything it does is in the outcome's transaction. */
+export interface RunTool<Input> extends ToolBase<Input> {
+  readonly effectClass: 'META';
+  /** Checks the input against the run and says what is to be done. Fails with ToolError; changes nothing itself. */
+  decide(input: Input, context: ToolContext): Promise<RunToolDecision>;
+}
+
+export type RunToolDecision =
+  /** Answered at once. */
+  | { readonly kind: 'answer'; readonly outcome: ToolOutcome }
+  /** The plan is replaced, and reviewed where the policy asks for it. */
+  | { readonly kind: 'propose-plan'; readonly plan: Plan; readonly summary: string }
+  | { readonly kind: 'update-plan'; readonly plan: Plan; readonly outcome: ToolOutcome }
+  /** The run parks until somebody answers. */
+  | { readonly kind: 'ask'; readonly question: Question; readonly summary: string };
+
+export interface Question {
+  readonly text: string;
+  readonly options: readonly string[];
+}
+
+export type HarnessTool<Input = never> =
+  ReadTool<Input> | FileTool<Input> | ShellTool<Input> | RunTool<Input>;

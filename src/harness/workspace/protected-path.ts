@@ -1,0 +1,133 @@
+import type { PathProtection } from '../approval/policy.js';
+
+export interface PathClass {
+  readonly protection: PathProtection;
+  /** Its content is likely to be a credential. */
+  readonly secret: boolean;
+}
+
+/** Folders whose files other programs run or obey: agents, editors, hooks, pipelines. */
+export const PROTECTED_FOLDERS: readonly string[] = [
+  '.agents',
+  '.claude',
+  '.codex',
+  '.cursor',
+  '.vscode',
+  '.idea',
+  '.husky',
+  '.devcontainer',
+  '.circleci',
+  '.ssh',
+  '.github/workflows',
+  '.github/actions',
+];
+
+/** Files of the same kind. */
+export const PROTECTED_FILES: readonly string[] = [
+  '.mcp.json',
+  '.gitlab-ci.yml',
+  '.gitlab-ci.yaml',
+  '.travis.yml',
+  'bitbucket-pipelines.yml',
+  'azure-pipelines.yml',
+  'jenkinsfile',
+  '.pre-commit-config.yaml',
+  '.gitmodules',
+  '.gitattributes',
+  '.gitconfig',
+  '.envrc',
+  '.npmrc',
+  '.yarnrc',
+  '.yarnrc.yml',
+  '.pnpmfile.cjs',
+  '.profile',
+  '.login',
+  '.logout',
+  '.bashrc',
+  '.bash_profile',
+  '.bash_login',
+  '.bash_logout',
+  '.bash_aliases',
+  '.zshrc',
+  '.zprofile',
+  '.zshenv',
+  '.zlogin',
+  '.zlogout',
+  '.kshrc',
+  '.cshrc',
+  '.tcshrc',
+  '.inputrc',
+  '.vimrc',
+  '.exrc',
+  '.gdbinit',
+  'config.fish',
+];
+
+/** What classifyPath calls secret, as patterns of gitignore without regard to case; the samples of `.env` included. */
+export const SECRET_PATTERNS: readonly string[] = [
+  '.env*',
+  '*.pem',
+  '*.key',
+  '*.p12',
+  '*.pfx',
+  'id_{rsa,dsa,ecdsa,ed25519}*',
+  '.npmrc',
+  '.netrc',
+  '.pgpass',
+  '.pypirc',
+  '.htpasswd',
+  'credentials*',
+  '.git-credentials',
+  '.ssh',
+  '.aws',
+  '**/.docker/config.json',
+  '**/.kube/config',
+  '**/.git/config',
+];
+
+/** They show which variables there are, and no value. */
+const SAMPLE = /^\.env\.(example|sample|template|dist)$/;
+/** The public half of a key is no secret, and neither is source code that merely begins with id_. */
+const SECRET_NAME =
+  /^(\.env.*|.*\.(pem|key|p12|pfx)|id_(rsa|dsa|ecdsa|ed25519)(?!.*\.pub$).*|id_[^.]+|credentials.*|\.(git-credentials|ssh|aws|npmrc|netrc|pgpass|pypirc|htpasswd))$/;
+const SECRET_PLACES = ['.docker/config.json', '.kube/config', '.git/config'];
+
+const FOLDERS: ReadonlySet<string> = new Set(PROTECTED_FOLDERS);
+const FILES: ReadonlySet<string> = new Set(PROTECTED_FILES);
+
+/**
+ * What stands in the way of a path, at any depth and also in folders such as node_modules. Names are compared as a
+ * file system could that knows no case and no difference between compatible characters: `.GIT`, `.ｇｉｔ` and `.git` are one.
+ */
+export function classifyPath(path: string): PathClass {
+  const names = path.split('/').map(folded);
+  return { protection: protectionOf(names), secret: isSecret(names) };
+}
+
+function protectionOf(names: readonly string[]): PathProtection {
+  // What NTFS may call a .git folder.
+  if (names.some((name) => name === '.git' || name === 'git~1')) return 'GIT';
+  const isProtected = names.some(
+    (name, index) =>
+      FOLDERS.has(name) || FILES.has(name) || FOLDERS.has(`${names[index - 1] ?? ''}/${name}`),
+  );
+  return isProtected ? 'PROTECTED' : 'NONE';
+}
+
+function isSecret(names: readonly string[]): boolean {
+  const last = names.at(-1) ?? '';
+  const isSecretName = (name: string): boolean => SECRET_NAME.test(name) && !SAMPLE.test(name);
+  // A folder may have such a name: what is in it is as secret as it.
+  if (names.some((name) => isSecretName(name))) return true;
+  return SECRET_PLACES.includes(`${names.at(-2) ?? ''}/${last}`);
+}
+
+/** Case, compatible forms, characters that nobody sees, and dots and spaces at the end, which Windows drops. */
+function folded(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toLowerCase()
+    .normalize('NFKC')
+    .replace(/[. ]+$/, '');
+}

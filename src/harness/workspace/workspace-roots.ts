@@ -1,0 +1,197 @@
+import { mkdir, realpath, rm, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { TenantLifecycle } from '../../access/index.js';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import { Database } from '../../database/index.js';
+import { identityOf } from '../../folder/index.js';
+import { classifyPath } from './protected-path.js';
+import { packageRoot } from './package-root.js';
+import {
+  WorkspaceGoneError,
+  WorkspaceNotAllowedError,
+  WorkspaceNotFoundError,
+} from './workspace.errors.js';
+import { relativeTo } from './workspace-path.js';
+
+/** A folder that a session may work in. */
+export interface WorkspacePlace {
+  /** Absolute, without links. */
+  readonly path: string;
+  /** `device:inode`. */
+  readonly identity: string;
+}
+
+/** Folders of the system itself. */
+const SYSTEM_FOLDERS = ['/proc', '/sys', '/dev', '/etc'];
+
+const TENANT_ID = /^[\w-]{1,20}$/;
+
+/**
+ * Which folders a tenant's sessions may work in: those below its roots of HARNESS_ROOTS or, with the embedded database
+ * and without that variable, those below DATA_DIR/workspaces/{tenantId}, which is made when it is first asked for. That
+ * folder goes with its tenant; roots of the operator are never removed.
+ */
+@Injectable()
+export class WorkspaceRoots {
+  private readonly logger = new Logger(WorkspaceRoots.name);
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly database: Database,
+    lifecycle: TenantLifecycle,
+  ) {
+    lifecycle.join({
+      deleting: (tenantId) => this.database.afterCommit(() => this.erase(tenantId)),
+    });
+  }
+
+  /**
+   * The folder that a text names: absolute, or relative to the tenant's first root; without one, the tenant's root if
+   * there is exactly one. WorkspaceNotAllowedError when the tenant has no root, or the folder must not be worked in;
+   * WorkspaceNotFoundError when it is no folder below a root of the tenant, whether or not it is somebody else's.
+   */
+  async resolve(tenantId: string, workspacePath = ''): Promise<WorkspacePlace> {
+    const roots = await this.rootsOf(tenantId);
+    const [first] = roots;
+    if (first === undefined) throw new WorkspaceNotFoundError();
+    if (workspacePath === '' && roots.length > 1) {
+      throw new WorkspaceNotAllowedError(
+        'There are several folders with workspaces. Say with workspacePath which one to work in.',
+      );
+    }
+    const path = await canonical(resolve(first, workspacePath));
+    // A path is shown to people and models on one line.
+    if (path === undefined || /\p{Cc}/u.test(path)) throw new WorkspaceNotFoundError();
+    const identity = await folderIdentity(path);
+    if (identity === undefined) throw new WorkspaceNotFoundError();
+    await this.checkAllowed(tenantId, path, roots);
+    return { path, identity };
+  }
+
+  /**
+   * Whether a session may still work where it was made for. WorkspaceGoneError when the folder was moved, removed or
+   * replaced; else the errors of `resolve`, when the operator has changed the roots.
+   */
+  async check(tenantId: string, path: string, identity: string): Promise<void> {
+    const isSame = (await canonical(path)) === path && (await folderIdentity(path)) === identity;
+    if (!isSame) throw new WorkspaceGoneError();
+    await this.checkAllowed(tenantId, path, await this.rootsOf(tenantId));
+  }
+
+  /** The tenant's canonical roots that exist. WorkspaceNotAllowedError when none is set up. */
+  private async rootsOf(tenantId: string): Promise<string[]> {
+    const own = this.ownFolder(tenantId);
+    if (own !== undefined) {
+      await mkdir(own, { recursive: true, mode: 0o700 });
+      return [await realpath(own)];
+    }
+    const given = this.config.HARNESS_ROOTS.filter((root) => root.tenantId === tenantId);
+    if (given.length === 0) {
+      throw new WorkspaceNotAllowedError(
+        'No folder for workspaces is set up for this tenant. Ask the operator to set HARNESS_ROOTS, for example to 000000=/srv/workspaces.',
+      );
+    }
+    const found = await Promise.all(given.map((root) => canonical(root.path)));
+    return found.filter((path) => path !== undefined);
+  }
+
+  /** Of the embedded set-up alone. */
+  private ownFolder(tenantId: string): string | undefined {
+    const { embedded, HARNESS_ROOTS: roots } = this.config;
+    return embedded && roots.length === 0 ? this.folderInData(tenantId) : undefined;
+  }
+
+  private folderInData(tenantId: string): string {
+    if (!TENANT_ID.test(tenantId)) throw new WorkspaceNotFoundError();
+    return join(this.config.DATA_DIR, 'workspaces', tenantId);
+  }
+
+  private async checkAllowed(
+    tenantId: string,
+    path: string,
+    roots: readonly string[],
+  ): Promise<void> {
+    const root = roots.find((each) => isWithin(each, path));
+    if (root === undefined || (await this.isOfOthers(tenantId, path))) {
+      throw new WorkspaceNotFoundError();
+    }
+    const below = relativeTo(root, path) ?? '';
+    const { protection, secret } = classifyPath(below);
+    if (protection !== 'NONE' || secret) {
+      throw new WorkspaceNotAllowedError(
+        `A workspace cannot be a folder of settings or secrets such as ${below}. Choose the folder that holds the project.`,
+      );
+    }
+    const reason = await this.refusal(tenantId, path);
+    if (reason !== undefined) {
+      throw new WorkspaceNotAllowedError(
+        `A workspace cannot be, hold or lie in ${reason}. Choose the folder of one project.`,
+      );
+    }
+  }
+
+  /** Roots of different tenants should be apart; where links bring them together, neither side gets in. */
+  private async isOfOthers(tenantId: string, path: string): Promise<boolean> {
+    for (const root of this.config.HARNESS_ROOTS) {
+      if (root.tenantId === tenantId) continue;
+      const other = await canonical(root.path);
+      if (other !== undefined && (isWithin(other, path) || isWithin(path, other))) return true;
+    }
+    return false;
+  }
+
+  /** What the service and the system keep for themselves, if the path touches it. */
+  private async refusal(tenantId: string, path: string): Promise<string | undefined> {
+    if (path === '/') return 'the whole file system';
+    const home = await canonical(homedir());
+    if (home !== undefined && isWithin(path, home)) return 'the home folder of the service';
+    const data = (await canonical(this.config.DATA_DIR)) ?? this.config.DATA_DIR;
+    if (this.ownFolder(tenantId) !== undefined) {
+      if (isWithin(join(data, 'workspaces', tenantId), path)) return undefined;
+    }
+    if (touch(path, data)) return 'the data of the service (DATA_DIR)';
+    const program = (await canonical(packageRoot())) ?? packageRoot();
+    if (touch(path, program)) return 'the program folder of the service';
+    return SYSTEM_FOLDERS.some((folder) => touch(path, folder))
+      ? 'a folder of the operating system'
+      : undefined;
+  }
+
+  private async erase(tenantId: string): Promise<void> {
+    if (!TENANT_ID.test(tenantId)) return;
+    try {
+      await rm(this.folderInData(tenantId), { recursive: true, force: true });
+    } catch (error) {
+      this.logger.error({
+        msg: 'The workspaces of a deleted tenant could not be removed: remove the folder by hand',
+        tenantId,
+        err: error,
+      });
+    }
+  }
+}
+
+function isWithin(folder: string, path: string): boolean {
+  return relativeTo(folder, path) !== undefined;
+}
+
+function touch(one: string, other: string): boolean {
+  return isWithin(one, other) || isWithin(other, one);
+}
+
+/** The path without links; undefined when there is nothing, or nothing that the service may look at. */
+async function canonical(path: string): Promise<string | undefined> {
+  try {
+    return await realpath(path);
+  } catch {
+    return undefined;
+  }
+}
+
+async function folderIdentity(path: string): Promise<string | undefined> {
+  const stats = await stat(path, { bigint: true }).catch(() => undefined);
+  return stats?.isDirectory() === true ? identityOf(stats) : undefined;
+}

@@ -1,0 +1,494 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  checkOutside,
+  layOutside,
+  OUTSIDE_TEXT,
+  pathAttacks,
+} from '../../../test/support/path-attacks.js';
+import { swapWithLink } from '../../../test/support/swapping.js';
+import type { FileState } from '../change/file-operation.js';
+import { sha256 } from '../protocol/ids.js';
+import { ToolError } from '../tool/tool.error.js';
+import { newFileMode } from './file-mode.js';
+import { Workspace } from './workspace.js';
+import { WorkspaceGoneError } from './workspace.errors.js';
+
+const signal = new AbortController().signal;
+const LIMIT = { limitBytes: 1_000, signal };
+const SWAPPED_CALLS = 2_000;
+
+let place: string;
+let root: string;
+let outside: string;
+let workspace: Workspace;
+
+beforeEach(async () => {
+  place = realpathSync(mkdtempSync(join(tmpdir(), 'plinth-workspace-')));
+  root = join(place, 'workspace');
+  outside = join(place, 'outside');
+  mkdirSync(root);
+  layOutside(outside);
+  workspace = await Workspace.open(root, identity());
+});
+
+afterEach(async () => {
+  await workspace.close();
+  rmSync(place, { recursive: true, force: true });
+});
+
+function identity(): string {
+  const { dev, ino } = statSync(root, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
+function put(path: string, content = 'inside'): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), content);
+}
+
+function link(path: string, target: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  symlinkSync(target, join(root, path));
+}
+
+function stateOf(content: string, mode = 0o644): FileState {
+  return { sha256: sha256(content), size: Buffer.byteLength(content), mode };
+}
+
+async function codeOf(work: () => Promise<unknown>): Promise<string> {
+  try {
+    await work();
+    return 'done';
+  } catch (error) {
+    if (error instanceof ToolError) return error.code;
+    throw error;
+  }
+}
+
+/** The content, or the code of the ToolError. */
+async function textOf(path: string): Promise<string> {
+  let text = '';
+  const code = await codeOf(
+    async () => (text = (await workspace.read(path, LIMIT)).bytes.toString()),
+  );
+  return code === 'done' ? text : code;
+}
+
+function write(path: string, text: string, expected: FileState | null = null): Promise<void> {
+  return workspace.write(path, Buffer.from(text), { mode: 0o644, expected, signal });
+}
+
+/** Every path in the workspace, in order; links are not entered. */
+function names(folder = ''): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      return entry.isDirectory() ? [path, ...names(path)] : [path];
+    })
+    .sort();
+}
+
+describe('reading', () => {
+  it('answers a file with what an edit needs to know', async () => {
+    put('src/a.ts', 'Grüße');
+    chmodSync(join(root, 'src/a.ts'), 0o750);
+
+    const { bytes, ...file } = await workspace.read('src/a.ts', LIMIT);
+
+    expect(bytes.toString()).toBe('Grüße');
+    expect(file).toEqual({
+      path: 'src/a.ts',
+      realPath: 'src/a.ts',
+      sha256: sha256('Grüße'),
+      size: 7,
+      mode: 0o750,
+      links: 1,
+    });
+  });
+
+  it.each([
+    ['real/a.txt', 'real/a.txt'],
+    ['file', 'real/a.txt'],
+    ['folder/a.txt', 'real/a.txt'],
+    ['absolute', 'real/a.txt'],
+    ['deep/er/up', 'real/a.txt'],
+    ['chain', 'real/a.txt'],
+    ['round', 'real/a.txt'],
+    ['folder/again', 'real/a.txt'],
+  ])('follows %s inside to %s', async (path, realPath) => {
+    put('real/a.txt');
+    link('file', 'real/a.txt');
+    link('folder', 'real');
+    link('absolute', join(root, 'real/a.txt'));
+    link('deep/er/up', '../../real/./a.txt');
+    link('chain', 'folder/../file');
+    link('round', '../workspace/real/a.txt');
+    link('real/again', '../deep/er/up');
+
+    expect(await workspace.read(path, LIMIT)).toMatchObject({ realPath });
+    expect(await workspace.realPathOf(path)).toBe(realPath);
+  });
+
+  it('takes .. behind a link as the system does', async () => {
+    put('a/b/x.txt', 'right');
+    put('x.txt', 'wrong');
+    link('l', 'a/b/c');
+    mkdirSync(join(root, 'a/b/c'));
+    link('m', 'l/../x.txt');
+
+    expect((await workspace.read('m', LIMIT)).realPath).toBe('a/b/x.txt');
+  });
+
+  it('refuses what is larger than the limit, and says so', async () => {
+    put('exact', 'x'.repeat(1_000));
+    put('larger', 'x'.repeat(1_001));
+
+    expect((await workspace.read('exact', LIMIT)).size).toBe(1_000);
+    await expect(workspace.read('larger', LIMIT)).rejects.toThrow(/has 1001 bytes; at most 1000/);
+  });
+
+  it('ends when the signal does', async () => {
+    put('a');
+    await expect(
+      workspace.read('a', { limitBytes: 10, signal: AbortSignal.abort() }),
+    ).rejects.toThrow(/aborted/);
+  });
+
+  it('lists a folder in order, with links as links', async () => {
+    put('b.txt', 'four');
+    put('a/x');
+    link('c', 'a');
+    link('out', outside);
+
+    expect(await workspace.entries('', 10)).toMatchObject([
+      { name: 'a', kind: 'folder', size: 0 },
+      { name: 'b.txt', kind: 'file', size: 4, modifiedAt: expect.any(Number) },
+      { name: 'c', kind: 'link', size: 0 },
+      { name: 'out', kind: 'link', size: 0 },
+    ]);
+    expect(await workspace.entries('', 2)).toHaveLength(2);
+    expect(await workspace.entries('c', 10)).toMatchObject([{ name: 'x' }]);
+    expect(await codeOf(() => workspace.entries('out', 10))).toBe('SYMLINK_ESCAPE');
+    expect(await codeOf(() => workspace.entries('b.txt', 10))).toBe('NOT_A_FOLDER');
+    expect(await codeOf(() => workspace.entries('none', 10))).toBe('NOT_FOUND');
+  });
+});
+
+describe('the state of a file', () => {
+  it('is its digest and mode, or null', async () => {
+    put('a', 'text');
+    chmodSync(join(root, 'a'), 0o600);
+
+    expect(await workspace.state('a', signal)).toEqual(stateOf('text', 0o600));
+    expect(await workspace.state('b', signal)).toBeNull();
+    expect(await workspace.state('b/c', signal)).toBeNull();
+  });
+
+  it('follows no link, also none inside', async () => {
+    put('real/a');
+    link('link', 'real/a');
+    link('folder', 'real');
+
+    expect(await codeOf(() => workspace.state('link', signal))).toBe('SYMLINK_ESCAPE');
+    expect(await codeOf(() => workspace.state('folder/a', signal))).toBe('SYMLINK_ESCAPE');
+  });
+});
+
+describe('writing', () => {
+  it('makes a file and the folders on the way', async () => {
+    await workspace.write('a/b/new.sh', Buffer.from('text'), {
+      mode: 0o755,
+      expected: null,
+      signal,
+    });
+
+    expect(readFileSync(join(root, 'a/b/new.sh'), 'utf8')).toBe('text');
+    expect(statSync(join(root, 'a/b/new.sh')).mode & 0o7777).toBe(0o755);
+    expect(names()).toEqual(['a', 'a/b', 'a/b/new.sh']);
+  });
+
+  it('never gives a file more than permission bits', async () => {
+    await workspace.write('a', Buffer.from(''), { mode: 0o4777, expected: null, signal });
+    expect(statSync(join(root, 'a')).mode & 0o7777).toBe(0o777);
+  });
+
+  it('replaces a file that is as expected', async () => {
+    put('a', 'old');
+    await write('a', 'new', stateOf('old'));
+    expect(readFileSync(join(root, 'a'), 'utf8')).toBe('new');
+    expect(names()).toEqual(['a']);
+  });
+
+  it.each<[string, FileState | null]>([
+    ['was changed', stateOf('other')],
+    ['was not to be there', null],
+  ])('leaves alone a file that %s', async (_, expected) => {
+    put('a', 'old');
+    expect(await codeOf(() => write('a', 'new', expected))).toBe('CHANGED_MEANWHILE');
+    expect(readFileSync(join(root, 'a'), 'utf8')).toBe('old');
+    expect(names()).toEqual(['a']);
+  });
+
+  it('makes nothing where a file has gone', async () => {
+    expect(await codeOf(() => write('a/b', 'new', stateOf('old')))).toBe('CHANGED_MEANWHILE');
+    expect(names()).toEqual([]);
+  });
+
+  it('leaves nothing behind when it is stopped', async () => {
+    put('kept/a');
+    const stopped = workspace.write('kept/more/b', Buffer.alloc(30_000_000), {
+      mode: 0o644,
+      expected: null,
+      signal: AbortSignal.timeout(1),
+    });
+    await expect(stopped).rejects.toThrow(/timeout|aborted/);
+    expect(names()).toEqual(['kept', 'kept/a']);
+  });
+
+  it('is not led astray by a link in place of its temporary file, whose name nobody can guess', async () => {
+    const temporary = new Set<string>();
+    put('a', 'old');
+    for (let i = 0; i < 20; i += 1) {
+      const content = i % 2 === 0 ? 'one' : 'two';
+      const old = readFileSync(join(root, 'a'), 'utf8');
+      const done = write('a', content, stateOf(old));
+      for (let looks = 0; looks < 200; looks += 1) {
+        readdirSync(root).forEach((name) => temporary.add(name));
+        await new Promise(setImmediate);
+        if (readFileSync(join(root, 'a'), 'utf8') === content) break;
+      }
+      await done;
+    }
+    temporary.delete('a');
+    for (const name of temporary) expect(name).toMatch(/^\.plinth-[\da-f]{32}\.tmp$/);
+    expect(temporary.size).toBeGreaterThan(1);
+  });
+
+  it('removes a file that is as expected, and the folders it leaves empty', async () => {
+    put('a/b/c/x', 'old');
+    put('a/y');
+
+    expect(
+      await codeOf(() => workspace.remove('a/b/c/x', { expected: stateOf('new'), signal })),
+    ).toBe('CHANGED_MEANWHILE');
+    await workspace.remove('a/b/c/x', { expected: stateOf('old'), signal });
+    await workspace.removeEmptyFolders('a/b/c/x', 1);
+    expect(names()).toEqual(['a', 'a/b', 'a/y']);
+    await workspace.removeEmptyFolders('a/b/c/x');
+    expect(names()).toEqual(['a', 'a/y']);
+    expect(await codeOf(() => workspace.remove('a/z', { expected: stateOf('x'), signal }))).toBe(
+      'CHANGED_MEANWHILE',
+    );
+  });
+
+  it('removes no folder over a link', async () => {
+    mkdirSync(join(place, 'empty'));
+    link('l', join(place, 'empty'));
+    mkdirSync(join(root, 'real'));
+    link('in', 'real');
+    for (const path of ['l/x', 'in/x']) await codeOf(() => workspace.removeEmptyFolders(path));
+    expect(existsSync(join(place, 'empty'))).toBe(true);
+    expect(names()).toEqual(['in', 'l', 'real']);
+  });
+
+  it('gives a new file what the umask leaves', () => {
+    const umask = Number.parseInt(execFileSync('sh', ['-c', 'umask']).toString(), 8);
+    expect(newFileMode()).toBe(0o644 & ~umask);
+  });
+});
+
+describe.each(pathAttacks)('$name', (attack) => {
+  /** The path as the workspace takes it, or the error's code. */
+  function given(): string | ToolError {
+    attack.prepare(root, outside);
+    try {
+      return workspace.pathOf(attack.path(root, outside));
+    } catch (error) {
+      if (error instanceof ToolError) return error;
+      throw error;
+    }
+  }
+
+  it('is not read', async () => {
+    const path = given();
+    if (path instanceof ToolError) {
+      expect(attack.read).toContain(path.code);
+      return;
+    }
+    const secret = async (): Promise<boolean> =>
+      workspace.classify(await workspace.realPathOf(path)).secret;
+    const code = (await codeOf(() => workspace.read(path, LIMIT))).replace(
+      'done',
+      (await codeOf(secret)) === 'done' && (await secret()) && !workspace.classify(path).secret
+        ? 'SECRET_PATH'
+        : 'done',
+    );
+    expect(attack.read.length > 0 ? attack.read : ['done']).toContain(code);
+    checkOutside(outside);
+  });
+
+  it('is not written, looked at or removed', async () => {
+    const path = given();
+    if (path instanceof ToolError) {
+      expect(attack.write).toContain(path.code);
+      return;
+    }
+    const before = names();
+    const old = await workspace.state(path, signal).catch(() => null);
+    const codes = [
+      await codeOf(() => write(path, 'evil', old)),
+      await codeOf(() => write(path, 'evil', stateOf(OUTSIDE_TEXT))),
+      await codeOf(() => workspace.remove(path, { expected: stateOf(OUTSIDE_TEXT), signal })),
+    ];
+    if (attack.write.length > 0) {
+      for (const code of codes) expect([...attack.write, 'CHANGED_MEANWHILE']).toContain(code);
+      expect(attack.write).toContain(codes[0]);
+      expect(names()).toEqual(before);
+    }
+    if (attack.protection) {
+      expect(workspace.classify(path).protection).toBe(attack.protection);
+    }
+    checkOutside(outside);
+  });
+});
+
+describe('while a folder is swapped with a link to the outside', () => {
+  it(`never reads a byte of it in ${SWAPPED_CALLS} tries`, async () => {
+    put('a/secret.txt');
+    const stop = swapWithLink(join(root, 'a'), join(outside, 'folder'));
+    const seen = new Map<string, number>();
+    for (let i = 0; i < SWAPPED_CALLS; i += 1) {
+      const outcome = await textOf('a/secret.txt');
+      seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+      if (i % 10 === 0) await workspace.entries('a', 10).catch(() => undefined);
+    }
+    const swaps = await stop();
+
+    expect(swaps).toBeGreaterThan(100);
+    expect(seen.get('inside')).toBeGreaterThan(10);
+    expect(seen.has(OUTSIDE_TEXT)).toBe(false);
+    expect([...seen.keys()]).toEqual(expect.arrayContaining(['SYMLINK_ESCAPE']));
+  });
+
+  it(`never writes a byte to it in ${SWAPPED_CALLS} tries`, async () => {
+    put('a/x');
+    const stop = swapWithLink(join(root, 'a'), join(outside, 'folder'));
+    const seen = new Map<string, number>();
+    for (let i = 0; i < SWAPPED_CALLS; i += 1) {
+      const path = i % 2 === 0 ? `a/new-${i}.txt` : `a/sub-${i}/deep/new.txt`;
+      const code = await codeOf(() => write(path, 'mine'));
+      seen.set(code, (seen.get(code) ?? 0) + 1);
+    }
+    const swaps = await stop();
+
+    expect(swaps).toBeGreaterThan(100);
+    expect(seen.get('done')).toBeGreaterThan(10);
+    expect(seen.get('SYMLINK_ESCAPE')).toBeGreaterThan(0);
+    checkOutside(outside);
+    expect(names().filter((name) => name.includes('.plinth-'))).toEqual([]);
+  });
+
+  it('never replaces or removes a file of it', async () => {
+    put('a/secret.txt', OUTSIDE_TEXT);
+    const stop = swapWithLink(join(root, 'a'), join(outside, 'folder'));
+    const known = stateOf(OUTSIDE_TEXT);
+    for (let i = 0; i < 200; i += 1) {
+      await codeOf(() => write('a/secret.txt', 'evil', known));
+      await codeOf(() => write('a/secret.txt', OUTSIDE_TEXT, stateOf('evil')));
+      await codeOf(() => workspace.remove('a/secret.txt', { expected: known, signal }));
+      await codeOf(() => write('a/secret.txt', OUTSIDE_TEXT));
+    }
+    await stop();
+    checkOutside(outside);
+  });
+
+  it('never reads over a file that is swapped', async () => {
+    put('a.txt');
+    const stop = swapWithLink(join(root, 'a.txt'), join(outside, 'secret.txt'));
+    const seen = new Set<string>();
+    for (let i = 0; i < SWAPPED_CALLS; i += 1) {
+      seen.add(await textOf('a.txt'));
+      await codeOf(() => write('a.txt', 'inside', stateOf('inside')));
+    }
+    await stop();
+    expect([...seen].sort()).not.toContain(OUTSIDE_TEXT);
+    expect(seen.has('inside')).toBe(true);
+    checkOutside(outside);
+  });
+});
+
+describe('a workspace that is replaced', () => {
+  const other = (): string => join(place, 'other');
+
+  it.each([
+    ['moved away', () => renameSync(root, other())],
+    [
+      'replaced by another folder',
+      () => {
+        renameSync(root, other());
+        mkdirSync(root);
+        put('a', 'other');
+      },
+    ],
+    [
+      'replaced by a link to itself',
+      () => {
+        renameSync(root, other());
+        symlinkSync(outside, root);
+      },
+    ],
+    ['removed', () => rmSync(root, { recursive: true })],
+  ])('is gone for every method when it is %s', async (_, replace) => {
+    put('a');
+    replace();
+    const known = stateOf('inside');
+    const methods = [
+      () => workspace.read('a', LIMIT),
+      () => workspace.state('a', signal),
+      () => workspace.entries('', 10),
+      () => workspace.realPathOf('a'),
+      () => write('a', 'x', known),
+      () => workspace.remove('a', { expected: known, signal }),
+      () => workspace.removeEmptyFolders('a/b'),
+      () => Workspace.open(root, '1:1'),
+    ];
+    for (const method of methods) {
+      await expect(method()).rejects.toThrow(WorkspaceGoneError);
+    }
+    await expect(workspace.read('a', LIMIT)).rejects.toMatchObject({
+      code: 409,
+      data: { errorCode: 'WORKSPACE_GONE' },
+    });
+  });
+
+  it('is not opened over a link, or with the identity of another', async () => {
+    symlinkSync(root, other());
+    await expect(Workspace.open(other(), identity())).rejects.toThrow(WorkspaceGoneError);
+    await expect(Workspace.open(outside, identity())).rejects.toThrow(WorkspaceGoneError);
+  });
+
+  it('is changed by no hard link that is made meanwhile', async () => {
+    put('a', 'old');
+    linkSync(join(root, 'a'), join(outside, 'second'));
+    expect(await codeOf(() => write('a', 'new', stateOf('old')))).toBe('HARD_LINK');
+    expect(readFileSync(join(outside, 'second'), 'utf8')).toBe('old');
+  });
+});
