@@ -16,6 +16,7 @@ import { entities } from './entities.js';
 import { ErrorFilter } from './error/index.js';
 import { EventModule } from './event/index.js';
 import { FragmentModule } from './fragment/index.js';
+import { HarnessModule } from './harness/index.js';
 import { EnvelopeInterceptor, inputPipe } from './http/index.js';
 import { IdentityModule } from './identity/index.js';
 import { KnowledgeModule } from './knowledge/index.js';
@@ -66,6 +67,7 @@ export class AppModule {
         RetrievalModule,
         MediaModule.for(media),
         AgentModule,
+        HarnessModule,
         ...DemoModule.for(config),
       ],
       providers: [

@@ -16,6 +16,9 @@ import {
 } from './operation/index.js';
 import type { LogDestination } from './operation/index.js';
 
+/** Images of 8 MiB as base64 inside of JSON, and the longest text that comes with them. */
+const WITH_IMAGES_KB = 14 * 1_024;
+
 interface CreateOptions extends AppOptions {
   /** Where log lines go instead of the standard output. */
   readonly log?: LogDestination | undefined;
@@ -45,7 +48,13 @@ export async function createApp(
   if (config.CORS_ORIGINS.length > 0) {
     app.enableCors({ origin: [...config.CORS_ORIGINS], credentials: true, maxAge: 1_800 });
   }
-  app.useBodyParser('json', { limit: `${config.REQUEST_BODY_LIMIT_KB}kb`, type: isJson });
+  const limitKb = config.REQUEST_BODY_LIMIT_KB;
+  app.useBodyParser('json', {
+    limit: `${Math.max(limitKb, WITH_IMAGES_KB)}kb`,
+    type: (request: IncomingMessage) => bringsImages(request) && isJson(request),
+  });
+  // What the first has read, the second leaves alone.
+  app.useBodyParser('json', { limit: `${limitKb}kb`, type: isJson });
   serveOpenApi(app);
   const server = app.getHttpServer();
   server.headersTimeout = config.REQUEST_HEADER_TIMEOUT_SECONDS * 1_000;
@@ -75,6 +84,13 @@ function securityHeaders(): ReturnType<typeof helmet> {
     // Which of a host's other services speak TLS is not ours to say.
     strictTransportSecurity: { includeSubDomains: false },
   });
+}
+
+/** A run of the coding harness comes with its images, an input with a text as long as a requirement. */
+function bringsImages({ method, url = '', headers }: IncomingMessage): boolean {
+  if (method !== 'POST' || headers.authorization === undefined) return false;
+  const path = url.split('?', 1)[0] ?? '';
+  return /^\/coding\/harness\/sessions\/[^/]+\/runs(\/[^/]+\/inputs)?\/?$/i.test(path);
 }
 
 /** Login and registration are read as JSON whatever text they are declared to be, as existing services do. */

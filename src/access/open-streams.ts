@@ -7,8 +7,12 @@ import { CallerResolver } from './caller.resolver.js';
 /** Why a stream is ended from our side. */
 export type StreamEnd = 'signed-out' | 'shutdown';
 
+/** Streams of a kind are counted together: watching runs takes no answer away from a user. */
+export type StreamKind = 'chat' | 'harness';
+
 interface OpenStream {
   readonly caller: Caller;
+  readonly kind: StreamKind;
   readonly end: (why: StreamEnd) => void;
 }
 
@@ -49,16 +53,18 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /** Returns the way to take the stream out again, which its owner must call when it ends. */
-  add(caller: Caller, end: (why: StreamEnd) => void): () => void {
-    const stream = { caller, end };
+  add(caller: Caller, end: (why: StreamEnd) => void, kind: StreamKind = 'chat'): () => void {
+    const stream = { caller, end, kind };
     this.streams.add(stream);
     return () => this.streams.delete(stream);
   }
 
-  /** How many streams the user has open in this process. */
-  countOf(caller: Caller): number {
+  /** How many streams of the kind the user has open in this process. */
+  countOf({ userId }: Caller, kind: StreamKind = 'chat'): number {
     let count = 0;
-    for (const stream of this.streams) if (stream.caller.userId === caller.userId) count += 1;
+    for (const stream of this.streams) {
+      if (stream.kind === kind && stream.caller.userId === userId) count += 1;
+    }
     return count;
   }
 

@@ -1,12 +1,6 @@
+import { estimateMessageTokens, sendableTokens } from '../model/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import { MessageTooLongError } from './chat.errors.js';
-import { estimateMessageTokens } from './chat.usage.js';
-
-/** Assumed where a model's record does not say (architecture, section 10). */
-const ASSUMED_WINDOW = 32_768;
-
-/** Kept free for the answer where neither the request nor the model says how long it may be. */
-const ASSUMED_ANSWER = 4_096;
 
 export interface StoredMessage {
   readonly role: string;
@@ -58,9 +52,8 @@ export function roomForSources(question: ChatMessage, limits: HistoryLimits): nu
 }
 
 /** Tokens of the window that are free beside what is taken and the answer; below 0 when that is too much. */
-function roomBeside(taken: number, { contextWindow, maxAnswer }: HistoryLimits): number {
-  const window = contextWindow ?? ASSUMED_WINDOW;
-  return window - Math.min(maxAnswer ?? ASSUMED_ANSWER, Math.floor(window / 2)) - taken;
+function roomBeside(taken: number, limits: HistoryLimits): number {
+  return sendableTokens(limits) - taken;
 }
 
 function tokensOf(messages: readonly ChatMessage[]): number {

@@ -9,6 +9,7 @@ import type { Config } from '../config/index.js';
 import { ModelService } from '../model/index.js';
 import { ProviderService } from '../provider/index.js';
 import { DemoKnowledge } from './demo.knowledge.js';
+import { writeDemoWorkspace } from './demo.workspace.js';
 
 /** The tenant that every installation has. */
 const DEMO_TENANT = '000000';
@@ -113,12 +114,26 @@ const models = [
   },
 ];
 
-/** Remembers that the demo was set up, and where its simulator was then. */
-const markSchema = z.object({ url: z.string() });
+/** Works in a repository; the prices are there so that a run has a cost. */
+const coder = {
+  category: 'chat',
+  modelName: 'demo-coder-paced',
+  modelDescribe: 'Offline demo: coding harness',
+  providerCode: 'custom_api',
+  path: '/v1',
+  contextWindow: 64_000,
+  maxOutput: 8_192,
+  supportsTools: true,
+  inputPrice: 0.5,
+  outputPrice: 1.5,
+};
+
+/** Remembers what was set up of the demo, and where its simulator was then. Older marks know of no coder. */
+const markSchema = z.object({ url: z.string(), coder: z.boolean().default(false) });
 
 /**
- * Sets up providers and models for the simulator once per DATA_DIR: what an administrator deletes stays deleted.
- * When the simulator has another port than last time, the demo's models follow it.
+ * Sets up providers and models for the simulator, and a repository for the coder, once per DATA_DIR: what an
+ * administrator deletes stays deleted. When the simulator has another port than last time, the demo's models follow it.
  */
 @Injectable()
 export class DemoSeed {
@@ -139,8 +154,9 @@ export class DemoSeed {
     const mark = await this.readMark();
     if (!mark) await this.create(caller, url);
     else if (mark.url !== url) await this.follow(caller, mark.url, url);
+    if (!mark?.coder) await this.createCoder(caller, url);
     await mkdir(this.config.DATA_DIR, { recursive: true });
-    await writeFile(this.markFile, JSON.stringify({ url }));
+    await writeFile(this.markFile, JSON.stringify({ url, coder: true }));
   }
 
   private async create(caller: Caller, url: string): Promise<void> {
@@ -150,17 +166,31 @@ export class DemoSeed {
         await this.providers.create(caller, { ...provider, apiHost: `${url}/v1`, status: 0 });
       }
     }
-    for (const { path, ...model } of models) {
-      await this.models.create(caller, {
-        ...model,
-        apiHost: url + path,
-        apiKey: 'offline-demo',
-        remark: 'Answers come from the built-in simulator, not from a real model.',
-      });
-    }
+    for (const model of models) await this.createModel(caller, url, model);
     const { rows } = await this.models.list(caller, {});
     const chat = rows.find(({ modelName }) => modelName === CHAT_MODEL);
     if (chat) await this.knowledge.create(caller, { embedding: EMBEDDING_MODEL, chatId: chat.id });
+  }
+
+  private async createModel(
+    caller: Caller,
+    url: string,
+    { path, ...model }: (typeof models)[number] | typeof coder,
+  ): Promise<void> {
+    await this.models.create(caller, {
+      ...model,
+      apiHost: url + path,
+      apiKey: 'offline-demo',
+      remark: 'Answers come from the built-in simulator, not from a real model.',
+    });
+  }
+
+  /** Later than the rest in an installation that had the demo before; its provider may be gone by then. */
+  private async createCoder(caller: Caller, url: string): Promise<void> {
+    const { providerCode } = coder;
+    const { rows } = await this.providers.list(caller, { providerCode });
+    if (rows.some(({ status }) => status === 0)) await this.createModel(caller, url, coder);
+    await writeDemoWorkspace(this.config, DEMO_TENANT);
   }
 
   /** Moves the models that are still at the simulator's former address to its present one. */

@@ -53,4 +53,14 @@ export class ConflictError extends DomainError {
 
 export class TooManyRequestsError extends DomainError {
   readonly code = 429;
+  /** When the caller may try again; sent as the header Retry-After, too. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    message: string,
+    options: { cause?: unknown; data?: unknown; retryAfterSeconds?: number } = {},
+  ) {
+    super(message, options);
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
 }

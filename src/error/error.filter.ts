@@ -1,7 +1,7 @@
 import { Catch, HttpException, Logger } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { DomainError } from './domain.error.js';
+import { DomainError, TooManyRequestsError } from './domain.error.js';
 import { setEnvelopeCode } from './envelope-code.js';
 
 interface ErrorEnvelope {
@@ -29,6 +29,9 @@ export class ErrorFilter implements ExceptionFilter {
       // Bytes are out already: cutting the connection is the only honest sign left.
       response.destroy();
       return;
+    }
+    if (error instanceof TooManyRequestsError && error.retryAfterSeconds !== undefined) {
+      response.setHeader('Retry-After', String(error.retryAfterSeconds));
     }
     response.status(200).json(envelope);
   }

@@ -1,5 +1,5 @@
 export { Clearable } from './clearable.decorator.js';
-export { Answer, OK_MESSAGE, Page } from './envelope.js';
+export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
 export { Decimal, Flag, Id, Ids, OneOf, Text, Texts, Whole, ZeroOrOne } from './field.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';

@@ -5,12 +5,14 @@ import { InvalidInputError } from '../error/index.js';
 
 /** Far more than any input has; walking through much more would exhaust the stack. */
 const DEPTH = 20;
+/** The same of one object; the time that reading it takes grows with the square of its fields. */
+const FIELDS = 1_000;
+/** The same of the whole body, entries of lists included. */
+const VALUES = 100_000;
 
 class InputPipe extends ValidationPipe {
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    if (metadata.type === 'body' && isDeeper(value, DEPTH)) {
-      throw new InvalidInputError(`The request body is nested more than ${DEPTH} levels deep.`);
-    }
+    if (metadata.type === 'body') checkShape(value);
     // PostgreSQL's texts cannot hold it, and no name has it.
     if (metadata.type === 'param' && typeof value === 'string' && value.includes('\0')) {
       throw new InvalidInputError('The path must not contain the character NUL.');
@@ -36,15 +38,25 @@ export function inputPipe(): ValidationPipe {
 }
 
 /** Level by level: a recursion would be what it is to prevent. */
-function isDeeper(value: unknown, depth: number): boolean {
-  let level: unknown[] = [value];
-  for (let at = 0; at <= depth; at += 1) {
-    level = level.flatMap((one) =>
-      typeof one === 'object' && one !== null ? (Object.values(one) as unknown[]) : [],
-    );
-    if (level.length === 0) return false;
+function checkShape(body: unknown): void {
+  let level: unknown[] = [body];
+  let values = 0;
+  for (let at = 0; at <= DEPTH; at += 1) {
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? partsOf(one) : []));
+    if (level.length === 0) return;
+    values += level.length;
+    if (values > VALUES)
+      throw new InvalidInputError(`The request body holds more than ${VALUES} values.`);
   }
-  return true;
+  throw new InvalidInputError(`The request body is nested more than ${DEPTH} levels deep.`);
+}
+
+function partsOf(value: object): unknown[] {
+  const parts = Object.values(value) as unknown[];
+  if (!Array.isArray(value) && parts.length > FIELDS) {
+    throw new InvalidInputError(`An object of the request body has more than ${FIELDS} fields.`);
+  }
+  return parts;
 }
 
 function messages(errors: readonly ValidationError[], path = ''): string[] {

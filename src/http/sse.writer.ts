@@ -8,7 +8,7 @@ const HEADERS = {
   'X-Accel-Buffering': 'no',
 } as const;
 
-/** How long a client may leave a full buffer unread before it counts as gone. */
+/** How long a client may leave a full buffer unread before it counts as gone, unless another time is given. */
 const STALLED_MS = 10 * 60_000;
 
 /** All open writers of the process, so that one timer serves every ping. */
@@ -26,6 +26,7 @@ export class SseWriter {
   constructor(
     readonly response: ServerResponse,
     private readonly pingMs: number,
+    private readonly stalledMs = STALLED_MS,
   ) {}
 
   /** Sends the headers and a first comment at once, so that proxies and clients know the stream is open. */
@@ -36,6 +37,8 @@ export class SseWriter {
     this.write(': connected\n\n');
     open.add(this);
     tending ??= setInterval(tendWriters, 1_000).unref();
+    // A HEAD asks for no more than the headers.
+    if (this.response.req.method === 'HEAD') this.end();
   }
 
   get closed(): boolean {
@@ -43,7 +46,7 @@ export class SseWriter {
   }
 
   /** Writes ready frames; false means the client reads slowly: await `drained` before producing more. */
-  write(frames: string): boolean {
+  write(frames: string | Uint8Array): boolean {
     if (this.closed) return true;
     this.lastWrite = Date.now();
     return this.response.write(frames);
@@ -59,18 +62,20 @@ export class SseWriter {
     this.response.once('close', listener);
   }
 
+  /** Ends the stream once the client has taken what is written. */
   end(): void {
     if (this.closed) return;
-    this.forget();
+    this.ended = true;
+    this.lastWrite = Date.now();
     this.response.end();
   }
 
-  /** Pings a silent stream, and cuts one whose client has read nothing for too long. */
+  /** Pings a silent stream, and cuts one whose client has read nothing for too long, ended or not. */
   tend(now: number): void {
     const silent = now - this.lastWrite;
-    if (!this.response.writableNeedDrain) {
-      if (silent >= this.pingMs) this.write(': ping\n\n');
-    } else if (silent >= STALLED_MS) this.response.destroy();
+    if (this.ended || this.response.writableNeedDrain) {
+      if (silent >= this.stalledMs) this.response.destroy();
+    } else if (silent >= this.pingMs) this.write(': ping\n\n');
   }
 
   private forget(): void {

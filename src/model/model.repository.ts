@@ -102,6 +102,20 @@ export class ModelRepository {
     );
   }
 
+  /** False when the model is gone, or somebody has said it already. */
+  async rememberToolSupport(
+    tenantId: string,
+    id: number,
+    supportsTools: boolean,
+  ): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE model SET supports_tools = $3, update_time = now()
+        WHERE tenant_id = $1 AND id = $2 AND supports_tools IS NULL RETURNING id`,
+      [tenantId, id, supportsTools],
+    );
+    return rows.length > 0;
+  }
+
   /** The model's key, or undefined when it has none. UnreadableCredentialError when it cannot be decrypted. */
   keyOf(model: Model): string | undefined {
     if (model.credential === null) return undefined;

@@ -37,6 +37,9 @@ export interface ResolvedModel {
   readonly maxOutput?: number;
   readonly supportsTools?: boolean;
   readonly supportsVision?: boolean;
+  /** Per million tokens, in whatever currency the operator reckons. */
+  readonly inputPrice?: number;
+  readonly outputPrice?: number;
 }
 
 export interface ResolvedChatModel extends ResolvedModel {
@@ -191,6 +194,8 @@ export class ModelResolver {
       maxOutput: model.maxOutput ?? undefined,
       supportsTools: model.supportsTools ?? undefined,
       supportsVision: model.supportsVision ?? undefined,
+      inputPrice: model.inputPrice ?? undefined,
+      outputPrice: model.outputPrice ?? undefined,
     };
   }
 }

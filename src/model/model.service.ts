@@ -95,6 +95,20 @@ export class ModelService {
     return named.some((model) => storedCategory(model.category) === category);
   }
 
+  /**
+   * Notes what a call has shown: whether the model calls tools. What somebody has said meanwhile stays. Whoever asks
+   * from now on gets the model with it.
+   */
+  async rememberToolSupport(caller: Caller, id: number, supportsTools: boolean): Promise<void> {
+    const { tenantId } = caller;
+    await this.database.transaction(async () => {
+      if (!(await this.models.rememberToolSupport(tenantId, id, supportsTools))) return;
+      const detail = { fields: ['supportsTools'], tried: true };
+      await this.record(caller, 'update', id, detail);
+      await this.revision.increment(tenantId);
+    });
+  }
+
   private async record(
     caller: Caller,
     action: 'create' | 'update' | 'delete' | 'credential-change',

@@ -1,0 +1,53 @@
+import type { ChatMessage } from '../provider/index.js';
+
+/** Assumed where a model's record does not say (architecture, section 10). */
+const ASSUMED_WINDOW = 32_768;
+
+/** Kept free for the answer where neither the request nor the model says how long it may be. */
+const ASSUMED_ANSWER = 4_096;
+
+/** Start of the CJK radicals; what lies above is mostly one token a character. */
+const FIRST_WIDE = 0x2e80;
+
+/** What a message costs beside its text: role and separators. */
+const MESSAGE_OVERHEAD = 4;
+
+export interface WindowFacts {
+  readonly contextWindow?: number | undefined;
+  /** Longest answer, in tokens. */
+  readonly maxAnswer?: number | undefined;
+}
+
+/** Tokens of a model's window that may be sent to it: all but the room for its answer, which takes at most half. */
+export function sendableTokens({ contextWindow, maxAnswer }: WindowFacts): number {
+  const window = contextWindow ?? ASSUMED_WINDOW;
+  return window - Math.min(maxAnswer ?? ASSUMED_ANSWER, Math.floor(window / 2));
+}
+
+/**
+ * A rough count without the model's own tokenizer: about four characters a token in alphabetic scripts, one
+ * character a token in Chinese, Japanese and Korean. Good enough for a history window and for a marked estimate.
+ */
+export function estimateTokens(text: string): number {
+  // Counting bytes is much faster than looking at every character, and most texts have one byte each.
+  if (Buffer.byteLength(text) === text.length) return Math.ceil(text.length / 4);
+  let wide = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    if (text.charCodeAt(index) >= FIRST_WIDE) wide += 1;
+  }
+  return Math.ceil((text.length - wide) / 4) + wide;
+}
+
+/** The same for a message with the tool calls in it. Pictures are not counted. */
+export function estimateMessageTokens(message: ChatMessage): number {
+  const { content } = message;
+  const text =
+    typeof content === 'string'
+      ? content
+      : content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
+  return calls.reduce(
+    (sum, call) => sum + estimateTokens(call.name + call.arguments) + MESSAGE_OVERHEAD,
+    estimateTokens(text) + MESSAGE_OVERHEAD,
+  );
+}
