@@ -8,6 +8,8 @@ const MODELS = [
   'sim-chat-paced',
   'sim-reasoner',
   'sim-reasoner-paced',
+  'sim-coder',
+  'sim-coder-paced',
   'sim-embedding-384',
   'sim-embedding-1024',
   'sim-rerank',

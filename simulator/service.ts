@@ -14,6 +14,7 @@ import { embeddingRoutes } from './retrieval/embedding-routes.js';
 import { rerankRoutes } from './retrieval/rerank-routes.js';
 import { credentialProblem } from './http/credential.js';
 import type { Exchange } from './http/exchange.js';
+import { objectsOf } from './http/json.js';
 import { replyDeliberately } from './http/failure.js';
 import { modelListRoutes } from './model-list-routes.js';
 import { errorBody, type Protocol } from './http/protocol.js';
@@ -60,16 +61,16 @@ export class Service {
     const problem = route.isPublic ? undefined : credentialProblem(exchange, protocol);
     if (problem !== undefined) return refuse(401, problem);
     const model = exchange.recording.model ?? '';
-    const behaviour = this.behaviourFor(exchange.path, model);
+    const behaviour = this.behaviourFor(exchange, model);
     if (behaviour instanceof UnknownBehaviour) return refuse(400, behaviour.message);
     if (await replyDeliberately(exchange, protocol, behaviour, this.script)) return;
     if (model.startsWith(UNKNOWN_MODEL)) return refuse(404, `The model '${model}' does not exist`);
     await route.handle(exchange, behaviour, parameter);
   }
 
-  private behaviourFor(path: string, model: string): Behaviour | UnknownBehaviour {
+  private behaviourFor({ path, body }: Exchange, model: string): Behaviour | UnknownBehaviour {
     try {
-      return this.script.take(path, model);
+      return this.script.take({ path, model, tools: objectsOf(body['tools']).length > 0 });
     } catch (error) {
       if (error instanceof UnknownBehaviour) return error;
       throw error;

@@ -26,6 +26,37 @@ describe('simulator', () => {
     expect((await send(url(), { ...body, model: 'other' })).status).toBe(500);
   });
 
+  it('repeats a step, keeps it for requests with tools, and reports what it is told to', async () => {
+    const tools = [{ type: 'function', function: { name: 'go', parameters: {} } }];
+    const call = { id: 'again', name: 'go', arguments: '{"cut": "of' };
+    simulator.script({
+      match: { tools: true },
+      times: 2,
+      toolCalls: [call, call],
+      finishReason: 'length',
+      inputTokens: 7,
+      outputTokens: 9,
+    });
+    expect((await send(url(), body)).text).not.toContain('again');
+    const cut = { id: 'again', function: { arguments: call.arguments } };
+    const whole = {
+      choices: [{ finish_reason: 'length', message: { tool_calls: [cut, cut] } }],
+      usage: { prompt_tokens: 7, completion_tokens: 9 },
+    };
+    expect((await send(url(), { ...body, tools })).json).toMatchObject(whole);
+    expect((await send(url(), { ...body, tools })).json).toMatchObject(whole);
+    expect((await send(url(), { ...body, tools })).text).not.toContain('again');
+  });
+
+  it('breaks off in the middle of a tool call', async () => {
+    const toolCalls = [{ name: 'go', arguments: '{"a":1,"b":2,"c":3}' }];
+    simulator.script({ text: 'one two ', toolCalls, reset: 3 });
+    const { text, broken } = await send(url(), { ...body, stream: true });
+    expect(broken).toBe('ECONNRESET');
+    expect(text).toContain('{\\"a\\":1');
+    expect(text).not.toContain('finish_reason":"');
+  });
+
   it('is steered over HTTP too', async () => {
     const control = (path: string, json?: typeof body) =>
       send(`${simulator.url}/__${path}`, json, { 'x-api-key': '' });

@@ -29,13 +29,16 @@ const UNICODE_TEXT =
 const REFUSAL_TEXT = 'I am sorry, but I cannot help with that.';
 const HUGE_BYTES = 2 * 1024 * 1024;
 const ARGUMENT_CHUNK = 7;
+/** Arguments that are longer come in larger chunks: a megabyte in sevens would take minutes. */
+const LONG_ARGUMENTS = 16 * 1024;
+const LONG_ARGUMENT_CHUNK = 1024;
 
 export function answerTo(request: ChatRequest, behaviour: Behaviour): Answer {
   const pieces = piecesFor(request, behaviour);
   return {
     pieces,
     finish: behaviour.finishReason ?? finishOf(pieces, behaviour),
-    usage: behaviour.noUsage ? undefined : usageOf(request, pieces),
+    usage: behaviour.noUsage ? undefined : { ...usageOf(request, pieces), ...reported(behaviour) },
   };
 }
 
@@ -43,13 +46,12 @@ function piecesFor(request: ChatRequest, behaviour: Behaviour): Piece[] {
   if (behaviour.refusal) return [{ kind: 'refusal', chunks: words(REFUSAL_TEXT) }];
   const composed = compose(request);
   const reasons = request.model.includes('reasoner') ? composed.reasoning : '';
-  const calls = toolCallsFor(request, behaviour);
+  const scripted = toolCallsFor(request, behaviour);
+  const text = textFor(request, behaviour);
+  const calls = scripted ?? (text === undefined ? composed.toolCalls : []);
   const pieces: Piece[] = [
     { kind: 'reasoning', chunks: words(behaviour.reasoning ?? reasons) },
-    {
-      kind: 'text',
-      chunks: textFor(request, behaviour) ?? (calls.length > 0 ? [] : words(composed.text)),
-    },
+    { kind: 'text', chunks: text ?? (scripted?.length ? [] : words(composed.text)) },
     ...calls.map(toolPiece),
   ];
   return pieces.filter((piece) => piece.kind === 'tool' || piece.chunks.length > 0);
@@ -73,16 +75,19 @@ function chosenText(request: ChatRequest, behaviour: Behaviour): string[] | unde
   return Array.from({ length: behaviour.chunks }, (_, index) => `tok${index} `);
 }
 
-function toolCallsFor(request: ChatRequest, behaviour: Behaviour): ScriptedToolCall[] {
+/** The calls that the behaviour asks for, or undefined when it leaves them to the model. */
+function toolCallsFor(request: ChatRequest, behaviour: Behaviour): ScriptedToolCall[] | undefined {
   if (behaviour.toolCalls !== undefined) return behaviour.toolCalls;
   const hasResult = request.messages.at(-1)?.role === 'tool';
-  return behaviour.toolCall === undefined || hasResult ? [] : [{ name: behaviour.toolCall }];
+  if (behaviour.toolCall === undefined || hasResult) return undefined;
+  return [{ name: behaviour.toolCall }];
 }
 
 function toolPiece(call: ScriptedToolCall): Piece {
   const { id = `call_${randomUUID().slice(0, 8)}`, name, arguments: given = {} } = call;
   const text = typeof given === 'string' ? given : JSON.stringify(given);
-  return { kind: 'tool', id, name, chunks: slices(text, ARGUMENT_CHUNK) };
+  const size = text.length > LONG_ARGUMENTS ? LONG_ARGUMENT_CHUNK : ARGUMENT_CHUNK;
+  return { kind: 'tool', id, name, chunks: slices(text, size) };
 }
 
 function finishOf(pieces: readonly Piece[], behaviour: Behaviour): string {
@@ -95,6 +100,14 @@ function usageOf(request: ChatRequest, pieces: readonly Piece[]): Usage {
   const prompt = request.messages.map((message) => message.text).join('\n');
   const completion = pieces.flatMap((piece) => piece.chunks).join('');
   return { promptTokens: estimateTokens(prompt), completionTokens: estimateTokens(completion) };
+}
+
+/** The numbers that the behaviour asks for. */
+function reported({ inputTokens, outputTokens }: Behaviour): Partial<Usage> {
+  return {
+    ...(inputTokens !== undefined && { promptTokens: inputTokens }),
+    ...(outputTokens !== undefined && { completionTokens: outputTokens }),
+  };
 }
 
 /** Cuts a text into words with the white space after them, and CJK runs into a few characters. */

@@ -1,4 +1,6 @@
+import type { ScriptedToolCall } from '../behaviour/behaviour.js';
 import type { ChatRequest } from '../chat/chat-request.js';
+import { nextMove } from '../coder/coder.js';
 import { quotesFor, summaryOf } from './extract.js';
 import { isMostlyCjk } from './features.js';
 import { readPrompt, standaloneQuestion } from './prompt.js';
@@ -11,12 +13,14 @@ const ASKS_FOR_SUMMARY = /summar|outline|abstract|key points|总结|概括|摘�
 interface Composition {
   reasoning: string;
   text: string;
+  toolCalls: ScriptedToolCall[];
 }
 
 /** A deterministic answer: it quotes the material that came with the question. */
 export function compose(request: ChatRequest): Composition {
+  if (request.tools.length > 0 && request.model.includes('coder')) return code(request);
   const standalone = standaloneQuestion(request);
-  if (standalone !== undefined) return { reasoning: '', text: standalone };
+  if (standalone !== undefined) return { reasoning: '', text: standalone, toolCalls: [] };
   const { question, passages } = readPrompt(request);
   const phrases = isMostlyCjk(question) ? CHINESE : ENGLISH;
   const toolResult = lastToolResult(request);
@@ -29,7 +33,15 @@ export function compose(request: ChatRequest): Composition {
   return {
     reasoning: phrases.thinking(quotable(question), passages.length, quotes.length),
     text: parts.join('\n\n'),
+    toolCalls: [],
   };
+}
+
+/** The next move of a coding agent; text and tool calls may come together. */
+function code(request: ChatRequest): Composition {
+  const { say, calls } = nextMove(request);
+  const names = calls.map(({ name }) => name).join(', ') || 'nothing more, I report';
+  return { reasoning: `What is needed next: ${names}. `, text: say, toolCalls: [...calls] };
 }
 
 interface Material {

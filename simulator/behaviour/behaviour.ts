@@ -52,6 +52,9 @@ export interface Behaviour {
   toolCall?: string;
   /** Reports no usage. */
   noUsage?: boolean;
+  /** Reports this many tokens read and written; unset: an estimate. */
+  inputTokens?: number;
+  outputTokens?: number;
   /** Streams one chunk without choices first; a blocking answer has no choice at all. */
   emptyChoices?: boolean;
 

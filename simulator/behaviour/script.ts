@@ -5,8 +5,25 @@ import { readBehaviour, UnknownBehaviour } from './vocabulary.js';
 
 /** A behaviour for one coming request; without `match` it applies to the very next one. */
 export interface ScriptStep extends Behaviour {
-  /** `model` is compared exactly, `path` with the end of the request path. */
-  match?: { model?: string; path?: string };
+  match?: StepMatch;
+  /** For how many matching requests it applies, one after the other; 1 unless given. */
+  times?: number;
+}
+
+interface StepMatch {
+  /** Compared exactly. */
+  model?: string;
+  /** Compared with the end of the request path. */
+  path?: string;
+  /** Whether the request offers tools. */
+  tools?: boolean;
+}
+
+/** What a step is matched with. */
+interface ScriptedRequest {
+  readonly path: string;
+  readonly model: string;
+  readonly tools: boolean;
 }
 
 /** The queued steps, and how often each model name has failed so far. */
@@ -27,11 +44,13 @@ export class Script {
   }
 
   /** What the model name asks for, with the first matching step (which is used up) on top. */
-  take(path: string, model: string): Behaviour {
-    const index = this.steps.findIndex((step) => matches(step, path, model));
-    const [step] = index < 0 ? [] : this.steps.splice(index, 1);
-    const { match: _match, ...scripted } = step ?? {};
-    return { ...behaviourOfModelName(model), ...scripted };
+  take(request: ScriptedRequest): Behaviour {
+    const index = this.steps.findIndex((step) => matches(step, request));
+    const step = this.steps[index];
+    const { match: _match, times = 1, ...scripted } = step ?? {};
+    if (step && times > 1) this.steps[index] = { ...step, times: times - 1 };
+    else if (step) this.steps.splice(index, 1);
+    return { ...behaviourOfModelName(request.model), ...scripted };
   }
 
   /** Whether this request is among the first ones that must fail; counts it when it is. */
@@ -50,22 +69,26 @@ export class Script {
 
 function readStep(json: JsonValue | undefined): ScriptStep {
   if (!isObject(json)) throw new UnknownBehaviour('A script is a list of objects');
-  const { match, ...behaviour } = json;
+  const { match, times, ...behaviour } = json;
   const step: ScriptStep = readBehaviour(behaviour);
   if (match !== undefined) step.match = readMatch(match);
+  if (typeof times === 'number' && times >= 1) step.times = times;
+  else if (times !== undefined) throw new UnknownBehaviour('times is a number from 1');
   return step;
 }
 
-function readMatch(json: JsonValue): { model?: string; path?: string } {
-  const { model, path, ...rest }: JsonObject = isObject(json) ? json : { json };
-  if (Object.keys(rest).length > 0) throw new UnknownBehaviour('match takes model and path');
+function readMatch(json: JsonValue): StepMatch {
+  const { model, path, tools, ...rest }: JsonObject = isObject(json) ? json : { json };
+  if (Object.keys(rest).length > 0) throw new UnknownBehaviour('match takes model, path and tools');
   return {
     ...(typeof model === 'string' && { model }),
     ...(typeof path === 'string' && { path }),
+    ...(typeof tools === 'boolean' && { tools }),
   };
 }
 
-function matches({ match }: ScriptStep, path: string, model: string): boolean {
-  if (match?.model !== undefined && match.model !== model) return false;
-  return match?.path === undefined || path.endsWith(match.path);
+function matches({ match = {} }: ScriptStep, request: ScriptedRequest): boolean {
+  if (match.model !== undefined && match.model !== request.model) return false;
+  if (match.tools !== undefined && match.tools !== request.tools) return false;
+  return match.path === undefined || request.path.endsWith(match.path);
 }

@@ -7,6 +7,8 @@ export const NUMBERS = [
   'retryAfterDate',
   'failFirst',
   'chunks',
+  'inputTokens',
+  'outputTokens',
   'firstMs',
   'delayMs',
   'commentsMs',

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Answer, Piece, Usage } from '../answer/answer.js';
 import type { Exchange } from '../http/exchange.js';
-import { type JsonObject, objectOf, objectsOf, stringOf } from '../http/json.js';
+import { type JsonObject, objectOf, objectsOf, parseJson, stringOf } from '../http/json.js';
 import type { ChatProtocol, WireEvent } from './chat-protocol.js';
 import {
   type ChatMessage,
   type ChatRequest,
+  functionsIn,
   imageOfAddress,
+  type MadeCall,
   requiredMessages,
   requiredModel,
   textOfContent,
@@ -30,6 +32,7 @@ function read({ body }: Exchange): ChatRequest {
   return {
     model: requiredModel(body),
     messages: requiredMessages(body).map(readMessage),
+    tools: functionsIn(body['tools']),
     stream: body['stream'] === true,
     includeUsage: objectOf(body['stream_options'])['include_usage'] === true,
   };
@@ -39,7 +42,19 @@ function readMessage(message: JsonObject): ChatMessage {
   const images = objectsOf(message['content'])
     .filter((part) => part['type'] === 'image_url')
     .map((part) => imageOfAddress(stringOf(objectOf(part['image_url'])['url'])));
-  return { role: readRole(message['role']), text: textOfContent(message['content']), images };
+  return {
+    role: readRole(message['role']),
+    text: textOfContent(message['content']),
+    images,
+    toolCalls: objectsOf(message['tool_calls']).map(readCall),
+    toolCallId: stringOf(message['tool_call_id']),
+  };
+}
+
+function readCall(call: JsonObject): MadeCall {
+  const made = objectOf(call['function']);
+  const input = objectOf(parseJson(stringOf(made['arguments'])));
+  return { id: stringOf(call['id']), name: stringOf(made['name']), arguments: input };
 }
 
 function readRole(role: unknown): ChatMessage['role'] {

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, objectsOf, stringOf } from '../http/json.js';
+import { type JsonObject, type JsonValue, objectOf, objectsOf, stringOf } from '../http/json.js';
 
 export interface SeenImage {
   mime: string;
@@ -9,13 +9,34 @@ export interface SeenImage {
 export interface ChatMessage {
   role: 'system' | 'user' | 'assistant' | 'tool';
   text: string;
+  /** The same piece by piece, where the protocol has to make one message of several. */
+  parts?: string[];
   images: SeenImage[];
+  /** What an assistant message asks for. */
+  toolCalls?: MadeCall[];
+  /** Of a tool message: the call that it answers; some protocols go by the order alone. */
+  toolCallId?: string;
+}
+
+/** A tool call of an earlier answer, as the client sent it back. */
+export interface MadeCall {
+  id: string;
+  name: string;
+  arguments: JsonObject;
+}
+
+/** A tool that the model may call. */
+export interface OfferedTool {
+  name: string;
+  /** JSON Schema of its arguments. */
+  parameters: JsonObject;
 }
 
 /** What any of the chat protocols asks for. */
 export interface ChatRequest {
   model: string;
   messages: ChatMessage[];
+  tools: OfferedTool[];
   stream: boolean;
   /** Whether a stream ends with the usage; some protocols always send it. */
   includeUsage: boolean;
@@ -36,11 +57,23 @@ export function requiredMessages(body: JsonObject): JsonObject[] {
   return messages;
 }
 
+/** Tools in the form that most protocols share: `{type: 'function', function: {name, parameters}}`. */
+export function functionsIn(tools: JsonValue | undefined): OfferedTool[] {
+  return objectsOf(tools).map((tool) => {
+    const offered = objectOf(tool['function']);
+    return { name: stringOf(offered['name']), parameters: objectOf(offered['parameters']) };
+  });
+}
+
 /** The text of a content member, which is a string or a list of parts. */
 export function textOfContent(content: JsonValue | undefined): string {
-  if (typeof content === 'string') return content;
+  return partsOfContent(content).join('\n');
+}
+
+export function partsOfContent(content: JsonValue | undefined): string[] {
+  if (typeof content === 'string') return [content];
   const texts = objectsOf(content).map((part) => stringOf(part['text']));
-  return texts.filter((text) => text !== '').join('\n');
+  return texts.filter((text) => text !== '');
 }
 
 /** Reads `data:image/png;base64,…`; an ordinary address has no known size. */

@@ -8,6 +8,8 @@ import {
   type ChatRequest,
   imageOfAddress,
   InvalidRequest,
+  type MadeCall,
+  partsOfContent,
   requiredMessages,
   requiredModel,
   type SeenImage,
@@ -49,24 +51,41 @@ function read(exchange: Exchange): ChatRequest {
     model,
     messages: [
       ...(system === '' ? [] : [{ role: 'system' as const, text: system, images: [] }]),
-      ...requiredMessages(body).map(readMessage),
+      ...requiredMessages(body).flatMap(readMessage),
     ],
+    tools: objectsOf(body['tools']).map((tool) => ({
+      name: stringOf(tool['name']),
+      parameters: objectOf(tool['input_schema']),
+    })),
     stream: body['stream'] === true,
     includeUsage: true,
   };
 }
 
-function readMessage(message: JsonObject): ChatMessage {
+function readMessage(message: JsonObject): ChatMessage[] {
   const { role } = message;
   if (role !== 'user' && role !== 'assistant') {
     throw new InvalidRequest('messages: role must be "user" or "assistant"');
   }
   const parts = objectsOf(message['content']);
   const images = parts.filter((part) => part['type'] === 'image').map(readImage);
-  // Tool results come back inside a user message.
-  const result = parts.find((part) => part['type'] === 'tool_result');
-  if (result !== undefined) return { role: 'tool', text: textOfContent(result['content']), images };
-  return { role, text: textOfContent(message['content']), images };
+  const texts = partsOfContent(message['content']);
+  const text = texts.join('\n');
+  const toolCalls = parts.filter((part) => part['type'] === 'tool_use').map(readCall);
+  // Tool results come back inside a user message, before what the user says.
+  const results = parts.filter((part) => part['type'] === 'tool_result').map(readResult);
+  if (results.length > 0 && text === '' && images.length === 0) return results;
+  return [...results, { role, text, parts: texts, images, toolCalls }];
+}
+
+function readCall(part: JsonObject): MadeCall {
+  const input = objectOf(part['input']);
+  return { id: stringOf(part['id']), name: stringOf(part['name']), arguments: input };
+}
+
+function readResult(part: JsonObject): ChatMessage {
+  const toolCallId = stringOf(part['tool_use_id']);
+  return { role: 'tool', text: textOfContent(part['content']), images: [], toolCallId };
 }
 
 function readImage(part: JsonObject): SeenImage {

@@ -1,10 +1,11 @@
 import type { Answer, Piece } from '../answer/answer.js';
 import type { Exchange } from '../http/exchange.js';
-import { type JsonObject, parseJson, stringOf } from '../http/json.js';
+import { type JsonObject, objectOf, objectsOf, parseJson, stringOf } from '../http/json.js';
 import type { ChatProtocol, WireEvent } from './chat-protocol.js';
 import {
   type ChatMessage,
   type ChatRequest,
+  functionsIn,
   requiredMessages,
   requiredModel,
   textOfContent,
@@ -30,6 +31,7 @@ function read({ body }: Exchange): ChatRequest {
   return {
     model: requiredModel(body),
     messages: requiredMessages(body).map(readMessage),
+    tools: functionsIn(body['tools']),
     stream: body['stream'] !== false,
     includeUsage: true,
   };
@@ -44,6 +46,11 @@ function readMessage(message: JsonObject): ChatMessage {
     images: images.map((image) => {
       const bytes = Buffer.from(stringOf(image), 'base64');
       return { mime: sniffMime(bytes), bytes: bytes.length };
+    }),
+    // Calls have no ids here: results answer them in their order.
+    toolCalls: objectsOf(message['tool_calls']).map((call) => {
+      const made = objectOf(call['function']);
+      return { id: '', name: stringOf(made['name']), arguments: objectOf(made['arguments']) };
     }),
   };
 }

@@ -1,0 +1,115 @@
+import { type JsonObject, objectsOf, stringOf } from '../http/json.js';
+import type { Step } from './conversation.js';
+
+/** What a coder knows of a repository from the results of its tools, and from nothing else. */
+export interface Repository {
+  readonly paths: readonly string[];
+  /** What is in the files that were read whole, with the changes made since. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+export interface Edit {
+  readonly before: string;
+  readonly after: string;
+}
+
+const LISTED_PATH =
+  /^(?:[-*•]\s+|(?:\d+|[\d.]+ ?[kKM]?i?B)\s+)?((?:[^\s:]+\/)*[^\s:/]+\.\w+|(?:[^\s:]+\/)*(?:Makefile|Dockerfile|LICENSE))(?:\s.*)?$/;
+const LEFT_OUT = /^\[harness\b/;
+const LINE_NUMBER = /^\s*(\d+)(?:\t|→|: |:| \| |\|)/;
+
+export function repositoryOf(steps: readonly Step[]): Repository {
+  const paths = new Set<string>();
+  const texts = new Map<string, string>();
+  for (const step of steps) {
+    if (step.failed) forget(step, texts);
+    else learn(step, paths, texts);
+  }
+  return { paths: [...paths], texts };
+}
+
+/** The edits that a call of edit_file or multi_edit asks for. */
+export function editsOf({ name, arguments: given }: Pick<Step, 'name' | 'arguments'>): Edit[] {
+  const edits = name === 'multi_edit' ? objectsOf(given['edits']) : [given];
+  return edits.map((edit) => ({
+    before: stringOf(edit['oldText']),
+    after: stringOf(edit['newText']),
+  }));
+}
+
+export function pathOf({ arguments: given }: { readonly arguments: JsonObject }): string {
+  return plain(stringOf(given['path']));
+}
+
+function learn(step: Step, paths: Set<string>, texts: Map<string, string>): void {
+  const path = pathOf(step);
+  switch (step.name) {
+    case 'list_files':
+    case 'glob_files':
+      for (const found of listedPaths(step.result, path)) paths.add(found);
+      break;
+    case 'read_file':
+      paths.add(path);
+      // A harness that runs out of room leaves outputs out: such a file has to be read again.
+      if (LEFT_OUT.test(step.result)) texts.delete(path);
+      else if (step.arguments['offset'] === undefined) texts.set(path, contentOf(step.result));
+      break;
+    case 'write_file':
+      paths.add(path);
+      texts.set(path, stringOf(step.arguments['content']));
+      break;
+    case 'delete_file':
+      paths.delete(path);
+      texts.delete(path);
+      break;
+    case 'edit_file':
+    case 'multi_edit': {
+      const text = texts.get(path);
+      if (text !== undefined) texts.set(path, edited(text, editsOf(step)));
+    }
+  }
+}
+
+/** After a change that failed the file has to be looked at again. */
+function forget(step: Step, texts: Map<string, string>): void {
+  if (/^(?:edit_file|multi_edit|write_file|delete_file)$/.test(step.name))
+    texts.delete(pathOf(step));
+}
+
+function edited(text: string, edits: readonly Edit[]): string {
+  return edits.reduce((now, { before, after }) => now.replace(before, () => after), text);
+}
+
+/** Paths in a listing, whether each line is a whole path or a name below the folder above it. */
+function listedPaths(listing: string, base: string): string[] {
+  const folders: string[] = [];
+  return listing.split('\n').flatMap((line) => {
+    const depth = Math.floor((/^[\s│├└─]*/.exec(line)?.[0].length ?? 0) / 2);
+    const entry = line.slice(/^[\s│├└─]*/.exec(line)?.[0].length ?? 0).trimEnd();
+    const folder = /^([^\s:]+)\/$/.exec(entry)?.[1];
+    if (folder !== undefined) {
+      folders.length = depth;
+      folders[depth] = folder;
+      return [];
+    }
+    const name = LISTED_PATH.exec(entry)?.[1];
+    if (name === undefined) return [];
+    const above = folders.slice(0, depth).filter((part) => part !== '');
+    return [plain([base, ...above, name].filter((part) => part !== '').join('/'))];
+  });
+}
+
+/** The text of a file without the line numbers, headings and notes that a tool puts around it. */
+export function contentOf(result: string): string {
+  if (/^\[?the file is empty/i.test(result)) return '';
+  const lines = result.split('\n');
+  const numbered = lines.filter((line) => LINE_NUMBER.test(line));
+  const isNumbered =
+    numbered.length > 0 &&
+    numbered.every((line, index) => Number(LINE_NUMBER.exec(line)?.[1]) === index + 1);
+  return isNumbered ? numbered.map((line) => line.replace(LINE_NUMBER, '')).join('\n') : result;
+}
+
+function plain(path: string): string {
+  return path.replace(/^(?:\.\/)+/, '').replace(/^\.$/, '');
+}
