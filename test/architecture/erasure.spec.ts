@@ -1,6 +1,9 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { BlobStore } from '../../src/harness/change/blob.store.js';
 import { file, fresh } from '../support/isolation/records.js';
+import { recordSession } from '../support/isolation/harness.records.js';
 import { references } from '../support/isolation/references.js';
 import { createWorld } from '../support/isolation/world.js';
 import type { Member, World } from '../support/isolation/world.js';
@@ -9,6 +12,11 @@ import { done, makeTenant, makeUser, PASSWORD, roleId } from '../support/people.
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';
 import { contentOf, rowsOf } from '../support/tables.js';
+
+const OWN_MODEL = {
+  ...{ providerCode: 'custom_api', category: 'chat', modelName: 'common-model' },
+  ...{ apiHost: 'http://127.0.0.1:9', supportsTools: true },
+};
 
 let plinth: Plinth;
 let world: World;
@@ -56,6 +64,7 @@ async function leaveTraces(mark: string, session: Session): Promise<void> {
   await session.raw('POST', '/chat/send', { model: `${mark}-model`, content: mark });
   await session.get(`/system/session/list?sessionTitle=${mark}`);
   await recordTask(plinth, session, `${mark} filmed`);
+  await recordSession(plinth, session, `${mark} programmed`);
 }
 
 describe('a deleted user', () => {
@@ -111,6 +120,9 @@ describe('a deleted tenant', () => {
     await leaveTraces('quetzal', admin);
     await makeOneOfEach(boss);
     await file.make(boss, world);
+    await plinth.app.get(BlobStore, { strict: false }).put('314271', Buffer.from('quetzal'));
+    if (!process.env['DATABASE_URL']) await useOwnWorkspace(admin);
+    expect(filesIn(plinth.dataDir).length).toBeGreaterThan(filesBefore.length + 1);
 
     const mine = (row: string): boolean => row.includes('314271') || row.includes('quetzal');
     expect((await rowsOf(plinth)).filter(mine).length).toBeGreaterThan(60);
@@ -130,6 +142,18 @@ describe('a deleted tenant', () => {
     expect({ ...(await contentOf(plinth)), ...changed }).toEqual({ ...contentBefore, ...changed });
     expect(await admin.get('/system/user/getInfo')).toMatchObject({ code: 401 });
   });
+
+  /** A session of the harness, in the folder that a tenant has with the embedded database. */
+  async function useOwnWorkspace(session: Session): Promise<void> {
+    const body = { model: 'common-model', permissionMode: 'READ_ONLY', idempotencyKey: 'quetzal' };
+    interface Made {
+      readonly workspace: string;
+    }
+    done(await session.post('/system/model', OWN_MODEL));
+    const { data } = done(await session.post<Made>('/coding/harness/sessions', body));
+    expect(data.workspace.startsWith(realpathSync(plinth.dataDir))).toBe(true);
+    writeFileSync(join(data.workspace, 'quetzal.txt'), 'quetzal');
+  }
 
   /** One record of every kind that a tenant can have. */
   async function makeOneOfEach(by: Member): Promise<void> {

@@ -179,6 +179,8 @@ describe('what needs no id', () => {
       'GET /system/session/list',
     ]);
     expect(await leaksTo(world.owner, ofOwner)).toEqual([
+      'GET /coding/harness/approvals',
+      'GET /coding/harness/sessions',
       'GET /system/attach/list',
       'GET /system/fragment/list',
       'GET /system/info/list',
@@ -206,7 +208,7 @@ async function prepare(
   by: Member,
 ): Promise<(session: Session) => Promise<Seen>> {
   const [method = '', pattern = ''] = key.split(' ');
-  const others = (await reference.path?.(by, world)) ?? {};
+  const others = (await reference.path?.(by, world, id)) ?? {};
   const path = Object.entries({ ...others, [field]: id }).reduce(
     (made, [name, value]) => made.replace(`:${name}`, value),
     pattern,

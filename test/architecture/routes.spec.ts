@@ -78,7 +78,16 @@ const permissionsOfPaths: Record<string, RegExp> = {
   '/system/fragment': /^system:fragment:/,
   '/agent/agent': /^agent:agent:/,
   '/mcp/tool': /^agent:agent:list$/,
+  '/coding/harness': /^coding:harness:(use|approve)$/,
 };
+
+/** The routes of the harness where a person decides; all others of its routes ask for coding:harness:use. */
+const approvingRoutes = [
+  'DELETE /coding/harness/sessions/:sessionId/grants/:grantId',
+  'POST /coding/harness/sessions/:sessionId/runs/:runId/approvals/:approvalId/resolve',
+  'POST /coding/harness/sessions/:sessionId/runs/:runId/effects/:toolCallId/resolution',
+  'POST /coding/harness/sessions/:sessionId/runs/:runId/plan/approve',
+];
 
 /** What the method of a route says about the permission it asks for. */
 const actionsOfMethods: Record<string, RegExp> = {
@@ -91,6 +100,8 @@ const actionsOfMethods: Record<string, RegExp> = {
 /** Fields that are objects with fields of their own; a new one needs a look at what ids it may carry. */
 const knownNestedFields = [
   'AuditListQuery.params',
+  'CreateRunBody.budget',
+  'CreateRunBody.images',
   // Documents and fragments of the knowledge base in the path, or refused.
   'CreateTestQueryBody.expected',
   'UpdateTestQueryBody.expected',
@@ -159,11 +170,37 @@ describe('every permission that a route asks for', () => {
       const fits = (permission: string): boolean =>
         isKnownPermission(permission) &&
         ofPath?.test(permission) === true &&
-        actionsOfMethods[method]?.test(permission) === true;
+        // The harness has three permissions, and none for reading alone.
+        (path.startsWith('/coding/harness') || actionsOfMethods[method]?.test(permission) === true);
       return rule.anyOf.filter((permission) => !fits(permission)).map((one) => `${key}: ${one}`);
     });
 
     expect(unfit).toEqual([]);
+  });
+
+  it('is that of an approver where a person decides about a run', () => {
+    const approving = routes.filter(
+      ({ rule }) => rule?.kind === 'permission' && rule.anyOf.includes('coding:harness:approve'),
+    );
+
+    expect(approving.map(({ key }) => key)).toEqual(approvingRoutes);
+  });
+});
+
+describe('the harness', () => {
+  it('answers nobody without a login, and no browser on another site (incident S18)', async () => {
+    const ofHarness = routes.filter(({ path }) => path.startsWith('/coding/harness'));
+    const wrong: string[] = [];
+    for (const { key, method, path } of ofHarness) {
+      const { text, headers } = await plinth
+        .anonymous()
+        .raw(method, path, method === 'GET' ? undefined : {}, { origin: 'https://evil.example' });
+      const { code } = JSON.parse(text) as { code: number };
+      if (code !== 401 || 'access-control-allow-origin' in headers) wrong.push(key);
+    }
+
+    expect(wrong).toEqual([]);
+    expect(ofHarness.length).toBeGreaterThan(35);
   });
 });
 

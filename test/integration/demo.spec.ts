@@ -1,3 +1,5 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { request } from 'undici';
 import { startSimulator } from '../../simulator/index.js';
@@ -106,6 +108,56 @@ it('shows a picture, lets a sound be heard, and makes a film, at once and as tas
     const lookup = `/media/prediction?model=${model}&predictionId=${id}`;
     expect(await linked(await followed(lookup))).toContain(sign);
   }
+});
+
+it('has a model that works in repositories, and one to work in', async () => {
+  const admin = await plinth.signIn();
+  const { rows } = await admin.get<Record<string, unknown>[]>(
+    '/system/model/list?modelName=demo-coder-paced',
+  );
+  expect(rows).toEqual([
+    expect.objectContaining({ supportsTools: true, contextWindow: 64_000, inputPrice: 0.5 }),
+  ]);
+  const root = join(plinth.dataDir, 'workspaces', '000000');
+  if (process.env['DATABASE_URL']) {
+    // On a server the operator says where workspaces are.
+    expect(existsSync(root)).toBe(false);
+    return;
+  }
+  expect(readdirSync(root)).toEqual(['example']);
+  const read = (path: string): string => readFileSync(join(root, 'example', path), 'utf8');
+  expect(read('README.md')).toContain('Ten pieces or more');
+  expect(read('.agents/skills/project-conventions/SKILL.md')).toMatch(/^---\nname: project-conv/);
+});
+
+it('gives both once to an installation that had the demo before, and never again', async () => {
+  const admin = await plinth.signIn();
+  const list = async () =>
+    admin.get<{ id: number }[]>('/system/model/list?modelName=demo-coder-paced');
+  const example = join(plinth.dataDir, 'workspaces', '000000', 'example');
+  const forget = async (): Promise<void> => {
+    const [model] = (await list()).rows;
+    await admin.delete(`/system/model/${model?.id}`);
+    rmSync(example, { recursive: true, force: true });
+  };
+  await forget();
+  await seed.apply(simulator.url);
+  expect([(await list()).total, existsSync(example)]).toEqual([0, false]);
+  writeFileSync(join(plinth.dataDir, 'demo.json'), JSON.stringify({ url: simulator.url }));
+  await seed.apply(simulator.url);
+  expect((await list()).total).toBe(1);
+  expect(existsSync(example)).toBe(!process.env['DATABASE_URL']);
+});
+
+it('leaves a folder alone that is there already', async () => {
+  const example = join(plinth.dataDir, 'workspaces', '000000', 'example');
+  rmSync(example, { recursive: true, force: true });
+  mkdirSync(example, { recursive: true });
+  writeFileSync(join(example, 'mine.txt'), 'mine');
+  writeFileSync(join(plinth.dataDir, 'demo.json'), JSON.stringify({ url: simulator.url }));
+  await seed.apply(simulator.url);
+  expect(readdirSync(example)).toEqual(['mine.txt']);
+  expect(readdirSync(dirname(example))).toEqual(['example']);
 });
 
 it('keeps deleted what was deleted', async () => {

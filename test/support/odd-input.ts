@@ -25,6 +25,8 @@ export const oddBodies: readonly OddBody[] = [
   json('10,000 objects in each other', '{"id":'.repeat(10_000) + '1' + '}'.repeat(10_000)),
   json('a field with 10,000 arrays', `{"id":${'['.repeat(10_000)}${']'.repeat(10_000)}}`),
   json('100,000 fields', `{${Array.from({ length: 100_000 }, (_, n) => `"a${n}":1`).join()}}`),
+  json('20,000 fields', `{${Array.from({ length: 20_000 }, (_, n) => `"a${n}":1`).join()}}`),
+  json('a list of 400,000 entries', `{"images":[${'1,'.repeat(399_999)}1]}`),
   json('2 MB', `{"remark":"${'x'.repeat(2 * 1_048_576)}"}`),
   json(
     'bytes that are no UTF-8',

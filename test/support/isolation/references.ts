@@ -1,4 +1,5 @@
 import { PASSWORD } from '../people.js';
+import { harnessReferences, noHarnessReferences } from './harness.references.js';
 import {
   attachment,
   documentName,
@@ -42,7 +43,7 @@ export interface Reference {
   readonly body?: (id: string, by: Member, world: World) => object | Promise<object>;
   readonly query?: (id: string, by: Member, world: World) => string | Promise<string>;
   /** The other parameters of the path, by their names. */
-  readonly path?: (by: Member, world: World) => Promise<Record<string, string>>;
+  readonly path?: (by: Member, world: World, id: string) => Promise<Record<string, string>>;
   /** What is answered for an id that names nothing: 404, or an empty list with 200. */
   readonly code?: number;
   /** The parameter takes several ids. */
@@ -416,6 +417,8 @@ export const references: Record<string, Record<string, Reference>> = {
     id: { kind: tenant, body: (id) => ({ id, status: '1' }) },
   },
   'DELETE /system/tenant/:ids': { ids: { kind: tenant, several: true } },
+
+  ...harnessReferences,
 };
 
 /** Parameters with the name of a reference that are none, each with the reason. */
@@ -437,4 +440,5 @@ export const noReferences: Record<string, string> = {
     'Of a task at the model’s service, which whoever has the model may ask.',
   'GET /media/prediction predictionId': 'The same.',
   'GET /media/content predictionId': 'The same.',
+  ...noHarnessReferences,
 };

@@ -72,7 +72,8 @@ async function giveModel(session: Session): Promise<void> {
   if (!rows.some(({ providerCode }) => providerCode === COMMON_PROVIDER)) {
     await createProvider(session, COMMON_PROVIDER);
   }
-  await createModel(session, { modelName: COMMON_MODEL, apiHost: 'http://127.0.0.1:9' });
+  const apiHost = 'http://127.0.0.1:9';
+  await createModel(session, { modelName: COMMON_MODEL, apiHost, supportsTools: true });
 }
 
 async function disable(member: Member, by: Session): Promise<Member> {

@@ -13,6 +13,24 @@ export interface AllowedStatement {
 export const allowedStatements: readonly AllowedStatement[] = [
   {
     begins:
+      'SELECT id, tenant_id AS "tenantId" FROM harness_run WHERE (status = \'QUEUED\' AND due_at <= now())',
+    file: 'src/harness/loop/claim.repository.ts',
+    why: 'The sweep of runs that wait for an owner: each is then claimed with its own tenant.',
+  },
+  {
+    begins:
+      'SELECT id, tenant_id AS "tenantId" FROM harness_run WHERE status = \'RUNNING\' AND cancel_requested_at < now()',
+    file: 'src/harness/loop/claim.repository.ts',
+    why: 'The sweep of cancelled runs whose owner does not end them: each is then ended with its own tenant.',
+  },
+  {
+    begins:
+      'SELECT id, tenant_id AS "tenantId", lease_owner AS "leaseOwner", lease_boot AS "leaseBoot" FROM harness_run',
+    file: 'src/harness/loop/claim.repository.ts',
+    why: 'The sweep of runs whose owner may be gone: each lease is then ended with its own tenant.',
+  },
+  {
+    begins:
       'WITH dead AS ( SELECT tenant_id, id, user_id, turn_id FROM chat_session WHERE turn_id IS NOT NULL',
     file: 'src/chat/turn.repository.ts',
     why: 'The sweep of turns whose process died: each row is changed with its own tenant.',
@@ -78,5 +96,27 @@ export const allowedStatements: readonly AllowedStatement[] = [
       'WITH waiting AS ( SELECT id, tenant_id, row_number() OVER (ORDER BY due_at, id) - 1 AS ahead FROM attachment WHERE parse_requested',
     file: 'src/attach/attach.repository.ts',
     why: 'The place of own documents in the queue, which is that of all tenants: of the others only their number is told.',
+  },
+  {
+    begins:
+      'SELECT run.tenant_id AS "tenantId", run.id, run.ended_at::text AS "endedAt" FROM harness_run run',
+    file: 'src/harness/event/event.repository.ts',
+    why: 'The removal of old events: each run that it finds is then pruned with its own tenant.',
+  },
+  {
+    begins: 'SELECT tenant_id AS "tenantId", run_id AS "runId" FROM harness_approval WHERE state =',
+    file: 'src/harness/approval/approval.repository.ts',
+    why: 'The sweep of approvals whose time is over: each run is then ended with its own tenant.',
+  },
+  {
+    begins:
+      'SELECT tool_call_id AS "toolCallId", tenant_id AS "tenantId", session_id AS "sessionId", run_id AS "runId", coalesce(boot, \'\') AS boot, extract(epoch FROM now() - started_at)::float8 AS seconds FROM harness_effect',
+    file: 'src/harness/change/undo/undo.repository.ts',
+    why: 'The sweep of undos whose process died: each is then settled with its own tenant.',
+  },
+  {
+    begins: "SELECT count(*) AS count FROM harness_run WHERE status = 'QUEUED'",
+    file: 'src/harness/run/run.repository.ts',
+    why: 'The limit of the queue, which is that of all tenants: one number, no row of any.',
   },
 ];

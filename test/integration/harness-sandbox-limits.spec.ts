@@ -1,0 +1,260 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from '@jest/globals';
+import { describeSandboxed, TestSandbox } from '../support/sandbox.js';
+import { eventually } from '../support/wait.js';
+
+const describe = await describeSandboxed();
+
+const RUNNER = fileURLToPath(new URL('../support/sandbox-runner.ts', import.meta.url));
+const MIB = 2 ** 20;
+
+/** Processes of this machine whose command line holds the text. */
+function processesWith(text: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+        return pid !== process.pid && line.includes(text);
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** A duration that no other process sleeps for. */
+function uniqueSleep(): string {
+  return `sleep ${3_000 + Math.floor(Math.random() * 1e6) / 1e3}`;
+}
+
+describe('how a command ends', () => {
+  it('by itself, and what it has left running ends with it', async () => {
+    await using box = await TestSandbox.start();
+    const sleeping = uniqueSleep();
+    const command = `${sleeping} & (setsid ${sleeping} >/dev/null 2>&1 &) ; nohup ${sleeping} & disown -a; echo started`;
+    const result = await box.run(command);
+    expect(result).toMatchObject({ exitCode: 0, timedOut: false, cancelled: false });
+    expect(result.output.toString()).toContain('started');
+    expect(result.durationMs).toBeLessThan(5_000);
+    expect(processesWith(sleeping.replace(' ', '\0'))).toEqual([]);
+  });
+
+  it('at its time-out, with all its processes, however they are hidden', async () => {
+    await using box = await TestSandbox.start();
+    const sleeping = uniqueSleep();
+    const command = `trap '' TERM INT HUP; (setsid ${sleeping} &); echo before; ${sleeping}; ${sleeping}`;
+    const result = await box.run(command, { timeoutMs: 1_000 });
+    expect(result).toMatchObject({ exitCode: null, signal: 'SIGKILL', timedOut: true });
+    expect(result.output.toString()).toBe('before\n');
+    expect(result.durationMs).toBeLessThan(4_000);
+    expect(processesWith(sleeping.replace(' ', '\0'))).toEqual([]);
+  });
+
+  it('within three seconds when it is no longer wanted', async () => {
+    await using box = await TestSandbox.start();
+    const sleeping = uniqueSleep();
+    const cancelled = new AbortController();
+    const running = box.run(`(setsid ${sleeping} &); echo x > began; ${sleeping}`, {
+      signal: cancelled.signal,
+    });
+    await eventually(() => existsSync(box.at('began')), Boolean);
+    const began = performance.now();
+    cancelled.abort();
+    expect(await running).toMatchObject({ cancelled: true, timedOut: false, exitCode: null });
+    expect(performance.now() - began).toBeLessThan(3_000);
+    expect(processesWith(sleeping.replace(' ', '\0'))).toEqual([]);
+    await expect(box.run('true', { signal: cancelled.signal })).rejects.toThrow('aborted');
+  });
+
+  it('with the service, however that ends', async () => {
+    await using box = await TestSandbox.start();
+    const sleeping = uniqueSleep();
+    const command = `echo x > began; (setsid ${sleeping} &); ${sleeping}`;
+    const service = startRunner(box.workspace, command);
+    await eventually(() => existsSync(box.at('began')), Boolean, 20_000);
+    await eventually(
+      () => processesWith(sleeping.replace(' ', '\0')).length,
+      (count) => count > 0,
+    );
+    service.kill('SIGKILL');
+    await once(service, 'exit');
+    await eventually(
+      () => processesWith(sleeping.replace(' ', '\0')),
+      (left) => left.length === 0,
+      5_000,
+    );
+    // The next command clears away what the killed service has left in the workspace.
+    expect(readdirSync(box.workspace)).toContain('.git');
+    await box.run('true');
+    expect(readdirSync(box.workspace)).toEqual(['began']);
+  });
+
+  it('one after the other in a workspace', async () => {
+    await using box = await TestSandbox.start();
+    const cancelled = new AbortController();
+    const first = box.run('sleep 1; ls');
+    const second = box.run('echo x > second');
+    const third = box.run('echo x > third', { signal: cancelled.signal });
+    cancelled.abort(new Error('No longer wanted'));
+    await expect(third).rejects.toThrow('No longer wanted');
+    expect((await first).output.toString()).toBe('');
+    await second;
+    expect(readdirSync(box.workspace)).toEqual(['second']);
+  });
+
+  // S30
+  it('without harm to the service, whatever it kills', async () => {
+    await using box = await TestSandbox.start();
+    const bystander = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+    const result = await box.run(
+      'for p in 1 $PPID -1; do kill -9 $p; done 2>/dev/null; pkill -9 -f node; killall5 -9; echo here',
+    );
+    expect(result.timedOut).toBe(false);
+    expect(bystander.exitCode).toBeNull();
+    expect(bystander.signalCode).toBeNull();
+    bystander.kill('SIGKILL');
+    expect((await box.run('pkill -9 -f "[n]ode"; echo alive')).output.toString()).toBe('alive\n');
+  });
+});
+
+describe('what a command may use', () => {
+  it('is a bounded number of processes', async () => {
+    await using box = await TestSandbox.start();
+    const sleeping = uniqueSleep();
+    const pattern = sleeping.replace(' ', '\0');
+    const running = box.run(`for i in $(seq 2000); do ${sleeping} & done 2>/dev/null; wait`, {
+      timeoutMs: 3_000,
+    });
+    let most = 0;
+    let done = false;
+    void running.finally(() => (done = true));
+    while (!done) {
+      most = Math.max(most, processesWith(pattern).length);
+      await sleep(20);
+    }
+    const result = await running;
+    // Root is not held to a number by the kernel: such a command is ended.
+    expect(result.tooManyProcesses || result.timedOut || result.exitCode === 254).toBe(true);
+    expect(most).toBeLessThan(1_500);
+    expect(processesWith(pattern)).toEqual([]);
+  });
+
+  it('survives a fork bomb', async () => {
+    await using box = await TestSandbox.start();
+    const result = await box.run(':(){ :|:& };:; sleep 20', { timeoutMs: 3_000 });
+    expect(result.durationMs).toBeLessThan(8_000);
+    expect(result.exitCode).not.toBe(0);
+    expect((await box.run('echo next')).output.toString()).toBe('next\n');
+  });
+
+  it('is written down in its shell', async () => {
+    await using box = await TestSandbox.start();
+    const limits = 'ulimit -u; ulimit -d; ulimit -f; ulimit -n; ulimit -c; ulimit -t';
+    const result = await box.run(limits, { timeoutMs: 5_000 });
+    expect(result.output.toString()).toBe('256\n4194304\n1048576\n1024\n0\n15\n');
+    const raised = await box.run('ulimit -n 2048 || ulimit -d unlimited || echo kept');
+    expect(raised.output.toString()).toContain('kept');
+  });
+
+  it('is bounded files and a bounded /tmp', async () => {
+    await using box = await TestSandbox.start();
+    const large = await box.run('truncate -s 1025M large');
+    expect(large).toMatchObject({ exitCode: 153, signal: 'SIGXFSZ' });
+    const full = await box.run(
+      'df --output=size -BM /tmp /dev/shm | tail -2; truncate -s 1G large && rm large && echo fits',
+    );
+    expect(full.output.toString().replaceAll(' ', '')).toBe('1024M\n256M\nfits\n');
+  });
+
+  it('is bounded processor time', async () => {
+    await using box = await TestSandbox.start();
+    const result = await box.run('ulimit -t 1; while :; do :; done', { timeoutMs: 20_000 });
+    expect(result).toMatchObject({ timedOut: false, exitCode: 137 });
+  });
+});
+
+describe('what a command writes', () => {
+  it('is kept to 5 MiB, with its end, and says what is missing', async () => {
+    await using box = await TestSandbox.start();
+    const result = await box.run('yes 0123456789 | head -c 20000000; echo the end');
+    expect(result).toMatchObject({ exitCode: 0, truncated: true, outputBytes: 20_000_008 });
+    expect(result.output.length).toBeLessThan(5 * MIB + 200);
+    expect(result.output.subarray(-80).toString()).toContain('14757128 more bytes were discarded');
+    expect(result.tail(100).toString()).toMatch(/0123456789\n012345678the end\n$/);
+    expect(result.head(11).toString()).toBe('0123456789\n');
+  });
+
+  it('does not fill the memory, and ends at the time-out', async () => {
+    await using box = await TestSandbox.start();
+    const before = process.memoryUsage().rss;
+    let pieces = 0;
+    const result = await box.run('yes', { timeoutMs: 3_000, onOutput: () => void (pieces += 1) });
+    expect(result).toMatchObject({ timedOut: true, truncated: true });
+    expect(pieces).toBeGreaterThan(10);
+    expect(process.memoryUsage().rss - before).toBeLessThan(150 * MIB);
+    expect(result.output.length).toBeLessThan(5 * MIB + 200);
+  });
+
+  it('waits for whoever takes it', async () => {
+    await using box = await TestSandbox.start();
+    let taken = 0;
+    let wasDone = false;
+    const result = await box.run('head -c 3000000 /dev/zero; echo x > done', {
+      onOutput: async (piece) => {
+        if (taken === 0) await sleep(500);
+        wasDone ||= taken === 0 && existsSync(box.at('done'));
+        taken += piece.length;
+      },
+    });
+    expect(wasDone).toBe(false);
+    expect(taken).toBe(3_000_000);
+    expect(result.output.length).toBe(3_000_000);
+  });
+
+  it('is bytes', async () => {
+    await using box = await TestSandbox.start();
+    const result = await box.run(String.raw`printf '\x00\x01\xff\xfe\r\n'`);
+    expect([...result.output]).toEqual([0, 1, 255, 254, 13, 10]);
+    await expect(box.run('echo a\0b')).rejects.toMatchObject({ code: 'INVALID_ARGUMENTS' });
+  });
+
+  it('is never taken for words of the service', async () => {
+    await using box = await TestSandbox.start();
+    const result = await box.run('echo "${1-none} $0"');
+    expect(result.output.toString()).toBe('none /usr/bin/bash\n');
+    const quoted = await box.run(`echo 'a"b' "c'd" \`echo e\` $((1+1)) '$1'`);
+    expect(quoted.output.toString()).toBe(`a"b c'd e 2 $1\n`);
+  });
+});
+
+// S7
+describe('the sandbox', () => {
+  it('makes files of its own only where nobody can have been before', async () => {
+    await using box = await TestSandbox.start();
+    const before = new Set(readdirSync(tmpdir()));
+    const own = new Map<string, number>();
+    await box.run('echo x', {
+      onOutput: () => {
+        for (const name of readdirSync(tmpdir())) {
+          if (!name.startsWith('plinth-sandbox-') || before.has(name)) continue;
+          own.set(name, statSync(join(tmpdir(), name)).mode & 0o777);
+        }
+      },
+    });
+    expect(own.size).toBeGreaterThan(0);
+    expect([...own.values()].every((mode) => mode === 0o700)).toBe(true);
+    for (const name of own.keys()) expect(existsSync(join(tmpdir(), name))).toBe(false);
+  });
+});
+
+function startRunner(...args: string[]): ChildProcess {
+  return spawn(process.execPath, [RUNNER, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+}

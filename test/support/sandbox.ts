@@ -1,0 +1,71 @@
+import { mkdtemp, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe } from '@jest/globals';
+import { loadConfig } from '../../src/config/index.js';
+import { Sandbox } from '../../src/harness/sandbox/sandbox.js';
+import type { SandboxRequest, SandboxResult } from '../../src/harness/sandbox/sandbox.result.js';
+
+/** One is enough for a file of tests: it holds nothing but whether sandboxes can be used. */
+const shared = new Sandbox(
+  loadConfig({ DATA_DIR: join(tmpdir(), 'plinth-no-data'), SECRET_KEY: 'x'.repeat(32) }),
+);
+
+/** A real sandbox and a workspace of its own. */
+export class TestSandbox {
+  private constructor(
+    /** Holds the workspace, and whatever must not be reached from it. */
+    readonly folder: string,
+    readonly workspace: string,
+  ) {}
+
+  static async start(files: Readonly<Record<string, string>> = {}): Promise<TestSandbox> {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'plinth-sandboxed-')));
+    const workspace = join(folder, 'workspace');
+    await mkdir(workspace);
+    const started = new TestSandbox(folder, workspace);
+    for (const [path, content] of Object.entries(files)) await started.write(path, content);
+    return started;
+  }
+
+  async run(command: string, options: Partial<SandboxRequest> = {}): Promise<SandboxResult> {
+    return shared.run({
+      workspace: this.workspace,
+      command,
+      timeoutMs: 30_000,
+      signal: new AbortController().signal,
+      ...options,
+    });
+  }
+
+  /** What a command prints. */
+  async output(command: string): Promise<string> {
+    return (await this.run(command)).output.toString();
+  }
+
+  async write(path: string, content: string | Buffer): Promise<void> {
+    await mkdir(dirname(this.at(path)), { recursive: true });
+    await writeFile(this.at(path), content);
+  }
+
+  async read(path: string): Promise<string> {
+    return readFile(this.at(path), 'utf8');
+  }
+
+  at(path: string): string {
+    return join(this.workspace, path);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** `describe` where there are sandboxes; else says why the tests are skipped. */
+export async function describeSandboxed(): Promise<typeof describe | typeof describe.skip> {
+  await shared.ready();
+  const { reason } = shared.capability;
+  if (reason === null) return describe;
+  process.stderr.write(`Skipped: tests of the sandbox. ${reason}\n`);
+  return describe.skip;
+}
