@@ -79,8 +79,9 @@ describe('chat streams', () => {
       30_000,
     );
     const held = await settled(() => simulator.requests[0]?.bytesSent ?? 0);
-    // What the sockets of both connections hold, and not the 60 MB that the answer has.
-    expect(held).toBeLessThan(16 * 2 ** 20);
+    // What the sockets of both connections hold, which Linux lets grow on a busy machine, and not the 60 MB that the
+    // answer has.
+    expect(held).toBeLessThan(40 * 2 ** 20);
     expect(simulator.requests[0]?.ended).toBe('open');
     reader.destroy();
     await eventually(

@@ -141,9 +141,9 @@ describe('what a command may use', () => {
       await sleep(20);
     }
     const result = await running;
-    // Root is not held to a number by the kernel: such a command is ended.
-    expect(result.tooManyProcesses || result.timedOut || result.exitCode === 254).toBe(true);
-    expect(most).toBeLessThan(1_500);
+    expect(result.exitCode).not.toBe(0);
+    // Where not even root can make control groups, processes are counted, and the command is ended a little later.
+    expect(most).toBeLessThan(result.tooManyProcesses ? 1_500 : 257);
     expect(processesWith(pattern)).toEqual([]);
   });
 

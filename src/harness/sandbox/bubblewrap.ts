@@ -34,6 +34,8 @@ export class Bubblewrap {
   readonly output: Readable;
   /** Resolves when bwrap itself has ended or could not be started. */
   readonly ended: Promise<void>;
+  /** The number of the sandbox's first process, which waits for `go`; undefined when bwrap has ended before it. */
+  readonly began: Promise<number | undefined>;
   private readonly child: ChildProcess;
   private complaint = '';
   private status = '';
@@ -45,7 +47,7 @@ export class Bubblewrap {
       cwd: '/',
       detached: false,
       shell: false,
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...inputs.map(() => 'pipe' as const)],
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', ...inputs.map(() => 'pipe' as const)],
     });
     this.ended = new Promise((resolve) => {
       this.child.once('exit', () => resolve());
@@ -56,7 +58,13 @@ export class Bubblewrap {
     });
     this.output = this.readable(1);
     this.listen(2, (text) => this.complain(text));
-    this.listen(DESCRIPTORS.status, (text) => (this.status += text));
+    const began = Promise.withResolvers<number | undefined>();
+    this.listen(DESCRIPTORS.status, (text) => {
+      this.status += text;
+      if (this.firstProcess !== undefined) began.resolve(this.firstProcess);
+    });
+    void this.ended.then(() => began.resolve(undefined));
+    this.began = began.promise;
     inputs.forEach((content, index) => this.give(DESCRIPTORS.arguments + index, content));
   }
 
@@ -65,14 +73,14 @@ export class Bubblewrap {
     return this.complaint.trim();
   }
 
-  /** The number of the sandbox's first process, once it is known. */
-  get firstProcess(): number | undefined {
-    return this.told('child-pid');
-  }
-
   /** As bwrap tells it; undefined when the command was not started, or when bwrap was ended before it. */
   get exitCode(): number | undefined {
     return this.told('exit-code');
+  }
+
+  /** Lets the first process go on, and start the command. */
+  go(): void {
+    this.give(DESCRIPTORS.go, 'x');
   }
 
   /** Ends bwrap, and with it whatever runs in the sandbox: two seconds after SIGTERM by force. */
@@ -96,6 +104,10 @@ export class Bubblewrap {
     const signal = AbortSignal.timeout(DRAIN_MS);
     await Promise.allSettled(pipes.map((pipe) => finished(pipe, { signal, writable: false })));
     for (const pipe of pipes) pipe.destroy();
+  }
+
+  private get firstProcess(): number | undefined {
+    return this.told('child-pid');
   }
 
   private told(name: string): number | undefined {

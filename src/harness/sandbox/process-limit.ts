@@ -1,25 +1,23 @@
 import { readdir, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** As the limit that the shell sets. */
-const PROCESSES = 256;
+/** Processes and threads of one command. */
+export const PROCESSES = 256;
 const LOOK_MS = 50;
 /** Links that the folder of a process's threads has beside one for each of them. */
 const OWN_LINKS = 2;
 
 /**
- * The kernel does not hold root to a number of processes, and a command of a service that is root is root outside of
- * its sandbox. So they are counted: answers 'too many' when there are more than 256 processes and threads, and else
- * 'ended' once the signal aborts.
+ * For a service that is root and cannot make control groups (process-group.ts): counts, and answers 'too many' when there
+ * are more than 256 processes and threads, and else 'ended' once the signal aborts.
  */
 export async function watchProcesses(
-  firstProcess: () => number | undefined,
+  first: number,
   signal: AbortSignal,
 ): Promise<'too many' | 'ended'> {
   while (!signal.aborted) {
     await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
-    const first = firstProcess();
-    if (first !== undefined && (await tasksOf(first)) > PROCESSES) return 'too many';
+    if ((await tasksOf(first)) > PROCESSES) return 'too many';
   }
   return 'ended';
 }

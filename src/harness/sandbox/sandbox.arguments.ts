@@ -1,8 +1,9 @@
 import { bytesOf, joined } from './mount.js';
 import type { BytePath, Mount } from './mount.js';
+import { PROCESSES } from './process-limit.js';
 
 /** Where bwrap finds what it is given: its descriptors. */
-export const DESCRIPTORS = { status: 3, arguments: 4, filter: 5, files: 6 } as const;
+export const DESCRIPTORS = { status: 3, go: 4, arguments: 5, filter: 6, files: 7 } as const;
 
 /** The only environment that a command has, beside what its shell sets itself. */
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
@@ -20,9 +21,8 @@ const UNPRIVILEGED = 1_000;
 
 const GIB = 2 ** 30;
 
-/** What a command may use; each but `processes` counts for one process. */
+/** What one process of a command may use. */
 const LIMITS = {
-  processes: 256,
   dataKib: (4 * GIB) / 1_024,
   fileKib: GIB / 1_024,
   openFiles: 1_024,
@@ -103,11 +103,11 @@ export function sandboxArguments(layout: SandboxLayout): Buffer {
  * other pipe is left to those who set the sandbox up.
  */
 export function shellArguments(command: string, timeoutMs: number): string[] {
-  const { processes, dataKib, fileKib, openFiles } = LIMITS;
+  const { dataKib, fileKib, openFiles } = LIMITS;
   const script = [
     // A limit that is lower already is as good.
     'limit() { ulimit "$1" "$2" 2>/dev/null || [ "$(ulimit "$1")" -le "$2" ] || exit 125; }',
-    `limit -c 0; limit -n ${openFiles}; limit -f ${fileKib}; limit -d ${dataKib}; limit -t "$2"; limit -u ${processes}`,
+    `limit -c 0; limit -n ${openFiles}; limit -f ${fileKib}; limit -d ${dataKib}; limit -t "$2"; limit -u ${PROCESSES}`,
     // What the service was started with, and has not opened itself.
     'for fd in /proc/self/fd/*; do fd=${fd##*/}; [ "$fd" -gt 2 ] && exec {fd}>&-; done 2>/dev/null',
     'exec /usr/bin/bash --noprofile --norc -c "$1" 2>&1',
@@ -129,6 +129,7 @@ function isolation({ asRoot }: SandboxLayout): string[] {
     ...(asRoot ? identity : []),
     ...['--hostname', 'sandbox'],
     ...['--json-status-fd', String(DESCRIPTORS.status)],
+    ...['--block-fd', String(DESCRIPTORS.go)],
     ...['--seccomp', String(DESCRIPTORS.filter)],
     ...Object.entries(ENVIRONMENT).flatMap(([name, value]) => ['--setenv', name, value]),
   ];

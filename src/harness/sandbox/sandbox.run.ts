@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../tool/tool.error.js';
 import { Bubblewrap } from './bubblewrap.js';
 import { OutputCollector } from './output-collector.js';
+import { ProcessGroup } from './process-group.js';
 import { watchProcesses } from './process-limit.js';
 import { isTaken, ownFiles, sandboxArguments, shellArguments } from './sandbox.arguments.js';
 import type { SandboxLayout } from './sandbox.arguments.js';
@@ -62,10 +63,10 @@ export async function runInSandbox(
 
 async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<SandboxResult> {
   const filter = seccompFilter();
-  if (!filter)
-    throw new SandboxUnavailableError(
-      `There is no system call filter for ${process.arch} processors.`,
-    );
+  if (!filter) {
+    const reason = `There is no system call filter for ${process.arch} processors.`;
+    throw new SandboxUnavailableError(reason);
+  }
   const { command, timeoutMs, signal } = request;
   const began = performance.now();
   const bubblewrap = new Bubblewrap({
@@ -76,8 +77,10 @@ async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<
   });
   const collector = new OutputCollector();
   const reading = collect(bubblewrap, collector, request);
-  const stopped = await supervise(bubblewrap, { timeoutMs, signal, countProcesses: layout.asRoot });
+  const watch = { timeoutMs, signal, asRoot: layout.asRoot };
+  const { stopped, group } = await supervise(bubblewrap, watch);
   await bubblewrap.settled();
+  await group?.remove();
   await reading;
   const { exitCode, trouble } = bubblewrap;
   if (!stopped && (exitCode === undefined || trouble !== '')) {
@@ -86,27 +89,40 @@ async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<
   return resultOf(collector, { exitCode, stopped, durationMs: performance.now() - began });
 }
 
-/** Waits for the end, or brings it about. */
+interface Supervised {
+  readonly stopped: Stopped | undefined;
+  /** Removed once all has gone. */
+  readonly group: ProcessGroup | undefined;
+}
+
+/** Lets the command begin, and waits for its end or brings it about. */
 async function supervise(
   bubblewrap: Bubblewrap,
-  watch: { timeoutMs: number; signal: AbortSignal; countProcesses: boolean },
-): Promise<Stopped | undefined> {
+  watch: { timeoutMs: number; signal: AbortSignal; asRoot: boolean },
+): Promise<Supervised> {
   const over = new AbortController();
-  const options = { signal: over.signal };
-  const timeOut = sleep(watch.timeoutMs, 'time-out' as const, options);
+  const timeOut = sleep(watch.timeoutMs, 'time-out' as const, { signal: over.signal });
   const reasons: Promise<Stopped | 'ended'>[] = [
     bubblewrap.ended.then(() => 'ended'),
     timeOut.catch(() => 'ended'),
     aborted(watch.signal, over.signal),
   ];
-  if (watch.countProcesses) {
-    reasons.push(watchProcesses(() => bubblewrap.firstProcess, over.signal));
-  }
+  const first = await Promise.race([bubblewrap.began, ...reasons.map(toNothing)]);
+  // Others are held to a number of processes by the limit that the shell sets.
+  const held = watch.asRoot && first !== undefined;
+  const group = held ? await ProcessGroup.around(first) : undefined;
+  if (held && !group) reasons.push(watchProcesses(first, over.signal));
+  bubblewrap.go();
   const reason = await Promise.race(reasons);
   over.abort();
-  if (reason === 'ended') return undefined;
+  if (reason === 'ended') return { stopped: undefined, group };
   await bubblewrap.stop();
-  return reason;
+  return { stopped: reason, group };
+}
+
+async function toNothing(reason: Promise<unknown>): Promise<undefined> {
+  await reason;
+  return undefined;
 }
 
 /** 'abort' when the signal aborts, 'ended' when there is nobody left to be told. */
