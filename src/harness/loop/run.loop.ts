@@ -12,6 +12,7 @@ import type { RunEnd } from '../ledger/run-writer.js';
 import { FencedError } from '../protocol/lease.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import { Sandbox } from '../sandbox/sandbox.js';
+import { SecretMask } from '../secret/secret-mask.js';
 import { SessionRepository } from '../session/session.repository.js';
 import type { HarnessSession } from '../session/session.entity.js';
 import { HarnessSkills } from '../skill/harness-skills.js';
@@ -45,6 +46,7 @@ export class RunLoop {
     private readonly skills: HarnessSkills,
     private readonly roots: WorkspaceRoots,
     private readonly sandbox: Sandbox,
+    private readonly mask: SecretMask,
     private readonly settlement: EffectSettlement,
     private readonly effects: EffectRepository,
     private readonly step: RunStep,
@@ -72,6 +74,7 @@ export class RunLoop {
       if (!(await this.settlement.settle(held, run, workspace))) return;
       const caller = await this.callerOf(run);
       const model = await this.models.resolveChat(caller, session.modelName);
+      this.mask.learn([model.connection.credential ?? '']);
       const skills = await this.skillsOf(held, run, workspace);
       const seen = await this.effects.seenFiles(run);
       // Right after a start it is still being found out whether commands can be run.

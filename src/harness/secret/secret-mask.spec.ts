@@ -31,6 +31,12 @@ describe('the mask over secrets', () => {
     );
   });
 
+  it('remembers the keys of model services', () => {
+    mask.learn(['sk-learned-key', 'key']);
+    expect(mask.apply('sk-learned-key and key')).toBe('[secret] and key');
+    expect(mask.applyToBytes(Buffer.from('sk-learned-key')).toString()).toBe('[secret]');
+  });
+
   it('leaves bytes that are no text as they are', () => {
     const bytes = Buffer.concat([
       Buffer.from([0xff, 0x00, 0xfe]),

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { CONFIG } from '../../config/index.js';
 import type { Config } from '../../config/index.js';
 
@@ -6,19 +7,28 @@ import type { Config } from '../../config/index.js';
 const SHORTEST = 8;
 const MASK = '[secret]';
 
+/** Keys of model services that are remembered; those that were not used for longest are forgotten first. */
+const LEARNED = 1_000;
+
 /** Takes the service's own secrets out of whatever a tool, a model or a command brings up. */
 @Injectable()
 export class SecretMask {
   private readonly secrets: readonly string[];
+  private readonly learned = new LRUCache<string, true>({ max: LEARNED });
 
   constructor(@Inject(CONFIG) config: Config) {
     this.secrets = usable(config.secrets);
   }
 
+  /** From now on these are known, too: the keys of the model services that runs of this process use. */
+  learn(secrets: readonly string[]): void {
+    for (const secret of usable(secrets)) this.learned.set(secret, true);
+  }
+
   /** The text with every known secret replaced by `[secret]`; `more` are secrets of this occasion. */
   apply(text: string, more: readonly string[] = []): string {
     let masked = text;
-    for (const secret of [...this.secrets, ...usable(more)]) {
+    for (const secret of this.known(more)) {
       if (masked.includes(secret)) masked = masked.replaceAll(secret, MASK);
     }
     return masked;
@@ -26,13 +36,17 @@ export class SecretMask {
 
   /** The same for bytes, whatever else they hold. */
   applyToBytes(bytes: Buffer, more: readonly string[] = []): Buffer {
-    const found = [...this.secrets, ...usable(more)].filter((secret) => bytes.includes(secret));
+    const found = this.known(more).filter((secret) => bytes.includes(secret));
     if (found.length === 0) return bytes;
     // Latin 1 turns every byte into one character and back.
     let text = bytes.toString('latin1');
     for (const secret of found)
       text = text.replaceAll(Buffer.from(secret).toString('latin1'), MASK);
     return Buffer.from(text, 'latin1');
+  }
+
+  private known(more: readonly string[]): string[] {
+    return [...this.secrets, ...this.learned.keys(), ...usable(more)];
   }
 }
 
