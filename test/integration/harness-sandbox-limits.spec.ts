@@ -2,11 +2,13 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmod, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from '@jest/globals';
+import { removeOldFolders } from '../../src/harness/sandbox/temporary-folder.js';
 import { describeSandboxed, TestSandbox } from '../support/sandbox.js';
 import { eventually } from '../support/wait.js';
 
@@ -252,6 +254,22 @@ describe('the sandbox', () => {
     expect(own.size).toBeGreaterThan(0);
     expect([...own.values()].every((mode) => mode === 0o700)).toBe(true);
     for (const name of own.keys()) expect(existsSync(join(tmpdir(), name))).toBe(false);
+  });
+
+  it('removes such files of a service that was killed, and no others', async () => {
+    const old = new Date(Date.now() - 2 * 60 * 60 * 1_000);
+    const folder = await mkdtemp(join(tmpdir(), 'plinth-sandbox-'));
+    const open = await mkdtemp(join(tmpdir(), 'plinth-sandbox-'));
+    const young = await mkdtemp(join(tmpdir(), 'plinth-sandbox-'));
+    try {
+      await writeFile(join(folder, 'empty'), '');
+      await chmod(open, 0o755);
+      for (const path of [folder, open]) await utimes(path, old, old);
+      await removeOldFolders();
+      expect([folder, open, young].map((path) => existsSync(path))).toEqual([false, true, true]);
+    } finally {
+      for (const path of [folder, open, young]) await rm(path, { recursive: true, force: true });
+    }
   });
 });
 

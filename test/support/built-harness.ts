@@ -126,7 +126,7 @@ export class BuiltHarness {
     const workspace = join(this.folder, 'roots', name);
     const modelName = `model-${name}`;
     write(workspace, { 'a.txt': 'one\n', 'b.txt': 'one\n' });
-    const fields = { supportsTools: true, contextWindow: 64_000 };
+    const fields = { supportsTools: true, contextWindow: 64_000, apiKey: 'a-key' };
     await createModel(this.session, { ...fields, modelName, apiHost: this.simulator.url });
     this.simulator.script(...steps.map((step) => ({ ...step, match: { model: modelName } })));
     const body = {
@@ -155,12 +155,15 @@ export class BuiltHarness {
     return this.session.post<RunView>(this.path(run, below), body);
   }
 
-  waitFor(run: CrashRun, ...statuses: string[]): Promise<RunView> {
-    return eventually(
+  /** The run once it has one of the statuses; fails at once when it has ended otherwise. */
+  async waitFor(run: CrashRun, ...statuses: string[]): Promise<RunView> {
+    const found = await eventually(
       () => this.run(run),
-      ({ status }) => statuses.includes(status),
+      ({ status, endedAt }) => statuses.includes(status) || typeof endedAt === 'number',
       PATIENCE_MS,
     );
+    if (statuses.includes(found.status)) return found;
+    throw new Error(`${run.name} is ${found.status}: ${JSON.stringify(found.error)}`);
   }
 
   async events(run: CrashRun): Promise<RunEvent[]> {

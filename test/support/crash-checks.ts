@@ -44,6 +44,7 @@ export class CrashChecks {
   }
 
   async untilBegun(run: CrashRun): Promise<void> {
+    await this.harness.event(run, 'tool.started');
     await eventually(
       () => this.begun(run),
       (count) => count > 0,

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BUBBLEWRAP } from './bubblewrap.js';
 import { SandboxUnavailableError } from './sandbox.errors.js';
 import { runInSandbox } from './sandbox.run.js';
 import type { SandboxPlace } from './sandbox.run.js';
+import { removeOldFolders, withTemporaryFolder } from './temporary-folder.js';
 
 const TIME_LIMIT_MS = 20_000;
 
@@ -56,13 +56,15 @@ say done
 
 /** Runs a real sandbox that tries to get out; answers why sandboxes cannot be used here, or null when they can. */
 export async function probeSandbox(place: ProbePlace, signal: AbortSignal): Promise<string | null> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'plinth-probe-')));
+  await removeOldFolders();
   const server = createServer((socket) => socket.destroy());
   let reached = 0;
   server.on('connection', () => (reached += 1));
   try {
     const port = await listen(server);
-    const findings = await explore(folder, { ...place, port }, signal);
+    const findings = await withTemporaryFolder((folder) =>
+      explore(folder, { ...place, port }, signal),
+    );
     if (reached > 0) findings.push("reaches the machine's network");
     return findings.length === 0 ? null : `A command in the sandbox ${findings.join(', ')}.`;
   } catch (error) {
@@ -72,7 +74,6 @@ export async function probeSandbox(place: ProbePlace, signal: AbortSignal): Prom
     return remedy === undefined ? why : `${remedy} (${why})`;
   } finally {
     server.close();
-    await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -1,5 +1,5 @@
-import { mkdtemp, open, realpath, rm, stat } from 'node:fs/promises';
-import { constants, tmpdir } from 'node:os';
+import { open, realpath, stat } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../tool/tool.error.js';
@@ -13,6 +13,7 @@ import type { SandboxRequest, SandboxResult } from './sandbox.result.js';
 import { SandboxUnavailableError } from './sandbox.errors.js';
 import { seccompFilter } from './seccomp-filter.js';
 import { StandIns } from './stand-ins.js';
+import { withTemporaryFolder } from './temporary-folder.js';
 import { scanWorkspace } from './workspace-scan.js';
 
 /** Beyond what is kept, output is read this much slower: 64 MB/s, which leaves the event loop to others. */
@@ -191,12 +192,9 @@ async function checkWorkspace(workspace: string): Promise<void> {
 
 /** Lends the path of an empty file that nobody else can have made or can change. */
 async function withEmptyFile<T>(use: (path: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'plinth-sandbox-'));
-  try {
+  return withTemporaryFolder(async (folder) => {
     const path = join(folder, 'empty');
     await (await open(path, 'wx', 0o444)).close();
-    return await use(path);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+    return use(path);
+  });
 }
