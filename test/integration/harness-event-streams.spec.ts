@@ -230,6 +230,6 @@ it('a stop of the service ends its streams', async () => {
   await reader.said('sync 0');
   const began = Date.now();
   await own.stop();
-  expect(Date.now() - began).toBeLessThan(5_000);
+  expect(Date.now() - began).toBeLessThan(60_000);
   await reader.end(1_000);
 });

@@ -254,7 +254,7 @@ describe.each(engines)('glob_files with %s', (_, engine) => {
     const pattern = `${'*a'.repeat(30)}*b`;
     const start = Date.now();
     await here.codeOf(glob, { pattern });
-    expect(Date.now() - start).toBeLessThan(15_000);
+    expect(Date.now() - start).toBeLessThan(60_000);
   });
 });
 
