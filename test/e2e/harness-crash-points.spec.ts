@@ -96,7 +96,7 @@ let checks: CrashChecks;
       const deciding = await harness.begin('deciding', ASKED, [PLAN, READ, EDIT, DONE], review);
       const asleep = [PLAN, shell('sleep 600')];
       const cancelling = await harness.begin('cancelling', FREE, asleep, { type: 'run.cancelled' });
-      const stalls = { chunks: 9, stall: 3, times: 2 };
+      const stalls = { chunks: 9, stall: 3 };
       const again = await harness.begin('again', FREE, [PLAN, READ, EDIT, stalls, DONE], {
         type: 'run.recovered',
       });
