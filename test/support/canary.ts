@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 /** Shorter texts, and single words, stand in answers and logs by chance. */
 const SHORTEST = 8;
 const PLAIN_WORD = /^[a-z]+$/i;
@@ -15,9 +17,9 @@ const TOKEN = /eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/;
 export class Canary {
   private readonly secrets = new Map<string, string>();
 
-  /** Makes a secret that must never be seen again outside the vault. */
+  /** Makes a secret, always of one length, that must never be seen again outside the vault. */
   plant(label: string): string {
-    const secret = `sk-canary-${label}-${Math.random().toString(36).slice(2, 14)}`;
+    const secret = `sk-canary-${label}-${randomBytes(12).toString('hex')}`;
     this.secrets.set(secret, 'A planted secret');
     return secret;
   }
