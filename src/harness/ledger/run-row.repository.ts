@@ -32,7 +32,7 @@ export type LeaseChange =
 export interface RowChange {
   readonly patch: RunPatch;
   readonly lease: LeaseChange;
-  readonly events: number;
+  readonly drafts: readonly EventDraft[];
 }
 
 export const RUN_COLUMNS = `id, tenant_id AS "tenantId", session_id AS "sessionId", user_id AS "userId",
@@ -70,14 +70,8 @@ const JSON_COLUMNS: ReadonlySet<string> = new Set([
 const APPEND = `WITH held AS (
     UPDATE harness_run SET next_event_sequence = next_event_sequence + $5
      WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()
-     RETURNING session_id, next_event_sequence - $5 AS first
-  )
-  INSERT INTO harness_event
-      (tenant_id, run_id, session_id, sequence, type, step_id, tool_call_id, approval_id, data, create_time)
-  SELECT $1, $2, held.session_id, held.first + e.ordinality - 1, e.event ->> 'type', e.event ->> 'stepId',
-         (e.event ->> 'toolCallId')::uuid, (e.event ->> 'approvalId')::uuid, e.event -> 'data', clock_timestamp()
-    FROM held, jsonb_array_elements($6::jsonb) WITH ORDINALITY AS e (event, ordinality)
-  RETURNING sequence`;
+     RETURNING tenant_id, id, session_id, next_event_sequence - $5 AS first
+  ) ${insertedEvents('held', '$6')} RETURNING sequence`;
 
 /** The statements that change a run's row and number its events. */
 @Injectable()
@@ -103,8 +97,18 @@ export class RunRowRepository {
     return row;
   }
 
-  /** Changes the locked row. */
-  async change(run: HarnessRun, { patch, lease, events }: RowChange): Promise<void> {
+  /** The row as it stands, while the lease holds it. */
+  async held({ tenantId, runId, owner, fence }: RunLease): Promise<HarnessRun | undefined> {
+    const [row] = await this.database.query<HarnessRun>(
+      `SELECT ${RUN_COLUMNS} FROM harness_run
+        WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()`,
+      [tenantId, runId, owner, fence],
+    );
+    return row;
+  }
+
+  /** Changes the locked row and stores its events, numbered from the one that is next. */
+  async change(run: LockedRun, { patch, lease, drafts }: RowChange): Promise<void> {
     const values: unknown[] = [run.tenantId, run.id];
     const sets = Object.entries(patch).map(([name, value]) => {
       values.push(JSON_COLUMNS.has(name) && value !== null ? JSON.stringify(value) : value);
@@ -122,21 +126,21 @@ export class RunRowRepository {
         `lease_until = now() + interval '${LEASE_SECONDS} seconds'`,
       );
     }
-    sets.push(`next_event_sequence = next_event_sequence + ${events}`, 'update_time = now()');
-    await this.database.query(
-      `UPDATE harness_run SET ${sets.join(', ')} WHERE tenant_id = $1 AND id = $2`,
-      values,
+    sets.push(
+      `next_event_sequence = next_event_sequence + ${drafts.length}`,
+      'update_time = now()',
     );
-  }
-
-  async insertEvents(run: HarnessRun, drafts: readonly EventDraft[]): Promise<void> {
+    const update = `UPDATE harness_run SET ${sets.join(', ')} WHERE tenant_id = $1 AND id = $2`;
+    if (drafts.length === 0) {
+      await this.database.query(update, values);
+      return;
+    }
+    values.push(wire(drafts));
     await this.database.query(
-      `INSERT INTO harness_event
-          (tenant_id, run_id, session_id, sequence, type, step_id, tool_call_id, approval_id, data, create_time)
-       SELECT $1, $2, $3, $4::bigint + e.ordinality - 1, e.event ->> 'type', e.event ->> 'stepId',
-              (e.event ->> 'toolCallId')::uuid, (e.event ->> 'approvalId')::uuid, e.event -> 'data', clock_timestamp()
-         FROM jsonb_array_elements($5::jsonb) WITH ORDINALITY AS e (event, ordinality)`,
-      [run.tenantId, run.id, run.sessionId, run.nextEventSequence, wire(drafts)],
+      `WITH changed AS (
+         ${update} RETURNING tenant_id, id, session_id, next_event_sequence - ${drafts.length} AS first
+       ) ${insertedEvents('changed', `$${values.length}`)}`,
+      values,
     );
   }
 
@@ -167,6 +171,16 @@ export class RunRowRepository {
     );
     return row;
   }
+}
+
+/** Stores the events of a list as JSON for the run's row that a statement before it answers. */
+function insertedEvents(row: string, list: string): string {
+  return `INSERT INTO harness_event
+      (tenant_id, run_id, session_id, sequence, type, step_id, tool_call_id, approval_id, data, create_time)
+    SELECT ${row}.tenant_id, ${row}.id, ${row}.session_id, ${row}.first + e.ordinality - 1, e.event ->> 'type',
+           e.event ->> 'stepId', (e.event ->> 'toolCallId')::uuid, (e.event ->> 'approvalId')::uuid,
+           e.event -> 'data', clock_timestamp()
+      FROM ${row}, jsonb_array_elements(${list}::jsonb) WITH ORDINALITY AS e (event, ordinality)`;
 }
 
 function wire(drafts: readonly EventDraft[]): string {

@@ -50,7 +50,7 @@ export class RunWriter {
 
   /** What is to be written. */
   get change(): RowChange {
-    return { patch: this.patch, lease: this.lease, events: this.drafts.length };
+    return { patch: this.patch, lease: this.lease, drafts: this.drafts };
   }
 
   get isChanged(): boolean {

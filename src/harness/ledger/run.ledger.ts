@@ -28,6 +28,13 @@ export class RunLedger {
     private readonly queue: JobQueue,
   ) {}
 
+  /** The run as it stands, for the lease's holder; FencedError when the lease is lost. */
+  async held(lease: RunLease): Promise<HarnessRun> {
+    const run = await this.rows.held(lease);
+    if (!run) throw new FencedError(lease);
+    return run;
+  }
+
   /** A write of the lease's holder; FencedError, with nothing written, when the lease is lost. */
   async asOwner<T>(lease: RunLease, work: (writer: RunWriter) => Promise<T> | T): Promise<T> {
     return this.database.transaction(async () => {
@@ -84,7 +91,6 @@ export class RunLedger {
     await this.rows.change(row, writer.change);
     const { drafts, run } = writer;
     if (drafts.length > 0) {
-      await this.rows.insertEvents(row, drafts);
       const last = row.nextEventSequence + drafts.length - 1;
       await this.database.afterCommit(() => this.tell(row.tenantId, row.id, last));
     }

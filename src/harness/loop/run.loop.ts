@@ -100,7 +100,7 @@ export class RunLoop {
         unsettled += 1;
         if (unsettled > UNSETTLED)
           throw new Error('A tool call ends again and again without an outcome.');
-        const run = await this.ledger.asOwner(held.lease, (writer) => writer.run);
+        const run = await this.ledger.held(held.lease);
         if (!(await this.settlement.settle(held, run, workspace))) return;
       }
     }

@@ -63,8 +63,11 @@ export class RunStep {
   ) {}
 
   async take(turn: StepTurn): Promise<StepResult> {
-    const run = await this.ledger.asOwner(turn.held.lease, (writer) => writer.run);
-    const open = await this.effects.unanswered(run);
+    const { lease } = turn.held;
+    const [run, open] = await Promise.all([
+      this.ledger.held(lease),
+      this.effects.unanswered({ tenantId: lease.tenantId, id: lease.runId }),
+    ]);
     if (open.length > 0) return this.carryOut(turn, run, open);
     const end = await this.limitOf(turn, run);
     if (end) return this.end(turn, end);
@@ -77,13 +80,16 @@ export class RunStep {
     run: HarnessRun,
     effects: readonly HarnessEffect[],
   ): Promise<StepResult> {
-    const approvals = await this.approvals.decided(run);
+    const [approvals, grants] = await Promise.all([
+      this.approvals.decided(run),
+      this.grants.of(run),
+    ]);
     const result = await this.calls.carryOut(
       {
         ...turn,
         run,
         offer: this.offer(turn, run),
-        grants: await this.grants.of(run),
+        grants,
         approvals: new Map(approvals.map((approval) => [approval.toolCallId, approval])),
         secrets: secretsOf(turn.model),
       },
@@ -134,8 +140,12 @@ export class RunStep {
   private async limitOf({ held, model }: StepTurn, run: HarnessRun): Promise<RunEnd | undefined> {
     const used = budgetEnd(run, held.activeMs);
     if (used) return used;
-    if (await this.answers.isHopeless(run)) return loopEnd('format');
-    const { warning, stop } = loopVerdict(await this.effects.lastCalls(run, LOOKED_BACK));
+    const [isHopeless, calls] = await Promise.all([
+      this.answers.isHopeless(run),
+      this.effects.lastCalls(run, LOOKED_BACK),
+    ]);
+    if (isHopeless) return loopEnd('format');
+    const { warning, stop } = loopVerdict(calls);
     if (stop) return loopEnd(stop.kind);
     if (warning) await this.answers.warn(held, warning, model);
     return undefined;

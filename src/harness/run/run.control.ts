@@ -25,7 +25,7 @@ export class RunControl {
   async create(caller: Caller, sessionId: string, body: CreateRunBody): Promise<RunView> {
     const session = await this.runs.sessionOf(caller, sessionId);
     const { runId, replayed } = await this.creation.create(caller, session, body);
-    const view = await this.runs.detail(caller, sessionId, runId);
+    const view = await this.runs.view(session, runId);
     return replayed ? { ...view, replayed } : view;
   }
 

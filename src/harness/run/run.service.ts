@@ -34,9 +34,7 @@ export class RunService {
     runId: string,
   ): Promise<{ session: SessionRow; run: HarnessRun }> {
     const session = await this.sessions.own(caller, sessionId);
-    const run = await this.runs.find(session.tenantId, session.id, runId);
-    if (!run) throw new NotFoundError('The run');
-    return { session, run };
+    return { session, run: await this.find(session, runId) };
   }
 
   /** The session, for a new run in it. */
@@ -46,7 +44,12 @@ export class RunService {
 
   /** The run as it is now, with everything that waits for somebody. */
   async detail(caller: Caller, sessionId: string, runId: string): Promise<RunView> {
-    const { run } = await this.own(caller, sessionId, runId);
+    return this.view(await this.sessions.own(caller, sessionId), runId);
+  }
+
+  /** The same, for somebody who has been let see the session already. */
+  async view(session: SessionRow, runId: string): Promise<RunView> {
+    const run = await this.find(session, runId);
     return toRunView(run, await this.partsOf(run));
   }
 
@@ -69,13 +72,22 @@ export class RunService {
     );
   }
 
+  private async find({ tenantId, id }: SessionRow, runId: string): Promise<HarnessRun> {
+    const run = await this.runs.find(tenantId, id, runId);
+    if (!run) throw new NotFoundError('The run');
+    return run;
+  }
+
   private async partsOf(run: HarnessRun): Promise<RunParts> {
-    const effects = await this.effects.openOf(run.tenantId, [run.id]);
-    if (isEnded(run.status)) return { ...NOTHING, effects };
-    const approvals = await this.approvals.ofRun(run);
+    const isLive = !isEnded(run.status);
+    const [effects, inputs, approvals] = await Promise.all([
+      this.effects.openOf(run.tenantId, [run.id]),
+      isLive ? this.inputs.pending(run) : [],
+      isLive ? this.approvals.ofRun(run) : [],
+    ]);
     return {
       effects,
-      inputs: await this.inputs.pending(run),
+      inputs,
       approvals: approvals.filter(({ state }) => state === 'PENDING'),
     };
   }
