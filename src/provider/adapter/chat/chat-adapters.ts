@@ -1,8 +1,8 @@
 import type { OutboundHttp } from '../../../outbound/index.js';
 import type { ChatAdapter } from './chat.adapter.js';
-import { ChatCompletionsAdapter } from './chat-completions/chat-completions.adapter.js';
-import { MessagesAdapter } from './messages/messages.adapter.js';
-import { OllamaAdapter } from './ollama/ollama.adapter.js';
+import { chatCompletions } from './chat-completions/chat-completions.protocol.js';
+import { messages } from './messages/messages.protocol.js';
+import { ollama } from './ollama/ollama.protocol.js';
 import { PathChoiceAdapter } from './path-choice.adapter.js';
 import {
   chatCompletionsPresets,
@@ -10,25 +10,28 @@ import {
   customMessages,
   minimax,
 } from './presets.js';
+import { ProtocolAdapter } from './protocol.adapter.js';
+import type { ChatProtocol } from './protocol.adapter.js';
 
 /** Every chat adapter there is. A new vendor is a line of presets.ts, or a folder and a line here. */
 export function chatAdapters(http: OutboundHttp): readonly ChatAdapter[] {
+  const by = (protocol: ChatProtocol): ChatAdapter => new ProtocolAdapter(http, protocol);
   return [
-    ...chatCompletionsPresets.map((preset) => new ChatCompletionsAdapter(http, preset)),
-    minimaxAdapter(http),
-    new OllamaAdapter(http),
-    new ChatCompletionsAdapter(http, customChatCompletions),
-    new MessagesAdapter(http, customMessages),
+    ...chatCompletionsPresets.map((preset) => by(chatCompletions(preset))),
+    minimaxAdapter(by),
+    by(ollama),
+    by(chatCompletions(customChatCompletions)),
+    by(messages(customMessages)),
   ];
 }
 
-function minimaxAdapter(http: OutboundHttp): ChatAdapter {
-  const { code, label, messagesPath, messages, completions } = minimax;
+function minimaxAdapter(by: (protocol: ChatProtocol) => ChatAdapter): ChatAdapter {
+  const { code, label, messagesPath, messages: address, completions } = minimax;
   return new PathChoiceAdapter({
     code,
     label,
     path: messagesPath,
-    matching: new MessagesAdapter(http, { code, label, address: messages }),
-    otherwise: new ChatCompletionsAdapter(http, { code, label, ...completions }),
+    matching: by(messages({ code, label, address })),
+    otherwise: by(chatCompletions({ code, label, ...completions })),
   });
 }

@@ -1,5 +1,5 @@
 import { vendors } from '../vendors.js';
-import type { ChatCompletionsOptions } from './chat-completions/chat-completions.adapter.js';
+import type { ChatCompletionsOptions } from './chat-completions/chat-completions.protocol.js';
 
 /** What most vendors of the protocol understand. */
 const USUAL = { maxOutputField: 'max_tokens', streamUsage: true } as const;
