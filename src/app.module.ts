@@ -36,6 +36,9 @@ export interface AppOptions extends Omit<DatabaseOptions, 'entities'> {
   readonly media?: MediaOptions;
 }
 
+/** The coding harness tells its clients by a word what went wrong (harness design, part A). */
+const CODED_ERRORS = /^\/coding\/harness(\/|$)/i;
+
 /** The table of contents: the features, and what every request passes through. */
 @Module({})
 export class AppModule {
@@ -71,7 +74,7 @@ export class AppModule {
         ...DemoModule.for(config),
       ],
       providers: [
-        { provide: APP_FILTER, useClass: ErrorFilter },
+        { provide: APP_FILTER, useValue: new ErrorFilter(CODED_ERRORS) },
         { provide: APP_PIPE, useFactory: inputPipe },
         { provide: APP_INTERCEPTOR, useClass: EnvelopeInterceptor },
       ],

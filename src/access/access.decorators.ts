@@ -13,6 +13,8 @@ export type AccessRule =
   | {
       readonly kind: 'permission';
       readonly anyOf: readonly string[];
+      /** Needed in addition. */
+      readonly also: string | undefined;
       readonly tokenInQuery: boolean;
     };
 
@@ -23,19 +25,26 @@ interface AccessOptions {
   readonly tokenInQuery?: boolean;
 }
 
-/** The caller needs one of the permissions. */
+interface PermissionOptions extends AccessOptions {
+  /** A permission that the caller needs in addition. */
+  readonly also?: string;
+}
+
+/** The caller needs one of the permissions. On a method it replaces what the class asks for. */
 export function RequirePermission(
   first: string,
-  ...rest: (string | AccessOptions)[]
+  ...rest: (string | PermissionOptions)[]
 ): MethodDecorator & ClassDecorator {
   const others = rest.filter((entry) => typeof entry === 'string');
   const options = rest.find((entry) => typeof entry === 'object');
   const anyOf = [first, ...others];
-  const unknown = anyOf.find((permission) => !isKnownPermission(permission));
+  const { also, tokenInQuery = false } = options ?? {};
+  const needed = also === undefined ? anyOf : [...anyOf, also];
+  const unknown = needed.find((permission) => !isKnownPermission(permission));
   if (unknown) throw new Error(`Permission ${unknown} is not in the catalogue.`);
   return declared(
-    { kind: 'permission', anyOf, tokenInQuery: options?.tokenInQuery ?? false },
-    anyOf.join(' or '),
+    { kind: 'permission', anyOf, also, tokenInQuery },
+    anyOf.join(' or ') + (also === undefined ? '' : ` and ${also}`),
   );
 }
 

@@ -47,6 +47,11 @@ export class PermissionGuard implements CanActivate {
         `You need the permission ${rule.anyOf.join(' or ')}. Ask an administrator for it.`,
       );
     }
+    if (rule.also !== undefined && !mayAny(caller, [rule.also])) {
+      throw new ForbiddenError(
+        `You need the permission ${rule.also}, too. Ask an administrator for it.`,
+      );
+    }
     return true;
   }
 }

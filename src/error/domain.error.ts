@@ -42,8 +42,8 @@ export class ForbiddenError extends DomainError {
 export class NotFoundError extends DomainError {
   readonly code = 404;
 
-  constructor(what: string) {
-    super(`${what} was not found. It may have been deleted.`);
+  constructor(what: string, options: { data?: unknown } = {}) {
+    super(`${what} was not found. It may have been deleted.`, options);
   }
 }
 

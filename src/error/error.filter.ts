@@ -2,28 +2,39 @@ import { Catch, HttpException, Logger } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { DomainError, TooManyRequestsError } from './domain.error.js';
+import type { ErrorCode } from './domain.error.js';
 import { setEnvelopeCode } from './envelope-code.js';
+import { withErrorCode } from './error-word.js';
 
 interface ErrorEnvelope {
-  readonly code: number;
+  readonly code: ErrorCode;
   readonly msg: string;
   readonly data: unknown;
 }
 
 /**
  * Turns every error into the envelope `{code, msg, data}` with HTTP 200. What is not a DomainError
- * becomes a 500 that carries the request id and nothing of the cause, which goes to the log instead.
+ * becomes a 500 that carries the request id and nothing of the cause, which goes to the log instead. The data of each
+ * error below the `coded` paths has an `errorCode`.
  */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(ErrorFilter.name);
+
+  constructor(private readonly coded: RegExp) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const response = http.getResponse<Response>();
     // The client has left, which ended the work: nobody waits for an answer, and nothing has gone wrong.
     if (response.destroyed && error instanceof Error && error.name === 'AbortError') return;
-    const envelope = this.envelope(error, http.getRequest<Request>());
+    const request = http.getRequest<Request>();
+    const { code, msg, data } = this.envelope(error, request);
+    const envelope = {
+      code,
+      msg,
+      data: this.coded.test(request.path) ? withErrorCode(code, data) : data,
+    };
     setEnvelopeCode(response, envelope.code);
     if (response.headersSent) {
       // Bytes are out already: cutting the connection is the only honest sign left.
@@ -38,9 +49,13 @@ export class ErrorFilter implements ExceptionFilter {
 
   private envelope(error: unknown, request: Request): ErrorEnvelope {
     if (error instanceof DomainError) return envelopeOf(error);
-    const parserStatus = bodyParserStatus(error);
-    if (parserStatus === 413)
-      return { code: 400, msg: 'The request body is too large.', data: null };
+    const { status: parserStatus, limit } = bodyParserError(error) ?? {};
+    if (parserStatus === 413) {
+      const most =
+        limit === undefined ? '' : ` This route reads ${Math.floor(limit / 1_024)} KiB at most.`;
+      const data = { errorCode: 'TOO_LARGE' };
+      return { code: 400, msg: `The request body is too large.${most} Send less at once.`, data };
+    }
     if (parserStatus !== undefined) {
       return { code: 400, msg: 'The request body is not readable JSON.', data: null };
     }
@@ -91,9 +106,14 @@ function requestId(request: Request): string {
   return typeof id === 'string' ? id : 'unknown';
 }
 
-/** Express' body parsers throw errors with `type` and `status` (see the http-errors package), which Nest wraps. */
-function bodyParserStatus(error: unknown): number | undefined {
+/**
+ * Express' body parsers throw errors with `type` and `status`, and `limit` in bytes where a body is too large (see the
+ * http-errors and raw-body packages), which Nest wraps.
+ */
+function bodyParserError(error: unknown): { status: number; limit?: number } | undefined {
   const thrown = error instanceof HttpException ? error.cause : error;
   if (!(thrown instanceof Error) || !('type' in thrown) || !('status' in thrown)) return undefined;
-  return typeof thrown.status === 'number' && thrown.status < 500 ? thrown.status : undefined;
+  if (typeof thrown.status !== 'number' || thrown.status >= 500) return undefined;
+  const hasLimit = 'limit' in thrown && typeof thrown.limit === 'number';
+  return { status: thrown.status, ...(hasLimit && { limit: Number(thrown.limit) }) };
 }

@@ -172,7 +172,8 @@ describe('every permission that a route asks for', () => {
         ofPath?.test(permission) === true &&
         // The harness has three permissions, and none for reading alone.
         (path.startsWith('/coding/harness') || actionsOfMethods[method]?.test(permission) === true);
-      return rule.anyOf.filter((permission) => !fits(permission)).map((one) => `${key}: ${one}`);
+      const asked = [...rule.anyOf, ...(rule.also === undefined ? [] : [rule.also])];
+      return asked.filter((permission) => !fits(permission)).map((one) => `${key}: ${one}`);
     });
 
     expect(unfit).toEqual([]);
@@ -180,7 +181,7 @@ describe('every permission that a route asks for', () => {
 
   it('is that of an approver where a person decides about a run', () => {
     const approving = routes.filter(
-      ({ rule }) => rule?.kind === 'permission' && rule.anyOf.includes('coding:harness:approve'),
+      ({ rule }) => rule?.kind === 'permission' && rule.also === 'coding:harness:approve',
     );
 
     expect(approving.map(({ key }) => key)).toEqual(approvingRoutes);

@@ -111,7 +111,10 @@ describe('the stream of a run', () => {
       const headers = { 'Last-Event-ID': id };
       const answer = await user.session.raw('GET', run.stream, undefined, headers);
       expect(answer.headers['content-type']).toMatch(/^application\/json/);
-      expect(JSON.parse(answer.text)).toMatchObject({ code: 400, data: null });
+      expect(JSON.parse(answer.text)).toMatchObject({
+        code: 400,
+        data: { errorCode: 'INVALID_INPUT' },
+      });
     }
     for (const number of ['abc', '-1', '1.5']) {
       const answer = await user.session.get(`${run.stream}?afterSequence=${number}`);

@@ -150,8 +150,9 @@ describe('the events of a run', () => {
   it('are those of a user of the own tenant, and nobody else sees that they exist', async () => {
     const run = await finished(1);
     for (const by of [other.session, stranger]) {
-      expect(await list(run, '', by)).toMatchObject({ code: 404, data: null });
-      expect(await by.get(run.stream)).toMatchObject({ code: 404, data: null });
+      const hidden = { code: 404, data: { errorCode: 'SESSION_NOT_FOUND' } };
+      expect(await list(run, '', by)).toMatchObject(hidden);
+      expect(await by.get(run.stream)).toMatchObject(hidden);
     }
     expect(await plinth.anonymous().get(run.stream)).toMatchObject({ code: 401 });
     expect(done(await list(run, '', admin)).data).toHaveLength(2);

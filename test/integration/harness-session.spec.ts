@@ -91,7 +91,7 @@ describe('POST /coding/harness/sessions', () => {
   ])('refuses a wrong %s: %s', async (_, message, over) => {
     const answer = await create(writer.session, over);
 
-    expect(answer).toMatchObject({ code: 400, data: null });
+    expect(answer).toMatchObject({ code: 400, data: { errorCode: 'INVALID_INPUT' } });
     expect(answer.msg).toContain(message);
   });
 
@@ -364,6 +364,20 @@ describe('the list', () => {
     expect(await session.put(`${SESSIONS}/${second}/pin`, {})).toMatchObject({ code: 400 });
   });
 
+  it('shows the sessions of another user to super administrators alone', async () => {
+    const { session } = await freshUser();
+    const { sessionId, userId } = await harness.createSession({}, session);
+    const own = done(await harness.session.get<SessionView[]>(SESSIONS)).data;
+
+    expect(await idsOf(harness.session, `?userId=${userId}`)).toEqual([sessionId]);
+    expect(own.map((one) => one.sessionId)).not.toContain(sessionId);
+    expect(await idsOf(session, `?userId=${userId}`)).toEqual([sessionId]);
+    expect(await writer.session.get(`${SESSIONS}?userId=${userId}`)).toMatchObject({
+      code: 403,
+      data: { errorCode: 'FORBIDDEN' },
+    });
+  });
+
   it('hides what is deleted, until it is restored', async () => {
     const { session } = await freshUser();
     const { sessionId } = await harness.createSession({}, session);
@@ -389,7 +403,7 @@ describe('the list', () => {
     expect(done(await writer.session.get(path)).data).toMatchObject({ activeRunId: run.runId });
     done(await writer.session.delete(path));
     expect(await harness.waitFor(run, 'CANCELLED')).toMatchObject({
-      stopReason: expect.stringMatching(/SESSION_CLOSED|USER_CANCEL/),
+      stopReason: 'SESSION_CLOSED',
     });
     const body = { requirement: 'More', idempotencyKey: freshKey() };
     expect(await writer.session.post(`${path}/runs`, body)).toMatchObject({

@@ -211,8 +211,8 @@ describe('what a body can be', () => {
 
     expect(JSON.parse(text)).toEqual({
       code: 400,
-      msg: 'The request body is too large.',
-      data: null,
+      msg: 'The request body is too large. This route reads 1024 KiB at most. Send less at once.',
+      data: { errorCode: 'TOO_LARGE' },
     });
   });
 

@@ -41,7 +41,7 @@ export class ApprovalController {
 
   /** Decides about a tool call; the first answer wins. Answers the run. */
   @Post('sessions/:sessionId/runs/:runId/approvals/:approvalId/resolve')
-  @RequirePermission('coding:harness:approve')
+  @RequirePermission('coding:harness:use', { also: 'coding:harness:approve' })
   @Answers(RunView)
   resolve(
     @CurrentCaller() caller: Caller,

@@ -25,7 +25,7 @@ export class GrantController {
 
   /** Takes a grant back: the next such call is asked for again. */
   @Delete(':grantId')
-  @RequirePermission('coding:harness:approve')
+  @RequirePermission('coding:harness:use', { also: 'coding:harness:approve' })
   @AnswersStatus()
   revoke(
     @CurrentCaller() caller: Caller,

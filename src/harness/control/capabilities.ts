@@ -21,6 +21,8 @@ export class Capabilities {
   ) {}
 
   async get(): Promise<CapabilitiesView> {
+    // Right after a start it is still being found out.
+    await this.sandbox.ready();
     const { available, reason } = this.sandbox.capability;
     return {
       shell: { available, reason },

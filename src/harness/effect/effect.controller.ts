@@ -27,7 +27,7 @@ export class EffectController {
 
   /** Says what an UNCERTAIN tool call has done. */
   @Post(':toolCallId/resolution')
-  @RequirePermission('coding:harness:approve')
+  @RequirePermission('coding:harness:use', { also: 'coding:harness:approve' })
   @Answers(EffectView)
   resolve(
     @CurrentCaller() caller: Caller,

@@ -28,7 +28,7 @@ export class PlanController {
 
   /** Approves the plan that was shown: the run goes on, and may change the files that it names. */
   @Post('approve')
-  @RequirePermission('coding:harness:approve')
+  @RequirePermission('coding:harness:use', { also: 'coding:harness:approve' })
   @Answers(RunView)
   approve(
     @CurrentCaller() caller: Caller,

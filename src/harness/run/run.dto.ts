@@ -87,7 +87,7 @@ export class RunListQuery {
   @Whole({ optional: true, min: 1, max: 1_000_000, description: 'Page, counted from 1' })
   pageNum?: number;
 
-  @Whole({ optional: true, min: 1, max: 1_000, description: 'Runs a page; 100 by default' })
+  @Whole({ optional: true, min: 1, max: 200, description: 'Runs a page; 100 by default' })
   pageSize?: number;
 }
 

@@ -1,4 +1,11 @@
-import { ConflictError, TooManyRequestsError } from '../../error/index.js';
+import { ConflictError, NotFoundError, TooManyRequestsError } from '../../error/index.js';
+
+/** Also the answer for a run of somebody else. */
+export class RunNotFoundError extends NotFoundError {
+  constructor() {
+    super('The run', { data: { errorCode: 'RUN_NOT_FOUND' } });
+  }
+}
 
 export class RunActiveError extends ConflictError {
   constructor(runId: string) {
@@ -38,9 +45,10 @@ export class RunEndedError extends ConflictError {
 /** What is said to the run must be taken in first. */
 export class InputsFullError extends ConflictError {
   constructor(limit: string) {
-    super(`The run has not taken in what was said to it, which may be ${limit} at most. Wait.`, {
-      data: { errorCode: 'TOO_LARGE' },
-    });
+    super(
+      `The run has not yet taken in what was said to it, and no more than ${limit} may wait. Say it again when the run has gone on.`,
+      { data: { errorCode: 'TOO_LARGE' } },
+    );
   }
 }
 

@@ -8,6 +8,7 @@ import {
   WrongCategoryError,
 } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
+import { ProviderUnavailableError } from '../../provider/index.js';
 import { ModelRefusedError } from './session.errors.js';
 import { probeTools } from './tool.probe.js';
 import type { ProbeResult } from './tool.probe.js';
@@ -25,7 +26,7 @@ export class HarnessModels {
 
   /**
    * The chat model of exactly the name. Where nobody has said whether it calls tools it is asked to call one, and what
-   * it does is remembered. ModelRefusedError, or ProviderUnavailableError when the provider is disabled.
+   * it does is remembered. ModelRefusedError.
    */
   async forSession(caller: Caller, modelName: string): Promise<ResolvedChatModel> {
     const model = await this.named(caller, modelName);
@@ -65,6 +66,9 @@ export class HarnessModels {
       }
       if (error instanceof WrongCategoryError) {
         throw new ModelRefusedError('MODEL_NOT_CHAT', error.message, modelName);
+      }
+      if (error instanceof ProviderUnavailableError) {
+        throw new ModelRefusedError('MODEL_UNAVAILABLE', error.message, modelName);
       }
       throw error;
     }

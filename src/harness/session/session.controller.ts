@@ -34,7 +34,7 @@ export class HarnessSessionController {
     return this.creation.create(caller, body);
   }
 
-  /** The caller's own sessions, pinned ones first, newest first. */
+  /** The caller's own sessions, or for super administrators those of a user; pinned ones first, newest first. */
   @Get()
   @AnswersArray(HarnessSessionView)
   list(

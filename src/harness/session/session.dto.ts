@@ -45,6 +45,14 @@ export class HarnessSessionListQuery {
   @Flag({ optional: true, description: 'The deleted sessions instead of the others' })
   deleted?: boolean;
 
+  @Whole({
+    optional: true,
+    min: 1,
+    max: Number.MAX_SAFE_INTEGER,
+    description: 'Of this user instead of the caller, for super administrators',
+  })
+  userId?: number;
+
   @Whole({ optional: true, min: 1, max: 1_000_000, description: 'Page, counted from 1' })
   pageNum?: number;
 

@@ -1,4 +1,11 @@
-import { ConflictError, InvalidInputError } from '../../error/index.js';
+import { ConflictError, InvalidInputError, NotFoundError } from '../../error/index.js';
+
+/** Also the answer for a session of somebody else. */
+export class SessionNotFoundError extends NotFoundError {
+  constructor() {
+    super('The session', { data: { errorCode: 'SESSION_NOT_FOUND' } });
+  }
+}
 
 /** The same key came before, with another body. */
 export class IdempotencyConflictError extends ConflictError {

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { isSuperAdmin } from '../../access/index.js';
 import type { Caller } from '../../access/index.js';
-import { NotFoundError } from '../../error/index.js';
+import { ForbiddenError } from '../../error/index.js';
 import type { HarnessSessionListQuery } from './session.dto.js';
+import { SessionNotFoundError } from './session.errors.js';
 import { SessionRepository } from './session.repository.js';
 import type { SessionRow } from './session.repository.js';
 import { toHarnessSessionView } from './session.view.js';
@@ -19,7 +20,7 @@ export class SessionService {
   async own(caller: Caller, sessionId: string): Promise<SessionRow> {
     const session = await this.sessions.find(caller.tenantId, sessionId);
     const mayRead = session && (session.userId === caller.userId || isSuperAdmin(caller));
-    if (!mayRead) throw new NotFoundError('The session');
+    if (!mayRead) throw new SessionNotFoundError();
     return session;
   }
 
@@ -27,11 +28,17 @@ export class SessionService {
     return toHarnessSessionView(await this.own(caller, sessionId));
   }
 
-  /** The caller's own, pinned ones first, newest first. */
+  /** The caller's own or, for super administrators, those of the user: pinned ones first, newest first. */
   async list(caller: Caller, query: HarnessSessionListQuery): Promise<HarnessSessionView[]> {
     const { deleted = false, pageNum = 1, pageSize: limit = LONGEST_PAGE } = query;
+    const { userId = caller.userId } = query;
+    if (userId !== caller.userId && !isSuperAdmin(caller)) {
+      throw new ForbiddenError(
+        'Only super administrators may list the sessions of others. Leave userId out for your own.',
+      );
+    }
     const page = { deleted, limit, offset: (pageNum - 1) * limit };
-    const rows = await this.sessions.page(caller.tenantId, caller.userId, page);
+    const rows = await this.sessions.page(caller.tenantId, userId, page);
     return rows.map((row) => toHarnessSessionView(row));
   }
 

@@ -9,7 +9,7 @@ const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 export class UuidPipe implements PipeTransform<string, string> {
   transform(value: string): string {
     const id = value.toLowerCase();
-    if (!UUID.test(id)) throw new NotFoundError('What the path names');
+    if (!UUID.test(id)) throw new NotFoundError(`What the path names as ${value.slice(0, 100)}`);
     return id;
   }
 }
