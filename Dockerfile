@@ -15,15 +15,18 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund
 
 FROM node:24-bookworm-slim
+# For the commands of the coding harness: their sandbox, and what they want most beside Node.
+RUN apt-get update && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git \
+  && rm -rf /var/lib/apt/lists/*
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=6039 DATA_DIR=/data LOG_FORMAT=json
 WORKDIR /app
 COPY --from=production-packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json ./
 # A new volume takes the owner of the folder it is mounted on.
-RUN mkdir /data && chown node:node /data
+RUN mkdir /data /workspaces && chown node:node /data /workspaces
 USER node
-VOLUME /data
+VOLUME /data /workspaces
 EXPOSE 6039
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \

@@ -13,6 +13,29 @@ export interface DataSourceSettings {
   readonly embedded?: PGlite | undefined;
   readonly poolSize: number;
   readonly observe?: StatementObserver | undefined;
+  /** For migrations, which may take as long as they need. */
+  readonly unlimited?: boolean;
+}
+
+/**
+ * What keeps a server that does not answer from holding work up for ever. No statement of the service comes near: the
+ * longest are looks at whole tables, and deletions of whole tenants.
+ */
+const CONNECT_MS = 30_000;
+const STATEMENT_MS = 600_000;
+
+interface Connected {
+  query(sql: string): Promise<unknown>;
+}
+
+/** Options of node-postgres' pool. The limit is set on each connection, because not every proxy passes it on. */
+function serverOptions({ unlimited }: DataSourceSettings): object {
+  const limit = (client: Connected) => client.query(`SET statement_timeout = ${STATEMENT_MS}`);
+  return {
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    ...(!unlimited && { onConnect: limit }),
+  };
 }
 
 /** A TypeORM data source on either store. The schema comes from migrations only, never from `synchronize`. */
@@ -28,6 +51,6 @@ export function createDataSource(settings: DataSourceSettings): DataSource {
     namingStrategy: new SnakeNamingStrategy(),
     synchronize: false,
     installExtensions: false,
-    extra: { application_name: 'plinth' },
+    extra: { application_name: 'plinth', ...(settings.url && serverOptions(settings)) },
   });
 }

@@ -5,6 +5,7 @@ import type { EntityTarget, ObjectLiteral } from 'typeorm';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { createDataSource } from './data-source.js';
+import type { DataSourceSettings } from './data-source.js';
 import { Database } from './database.js';
 import { openEmbedded } from './embedded.js';
 import type { EmbeddedStore } from './embedded.js';
@@ -42,15 +43,17 @@ export class DatabaseModule implements OnApplicationShutdown {
           provide: DataSource,
           inject: [CONFIG, EMBEDDED_STORE],
           useFactory: async (config: Config, store: EmbeddedStore | undefined) => {
-            const dataSource = createDataSource({
+            const settings = {
               entities: options.entities,
               url: store ? undefined : config.DATABASE_URL,
               embedded: store?.database,
               poolSize: config.DATABASE_POOL_SIZE,
               observe: options.observe,
-            });
-            await dataSource.initialize();
-            await migrate(dataSource);
+            };
+            // The embedded store has one connection and one process: a lock would wait for itself.
+            if (!store) await migrateServer(settings);
+            const dataSource = await createDataSource(settings).initialize();
+            if (store) await dataSource.runMigrations();
             return dataSource;
           },
         },
@@ -69,20 +72,17 @@ export class DatabaseModule implements OnApplicationShutdown {
 /** Any number, the same in every process: those that start at once take turns on this advisory lock. */
 const MIGRATION_LOCK = 6_039_001;
 
-/** Runs the migrations that are due, on a server one process at a time. */
-async function migrate(dataSource: DataSource): Promise<void> {
-  // The embedded store has one connection and one process: a lock would wait for itself.
-  const onServer = 'url' in dataSource.options && dataSource.options.url !== undefined;
-  if (!onServer) {
-    await dataSource.runMigrations();
-    return;
-  }
+/** Runs the migrations that are due, one process at a time, over connections of their own: see `unlimited`. */
+async function migrateServer(settings: DataSourceSettings): Promise<void> {
+  const dataSource = createDataSource({ ...settings, poolSize: 2, unlimited: true });
+  await dataSource.initialize();
   const runner = dataSource.createQueryRunner();
   try {
     await runner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     await dataSource.runMigrations();
   } finally {
-    await runner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+    // The lock goes with its connection.
     await runner.release();
+    await dataSource.destroy();
   }
 }

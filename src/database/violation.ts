@@ -21,7 +21,9 @@ export function isForeignKeyViolation(error: unknown): boolean {
 export function isConnectionFailure(error: unknown): boolean {
   const cause = databaseError(error);
   if (typeof cause?.code !== 'string')
-    return /connection (terminated|ended)/i.test(cause?.message ?? '');
+    return /connection (terminated|ended)|timeout exceeded when trying to connect/i.test(
+      cause?.message ?? '',
+    );
   // Classes 08 (connection), 53 (resources) and 57 (an operator stops the server), and the network's own words.
   return /^(08|53|57)|^E(CONN|PIPE|TIMEDOUT|HOSTUNREACH)/.test(cause.code);
 }

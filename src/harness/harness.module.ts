@@ -37,10 +37,12 @@ import { Capabilities } from './control/capabilities.js';
 import { ControlController } from './control/control.controller.js';
 import { HarnessSwitches } from './control/harness.switches.js';
 import { SwitchRepository } from './control/switch.repository.js';
+import { CommandTraces } from './effect/command.traces.js';
 import { EffectController } from './effect/effect.controller.js';
 import { EffectRepository } from './effect/effect.repository.js';
 import { EffectResolutions } from './effect/effect.resolution.js';
 import { EffectSettlement } from './effect/effect.settlement.js';
+import { PartialOutputs } from './effect/partial.outputs.js';
 import { ToolResults } from './effect/tool.results.js';
 import { EventController } from './event/event.controller.js';
 import { EventFeed } from './event/event.feed.js';
@@ -56,6 +58,7 @@ import { ClaimRepository } from './loop/claim.repository.js';
 import { InputIntake } from './loop/input.intake.js';
 import { ModelCallRepository } from './loop/model-call.repository.js';
 import { ModelTurn } from './loop/model.turn.js';
+import { ModelUsage } from './loop/model.usage.js';
 import { PlanCalls } from './loop/plan.calls.js';
 import { ProcessPresence } from './loop/process.presence.js';
 import { RunCancel } from './loop/run.cancel.js';
@@ -82,6 +85,7 @@ import { RunInputs } from './run/run.inputs.js';
 import { RunRepository } from './run/run.repository.js';
 import { RunService } from './run/run.service.js';
 import { Sandbox } from './sandbox/sandbox.js';
+import { ModelSecrets } from './secret/model-secrets.js';
 import { SecretMask } from './secret/secret-mask.js';
 import { HarnessModels } from './session/harness.models.js';
 import { HarnessSessionController } from './session/session.controller.js';
@@ -148,9 +152,11 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     Capabilities,
     HarnessSwitches,
     SwitchRepository,
+    CommandTraces,
     EffectRepository,
     EffectResolutions,
     EffectSettlement,
+    PartialOutputs,
     ToolResults,
     EventFeed,
     EventRepository,
@@ -165,6 +171,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     InputIntake,
     ModelCallRepository,
     ModelTurn,
+    ModelUsage,
     PlanCalls,
     ProcessPresence,
     RunCancel,
@@ -187,6 +194,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     RunRepository,
     RunService,
     Sandbox,
+    ModelSecrets,
     SecretMask,
     HarnessModels,
     SessionCreation,

@@ -33,7 +33,11 @@ export class SkillCatalogue implements OnModuleInit {
   }
 
   /** Looks for skills, as scanSkills does. */
-  async scan(roots: readonly SkillRoot[], signal: AbortSignal): Promise<SkillScan> {
-    return scanSkills(roots, signal);
+  async scan(
+    roots: readonly SkillRoot[],
+    signal: AbortSignal,
+    patience?: AbortSignal,
+  ): Promise<SkillScan> {
+    return scanSkills(roots, signal, patience);
   }
 }

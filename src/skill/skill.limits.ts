@@ -1,4 +1,4 @@
-/** Limits of skill packages (specification, Limits; the last two bound the work of one scan). Sizes are bytes. */
+/** Limits of skill packages (specification, Limits; the last three bound the work of one scan). Sizes are bytes. */
 export const SKILL_LIMITS = {
   descriptionCharacters: 1_000,
   entryFileBytes: 256 * 1024,
@@ -9,4 +9,6 @@ export const SKILL_LIMITS = {
   frontmatterBytes: 16 * 1024,
   /** Files and folders that one scan looks at. */
   entries: 10_000,
+  /** A folder that is slower than this is not worth waiting for. */
+  seconds: 30,
 } as const;

@@ -191,19 +191,21 @@ describe('a scan', () => {
     );
   });
 
-  it('reads 100 skills, broken ones counted', async () => {
-    for (let n = 100; n < 202; n += 1) putSkill('.agents/skills', `skill-${n}`);
+  it('reads 100 skills, broken ones and those without a name of their own not counted', async () => {
+    for (let n = 100; n < 203; n += 1) putSkill('.agents/skills', `skill-${n}`);
     put('.agents/skills/skill-150/SKILL.md', 'broken');
+    put('.agents/skills/skill-160/SKILL.md', skillText('skill-100'));
     putSkill('.claude/skills', 'more');
     const { skills, skipped } = await scan();
 
-    expect(skills).toHaveLength(99);
-    expect(skills.at(-1)?.name).toBe('skill-199');
+    expect(skills).toHaveLength(100);
+    expect(skills.at(-1)?.name).toBe('skill-201');
     expect(skipped.map(({ path }) => path)).toEqual([
       '.agents/skills/skill-150/SKILL.md',
-      '.agents/skills/skill-200',
+      '.agents/skills/skill-160/SKILL.md',
+      '.agents/skills/skill-202',
     ]);
-    expect(skipped[1]?.reason).toBe('Only 100 skills are read. Remove those that nobody needs.');
+    expect(skipped[2]?.reason).toBe('Only 100 skills are read. Remove those that nobody needs.');
   });
 
   it('ends where there is more than anybody could have meant', async () => {
@@ -230,6 +232,18 @@ describe('a scan', () => {
 
     expect(skipped).toHaveLength(100);
     expect(skipped.at(-1)?.reason).toContain('Only 100 skills are read.');
+  });
+
+  it('ends with what it has found when it takes too long', async () => {
+    putSkill('.agents/skills', 'mine');
+    const roots = [{ source: 'x', base, folder: '.agents/skills' }];
+    const patience = AbortSignal.abort(new Error('late'));
+    expect(await new SkillCatalogue().scan(roots, signal, patience)).toEqual({
+      skills: [],
+      skipped: [
+        { path: '.agents/skills', reason: expect.stringContaining('took longer than 30 s') },
+      ],
+    });
   });
 
   it('ends when its caller has left', async () => {

@@ -37,8 +37,9 @@ class ScanLimitReached extends Error {}
 class Scan {
   readonly skills = new Map<string, SkillInfo>();
   readonly skipped: SkillProblem[] = [];
-  private packages = 0;
   private entries = 0;
+  /** The folder that is being looked at. */
+  private at: readonly string[] = [];
 
   constructor(private readonly signal: AbortSignal) {}
 
@@ -66,6 +67,7 @@ class Scan {
   }
 
   private async entriesOf(folder: OpenFolder, names: readonly string[]): Promise<Dirent[]> {
+    this.at = names;
     this.signal.throwIfAborted();
     const entries = await folder.entries(SKILL_LIMITS.entries - this.entries);
     if (!entries) {
@@ -119,18 +121,17 @@ class Scan {
   }
 
   private take(root: SkillRoot, path: readonly string[], bytes: Buffer): void {
-    if (this.packages === SKILL_LIMITS.skills) {
-      this.end(
-        path,
-        `Only ${SKILL_LIMITS.skills} skills are read. Remove those that nobody needs.`,
-      );
-    }
-    this.packages += 1;
     const { body: _, ...skill } = readSkillText(bytes);
     const winner = this.skills.get(skill.name);
     if (winner) {
       throw new InvalidSkillError(
         `There is already a skill ${skill.name} in ${winner.source}. Give this one another name.`,
+      );
+    }
+    if (this.skills.size === SKILL_LIMITS.skills) {
+      this.end(
+        path,
+        `Only ${SKILL_LIMITS.skills} skills are read. Remove those that nobody needs.`,
       );
     }
     const { source, base } = root;
@@ -139,6 +140,15 @@ class Scan {
         ? skill.warnings
         : [...skill.warnings, `Name the folder ${skill.name}, like the skill.`];
     this.skills.set(skill.name, { ...skill, source, base, path: path.join('/'), warnings });
+  }
+
+  /** The time is over: what was found so far stands. */
+  late(): void {
+    this.skipped.splice(PROBLEMS - 1);
+    this.skip(
+      this.at,
+      `Looking for skills took longer than ${SKILL_LIMITS.seconds} s and ended here. Move what is no skill elsewhere.`,
+    );
   }
 
   private notAFolder(root: SkillRoot, entry: Dirent, path: readonly string[]): void {
@@ -185,17 +195,21 @@ class Scan {
 /**
  * Finds the skills below the roots, root by root, folders ordered by name; the first of a name wins. A root that is
  * not there has none. A folder with a SKILL.md is a skill, and what it holds is the skill's own. What was left out is
- * told with the reason; links and the limits are those of the specification (Limits, Skill scan).
+ * told with the reason; links and the limits are those of the specification (Limits, Skill scan). When `patience` is
+ * over, by default after 30 s, what was found until then is answered; the signal's reason is thrown.
  */
 export async function scanSkills(
   roots: readonly SkillRoot[],
   signal: AbortSignal,
+  patience = AbortSignal.timeout(SKILL_LIMITS.seconds * 1_000),
 ): Promise<SkillScan> {
-  const scan = new Scan(signal);
+  const scan = new Scan(AbortSignal.any([signal, patience]));
   try {
     for (const root of roots) await scan.root(root);
   } catch (error) {
-    if (!(error instanceof ScanLimitReached)) throw error;
+    signal.throwIfAborted();
+    if (patience.aborted) scan.late();
+    else if (!(error instanceof ScanLimitReached)) throw error;
   }
   return { skills: [...scan.skills.values()], skipped: scan.skipped };
 }

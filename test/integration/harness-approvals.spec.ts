@@ -367,6 +367,19 @@ describe('an approver', () => {
     expect(await decide(run, approval, { decision: 'DENY_AND_STOP' })).toMatchObject({ code: 200 });
   });
 
+  it('may use the harness as well', async () => {
+    const role = await makeRole(harness.session, 'decider', ['coding:harness:approve']);
+    const decider = await makeUser(harness.plinth, harness.session, 'decider', [role]);
+    const { sessionId } = await harness.createSession({}, asker.session);
+    const run = await parked.tool(sessionId);
+    const [approval] = await approvalsOf(run, asker.session);
+    if (!approval) throw new Error('The run has no approval.');
+    const refused = await decide(run, approval, { by: decider.session });
+    expect(refused).toMatchObject({ code: 403 });
+    expect(refused.msg).toContain('coding:harness:use');
+    expect(await decide(run, approval, { decision: 'DENY_AND_STOP' })).toMatchObject({ code: 200 });
+  });
+
   it('finds nothing in the sessions of others', async () => {
     const run = await waiting();
     const approval = await only(run);

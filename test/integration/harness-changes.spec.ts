@@ -10,8 +10,19 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  jest,
+} from '@jest/globals';
 import { BlobStore } from '../../src/harness/change/blob.store.js';
 import { RollBackFailedError } from '../../src/harness/change/change.errors.js';
 import { FileChanges } from '../../src/harness/change/file-changes.js';
@@ -157,6 +168,22 @@ describe('kept contents', () => {
     rmSync(blobPath(hash));
   });
 
+  it('are on the disk when they must be, also those that were kept without waiting for it', async () => {
+    const bytes = Buffer.from('kept in a hurry');
+    const handle = await open(here.root);
+    const synced = jest.spyOn(Object.getPrototypeOf(handle) as FileHandle, 'sync');
+    await handle.close();
+    try {
+      await blobs.put(TENANT, bytes, { flush: false });
+      expect(synced).not.toHaveBeenCalled();
+      await blobs.put(TENANT, bytes);
+      // The content, and the names on the way to it.
+      expect(synced).toHaveBeenCalledTimes(4);
+    } finally {
+      synced.mockRestore();
+    }
+  });
+
   it('have no other names than hashes and tenants', async () => {
     await expect(blobs.get(TENANT, '../secret')).rejects.toThrow('SHA-256');
     await expect(blobs.get('../000000', sha256('x'))).rejects.toThrow('tenant');
@@ -275,6 +302,51 @@ describe('a process that dies in the middle of a change', () => {
     await expect(failing).rejects.toMatchObject({ paths: ['a.txt'] });
     await expect(failing).rejects.toThrow(RollBackFailedError);
     expect(contents()).toEqual({ 'a.txt': 'by somebody else', 'c.txt': 'c' });
+  });
+
+  it('leaves no file that it had not finished writing', async () => {
+    const operations = await prepared(THREE);
+    const left = `.plinth-${'0a'.repeat(16)}.tmp`;
+    here.put(left, 'KEY=secret');
+    here.put(`new/${left}`, 'KEY=secret');
+    expect(await changes.find(target(), operations, signal())).toBe('BEFORE');
+    expect(contents()).toEqual({ ...BEFORE, new: '/' });
+  });
+
+  const swapped: readonly [string, readonly PlannedFile[], object, object][] = [
+    [
+      'a file for a folder',
+      [
+        planned('lib', 'file', null),
+        planned('lib/a.txt', null, 'a', { madeFolders: 1 }),
+        planned('lib/x/b.txt', null, 'b', { madeFolders: 2 }),
+      ],
+      { lib: 'file' },
+      { lib: '/', 'lib/a.txt': 'a', 'lib/x': '/', 'lib/x/b.txt': 'b' },
+    ],
+    [
+      'a folder for a file',
+      [
+        planned('lib/a.txt', 'a', null, { madeFolders: 1 }),
+        planned('lib/x/b.txt', 'b', null, { madeFolders: 2 }),
+        planned('lib', null, 'file'),
+      ],
+      { lib: '/', 'lib/a.txt': 'a', 'lib/x': '/', 'lib/x/b.txt': 'b' },
+      { lib: 'file' },
+    ],
+  ];
+
+  it.each(swapped)('while it puts %s, too', async (_, files, before, after) => {
+    for (let count = 0; count <= files.length; count += 1) {
+      const operations = await prepared(files);
+      if (count === files.length) await changes.apply(target(), operations, signal());
+      else await changes.apply(target(), operations.slice(0, count), signal());
+      const found = await changes.find(target(), operations, signal());
+      expect(found).toBe(count === 0 ? 'BEFORE' : count === files.length ? 'AFTER' : 'MIXED');
+      if (count === files.length) expect(contents()).toEqual(after);
+      await changes.rollBack(target(), operations, signal());
+      expect(contents()).toEqual(before);
+    }
   });
 
   it('counts an operation that changes nothing as both', async () => {

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { sha256 } from '../../src/harness/protocol/ids.js';
+import { SecretMask } from '../../src/harness/secret/secret-mask.js';
 import { decide } from '../support/approvals.js';
 import type { Approval, Decided } from '../support/approvals.js';
 import { freshKey, startHarness } from '../support/harness.js';
@@ -78,6 +80,26 @@ async function answer(run: RunView, approval: Approval | undefined, over?: Decid
 async function resultsOf(run: RunView): Promise<Record<string, unknown>[]> {
   return (await harness.messages(run)).filter(({ role }) => role === 'TOOL');
 }
+
+describe('a secret of the service in what a model writes', () => {
+  const KEY = 'sk-a-key-of-the-service';
+
+  it('is not shown to whoever is asked, and done as written once allowed', async () => {
+    harness.plinth.app.get(SecretMask, { strict: false }).learn([KEY]);
+    const run = await building(['one.js'], [[write('key.js', `a ${KEY}\n`)]]);
+    const [approval] = await asked(run);
+    const argumentsJson = JSON.stringify({ path: 'key.js', content: 'a [secret]\n' });
+    expect(approval).toMatchObject({ argumentsJson, argumentsSha256: sha256(argumentsJson) });
+    const events = await harness.events(run);
+    expect(events.find(({ type }) => type === 'approval.requested')?.data).toMatchObject({
+      ...{ argumentsJson, argumentsSha256: sha256(argumentsJson) },
+    });
+    await answer(run, approval);
+    expect(await harness.ended(run)).toMatchObject({ status: 'COMPLETED' });
+    expect(contentOf('key.js')).toBe(`a ${KEY}\n`);
+    expect(JSON.stringify(await harness.events(run))).not.toContain(KEY);
+  });
+});
 
 describe('a plan', () => {
   it('is reviewed before anything changes, and lets the run change what it names', async () => {

@@ -147,6 +147,7 @@ describe('a resolution', () => {
       restorable: true,
     } as const;
     const call = { ...CALLS.EDIT, operations: [made] };
+    harness.write({ 'src/new.js': content });
     const [yes, no] = [await suspended([call]), await suspended([call])];
     expect(await effectsOf(yes)).toMatchObject([
       {

@@ -99,6 +99,12 @@ describe('the inbox', () => {
       await session.get<Record<string, unknown>[]>('/coding/harness/approvals?state=PENDING'),
     );
     const [approval] = await approvalsOf(harness, tool);
+    await harness.post(question, '/inputs', {
+      ...{ kind: 'FOLLOW_UP', content: 'Later', idempotencyKey: freshKey() },
+    });
+    const after = done(await session.get<typeof data>('/coding/harness/approvals?state=PENDING'));
+    // What is said meanwhile does not begin the waiting anew.
+    expect(after.data).toEqual(data);
     const entry = (kind: string): Record<string, unknown> | undefined =>
       data.find((one) => one['kind'] === kind);
     expect(data).toHaveLength(4);

@@ -148,9 +148,12 @@ describe('a run that is over', () => {
     done(await say('And sub()', followUp));
     done(await harness.post(first, '/cancel'));
 
+    // Nobody has taken it in, and the run says so.
     expect(done(await say('And sub()', followUp)).data).toMatchObject({
       runId: first.runId,
+      status: 'CANCELLED',
       replayed: true,
+      pendingInputs: [{ kind: 'FOLLOW_UP', content: 'And sub()' }],
     });
   });
 });

@@ -6,7 +6,7 @@ import { EventBus } from '../../src/event/index.js';
 import { RunWorker } from '../../src/harness/loop/run.worker.js';
 import { FencedError } from '../../src/harness/protocol/lease.js';
 import type { RunLease } from '../../src/harness/protocol/lease.js';
-import { isClaimable, isExhausted } from '../../src/harness/protocol/run.state.js';
+import { claimOf } from '../../src/harness/protocol/run.state.js';
 import { deltas, ownRun, upTo } from '../support/harness-run.js';
 import type { OwnRun } from '../support/harness-run.js';
 import { Plinth } from '../support/plinth.js';
@@ -83,9 +83,8 @@ class Workers {
     const { tenantId, runId } = this.run.lease;
     const owner = randomUUID();
     await this.run.ledger.asOther(tenantId, runId, (writer) => {
-      if (!isClaimable(writer.current)) return;
       // That a run is given up in the end is another test's.
-      if (isExhausted(writer.current)) return;
+      if (claimOf(writer.current) !== 'claim') return;
       writer.claim(owner, 'test');
       this.leases[worker] = { tenantId, runId, owner, fence: writer.current.fence };
     });

@@ -242,6 +242,12 @@ describe('a cancel', () => {
       status: 'CANCELLED',
       stopReason: 'USER_CANCEL',
     });
+    const requested = (await harness.events(run)).filter(
+      ({ type }) => type === 'run.cancel.requested',
+    );
+    expect(requested).toMatchObject([
+      { data: { status: 'RUNNING', code: 'USER_CANCEL_REQUESTED', by: expect.any(Number) } },
+    ]);
     expect((await harness.post<{ changed: boolean }>(run, '/cancel')).data.changed).toBe(false);
   });
 

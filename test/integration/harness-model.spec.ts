@@ -99,18 +99,18 @@ describe('a model service that breaks off', () => {
   const toolCalls = call('write_file', write('new.txt'));
 
   it.each([
-    ['resets the connection in the middle of a call', { reset: 3 }],
-    ['ends in the middle of a call', { cut: 3 }],
-    ['says an error in the middle of a call', { error: 3 }],
-    ['says nothing more in the middle of a call', { stall: 3 }],
-  ] as readonly (readonly [string, ScriptStep])[])(
-    '%s: the call is made once, by the answer that is whole',
-    async (_, fault) => {
+    ['resets the connection in the middle of a call', 'PROVIDER_START_FAILURE', { reset: 3 }],
+    ['ends in the middle of a call', 'PROVIDER_ERROR', { cut: 3 }],
+    ['says an error in the middle of a call', 'PROVIDER_ERROR', { error: 3 }],
+    ['says nothing more in the middle of a call', 'MODEL_DEADLINE_EXCEEDED', { stall: 3 }],
+  ] as readonly (readonly [string, string, ScriptStep])[])(
+    '%s (%s): the call is made once, by the answer that is whole',
+    async (_, code, fault) => {
       const run = await finished(FREE, [PLAN, { ...fault, toolCalls }, { toolCalls }, DONE]);
       expect(run).toMatchObject({ status: 'COMPLETED', iteration: 3 });
       expect(await eventsOf(run, 'file.changed')).toHaveLength(1);
       const abandoned = await eventsOf(run, 'model.turn.abandoned');
-      expect(abandoned).toMatchObject([{ data: { outcome: 'ABANDONED' } }]);
+      expect(abandoned).toMatchObject([{ data: { outcome: 'ABANDONED', code } }]);
       const messages = await harness.messages(run);
       expect(messages.filter(({ role }) => role === 'ASSISTANT')).toHaveLength(3);
     },

@@ -137,9 +137,10 @@ describe('GET report', () => {
       toolCalls: [
         { toolName: 'plan_create', state: 'SUCCEEDED' },
         { toolName: 'activate_skill', state: 'SUCCEEDED' },
-        { toolName: 'read_file', state: 'SUCCEEDED' },
+        { toolName: 'read_file', state: 'SUCCEEDED', startedAt: expect.any(Number) },
         { toolName: 'edit_file', state: 'SUCCEEDED', uncertain: false },
-        { toolName: 'delete_file', state: 'DENIED' },
+        // What was refused has never begun.
+        { toolName: 'delete_file', state: 'DENIED', startedAt: null },
       ],
       files: [
         { path: 'src/add.js', op: 'UPDATE', changes: 1, undone: 0, additions: 1, deletions: 1 },

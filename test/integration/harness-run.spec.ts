@@ -72,6 +72,7 @@ describe('POST runs', () => {
 
     expect(data).toEqual({
       schemaVersion: 7,
+      model: CODER,
       runId: expect.stringMatching(/^[\da-f-]{36}$/),
       sessionId: session.sessionId,
       tenantId: '000000',
@@ -310,14 +311,18 @@ describe('images', () => {
     ]) {
       expect(await writer.session.post(path, body)).toMatchObject({
         code: 400,
-        msg: 'The request body is too large.',
+        msg: 'The request body is too large. This route reads 1024 KiB at most. Send less at once.',
+        data: { errorCode: 'TOO_LARGE' },
       });
     }
     expect(
       await writer.session.post(`/coding/harness/sessions/${sessionId}/runs`, {
         requirement: 'x'.repeat(15 * MIB),
       }),
-    ).toMatchObject({ code: 400, msg: 'The request body is too large.' });
+    ).toMatchObject({
+      code: 400,
+      msg: 'The request body is too large. This route reads 14336 KiB at most. Send less at once.',
+    });
   });
 });
 

@@ -15,6 +15,7 @@ import { eventually } from '../support/wait.js';
 const describe = await describeSandboxed();
 
 const RUNNER = fileURLToPath(new URL('../support/sandbox-runner.ts', import.meta.url));
+const RETRY = fileURLToPath(new URL('../support/sandbox-retry.ts', import.meta.url));
 const MIB = 2 ** 20;
 
 /** Processes of this machine whose command line holds the text. */
@@ -234,6 +235,33 @@ describe('what a command writes', () => {
     expect(result.output.toString()).toBe('none /usr/bin/bash\n');
     const quoted = await box.run(`echo 'a"b' "c'd" \`echo e\` $((1+1)) '$1'`);
     expect(quoted.output.toString()).toBe(`a"b c'd e 2 $1\n`);
+  });
+});
+
+describe('a check of the sandbox that has failed', () => {
+  it('is made again after half a minute, and one that has not after ten', async () => {
+    const child = spawn(process.execPath, [RETRY], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let answer = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (answer += text));
+    await once(child, 'close');
+    const delays = [30_000, 600_000];
+    const last = JSON.parse(answer.split('\n').at(-1) ?? '') as unknown;
+    expect(last).toEqual({ first: false, available: true, delays });
+  });
+});
+
+describe('commands of folders that lie in one another', () => {
+  it('wait for those that came before, whichever is the outer one', async () => {
+    await using box = await TestSandbox.start({ 'sub/before': '' });
+    const sub = { workspace: box.at('sub') };
+    const first = box.run('touch sub/begun; sleep 1; mv sub/before sub/after');
+    await eventually(() => existsSync(box.at('sub/begun')), Boolean);
+    const inner = box.run('ls; sleep 1; touch inner', sub);
+    const outer = box.run('ls sub');
+    await first;
+
+    expect((await inner).output.toString()).toBe('after\nbegun\n');
+    expect((await outer).output.toString()).toBe('after\nbegun\ninner\n');
   });
 });
 

@@ -5,7 +5,9 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { StandIns } from '../../src/harness/sandbox/stand-ins.js';
 import { describeSandboxed, TestSandbox } from '../support/sandbox.js';
+import { eventually } from '../support/wait.js';
 
 const describe = await describeSandboxed();
 
@@ -86,6 +88,15 @@ describe('what a command has', () => {
     expect(new Set(modes)).toEqual(new Set([0]));
   });
 
+  it('is no way into the processes that hold it', async () => {
+    await using box = await TestSandbox.start();
+    const calls = process.arch === 'x64' ? [101, 310, 311, 438] : [117, 270, 271, 438];
+    for (const call of calls) {
+      const attempt = `syscall(${call}, 0, 0, 0, 0, 0, 0) == -1 or die; print $!{ENOSYS} ? 1 : 0`;
+      expect(await box.output(`perl -MErrno -e '${attempt}'`)).toBe('1');
+    }
+  });
+
   it('leaves files that belong to the service, which can read and remove them', async () => {
     await using box = await TestSandbox.start();
     await box.run('mkdir -p made/deep; echo x > made/deep/file; chmod 600 made/deep/file');
@@ -95,6 +106,39 @@ describe('what a command has', () => {
     await rm(box.at('made'), { recursive: true });
   });
 });
+
+describe('how a command has ended', () => {
+  it('is told also of one that writes where the sandbox itself reports trouble', async () => {
+    await using box = await TestSandbox.start();
+    const result = await box.run(
+      'echo made > a; echo bwrap: evil > /proc/1/fd/2; echo said; exit 3',
+    );
+    expect(result).toMatchObject({ exitCode: 3, cancelled: false });
+    expect(result.output.toString()).toContain('said\n');
+    expect(await box.run('exit 125')).toMatchObject({ exitCode: 125 });
+  });
+
+  it('is nobody’s to say when the sandbox is killed, and no word of the tool', async () => {
+    await using box = await TestSandbox.start();
+    const running = box.run('touch begun; sleep 60');
+    const outcome = running.catch((error: unknown) => error);
+    await eventually(() => existsSync(box.at('begun')), Boolean);
+    for (const child of childrenNamed('bwrap')) process.kill(child, 'SIGKILL');
+    expect(await outcome).toMatchObject({ name: 'SandboxLostError' });
+  });
+});
+
+/** Processes that this one has started. */
+function childrenNamed(program: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((id) => {
+      const [, name, parent] =
+        /^\d+ \((.*)\) \S (\d+)/.exec(readFileSync(`/proc/${id}/stat`, 'utf8')) ?? [];
+      return name === program && Number(parent) === process.pid;
+    });
+}
 
 describe('what a command cannot see', () => {
   it('is anything of the machine beside its programs', async () => {
@@ -278,6 +322,22 @@ describe('what a command cannot change', () => {
     for (const name of ['.git', '.npmrc']) await utimes(box.at(name), mark, mark);
     await box.run('true');
     expect(everythingIn(box.workspace)).toEqual([]);
+  });
+
+  it('removes the same without a command, and nothing outside or of anybody else', async () => {
+    await using box = await TestSandbox.start({ '.mcp.json': '{}', '.envrc': '' });
+    const mark = new Date('2001-02-03T04:05:06Z');
+    const outside = join(box.folder, 'outside');
+    await mkdir(join(outside, 'workflows'), { recursive: true });
+    await symlink(outside, box.at('.github'));
+    await mkdir(box.at('.vscode'));
+    await box.write('.npmrc', '');
+    for (const name of ['.vscode', '.npmrc', '.mcp.json', '.github/workflows']) {
+      await utimes(box.at(name), mark, mark);
+    }
+    await StandIns.removeLeft(box.workspace);
+    expect(readdirSync(box.workspace).sort()).toEqual(['.envrc', '.github', '.mcp.json']);
+    expect(readdirSync(outside)).toEqual(['workflows']);
   });
 
   // S6

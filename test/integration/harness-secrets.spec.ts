@@ -13,8 +13,10 @@ import { startSimulator } from '../../simulator/index.js';
 import type { ScriptStep, Simulator } from '../../simulator/index.js';
 import { Database } from '../../src/database/index.js';
 import { canary } from '../support/canary.js';
-import { startHarness } from '../support/harness.js';
+import { SecretMask } from '../../src/harness/secret/secret-mask.js';
+import { CODER, startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';
+import { done } from '../support/people.js';
 import { calling, DONE, FREE, planning, toolResults } from '../support/scripted-model.js';
 import { ADMIN_PASSWORD, SECRET_KEY } from '../support/template.js';
 import { eventually } from '../support/wait.js';
@@ -222,6 +224,52 @@ describe('the file tools', () => {
     const text = readFileSync(join(harness.workspace, 'notes.txt'), 'utf8');
     expect(text).toBe(['zero', ...lines, 'end'].join('\n'));
     await search(run, SERVICE);
+  });
+});
+
+describe('secrets of the service', () => {
+  it('are in no event, whoever has written them', async () => {
+    const key = 'sk-written-by-a-model';
+    harness.plinth.app.get(SecretMask, { strict: false }).learn([key]);
+    const text = `It is ${key}, really.`;
+    const run = await runOf(
+      { text, reasoning: `I think ${key}.`, ...calling('read_file', { path: `${key}.txt` }) },
+      calling('write_file', { path: `${key}.txt`, content: key }),
+    );
+    const events = await harness.events(run);
+    expect(JSON.stringify(events)).not.toContain(key);
+    const data = events.map((event) => event.data);
+    const deltas = data.map(({ delta }) => delta).join('');
+    expect(deltas).toContain('It is [secret], really.');
+    expect(data).toContainEqual(expect.objectContaining({ text: 'It is [secret], really.' }));
+    expect(data).toContainEqual(expect.objectContaining({ arguments: '{"path":"[secret].txt"}' }));
+    expect(readFileSync(join(harness.workspace, `${key}.txt`), 'utf8')).toBe(key);
+  });
+
+  it('are masked before a long line is cut', async () => {
+    const long = (length: number): string => `${'x'.repeat(length)}${PROVIDER_KEY} needle`;
+    harness.write({ 'long.txt': [long(1_980), long(480), `needle ${long(650)}`].join('\n') });
+    const run = await runOf(
+      calling('read_file', { path: 'long.txt' }),
+      calling('search_text', { pattern: 'needle' }),
+    );
+    const part = PROVIDER_KEY.slice(0, 12);
+    for (const { content } of await toolResults(harness, run)) expect(content).not.toContain(part);
+  });
+
+  it('are known to a process that has not worked with the model itself', async () => {
+    const key = 'sk-not-yet-known-here';
+    const { session } = harness;
+    const run = await runOf(calling('write_file', { path: 'new.txt', content: `${key}\n` }));
+    const read = async (below: string): Promise<string> =>
+      (await session.raw('GET', harness.path(run, below))).text;
+    expect(await read('/diff')).toContain(`+${key}`);
+    const { rows } = await session.get<{ id: number }[]>(`/system/model/list?modelName=${CODER}`);
+    const [model] = rows;
+    // The session looks through every answer from now on.
+    done(await session.put('/system/model', { id: model?.id, apiKey: key }));
+    expect(await read('/diff')).toContain('+[secret]');
+    done(await session.put('/system/model', { id: model?.id, apiKey: PROVIDER_KEY }));
   });
 });
 

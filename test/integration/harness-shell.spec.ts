@@ -4,6 +4,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { CONFIG } from '../../src/config/index.js';
+import type { Config } from '../../src/config/index.js';
+import { BlobStore } from '../../src/harness/change/blob.store.js';
+import { WorkspaceSnapshots } from '../../src/harness/change/snapshot/workspace.snapshots.js';
 import { Sandbox } from '../../src/harness/sandbox/sandbox.js';
 import type { ToolContext, ShellOutcome } from '../../src/harness/tool/tool.js';
 import { ShellCommandTool } from '../../src/harness/tool/shell/shell.tool.js';
@@ -39,13 +43,17 @@ interface Called extends ShellOutcome {
 /** Calls the tool as a run does, in a workspace of its own with the files. */
 async function call(
   input: Record<string, unknown>,
-  { files = {}, over = {} }: { files?: Record<string, string>; over?: Partial<ToolContext> } = {},
+  {
+    files = {},
+    over = {},
+    by = tool,
+  }: { files?: Record<string, string>; over?: Partial<ToolContext>; by?: ShellCommandTool } = {},
 ): Promise<Called> {
   const place = await ToolWorkspace.make();
   try {
     for (const [path, content] of Object.entries(files)) place.put(path, content);
     const started: (string | undefined)[] = [];
-    const outcome = await tool.run(tool.input.parse(input), place.context(over), async (digest) => {
+    const outcome = await by.run(tool.input.parse(input), place.context(over), async (digest) => {
       started.push(digest);
     });
     return { ...outcome, files: place, started };
@@ -88,6 +96,25 @@ describe('the shell tool', () => {
     setTimeout(() => cancelled.abort(), 500);
     const ended = await call({ command: 'sleep 30' }, { over: { signal: cancelled.signal } });
     expect(ended).toMatchObject({ failure: 'CANCELLED', exitCode: null, timedOut: false });
+  });
+
+  it('answers what a command has said whose changes are too many to be told', async () => {
+    const { app } = harness.plinth;
+    /** Of a workspace that has more than 250,000 files after the command, which takes a minute to make. */
+    class Overfull extends WorkspaceSnapshots {
+      override changesSince = async (): Promise<undefined> => undefined;
+    }
+    const snapshots = new Overfull(app.get<Config>(CONFIG), app.get(BlobStore, { strict: false }));
+    const sandbox = app.get(Sandbox, { strict: false });
+    const said = await call(
+      { command: 'echo counted; exit 4' },
+      { by: new ShellCommandTool(sandbox, snapshots) },
+    );
+    await snapshots.onApplicationShutdown();
+    expect(said).toMatchObject({ failure: 'COMMAND_FAILED', exitCode: 4, changes: [] });
+    expect(said.content).toMatch(
+      /^exit code 4\ncounted\n\n\[What the command has changed is not known/,
+    );
   });
 
   it('shows the beginning and the end of what is long, and keeps it whole', async () => {

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { sha256 } from '../../src/harness/protocol/ids.js';
 import { startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';
 import { done, makeRole, makeUser } from '../support/people.js';
@@ -248,7 +249,7 @@ describe('activate_skill', () => {
     expect(await results(run)).toMatchObject([{ content: body, toolError: false }]);
     const activated = (await harness.events(run)).filter(({ type }) => type === 'skill.activated');
     expect(activated).toMatchObject([{ data: { name: 'exact', source: '.agents/skills' } }]);
-    expect(activated[0]?.data['sha256']).toMatch(/^[\da-f]{64}$/);
+    expect(activated[0]?.data['sha']).toMatch(/^[\da-f]{64}$/);
   });
 
   it('says the second time that the skill is active, and names the skills there are for another name', async () => {
@@ -296,7 +297,25 @@ describe('read_skill_resource', () => {
     expect(template).toMatchObject({ content: 'a template\n', toolError: false });
     expect(commands?.content).toContain('# How checks are usually run');
     const events = (await harness.events(run)).filter(({ type }) => type === 'skill.resource_read');
-    expect(events[0]?.data).toEqual({ name: 'kit', path: 'templates/a.txt', bytes: 11 });
+    expect(events[0]?.data).toEqual({
+      ...{ name: 'kit', source: '.claude/skills', path: 'templates/a.txt', bytes: 11 },
+      sha: sha256('a template\n'),
+    });
+  });
+
+  it('says when a file is empty, or ends before the offset', async () => {
+    harness.write({
+      '.agents/skills/kit/SKILL.md': skill('kit'),
+      '.agents/skills/kit/empty.txt': '',
+      '.agents/skills/kit/short.txt': 'short',
+    });
+    const [empty, beyond] = await called(
+      resource('kit', 'empty.txt'),
+      resource('kit', 'short.txt', { offset: 5 }),
+    );
+    expect(empty).toMatchObject({ content: '[The file is empty.]', toolError: false });
+    expect(beyond).toMatchObject({ toolError: true, metadata: { code: 'INVALID_ARGUMENTS' } });
+    expect(beyond?.content).toContain('has only 5 characters');
   });
 
   it('refuses whatever could lead elsewhere, is too large, or is no text (Error 10)', async () => {

@@ -1,10 +1,12 @@
 import {
   chmodSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
   linkSync,
 } from 'node:fs';
@@ -52,7 +54,9 @@ function target(): { tenantId: string; root: string } {
 async function changesOf(act: () => unknown): Promise<FileOperation[]> {
   const before = await snapshots.take(target(), signal);
   await act();
-  return snapshots.changesSince(target(), before, signal);
+  const changes = await snapshots.changesSince(target(), before, signal);
+  if (!changes) throw new Error('There are too many files.');
+  return changes;
 }
 
 function at(path: string): string {
@@ -128,6 +132,23 @@ describe('the changes of a command', () => {
     });
     expect(changes).toMatchObject([
       { before: { sha256: sha256('abc') }, after: { sha256: sha256('xyz') } },
+    ]);
+  });
+
+  it('are seen of a file that is made to look like a stand-in of the sandbox', async () => {
+    files.put('emptied.txt', 'content');
+    files.put('.npmrc', '');
+    const mark = new Date('2001-02-03T04:05:06Z');
+    await utimes(at('.npmrc'), mark, mark);
+    const changes = await changesOf(async () => {
+      files.put('emptied.txt', '');
+      files.put('made.txt', '');
+      for (const name of ['emptied.txt', 'made.txt']) await utimes(at(name), mark, mark);
+      rmSync(at('.npmrc'));
+    });
+    expect(changes.map(({ op, path }) => `${op} ${path}`)).toEqual([
+      'UPDATE emptied.txt',
+      'CREATE made.txt',
     ]);
   });
 
@@ -226,6 +247,20 @@ describe('the changes of a command', () => {
       files.put('lost.txt', 'other');
     });
     expect(changes).toMatchObject([{ path: 'lost.txt', restorable: false }]);
+  });
+
+  it('are told of contents that a loss of power has cut, which are kept anew', async () => {
+    const hash = sha256('content that gets cut');
+    const path = join(plinth.dataDir, 'harness', 'blobs', TENANT, hash.slice(0, 2), hash);
+    files.put('cut.txt', 'content that gets cut');
+    const changes = await changesOf(() => {
+      truncateSync(path, 3);
+      files.put('cut.txt', 'other');
+    });
+    expect(changes).toMatchObject([{ path: 'cut.txt', restorable: false }]);
+    files.put('again.txt', 'content that gets cut');
+    await snapshots.take(target(), signal);
+    expect(readFileSync(path, 'utf8')).toBe('content that gets cut');
   });
 });
 

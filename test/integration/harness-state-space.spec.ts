@@ -168,6 +168,31 @@ describe('the rules are broken, and it is seen,', () => {
     ]);
   });
 
+  it('when a run waits, or ends otherwise, that is to be cancelled', () => {
+    const { moved, endOf } = realProtocol;
+    const asked: Script = { plan: false, turns: [[{ effectClass: 'SHELL', asks: true }]] };
+    const { broken } = explore(
+      {
+        ...realProtocol,
+        endOf: (state, wished) => (wished === 'COMPLETED' ? wished : endOf(state, wished)),
+        moved: (state, move) => {
+          const told = { ...state, cancelRequested: false };
+          const cancelRequested = state.cancelRequested || move.type === 'request-cancel';
+          return { ...moved(told, move), cancelRequested };
+        },
+      },
+      asked,
+      { ...NO_CHANCES, cancels: 1, outages: 1 },
+    );
+    expect(broken).toEqual(
+      expect.arrayContaining([
+        'a run that is to be cancelled is COMPLETED',
+        'a run that is to be cancelled is SUSPENDED',
+        'a run that is to be cancelled is WAITING_FOR_APPROVAL',
+      ]),
+    );
+  });
+
   it('when a command that has begun is executed again', () => {
     const { broken } = explore(
       {

@@ -214,6 +214,21 @@ describeWithSandbox('what a command has changed', () => {
     expect(after()).toEqual(['a\nmore\n', null, 'c\n']);
   });
 
+  it.each([
+    ['a folder by a file', 'rm -r lib; echo file > lib'],
+    ['a file by a folder', 'rm one; mkdir -p one/x; echo b > one/x/b; echo a > one/a'],
+  ])('is undone and redone where it has replaced %s', async (_, command) => {
+    harness.write({ 'lib/a.js': 'a\n', 'lib/x/b.js': 'b\n', one: 'one\n' });
+    const run = await runs.of(shell(command));
+    const after = runs.all();
+
+    expect(await runs.files(run)).not.toContainEqual(expect.objectContaining({ undoable: false }));
+    expect(done(await runs.undo(run)).data.conflicts).toEqual([]);
+    expect(runs.all()).toEqual({ 'lib/a.js': 'a\n', 'lib/x/b.js': 'b\n', one: 'one\n' });
+    expect(done(await runs.redo(run)).data.conflicts).toEqual([]);
+    expect(runs.all()).toEqual(after);
+  });
+
   // S6
   it('may be a link, over which no tool writes', async () => {
     const outside = mkdtempSync(join(tmpdir(), 'plinth-outside-'));

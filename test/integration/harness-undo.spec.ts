@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -183,6 +184,16 @@ describe('what is in the way of an undo', () => {
     expect(runs.content('a.txt')).toBe('a');
     expect(statSync(runs.at('b.txt'))).toMatchObject({ ino: before.ino, mtimeMs: before.mtimeMs });
     for (const left of ['../elsewhere', '../second']) rmSync(runs.at(left), { force: true });
+  });
+
+  it('a file that has become too large to be compared', async () => {
+    const run = await runs.of(write('a.txt', 'a\n'));
+    truncateSync(runs.at('a.txt'), 65 * 2 ** 20);
+    const [conflict] = (await runs.undo(run)).data.conflicts;
+    expect(conflict).toMatchObject({
+      reason: 'TOO_LARGE',
+      message: expect.stringContaining('64 MiB'),
+    });
   });
 
   it('a folder that was replaced by a link', async () => {

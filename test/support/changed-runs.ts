@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import type { JsonValue } from '../../simulator/http/json.js';
 import type { ScriptStep } from '../../simulator/index.js';
 import type { Harness, RunView, SessionView } from './harness.js';
@@ -111,6 +111,16 @@ export class ChangedRuns {
 
   at(path: string): string {
     return join(this.harness.workspace, path);
+  }
+
+  /** All files of the workspace by their paths. */
+  all(): Record<string, string> {
+    const found = readdirSync(this.harness.workspace, { recursive: true, withFileTypes: true });
+    const files = found.filter((entry) => entry.isFile());
+    const paths = files.map((entry) => join(entry.parentPath, entry.name)).sort();
+    return Object.fromEntries(
+      paths.map((path) => [relative(this.harness.workspace, path), readFileSync(path, 'utf8')]),
+    );
   }
 
   /** Null when there is no such file. */

@@ -5,8 +5,9 @@ import { ApprovalService } from '../../src/harness/approval/approval.service.js'
 import type { FileOperation } from '../../src/harness/change/file-operation.js';
 import { EffectRepository } from '../../src/harness/effect/effect.repository.js';
 import { ToolResults } from '../../src/harness/effect/tool.results.js';
-import { RunLedger } from '../../src/harness/ledger/run.ledger.js';
+import { RUN_JOB, RunLedger } from '../../src/harness/ledger/run.ledger.js';
 import type { RunWriter } from '../../src/harness/ledger/run-writer.js';
+import { ProcessPresence } from '../../src/harness/loop/process.presence.js';
 import { MessageRepository } from '../../src/harness/message/message.repository.js';
 import { proposalEvents } from '../../src/harness/plan/plan.events.js';
 import { planHash } from '../../src/harness/plan/plan.hash.js';
@@ -16,6 +17,7 @@ import { newId, sha256 } from '../../src/harness/protocol/ids.js';
 import type { WaitKind } from '../../src/harness/protocol/run.state.js';
 import { RunRepository } from '../../src/harness/run/run.repository.js';
 import { SessionRepository } from '../../src/harness/session/session.repository.js';
+import { JobQueue } from '../../src/queue/index.js';
 import { freshKey } from './harness.js';
 import type { Plinth } from './plinth.js';
 
@@ -27,6 +29,8 @@ export interface ParkedCall {
   readonly grants?: ApprovalAsk['grants'];
   /** What an uncertain call was to change. */
   readonly operations?: readonly FileOperation[];
+  /** Of the workspace before a command. */
+  readonly snapshotSha256?: string;
 }
 
 export interface ParkedRun {
@@ -136,6 +140,28 @@ export class ParkedRuns {
       writer.event('run.suspended', { ...writer.statusData, ...data, effectIds: ids });
       return ids;
     });
+  }
+
+  /** In the middle of the calls, by this process, which has let go of it. `takeUp` has it gone on with. */
+  async lost(sessionId: string, calls: readonly ParkedCall[]): Promise<ParkedRun> {
+    return this.park(sessionId, 'EFFECT', async (writer) => {
+      const { boot } = this.plinth.app.get(ProcessPresence);
+      const ids = await this.prepare(writer, calls);
+      for (const [at, id] of ids.entries()) {
+        const { operations = [], snapshotSha256 } = calls[at] ?? {};
+        await this.effects.start(writer.run, id, { fence: 1, boot, operations, snapshotSha256 });
+      }
+      return ids;
+    });
+  }
+
+  /** Ends the lease of a lost run and tells the workers of it. */
+  async takeUp(tenantId: string, { runId: id }: ParkedRun): Promise<void> {
+    await this.database.query(
+      'UPDATE harness_run SET lease_until = now() WHERE tenant_id = $1 AND id = $2',
+      [tenantId, id],
+    );
+    await this.plinth.app.get(JobQueue).add(RUN_JOB, { id, data: { tenantId } });
   }
 
   /** Settles a call as a tool that has succeeded does. */

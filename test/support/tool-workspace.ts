@@ -10,12 +10,17 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { PolicySubject } from '../../src/harness/approval/policy.js';
+import { loadConfig } from '../../src/config/index.js';
 import { HarnessRun } from '../../src/harness/run/run.entity.js';
+import { SecretMask } from '../../src/harness/secret/secret-mask.js';
 import { RunSkills } from '../../src/harness/skill/run-skills.js';
 import { ToolError } from '../../src/harness/tool/tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../../src/harness/tool/tool.js';
 import { Workspace } from '../../src/harness/workspace/workspace.js';
 import { layOutside } from './path-attacks.js';
+
+/** Of a service whose secrets are in no file. */
+export const noSecrets = new SecretMask(loadConfig({}));
 
 /** A workspace, with an outside beside it, for calling tools without a server. */
 export class ToolWorkspace {

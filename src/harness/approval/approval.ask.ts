@@ -8,7 +8,7 @@ import type { FileSubject } from './policy.js';
 export interface ApprovalAsk {
   readonly toolCallId: string;
   readonly toolName: string;
-  /** The arguments as the model wrote them: what the person sees, character for character. */
+  /** The arguments as the model wrote them, but for secrets of the service: what the person sees. */
   readonly argumentsJson: string;
   /** One line for people. */
   readonly summary: string;

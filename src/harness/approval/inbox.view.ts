@@ -137,7 +137,7 @@ export function toEffectEntry(effect: UncertainEffect): InboxEntryView {
 function whereOf({
   sessionId,
   id,
-  updateTime,
+  waitingSince,
 }: WaitingRun): Pick<InboxEntryView, 'sessionId' | 'runId' | 'waitingSince'> {
-  return { sessionId, runId: id, waitingSince: updateTime.getTime() };
+  return { sessionId, runId: id, waitingSince: waitingSince.getTime() };
 }

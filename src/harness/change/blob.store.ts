@@ -46,19 +46,23 @@ export class BlobStore {
   ): Promise<string> {
     const hash = sha256(bytes);
     const path = this.pathOf(tenantId, hash);
-    // One that was damaged is written anew.
-    if ((await contentOf(path))?.equals(bytes)) return hash;
     const folder = join(path, '..');
+    // One that was damaged is written anew.
+    if ((await contentOf(path))?.equals(bytes)) {
+      // It may have been kept without a flush.
+      if (flush) await this.flush(path);
+      return hash;
+    }
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const unfinished = join(folder, `.${randomBytes(16).toString('hex')}`);
     try {
-      await writeNew(unfinished, bytes, flush);
+      await writeNew(unfinished, bytes);
       await rename(unfinished, path);
     } catch (error) {
       await rm(unfinished, { force: true });
       throw error;
     }
-    if (flush) await flushFolder(folder);
+    if (flush) await this.flush(path);
     return hash;
   }
 
@@ -85,6 +89,11 @@ export class BlobStore {
     }
   }
 
+  /** The content and every name on the way to it: any of them may have been made a moment ago, without a flush. */
+  private async flush(path: string): Promise<void> {
+    for (let at = path; at.startsWith(this.root); at = join(at, '..')) await synced(at);
+  }
+
   private pathOf(tenantId: string, hash: string): string {
     return blobPath(this.root, tenantId, hash);
   }
@@ -103,19 +112,18 @@ export class BlobStore {
   }
 }
 
-async function writeNew(path: string, bytes: Uint8Array, flush: boolean): Promise<void> {
+async function writeNew(path: string, bytes: Uint8Array): Promise<void> {
   const handle = await open(path, 'wx', 0o600);
   try {
     await handle.writeFile(bytes);
-    if (flush) await handle.datasync();
   } finally {
     await handle.close();
   }
 }
 
-/** Makes a rename in the folder survive a loss of power. */
-async function flushFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
+/** Makes a file's content, or the names in a folder, survive a loss of power. */
+async function synced(path: string): Promise<void> {
+  const handle = await open(path, 'r');
   try {
     await handle.sync();
   } finally {

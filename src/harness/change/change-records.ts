@@ -181,5 +181,5 @@ export function cutLines(text: string, limitBytes: number): { text: string; cut:
   const end = bytes.lastIndexOf(0x0a, limitBytes - 1) + 1;
   if (end > 0) return { text: bytes.toString('utf8', 0, end), cut: true };
   // One line that is too long by itself: no half of a character at its end.
-  return { text: bytes.toString('utf8', 0, limitBytes).replace(/\ufffd+$/, ''), cut: true };
+  return { text: bytes.toString('utf8', 0, limitBytes).replace(/\ufffd{1,3}$/, ''), cut: true };
 }

@@ -9,6 +9,7 @@ import { ChangeRecords } from './change-records.js';
 import type { DescribedChanges } from './change-records.js';
 import { RollBackFailedError } from './change.errors.js';
 import type { FileOperation, FileState, PlannedFile } from './file-operation.js';
+import { foldersOf, FreedPlaces } from './freed-places.js';
 import type { DiffTotals } from './net-change.js';
 
 /** How long putting files back may take, whatever has stopped the change. */
@@ -59,21 +60,41 @@ export class FileChanges {
     }
   }
 
-  /** How the files are found. An operation that changes nothing counts as both. */
+  /**
+   * How the files are found once nobody carries the operations out any more; what a write that was cut off has left beside
+   * them is removed. An operation that changes nothing counts as both.
+   */
   async find(
     { workspace }: ChangeTarget,
     operations: readonly FileOperation[],
     signal: AbortSignal,
   ): Promise<FilesFound> {
+    await this.tidy(workspace, operations, signal);
+    const places = new FreedPlaces(operations);
     let [before, after] = [0, 0];
     for (const operation of operations) {
-      const place = await placeOf(workspace, operation, signal);
+      const place = await placeOf({ workspace, places }, operation, signal);
       if (place === 'OTHER') return 'OTHER';
       if (place !== 'AFTER') before += 1;
       if (place !== 'BEFORE') after += 1;
     }
     if (before === operations.length) return 'BEFORE';
     return after === operations.length ? 'AFTER' : 'MIXED';
+  }
+
+  /** Those of the operations that may have been carried out: all but those whose files are found as before. */
+  async carriedOut(
+    { workspace }: ChangeTarget,
+    operations: readonly FileOperation[],
+    signal: AbortSignal,
+  ): Promise<FileOperation[]> {
+    const places = new FreedPlaces(operations);
+    const found: FileOperation[] = [];
+    for (const operation of operations) {
+      const place = await placeOf({ workspace, places }, operation, signal);
+      if (place !== 'BEFORE') found.push(operation);
+    }
+    return found;
   }
 
   /**
@@ -86,10 +107,12 @@ export class FileChanges {
     signal: AbortSignal,
   ): Promise<void> {
     const left: string[] = [];
+    const { workspace } = target;
+    const places = new FreedPlaces(operations);
     let cause: unknown;
     for (const operation of operations.toReversed()) {
       try {
-        const place = await placeOf(target.workspace, operation, signal);
+        const place = await placeOf({ workspace, places }, operation, signal);
         if (place === 'OTHER') left.push(operation.path);
         if (place === 'AFTER') await this.move(target, operation, { to: 'before', signal });
       } catch (error) {
@@ -131,14 +154,32 @@ export class FileChanges {
     operations: readonly FileOperation[],
     signal: AbortSignal,
   ): Promise<void> {
-    for (const { path, before, after } of operations) {
-      if (!sameState(await workspace.state(path, signal), before)) {
+    const freed = new FreedPlaces();
+    for (const operation of operations) {
+      const { path, before, after } = operation;
+      if (!sameState(await freed.state(workspace, path, signal), before)) {
         throw new ToolError(
           'CHANGED_MEANWHILE',
           `${path} is no longer as it was when the change was prepared. Nothing was written. Read it again and repeat the change.`,
         );
       }
       if (after && !(await this.blobs.has(tenantId, after.sha256))) throw lost(path);
+      if (!after) freed.add(operation);
+    }
+  }
+
+  /** What cannot be looked through stays: it is hidden like a secret. */
+  private async tidy(
+    workspace: Workspace,
+    operations: readonly FileOperation[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const oneOfFolder = new Map(operations.map(({ path }) => [foldersOf(path)[0] ?? '', path]));
+    for (const path of oneOfFolder.values()) {
+      signal.throwIfAborted();
+      await workspace.removeUnfinished(path).catch((error: unknown) => {
+        if (!(error instanceof ToolError)) throw error;
+      });
     }
   }
 
@@ -175,14 +216,15 @@ export class FileChanges {
 
 type Place = 'BEFORE' | 'AFTER' | 'BOTH' | 'OTHER';
 
+/** `places` are those of all operations: each may stand in the way of another that is not done yet, or is done already. */
 async function placeOf(
-  workspace: Workspace,
+  { workspace, places }: { readonly workspace: Workspace; readonly places: FreedPlaces },
   { path, before, after }: FileOperation,
   signal: AbortSignal,
 ): Promise<Place> {
   let state: FileState | null;
   try {
-    state = await workspace.state(path, signal);
+    state = await places.state(workspace, path, signal);
   } catch (error) {
     // A folder, a link or a hard link has taken the file's place.
     if (error instanceof ToolError) return 'OTHER';

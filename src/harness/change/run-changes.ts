@@ -4,6 +4,7 @@ import { DomainError } from '../../error/index.js';
 import { isEnded } from '../protocol/run.state.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import { RunService } from '../run/run.service.js';
+import { ModelSecrets } from '../secret/model-secrets.js';
 import type { SessionRow } from '../session/session.repository.js';
 import { Workspace } from '../workspace/workspace.js';
 import { ChangeRecords } from './change-records.js';
@@ -13,9 +14,8 @@ import { FileChangeRepository } from './file-change.repository.js';
 import type { HarnessFileChange } from './file-change.entity.js';
 import { netChanges } from './net-change.js';
 import type { NetChange } from './net-change.js';
-import { conflictOf, UndoInspection } from './undo/undo.inspection.js';
+import { UndoInspection } from './undo/undo.inspection.js';
 import { selectionsOf } from './undo/undo.selection.js';
-import type { UndoConflict } from './undo/undo.selection.js';
 
 /** All diffs of one answer. */
 const DIFF_BYTES = 2 * 1024 * 1024;
@@ -33,6 +33,7 @@ export class RunChanges {
     private readonly changes: FileChangeRepository,
     private readonly records: ChangeRecords,
     private readonly inspection: UndoInspection,
+    private readonly secrets: ModelSecrets,
   ) {}
 
   /** The difference between the files before the run and after it, from what was kept; undone changes are left out. */
@@ -41,7 +42,8 @@ export class RunChanges {
     key: { readonly sessionId: string; readonly runId: string },
     { format = 'unified', path }: RunDiffQuery,
   ): Promise<RunDiffView> {
-    const { run } = await this.runs.own(caller, key.sessionId, key.runId);
+    const { run, session } = await this.runs.own(caller, key.sessionId, key.runId);
+    await this.secrets.learn(caller, session);
     const rows = await this.changes.ofRun(run.tenantId, run.id);
     const nets = netChanges(rows.filter(({ undone }) => !undone)).filter(
       (net) => path === undefined || net.path === path || net.path.startsWith(`${path}/`),
@@ -123,19 +125,16 @@ export class RunChanges {
       if (error instanceof DomainError) return () => WORKSPACE_GONE;
       throw error;
     }
-    const found: UndoConflict[] = [...conflicts];
     try {
       const target = { tenantId: run.tenantId, workspace, madeFolders: new Set<string>() };
       const signal = AbortSignal.timeout(LOOK_MS);
-      for (const selection of files) {
-        if (signal.aborted) found.push(conflictOf(selection, 'NOT_CHECKED'));
-        else found.push(...(await this.inspection.conflictsOf(target, selection, signal)));
-      }
+      const found = await this.inspection.inspect(target, files, signal);
+      const all = [...conflicts, ...found.conflicts];
+      const byPath = new Map(all.map((conflict) => [conflict.path, conflict]));
+      return (path) => byPath.get(path);
     } finally {
       await workspace.close();
     }
-    const byPath = new Map(found.map((conflict) => [conflict.path, conflict]));
-    return (path) => byPath.get(path);
   }
 }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sendableTokens } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
-import type { ChatMessage, ToolDefinition, Usage } from '../../provider/index.js';
+import type { ChatMessage, ToolDefinition } from '../../provider/index.js';
 import type { EventDraft } from '../event/event.catalogue.js';
 import type { Plan } from '../plan/plan.js';
 import type { HarnessRun } from '../run/run.entity.js';
@@ -11,6 +11,7 @@ import type { Workspace } from '../workspace/workspace.js';
 import { NOT_COMPACTED } from './compaction.js';
 import type { Compaction } from './compaction.js';
 import { Conversation } from './conversation.js';
+import type { CountedUsage } from './counted.usage.js';
 import { DataMark } from './data-mark.js';
 import { fit } from './fitting.js';
 import type { Fit } from './fitting.js';
@@ -45,7 +46,7 @@ export interface TurnContext {
     readonly state: Compaction;
     readonly event: EventDraft;
     /** What a summary by the model took. */
-    readonly usage?: Usage;
+    readonly usage?: CountedUsage;
   };
 }
 

@@ -1,6 +1,7 @@
 import { estimateTokens } from '../../model/index.js';
-import type { ChatMessage, Usage } from '../../provider/index.js';
+import type { ChatMessage } from '../../provider/index.js';
 import type { Compaction } from './compaction.js';
+import type { CountedUsage } from './counted.usage.js';
 import { ContextOverflowError } from './context.errors.js';
 import type { Unit } from './conversation.js';
 import { isPrunable } from './pruning.js';
@@ -30,7 +31,7 @@ export interface SummaryWish {
 
 export interface Summary {
   readonly text: string;
-  readonly usage?: Usage | undefined;
+  readonly usage?: CountedUsage | undefined;
 }
 
 /** Writes a summary. Undefined: not now, go on without it if you can. */
@@ -46,7 +47,7 @@ export interface Fit {
     readonly beforeTokens: number;
     readonly prunedCalls: number;
     readonly summarised: boolean;
-    readonly usage?: Usage | undefined;
+    readonly usage?: CountedUsage | undefined;
   };
 }
 
@@ -91,7 +92,7 @@ async function summarisedFrom(
   parts: TurnParts,
   state: Compaction,
   summarise: Summarise,
-): Promise<{ readonly state: Compaction; readonly usage: Usage | undefined } | undefined> {
+): Promise<{ readonly state: Compaction; readonly usage: CountedUsage | undefined } | undefined> {
   const rendering = render(parts, state);
   if (counted(rendering, state.ratio) <= parts.limit * AIMED) return undefined;
   const units = summarisable(rendering, parts.limit, state.ratio);

@@ -5,8 +5,9 @@ import { countedCall } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import { Metrics } from '../../operation/index.js';
 import { retryCall, UpstreamError } from '../../provider/index.js';
-import type { ChatCompletion } from '../../provider/index.js';
 import { storableText } from '../ledger/storable.js';
+import { countedUsage, tokensOf, writtenIn } from './counted.usage.js';
+import type { CountedUsage } from './counted.usage.js';
 import type { DataMark } from './data-mark.js';
 import type { Summary, SummaryWish } from './fitting.js';
 import { plainSummary, summaryRequest } from './summary.text.js';
@@ -62,7 +63,7 @@ export class SummaryWriter {
     { model, mark, limit, signal }: SummaryJob,
     wish: SummaryWish,
     maxTokens: number,
-  ): Promise<ChatCompletion> {
+  ): Promise<{ readonly text: string; readonly usage: CountedUsage }> {
     const { adapter, connection, modelName, providerCode } = model;
     const messages = summaryRequest(wish, mark, Math.floor(limit * REQUEST_SHARE));
     const options = {
@@ -73,12 +74,16 @@ export class SummaryWriter {
         totalMs: this.config.HARNESS_MODEL_TOTAL_SECONDS * 1_000,
       },
     };
-    return retryCall(
+    const answer = await retryCall(
       () =>
         countedCall(this.metrics, { provider: providerCode, kind: 'chat' }, () =>
           adapter.complete({ model: modelName, messages, maxTokens }, connection, options),
         ),
       { attempts: TRIES, signal },
     );
+    const { text, toolCalls } = answer;
+    const written = writtenIn({ text, thinking: answer.reasoning, toolCalls });
+    const sentTokens = tokensOf(messages);
+    return { text, usage: countedUsage(answer.usage, { sentTokens, written }) };
   }
 }

@@ -45,6 +45,14 @@ export interface EffectResolution {
   readonly errorCode: string | null;
 }
 
+/** What an interrupted call has left. */
+export interface EffectTraces {
+  /** The files that have changed since it began; those that it was to change stay where this is left out. */
+  readonly operations?: readonly FileOperation[] | undefined;
+  /** What it had written until then. */
+  readonly artifactId?: string | undefined;
+}
+
 export interface EffectStart {
   readonly fence: number;
   readonly boot: string;
@@ -53,12 +61,12 @@ export interface EffectStart {
 }
 
 /** What tells of loops in a settled call. */
-export type PastCall = Pick<
-  HarnessEffect,
-  'toolName' | 'argumentsSha256' | 'effectClass' | 'state'
->;
+export type PastCall = Pick<HarnessEffect, 'toolName' | 'argumentsSha256' | 'iteration' | 'state'>;
 
 type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
+
+/** Outcomes of calls that have not begun, unless their row says when. */
+const NEVER_BEGUN: readonly EffectState[] = ['DENIED', 'INVALID', 'NOT_EXECUTED'];
 
 export const EFFECT_COLUMNS = `tool_call_id AS "toolCallId", tenant_id AS "tenantId", session_id AS "sessionId",
   run_id AS "runId", iteration, ordinal, provider_call_id AS "providerCallId", tool_name AS "toolName",
@@ -133,11 +141,15 @@ export class EffectRepository {
     return rows.length > 0;
   }
 
-  /** Those that are open, and those of the last turn: all that may be without a result. */
+  /**
+   * The calls of the last turn that have no result, in their order. Earlier ones have theirs: the model is asked again
+   * only when every call is answered.
+   */
   async unanswered({ tenantId, id }: RunKey): Promise<HarnessEffect[]> {
     return this.database.query<HarnessEffect>(
       `SELECT ${EFFECT_COLUMNS} FROM harness_effect e
         WHERE e.tenant_id = $1 AND e.run_id = $2 AND e.iteration > 0
+          AND e.iteration = (SELECT max(iteration) FROM harness_effect WHERE tenant_id = $1 AND run_id = $2)
           AND NOT EXISTS (SELECT 1 FROM harness_message m
                            WHERE m.tenant_id = $1 AND m.run_id = $2 AND m.role = 'TOOL'
                              AND m.tool_call_id = e.tool_call_id)
@@ -168,9 +180,10 @@ export class EffectRepository {
   async finish({ tenantId }: RunKey, toolCallId: string, outcome: EffectOutcome): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE harness_effect
-          SET state = $3, result = $4, error_code = $5, exit_code = $6, artifact_id = $7, reads = $8::jsonb,
-              operations = coalesce($9::jsonb, operations), reconciled = $10, ended_at = now(),
-              started_at = coalesce(started_at, now())
+          SET state = $3::text, result = $4, error_code = $5, exit_code = $6, reads = $8::jsonb,
+              artifact_id = coalesce($7::uuid, artifact_id), operations = coalesce($9::jsonb, operations),
+              reconciled = $10, ended_at = now(),
+              started_at = coalesce(started_at, CASE WHEN $3::text <> ALL ($11::text[]) THEN now() END)
         WHERE tenant_id = $1 AND tool_call_id = $2 AND state IN ('PREPARED', 'STARTED', 'UNCERTAIN')
         RETURNING tool_call_id`,
       [
@@ -184,24 +197,27 @@ export class EffectRepository {
         storableJson(outcome.seen ?? []),
         outcome.operations ? storableJson(outcome.operations) : null,
         outcome.reconciled ?? false,
+        NEVER_BEGUN,
       ],
     );
     return rows.length > 0;
   }
 
-  /** Marks a started effect as one whose outcome nobody knows. */
-  async doubt({ tenantId }: RunKey, toolCallId: string): Promise<void> {
+  /** Marks a started effect as one whose outcome nobody knows, with what was found of it. */
+  async doubt({ tenantId }: RunKey, toolCallId: string, found: EffectTraces = {}): Promise<void> {
+    const { operations, artifactId } = found;
     await this.database.query(
-      `UPDATE harness_effect SET state = 'UNCERTAIN'
+      `UPDATE harness_effect
+          SET state = 'UNCERTAIN', operations = coalesce($3::jsonb, operations), artifact_id = $4::uuid
         WHERE tenant_id = $1 AND tool_call_id = $2 AND state = 'STARTED' RETURNING tool_call_id`,
-      [tenantId, toolCallId],
+      [tenantId, toolCallId, operations ? storableJson(operations) : null, artifactId ?? null],
     );
   }
 
   /** The last settled calls of the run, the oldest first: what tells of loops. */
   async lastCalls({ tenantId, id }: RunKey, limit: number): Promise<PastCall[]> {
     const rows = await this.database.query<PastCall>(
-      `SELECT tool_name AS "toolName", arguments_sha256 AS "argumentsSha256", effect_class AS "effectClass", state
+      `SELECT tool_name AS "toolName", arguments_sha256 AS "argumentsSha256", iteration, state
          FROM harness_effect
         WHERE tenant_id = $1 AND run_id = $2 AND iteration > 0
           AND state NOT IN ('PREPARED', 'STARTED', 'UNCERTAIN')

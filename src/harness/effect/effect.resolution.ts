@@ -1,15 +1,20 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../../access/index.js';
 import { AuditLog } from '../../audit/index.js';
 import { NotFoundError } from '../../error/index.js';
+import type { DescribedChanges } from '../change/change-records.js';
 import { FileChanges } from '../change/file-changes.js';
+import type { FileOperation } from '../change/file-operation.js';
 import { UndoExecution } from '../change/undo/undo.execution.js';
+import { undoOf } from '../change/undo/undo.record.js';
 import { stepIdOf } from '../event/event.catalogue.js';
 import { RunLedger } from '../ledger/run.ledger.js';
 import type { RunWriter } from '../ledger/run-writer.js';
 import { MessageRepository } from '../message/message.repository.js';
 import { isEnded } from '../protocol/run.state.js';
 import { RunService } from '../run/run.service.js';
+import type { SessionRow } from '../session/session.repository.js';
+import { Workspace } from '../workspace/workspace.js';
 import type { ResolveEffectBody } from './effect.dto.js';
 import type { HarnessEffect } from './effect.entity.js';
 import { EffectNotUncertainError } from './effect.errors.js';
@@ -25,6 +30,9 @@ export interface EffectKey {
   readonly toolCallId: string;
 }
 
+/** Longest look at the files of a call before somebody's word about it is stored. */
+const LOOK_MS = 20_000;
+
 const FOUND = {
   EXECUTED:
     'The server stopped in the middle of this call. A person has looked: it was executed. Its output is lost, so look at the workspace before you rely on it.',
@@ -35,6 +43,8 @@ const FOUND = {
 /** What people say about tool calls of which nobody knows what they have done. */
 @Injectable()
 export class EffectResolutions {
+  private readonly logger = new Logger('Harness');
+
   constructor(
     private readonly runs: RunService,
     private readonly ledger: RunLedger,
@@ -55,16 +65,15 @@ export class EffectResolutions {
 
   /**
    * Stores what the caller has found out, gives the model the call's result, and lets the run go on once nothing is
-   * uncertain any more. The same resolution again is answered alike. EffectNotUncertainError for any other call; of a
-   * run that has ended only the record changes.
+   * uncertain any more. What an executed call has changed counts among the changes of the run, also when it has ended: then
+   * only the record changes. The same resolution again is answered alike. EffectNotUncertainError for any other call.
    */
   async resolve(caller: Caller, key: EffectKey, body: ResolveEffectBody): Promise<EffectView> {
-    const { run } = await this.runs.own(caller, key.sessionId, key.runId);
+    const { run, session } = await this.runs.own(caller, key.sessionId, key.runId);
     const seen = await this.effects.find(run, key.toolCallId);
     if (!seen) throw new NotFoundError('The tool call');
     // Diffs are made from stored contents, which takes too long for a transaction.
-    const wasWritten = body.resolution === 'EXECUTED' && seen.effectClass === 'FILE';
-    const described = wasWritten && (await this.changes.describe(run, seen.operations));
+    const described = body.resolution === 'EXECUTED' && (await this.described(seen, session));
     return this.ledger.asOther(run.tenantId, run.id, async (writer) => {
       const effect = await this.effects.find(run, key.toolCallId);
       if (!effect) throw new NotFoundError('The tool call');
@@ -80,18 +89,45 @@ export class EffectResolutions {
         id: effect.toolCallId,
         detail: { resolution: found.resolution, runId: run.id },
       });
-      if (!isEnded(writer.run.status)) {
-        await this.tell(writer, effect, found);
-        if (described) {
-          writer.events(await this.changes.record(run, effect.toolCallId, described));
-        }
-        await this.goOn(writer);
-      } else if (found.resolution === 'EXECUTED') {
-        await this.undos.confirm(writer, effect);
-      }
+      const isLive = !isEnded(writer.run.status);
+      if (isLive) await this.tell(writer, effect, found);
+      if (described) writer.events(await this.changes.record(run, effect.toolCallId, described));
+      if (isLive) await this.goOn(writer);
+      else if (found.resolution === 'EXECUTED') await this.undos.confirm(writer, effect);
       const resolved = await this.effects.find(run, effect.toolCallId);
       return toEffectView(resolved ?? effect);
     });
+  }
+
+  /** What an executed call has changed; undefined for an undo, which has changes of its own to mark. */
+  private async described(
+    effect: HarnessEffect,
+    session: SessionRow,
+  ): Promise<DescribedChanges | undefined> {
+    const { tenantId, runId: id, effectClass, operations } = effect;
+    if (undoOf(effect)) return undefined;
+    // Of a command they are what was found; of a change of files what was planned, and it may have been cut off.
+    const done = effectClass === 'FILE' ? await this.done(effect, session) : operations;
+    return this.changes.describe({ tenantId, id }, done);
+  }
+
+  /** Without those whose files are as before; all where nobody can look. */
+  private async done(
+    { tenantId, operations }: HarnessEffect,
+    { workspace: root, workspaceIdentity }: SessionRow,
+  ): Promise<readonly FileOperation[]> {
+    try {
+      const workspace = await Workspace.open(root, workspaceIdentity);
+      try {
+        const signal = AbortSignal.timeout(LOOK_MS);
+        return await this.changes.carriedOut({ tenantId, workspace }, operations, signal);
+      } finally {
+        await workspace.close();
+      }
+    } catch (error) {
+      this.logger.warn({ msg: 'Files of an uncertain call could not be looked at', err: error });
+      return operations;
+    }
   }
 
   private async tell(

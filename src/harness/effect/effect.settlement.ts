@@ -11,6 +11,8 @@ import { settlementOf } from '../protocol/effect.state.js';
 import type { EffectState, FilesFound, Settlement } from '../protocol/effect.state.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import type { Workspace } from '../workspace/workspace.js';
+import { CommandTraces } from './command.traces.js';
+import type { CommandTrace } from './command.traces.js';
 import type { HarnessEffect } from './effect.entity.js';
 import { EffectRepository } from './effect.repository.js';
 import { ToolResults } from './tool.results.js';
@@ -31,6 +33,8 @@ const OTHER_HOST_WAIT_MS = 60_000;
 /** An owner on this host that does not answer for so long is given up: what it did cannot be known. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 const ASK_EVERY_MS = 500;
+/** Files that the event of an uncertain call names; the effect has them all. */
+const NAMED_FILES = 100;
 
 interface Found {
   readonly effect: HarnessEffect;
@@ -48,6 +52,7 @@ export class EffectSettlement {
     private readonly effects: EffectRepository,
     private readonly results: ToolResults,
     private readonly changes: FileChanges,
+    private readonly traces: CommandTraces,
     private readonly modelCalls: ModelCallRepository,
     private readonly presence: ProcessPresence,
   ) {}
@@ -128,7 +133,7 @@ export class EffectSettlement {
       case 'succeeded':
         return this.reconcile(held, effect);
       case 'uncertain':
-        return this.doubt(held, effect);
+        return this.doubt(held, effect, workspace);
     }
   }
 
@@ -164,7 +169,7 @@ export class EffectSettlement {
     try {
       await this.changes.rollBack(target, effect.operations, held.effectSignal);
     } catch (error) {
-      if (error instanceof RollBackFailedError) return this.doubt(held, effect);
+      if (error instanceof RollBackFailedError) return this.doubt(held, effect, workspace);
       throw error;
     }
     return this.close(held, effect, PUT_BACK);
@@ -187,15 +192,43 @@ export class EffectSettlement {
     return this.changes.describe({ tenantId, id }, operations);
   }
 
-  private async doubt(held: HeldRun, effect: HarnessEffect): Promise<EffectState> {
-    const { toolCallId, toolName, effectClass, state } = effect;
+  private async doubt(
+    held: HeldRun,
+    effect: HarnessEffect,
+    workspace: Workspace,
+  ): Promise<EffectState> {
+    const { toolCallId, toolName, effectClass, state, startedAt } = effect;
     if (state === 'UNCERTAIN') return state;
-    const reason = effectClass === 'SHELL' ? REASONS.SHELL : REASONS.FILE;
+    const trace = effectClass === 'SHELL' ? await this.traceOf(held, effect, workspace) : undefined;
+    const operations = trace ? trace.operations : effect.operations;
+    const data = {
+      toolName,
+      reason: effectClass === 'SHELL' ? REASONS.SHELL : REASONS.FILE,
+      ...(startedAt && { startedAt: startedAt.getTime() }),
+      ...(operations && {
+        fileCount: operations.length,
+        files: operations.slice(0, NAMED_FILES).map(({ path, op }) => ({ path, op })),
+      }),
+    };
     await this.ledger.asOwner(held.lease, async (writer) => {
-      await this.effects.doubt(writer.run, toolCallId);
-      writer.event('effect.uncertain', { toolName, reason }, { toolCallId });
+      const artifactId = trace && (await this.traces.keep(writer.run, effect, trace));
+      await this.effects.doubt(writer.run, toolCallId, { operations, artifactId });
+      const event = { ...data, ...(artifactId !== undefined && { artifactId }) };
+      writer.event('effect.uncertain', event, { toolCallId });
     });
+    if (trace) await this.traces.forget(effect);
     return 'UNCERTAIN';
+  }
+
+  /** Of a command; nothing while it may still run. */
+  private async traceOf(
+    held: HeldRun,
+    effect: HarnessEffect,
+    workspace: Workspace,
+  ): Promise<CommandTrace> {
+    const isOver = await this.isOwnerAway(held, effect.boot ?? '', effect.runId);
+    if (isOver) return this.traces.find(effect, workspace, held.signal);
+    return { operations: undefined, output: undefined };
   }
 
   private async park(held: HeldRun, uncertain: readonly HarnessEffect[]): Promise<void> {

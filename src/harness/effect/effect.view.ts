@@ -63,10 +63,19 @@ export class EffectView {
   @ApiProperty({ type: 'integer', nullable: true, description: 'Of a command' })
   exitCode: number | null;
 
-  @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'Its whole output' })
+  @ApiProperty({
+    type: String,
+    format: 'uuid',
+    nullable: true,
+    description: 'Its whole output; of an UNCERTAIN command what was kept of it',
+  })
   artifactId: string | null;
 
-  @ApiProperty({ type: [EffectOperationView], description: 'The files that it changes' })
+  @ApiProperty({
+    type: [EffectOperationView],
+    description:
+      'The files that it changes; of an UNCERTAIN command those that have changed since it began, as far as that can be told',
+  })
   operations: readonly EffectOperationView[];
 
   @ApiProperty({ description: 'Its outcome was found out after a restart' })

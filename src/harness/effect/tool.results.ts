@@ -31,24 +31,24 @@ export class ToolResults {
     private readonly messages: MessageRepository,
   ) {}
 
-  /** Stores the outcome of an open effect and its message. Nothing happens when it has ended already. */
+  /** Stores the outcome of an open effect and its message; answers the message's id. Nothing when it has ended already. */
   async settle(
     writer: RunWriter,
     effect: HarnessEffect,
     outcome: EffectOutcome,
     note: ResultNote = {},
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     const settled = await this.effects.finish(writer.run, effect.toolCallId, outcome);
-    if (settled) await this.answer(writer, effect, outcome, note);
+    return settled ? this.answer(writer, effect, outcome, note) : undefined;
   }
 
-  /** Writes the message of an effect whose outcome is stored. The index on it refuses a second one. */
+  /** Writes the message of an effect whose outcome is stored; answers its id. The index on it refuses a second one. */
   async answer(
     writer: RunWriter,
     effect: HarnessEffect,
     answer: Answer,
     note: ResultNote = {},
-  ): Promise<void> {
+  ): Promise<string> {
     const { toolCallId, toolName, iteration } = effect;
     const error = answer.state !== 'SUCCEEDED';
     const { artifactId, exitCode, errorCode } = answer;
@@ -82,6 +82,7 @@ export class ToolResults {
       },
       { toolCallId, stepId: stepIdOf(iteration) },
     );
+    return messageId;
   }
 }
 

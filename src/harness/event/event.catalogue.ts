@@ -7,6 +7,8 @@ interface StatusData {
   readonly status: RunStatus;
   readonly revision: number;
   readonly phase: Phase;
+  /** What it waits for, while it waits for somebody. */
+  readonly waitKind?: WaitKind;
 }
 
 export interface WireError {
@@ -18,7 +20,6 @@ export interface WireError {
 export type QueueReason =
   | 'created'
   | 'approval_resolved'
-  | 'approval_expired'
   | 'plan_approved'
   | 'plan_revision_requested'
   | 'question_answered'
@@ -78,7 +79,7 @@ export interface EventDataOf {
     readonly message: string;
     readonly effectIds?: readonly string[];
   };
-  'run.recovering': StatusData & { readonly attempt: number };
+  'run.recovering': StatusData & { readonly attempt: number; readonly reason: 'owner_lost' };
   'run.recovered': StatusData & {
     readonly attempt: number;
     readonly settled: readonly { readonly toolCallId: string; readonly state: EffectState }[];
@@ -96,8 +97,16 @@ export interface EventDataOf {
     }[];
     readonly skipped: readonly { readonly path: string; readonly reason: string }[];
   };
-  'skill.activated': { readonly name: string; readonly source: string; readonly sha256: string };
-  'skill.resource_read': { readonly name: string; readonly path: string; readonly bytes: number };
+  /** `sha` is the SHA-256 of the text that the model got, lower-case hex. */
+  'skill.activated': { readonly name: string; readonly source: string; readonly sha: string };
+  /** `sha` and `bytes` are those of the whole file. */
+  'skill.resource_read': {
+    readonly name: string;
+    readonly source: string;
+    readonly sha: string;
+    readonly path: string;
+    readonly bytes: number;
+  };
 
   'plan.created': PlanData;
   'plan.updated': PlanData;
@@ -211,7 +220,8 @@ export interface EventDataOf {
   };
   'approval.resolved': {
     readonly approvalId: string;
-    readonly decision: string;
+    /** Absent when nobody has decided: the run ended first, and the state is CANCELLED. */
+    readonly decision?: Decision;
     readonly state: string;
     readonly by?: number;
     readonly note?: string;
@@ -222,7 +232,18 @@ export interface EventDataOf {
     readonly revision: number;
   };
 
-  'effect.uncertain': { readonly toolName: string; readonly reason: string };
+  'effect.uncertain': {
+    readonly toolName: string;
+    readonly reason: string;
+    /** Milliseconds since the epoch. */
+    readonly startedAt?: number;
+    /** Of a command: what has changed since it began, as far as that can be told; else what the call was to change. */
+    readonly fileCount?: number;
+    /** The first 100 of them. */
+    readonly files?: readonly { readonly path: string; readonly op: string }[];
+    /** What a command had written until then, as far as it was kept. */
+    readonly artifactId?: string;
+  };
   'effect.resolved': {
     readonly toolName: string;
     readonly resolution: 'EXECUTED' | 'NOT_EXECUTED';

@@ -67,6 +67,15 @@ export class EventRepository {
     return { events, more: events.length === limit || reached >= bytes };
   }
 
+  /** Whether the run has an event of the type whose number is above the given one. */
+  async has({ tenantId, id }: RunKey, type: string, after: number): Promise<boolean> {
+    const rows = await this.database.query(
+      `SELECT 1 FROM harness_event WHERE tenant_id = $1 AND run_id = $2 AND sequence > $3 AND type = $4 LIMIT 1`,
+      [tenantId, id, after, type],
+    );
+    return rows.length > 0;
+  }
+
   /** How far the runs have come; one that is gone is left out. */
   async progress(runs: readonly RunKey[]): Promise<RunProgress[]> {
     return this.database.query<RunProgress>(

@@ -6,6 +6,7 @@ import { LEASE_SECONDS } from '../protocol/lease.js';
 import type { RunLease } from '../protocol/lease.js';
 import type { LeaseState } from '../protocol/run.state.js';
 import type { HarnessRun } from '../run/run.entity.js';
+import { SecretMask } from '../secret/secret-mask.js';
 
 /** A run as it was read under its lock. */
 export type LockedRun = HarnessRun & { readonly leaseState: LeaseState };
@@ -20,6 +21,7 @@ export type RunPatch = Partial<
     | 'leaseOwner'
     | 'leaseUntil'
     | 'leaseBoot'
+    | 'activeMs'
     | 'nextEventSequence'
   >
 >;
@@ -27,6 +29,8 @@ export type RunPatch = Partial<
 export type LeaseChange =
   | { readonly type: 'keep' }
   | { readonly type: 'drop' }
+  /** Taken from an owner that may not know yet: who it is stays readable, because it may still act. */
+  | { readonly type: 'revoke' }
   | { readonly type: 'take'; readonly owner: string; readonly boot: string };
 
 export interface RowChange {
@@ -67,6 +71,13 @@ const JSON_COLUMNS: ReadonlySet<string> = new Set([
   'compaction',
 ]);
 
+/** Times that a write says have come; which ones they are, the database's clock says, like all others. */
+const STAMPS: ReadonlySet<string> = new Set(['cancelRequestedAt', 'endedAt']);
+
+/** Milliseconds since the lease was taken or last renewed; 0 when it is over: nobody knows when its owner was lost. */
+const UNCOUNTED_MS = `CASE WHEN lease_until > now()
+  THEN greatest(0, round(extract(epoch FROM now() - lease_until) * 1000) + ${LEASE_SECONDS * 1_000}) ELSE 0 END`;
+
 const APPEND = `WITH held AS (
     UPDATE harness_run SET next_event_sequence = next_event_sequence + $5
      WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()
@@ -76,7 +87,10 @@ const APPEND = `WITH held AS (
 /** The statements that change a run's row and number its events. */
 @Injectable()
 export class RunRowRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly mask: SecretMask,
+  ) {}
 
   /** Locks the row until the transaction ends. Undefined when there is none. */
   async lock(tenantId: string, runId: string): Promise<LockedRun | undefined> {
@@ -111,12 +125,14 @@ export class RunRowRepository {
   async change(run: LockedRun, { patch, lease, drafts }: RowChange): Promise<void> {
     const values: unknown[] = [run.tenantId, run.id];
     const sets = Object.entries(patch).map(([name, value]) => {
+      if (STAMPS.has(name) && value !== null) return `${NAMES[name] ?? name} = now()`;
       values.push(JSON_COLUMNS.has(name) && value !== null ? JSON.stringify(value) : value);
       return `${NAMES[name] ?? name} = $${values.length}`;
     });
-    if (lease.type === 'drop') {
-      sets.push('lease_owner = NULL', 'lease_boot = NULL', 'lease_until = NULL');
+    if (lease.type === 'drop' || lease.type === 'revoke') {
+      sets.push('lease_owner = NULL', `active_ms = active_ms + ${UNCOUNTED_MS}`);
     }
+    if (lease.type === 'drop') sets.push('lease_boot = NULL', 'lease_until = NULL');
     if (lease.type === 'take') {
       values.push(lease.owner, lease.boot);
       const [owner, boot] = [values.length - 1, values.length];
@@ -135,7 +151,7 @@ export class RunRowRepository {
       await this.database.query(update, values);
       return;
     }
-    values.push(wire(drafts));
+    values.push(this.wire(drafts));
     await this.database.query(
       `WITH changed AS (
          ${update} RETURNING tenant_id, id, session_id, next_event_sequence - ${drafts.length} AS first
@@ -152,24 +168,31 @@ export class RunRowRepository {
       lease.owner,
       lease.fence,
       drafts.length,
-      wire(drafts),
+      this.wire(drafts),
     ]);
     return rows.at(-1)?.sequence;
   }
 
-  /** Renews the lease and adds the time that the run was held; false when it is lost. */
-  async renew(
-    lease: RunLease,
-    activeMs: number,
-  ): Promise<{ cancelRequested: boolean } | undefined> {
+  /** Renews the lease and adds the time since the last time; undefined when it is lost. */
+  async renew(lease: RunLease): Promise<{ cancelRequested: boolean } | undefined> {
     const [row] = await this.database.query<{ cancelRequested: boolean }>(
       `UPDATE harness_run
-          SET lease_until = now() + interval '${LEASE_SECONDS} seconds', active_ms = active_ms + $5
+          SET lease_until = now() + interval '${LEASE_SECONDS} seconds', active_ms = active_ms + ${UNCOUNTED_MS}
         WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()
         RETURNING cancel_requested_at IS NOT NULL AS "cancelRequested"`,
-      [lease.tenantId, lease.runId, lease.owner, lease.fence, Math.round(activeMs)],
+      [lease.tenantId, lease.runId, lease.owner, lease.fence],
     );
     return row;
+  }
+
+  /** Whatever a model, a tool or a person has written: no event shows a secret of the service. */
+  private wire(drafts: readonly EventDraft[]): string {
+    const events = drafts.map(({ type, data, subject }) => ({
+      type,
+      data: this.mask.applyIn(data),
+      ...subject,
+    }));
+    return storableJson(events);
   }
 }
 
@@ -181,8 +204,4 @@ function insertedEvents(row: string, list: string): string {
            e.event ->> 'stepId', (e.event ->> 'toolCallId')::uuid, (e.event ->> 'approvalId')::uuid,
            e.event -> 'data', clock_timestamp()
       FROM ${row}, jsonb_array_elements(${list}::jsonb) WITH ORDINALITY AS e (event, ordinality)`;
-}
-
-function wire(drafts: readonly EventDraft[]): string {
-  return storableJson(drafts.map(({ type, data, subject }) => ({ type, data, ...subject })));
 }

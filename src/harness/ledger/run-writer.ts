@@ -35,8 +35,17 @@ export class RunWriter {
   private lease: LeaseChange = { type: 'keep' };
   readonly drafts: EventDraft[] = [];
 
-  constructor(private readonly row: LockedRun) {
+  /** `isOwner`: whoever writes holds the run's lease. */
+  constructor(
+    private readonly row: LockedRun,
+    private readonly isOwner: boolean,
+  ) {
     this.state = stateOf(row);
+  }
+
+  /** Whether another process has the run, or had it until it was lost: it may not know yet, and still act. */
+  get isAnothers(): boolean {
+    return this.row.leaseOwner !== null && !this.isOwner;
   }
 
   /** The run as it will be written. */
@@ -72,9 +81,9 @@ export class RunWriter {
   }
 
   /** What events of the run's status carry. Grows the revision first where the status has just changed. */
-  get statusData(): { status: HarnessRun['status']; revision: number; phase: Phase } {
-    const { status, revision, phase } = this.run;
-    return { status, revision, phase };
+  get statusData(): Pick<HarnessRun, 'status' | 'revision' | 'phase'> & { waitKind?: WaitKind } {
+    const { status, revision, phase, waitKind } = this.run;
+    return { status, revision, phase, ...(waitKind && { waitKind }) };
   }
 
   /** Takes the run up. Adds run.started, or run.recovering when its last owner was lost. */
@@ -83,7 +92,8 @@ export class RunWriter {
     this.lease = { type: 'take', owner, boot };
     this.set({ reason: null });
     if (this.state.recovering) {
-      this.event('run.recovering', { ...this.statusData, attempt: this.state.recoveryAttempts });
+      const attempt = this.state.recoveryAttempts;
+      this.event('run.recovering', { ...this.statusData, attempt, reason: 'owner_lost' });
     } else this.event('run.started', this.statusData);
   }
 
@@ -98,12 +108,15 @@ export class RunWriter {
     this.move({ type: 'build' });
   }
 
-  /** Parks the run; the event that says so is the caller's, because each says more than the status. */
+  /**
+   * Parks the run; the event that says so is the caller's, because each says more than the status. CancelRequestedError
+   * when the run is to be cancelled.
+   */
   park(waitKind: WaitKind): void {
     this.move({ type: 'park', waitKind });
   }
 
-  /** A parked run, or one that its owner gives back, waits for an owner. */
+  /** A parked run, or one that its owner gives back, waits for an owner. CancelRequestedError as with `park`. */
   enqueue(reason: QueueReason, phase?: Phase): void {
     const parked = this.state.waitKind !== null;
     this.move(parked ? { type: 'resume', ...(phase && { phase }) } : { type: 'release' });
@@ -117,6 +130,7 @@ export class RunWriter {
     this.event('run.cancel.requested', { ...this.statusData, code: 'USER_CANCEL_REQUESTED', by });
   }
 
+  /** RunEnding.end closes what is open first. CancelRequestedError when the run is to be cancelled and this is no cancel. */
   end({ status, stopReason, error }: RunEnd): void {
     this.move({ type: 'end', status });
     this.set({
@@ -138,7 +152,9 @@ export class RunWriter {
     const { status, phase, waitKind, recovering, recoveryAttempts, fence } = this.state;
     const revision = this.run.revision + 1;
     this.set({ status, phase, waitKind, recovering, recoveryAttempts, fence, revision });
-    if (this.state.lease === 'NONE' && this.row.leaseOwner !== null) this.lease = { type: 'drop' };
+    if (this.state.lease === 'NONE' && this.row.leaseOwner !== null) {
+      this.lease = { type: this.isAnothers ? 'revoke' : 'drop' };
+    }
   }
 }
 

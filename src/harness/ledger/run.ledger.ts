@@ -35,14 +35,17 @@ export class RunLedger {
     return run;
   }
 
-  /** A write of the lease's holder; FencedError, with nothing written, when the lease is lost. */
+  /**
+   * A write of the lease's holder. With nothing written: FencedError when the lease is lost; CancelRequestedError when
+   * the work would let a run wait that is to be cancelled.
+   */
   async asOwner<T>(lease: RunLease, work: (writer: RunWriter) => Promise<T> | T): Promise<T> {
     return this.database.transaction(async () => {
       const row = await this.rows.lock(lease.tenantId, lease.runId);
       const holds =
         row?.leaseState === 'HELD' && row.leaseOwner === lease.owner && row.fence === lease.fence;
       if (!holds) throw new FencedError(lease);
-      return this.write(row, work);
+      return this.write(row, work, true);
     });
   }
 
@@ -55,7 +58,7 @@ export class RunLedger {
     return this.database.transaction(async () => {
       const row = await this.rows.lock(tenantId, runId);
       if (!row) throw new NotFoundError('The run');
-      return this.write(row, work);
+      return this.write(row, work, false);
     });
   }
 
@@ -67,7 +70,7 @@ export class RunLedger {
   ): Promise<T | undefined> {
     return this.database.transaction(async () => {
       const row = await this.rows.lockIfFree(tenantId, runId);
-      return row && this.write(row, work);
+      return row && this.write(row, work, false);
     });
   }
 
@@ -84,8 +87,12 @@ export class RunLedger {
     await this.database.afterCommit(() => this.queue.add(RUN_JOB, { id, data: { tenantId } }));
   }
 
-  private async write<T>(row: LockedRun, work: (writer: RunWriter) => Promise<T> | T): Promise<T> {
-    const writer = new RunWriter(row);
+  private async write<T>(
+    row: LockedRun,
+    work: (writer: RunWriter) => Promise<T> | T,
+    isOwner: boolean,
+  ): Promise<T> {
+    const writer = new RunWriter(row, isOwner);
     const result = await work(writer);
     if (!writer.isChanged) return result;
     await this.rows.change(row, writer.change);

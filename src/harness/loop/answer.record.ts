@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ToolCall, Usage } from '../../provider/index.js';
+import { countedUsage, writtenIn } from '../context/counted.usage.js';
 import type { TurnContext } from '../context/context.builder.js';
 import { EffectRepository } from '../effect/effect.repository.js';
 import type { NewEffect } from '../effect/effect.repository.js';
@@ -9,18 +10,13 @@ import type { RunWriter } from '../ledger/run-writer.js';
 import { RunLedger } from '../ledger/run.ledger.js';
 import { MessageRepository } from '../message/message.repository.js';
 import { newId, sha256 } from '../protocol/ids.js';
-import { costOf } from '../report/cost.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import { SecretMask } from '../secret/secret-mask.js';
 import { ToolRegistry } from '../tool/tool.registry.js';
 import type { HeldRun } from './held.run.js';
 import type { LoopFinding } from './loop.guard.js';
-import { ModelCallRepository } from './model-call.repository.js';
-import type { ModelCallEnd } from './model-call.repository.js';
 import type { ModelAnswer, UnusableAnswer } from './model.turn.js';
-
-/** What follows from an answer: calls to carry out, another turn, or the end of the run. */
-export type StoredAnswer = 'calls' | 'again' | 'final';
+import { ModelUsage } from './model.usage.js';
 
 /** So many answers in a row that cannot be used end a run. */
 const HOPELESS = 5;
@@ -37,12 +33,21 @@ export class AnswerRecord {
     private readonly ledger: RunLedger,
     private readonly messages: MessageRepository,
     private readonly effects: EffectRepository,
-    private readonly calls: ModelCallRepository,
+    private readonly usage: ModelUsage,
     private readonly registry: ToolRegistry,
     private readonly mask: SecretMask,
   ) {}
 
-  async write(held: HeldRun, answer: ModelAnswer, model: ResolvedChatModel): Promise<StoredAnswer> {
+  /**
+   * Answers 'next' when calls or another turn follow. A whole answer without calls is the last one: `whenFinal` says
+   * what follows from it, in the same transaction, so that no crash can come between an answer and its consequence.
+   */
+  async write<Final>(
+    held: HeldRun,
+    answer: ModelAnswer,
+    model: ResolvedChatModel,
+    whenFinal: (writer: RunWriter) => Promise<Final>,
+  ): Promise<Final | 'next'> {
     return this.ledger.asOwner(held.lease, async (writer) => {
       const { text, thinking, finish, usage } = answer;
       const isWhole = finish.reason === 'stop' || finish.reason === 'tool-calls';
@@ -60,15 +65,18 @@ export class AnswerRecord {
         })),
         finishReason: finish.reason,
         ...(usage && { usage: usageOf(usage) }),
-        metadata: { effectId: answer.effectId, ...((!isWhole || isEmpty) && { incomplete: true }) },
+        metadata: {
+          effectId: answer.call.effectId,
+          ...((!isWhole || isEmpty) && { incomplete: true }),
+        },
       });
       if (effects.length > 0) await this.effects.prepare(writer.run, effects);
       this.tell(writer, { answer, effects, messageId });
       await this.account(writer, answer, model);
-      if (effects.length > 0) return 'calls';
-      if (isWhole && !isEmpty) return 'final';
+      if (effects.length > 0) return 'next';
+      if (isWhole && !isEmpty) return whenFinal(writer);
       await this.control(writer, isEmpty && isWhole ? EMPTY : CUT);
-      return 'again';
+      return 'next';
     });
   }
 
@@ -96,7 +104,7 @@ export class AnswerRecord {
     return (await this.messages.incompleteAtEnd(run.tenantId, run.id, HOPELESS)) >= HOPELESS;
   }
 
-  /** Tells people and the model that the run goes round in circles; once for each count. */
+  /** Tells people and the model that the run goes round in circles. */
   async warn(held: HeldRun, finding: LoopFinding, model: ResolvedChatModel): Promise<void> {
     const { kind, count, limit } = finding;
     await this.ledger.asOwner(held.lease, async (writer) => {
@@ -121,10 +129,9 @@ export class AnswerRecord {
       writer.set({ compaction: state });
       writer.events([event]);
       if (!usage) return;
-      const { iteration } = writer.run;
-      const id = await this.calls.start(writer.run, { iteration, attempt: 1, purpose: 'SUMMARY' });
-      await this.calls.end(writer.run, id, { state: 'DONE', ...countsOf(usage, model) });
-      this.addUsage(writer, usage, { model, contextUsed: writer.run.contextUsed });
+      const sent = { attempt: 1, purpose: 'SUMMARY', sentTokens: usage.inputTokens } as const;
+      const call = await this.usage.begin(writer, sent);
+      await this.usage.end(writer, call, { state: 'DONE', used: usage, model });
     });
   }
 
@@ -152,7 +159,8 @@ export class AnswerRecord {
     },
   ): void {
     const { answer, effects, messageId } = what;
-    const { effectId, text, finish } = answer;
+    const { text, finish } = answer;
+    const { effectId } = answer.call;
     const stepId = stepIdOf(writer.run.iteration);
     for (const [index, { toolCallId, toolName: name, argumentsJson }] of effects.entries()) {
       const data = { effectId, index, name, arguments: argumentsJson };
@@ -170,38 +178,10 @@ export class AnswerRecord {
     answer: ModelAnswer,
     model: ResolvedChatModel,
   ): Promise<void> {
-    const { usage, durationMs, effectId } = answer;
-    const counts = usage && countsOf(usage, model);
-    await this.calls.end(writer.run, effectId, { state: 'DONE', durationMs, ...counts });
-    if (!usage) return;
-    const contextUsed = usage.inputTokens ?? writer.run.contextUsed;
-    this.addUsage(writer, usage, { model, contextUsed });
-  }
-
-  private addUsage(
-    writer: RunWriter,
-    usage: Usage,
-    {
-      model,
-      contextUsed,
-    }: { readonly model: ResolvedChatModel; readonly contextUsed: number | null },
-  ): void {
-    const { run } = writer;
-    const cost = costOf(usage, model);
-    const inputTokens = run.inputTokens + (usage.inputTokens ?? 0);
-    const outputTokens = run.outputTokens + (usage.outputTokens ?? 0);
-    const cachedTokens = run.cachedTokens + (usage.cachedInputTokens ?? 0);
-    const total = cost === undefined ? run.cost : (run.cost ?? 0) + cost;
-    writer.set({ inputTokens, outputTokens, cachedTokens, cost: total, contextUsed });
-    const { contextLimit } = run;
-    writer.event('usage.updated', {
-      inputTokens,
-      outputTokens,
-      cachedTokens,
-      ...(total !== null && { cost: total }),
-      ...(contextUsed !== null && { contextUsed }),
-      ...(contextLimit !== null && { contextLimit }),
-    });
+    const { call, usage, durationMs } = answer;
+    const used = countedUsage(usage, { ...call, written: writtenIn(answer) });
+    writer.set({ contextUsed: used.inputTokens });
+    await this.usage.end(writer, call, { state: 'DONE', durationMs, used, model });
   }
 
   private async control(writer: RunWriter, content: string): Promise<void> {
@@ -211,14 +191,6 @@ export class AnswerRecord {
       metadata: { kind: 'NOTE' },
     });
   }
-}
-
-function countsOf(
-  usage: Usage,
-  model: ResolvedChatModel,
-): Pick<ModelCallEnd, 'inputTokens' | 'outputTokens' | 'cachedTokens' | 'cost'> {
-  const { inputTokens, outputTokens, cachedInputTokens: cachedTokens } = usage;
-  return { inputTokens, outputTokens, cachedTokens, cost: costOf(usage, model) };
 }
 
 function usageOf({ inputTokens, outputTokens, totalTokens }: Usage): Record<string, number> {

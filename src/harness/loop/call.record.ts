@@ -28,12 +28,12 @@ export class CallRecord {
     private readonly mask: SecretMask,
   ) {}
 
-  /** `also` joins the transaction, after everything else. */
+  /** `also` joins the transaction, after everything else; it gets the id of the call's message. */
   async write(
     turn: CallTurn,
     effect: HarnessEffect,
     what: { readonly outcome: CallOutcome; readonly durationMs: number },
-    also: (writer: RunWriter) => Promise<void> | void = () => undefined,
+    also: (writer: RunWriter, messageId: string) => Promise<void> | void = () => undefined,
   ): Promise<void> {
     const { outcome, durationMs } = what;
     const { held, run, secrets, seen } = turn;
@@ -56,13 +56,13 @@ export class CallRecord {
       };
       const summary = this.mask.apply(outcome.summary, secrets);
       const note = { summary, durationMs, ...(truncated !== undefined && { truncated }) };
-      await this.results.settle(writer, effect, stored, note);
+      const messageId = await this.results.settle(writer, effect, stored, note);
       writer.set({ toolCalls: writer.run.toolCalls + 1 });
       writer.events(outcome.events ?? []);
       if (outcome.changes) {
         writer.events(await this.changes.record(run, effect.toolCallId, outcome.changes));
       }
-      await also(writer);
+      if (messageId !== undefined) await also(writer, messageId);
     });
     const sights = sightsOf({
       reads: outcome.seen ?? [],

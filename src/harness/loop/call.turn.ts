@@ -1,7 +1,6 @@
 import type { Caller } from '../../access/index.js';
 import type { ApprovalAsk } from '../approval/approval.ask.js';
 import type { ApprovalRow } from '../approval/approval.repository.js';
-import type { Grants } from '../approval/grant.service.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import type { HarnessSession } from '../session/session.entity.js';
 import type { RunSkills } from '../skill/run-skills.js';
@@ -20,7 +19,6 @@ export interface CallTurn {
   /** SHA-256 by path; grows with what the calls see. */
   readonly seen: Map<string, string>;
   readonly offer: OfferFacts;
-  readonly grants: Grants;
   /** The last approval of each open call. */
   readonly approvals: ReadonlyMap<string, ApprovalRow>;
   /** Of the model service: masked in whatever leaves a tool. */

@@ -4,14 +4,17 @@ import { UserCallers } from '../../identity/index.js';
 import { commandGrant, pathGrants, subjectHash } from '../approval/approval.ask.js';
 import type { ApprovalAsk } from '../approval/approval.ask.js';
 import type { GrantSubject } from '../approval/approval.values.js';
+import { GrantService } from '../approval/grant.service.js';
 import { decidePolicy } from '../approval/policy.js';
 import type { PolicySubject } from '../approval/policy.js';
 import { RollBackFailedError } from '../change/change.errors.js';
 import { FileChanges } from '../change/file-changes.js';
 import type { FileOperation } from '../change/file-operation.js';
+import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
 import { HarnessSwitches } from '../control/harness.switches.js';
 import type { HarnessEffect } from '../effect/effect.entity.js';
 import { EffectRepository } from '../effect/effect.repository.js';
+import { PartialOutputs } from '../effect/partial.outputs.js';
 import { stepIdOf } from '../event/event.catalogue.js';
 import type { EventDataOf } from '../event/event.catalogue.js';
 import { RunLedger } from '../ledger/run.ledger.js';
@@ -57,6 +60,9 @@ export class ChangeCalls {
     private readonly effects: EffectRepository,
     private readonly record: CallRecord,
     private readonly files: FileChanges,
+    private readonly snapshots: WorkspaceSnapshots,
+    private readonly outputs: PartialOutputs,
+    private readonly grants: GrantService,
     private readonly switches: HarnessSwitches,
     private readonly callers: UserCallers,
     private readonly presence: ProcessPresence,
@@ -76,7 +82,7 @@ export class ChangeCalls {
 
   /** Throws APPROVAL_STALE when a person has agreed to something else than what would happen now. */
   consent(
-    { approvals }: CallTurn,
+    { approvals, secrets }: CallTurn,
     { toolCallId, toolName, argumentsJson, input }: HarnessEffect,
     {
       title,
@@ -92,7 +98,11 @@ export class ChangeCalls {
         'Not run: the files have changed since a person agreed to this call. Read them again and repeat the call.',
       );
     }
-    const asked = { toolCallId, toolName, argumentsJson, summary: title, subjectHash: hash };
+    const asked = {
+      ...{ toolCallId, toolName, subjectHash: hash },
+      argumentsJson: this.mask.apply(argumentsJson, secrets),
+      summary: this.mask.apply(title, secrets),
+    };
     return { isGiven, ask: (grants, notes = []) => ({ ...asked, grants, notes }) };
   }
 
@@ -114,9 +124,10 @@ export class ChangeCalls {
     effect: HarnessEffect,
     { call, context, started }: Work<FileCall>,
   ): Promise<CallResult> {
-    const { run, workspace, held, grants } = turn;
+    const { run, workspace, held } = turn;
     const plan = await call.plan(context);
     const operations = plan.files.map(({ operation }) => operation);
+    const grants = await this.grants.of(run);
     const subject = filesSubject(plan, { workspace, plan: run.plan, grants });
     const consent = this.consent(turn, effect, { title: call.title, operations });
     const verdict = decide(turn, subject);
@@ -128,7 +139,11 @@ export class ChangeCalls {
     await this.files.keep(run.tenantId, plan.files);
     await this.begin(turn, effect, { title: call.title, operations });
     const outcome = await this.applied(turn, async () => {
-      await this.files.apply(target, operations, held.effectSignal);
+      await this.files.apply(target, operations, held.effectSignal).catch((error: unknown) => {
+        // Whatever has stopped it, what was done has been taken back.
+        const isAsBefore = !(error instanceof ToolError || error instanceof RollBackFailedError);
+        throw isAsBefore && held.cause === 'cancelled' ? cancelled() : error;
+      });
       const changes = await this.files.describe(run, operations);
       const { content, summary } = plan;
       return { state: 'SUCCEEDED', content, summary, operations, changes };
@@ -143,28 +158,46 @@ export class ChangeCalls {
     effect: HarnessEffect,
     { call, context, started }: Work<ShellCall>,
   ): Promise<CallResult> {
-    const { run, grants, held } = turn;
+    const { run, held } = turn;
     const consent = this.consent(turn, effect, { title: call.title, operations: [] });
-    const verdict = decide(turn, { kind: 'shell', granted: grants.command(call.command) });
+    const granted = (await this.grants.of(run)).command(call.command);
+    const verdict = decide(turn, { kind: 'shell', granted });
     if (verdict.verdict === 'ask' && !consent.isGiven) {
-      return {
-        kind: 'ask',
-        ask: consent.ask(verdict.grantable ? [commandGrant(call.command)] : []),
-      };
+      const grants = verdict.grantable ? [commandGrant(call.command)] : [];
+      return { kind: 'ask', ask: consent.ask(grants, await this.notes(turn)) };
     }
     await this.requireWrites(turn);
-    const outcome = await this.applied(turn, async () => {
-      const done = await call.run(context, (snapshotSha256) =>
-        this.begin(turn, effect, { title: call.title, operations: [], snapshotSha256 }),
-      );
-      return shellOutcome(done, await this.files.describe(run, done.changes));
-    });
-    // A command that the stop of this process has ended: what it has done is looked at when the run is taken up again.
+    const outcome = await this.applied(turn, () => this.ran(turn, effect, { call, context }));
+    // A command that the stop of this process has ended: its settlement looks at what it has done.
     if (!outcome || (held.cause === 'stopping' && outcome.state === 'CANCELLED')) {
       return { kind: 'unsettled' };
     }
     await this.write(turn, effect, { outcome, durationMs: performance.now() - started });
+    await this.outputs.remove(effect);
     return { kind: 'done' };
+  }
+
+  private async ran(
+    turn: CallTurn,
+    effect: HarnessEffect,
+    { call, context }: Pick<Work<ShellCall>, 'call' | 'context'>,
+  ): Promise<CallOutcome> {
+    const { run, held, secrets } = turn;
+    const { title } = call;
+    const output = this.outputs.begin(effect, (bytes) => this.mask.applyToBytes(bytes, secrets));
+    try {
+      const done = await call.run({ ...context, onOutput: output.add }, (snapshotSha256) =>
+        this.begin(turn, effect, { title, operations: [], snapshotSha256 }),
+      );
+      return shellOutcome(done, await this.files.describe(run, done.changes));
+    } catch (error) {
+      // Its own reason means that the command was not started; one that was is stopped, and has an outcome.
+      const { effectSignal } = held;
+      const isItsReason = effectSignal.aborted && error === effectSignal.reason;
+      throw held.cause === 'cancelled' && isItsReason ? cancelled() : error;
+    } finally {
+      await output.end();
+    }
   }
 
   /** From here on a failure must not be taken for one of the tool: it has done its work. */
@@ -181,6 +214,16 @@ export class ChangeCalls {
     }
   }
 
+  /** What the person who is asked should know of it; a look that fails or is slow keeps nobody from being asked. */
+  private async notes({ workspace, held }: CallTurn): Promise<string[]> {
+    const note = await this.snapshots.restorable(workspace, held.signal).catch((error: unknown) => {
+      const { runId } = held.lease;
+      this.logger.warn({ msg: 'Nobody could say what could be undone', runId, err: error });
+      return null;
+    });
+    return note === null ? [] : [note];
+  }
+
   /** Undefined when it may have begun and nobody can say here how it ended: the settlement looks. */
   private async applied(
     { held }: CallTurn,
@@ -191,11 +234,6 @@ export class ChangeCalls {
     } catch (error) {
       if (error instanceof ToolError) return failedOutcome(error);
       if (error instanceof FencedError) throw error;
-      if (held.cause === 'cancelled' && !(error instanceof RollBackFailedError)) {
-        return failedOutcome(
-          new ToolError('CANCELLED', 'Cancelled before it was done; the files are as before.'),
-        );
-      }
       this.logger.warn({
         msg: 'A call ended without an outcome',
         runId: held.lease.runId,
@@ -239,6 +277,10 @@ export class ChangeCalls {
     const caller = await this.callers.find({ userId, homeTenantId, tenantId });
     if (!caller || !mayAny(caller, ['coding:harness:write'])) throw new PermissionRevokedError();
   }
+}
+
+function cancelled(): ToolError {
+  return new ToolError('CANCELLED', 'Cancelled before it was done; the files are as before.');
 }
 
 function decide(

@@ -55,11 +55,12 @@ export class ClaimRepository {
     return rows.length > 0;
   }
 
-  /** Held runs whose cancel was asked for so many seconds ago, whoever holds them. */
+  /** Unfinished runs whose cancel was asked for so many seconds ago, whoever holds them. */
   async slowCancels(seconds: number, limit: number): Promise<DueRun[]> {
     return this.database.query<DueRun>(
       `SELECT id, tenant_id AS "tenantId" FROM harness_run
-        WHERE status = 'RUNNING' AND cancel_requested_at < now() - make_interval(secs => $1)
+        WHERE status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
+          AND cancel_requested_at < now() - make_interval(secs => $1)
         ORDER BY cancel_requested_at LIMIT $2`,
       [seconds, limit],
     );

@@ -1,7 +1,10 @@
 import type { EventDraft } from '../event/event.catalogue.js';
 import { stepIdOf } from '../event/event.catalogue.js';
+import type { EventRepository } from '../event/event.repository.js';
 import type { RunLedger } from '../ledger/run.ledger.js';
 import type { RunLease } from '../protocol/lease.js';
+import type { MaskedText } from '../secret/masked-text.js';
+import type { SecretMask } from '../secret/secret-mask.js';
 
 const CHARACTERS = 512;
 const MERGE_MS = 100;
@@ -10,7 +13,13 @@ const MERGE_LONGER_FROM = 15_000;
 const MERGE_LONGER_MS = 2_000;
 const LAST_DELTA = 20_000;
 
-type DeltaType = 'assistant.text.delta' | 'assistant.thinking.delta';
+const DELTA_TYPES = ['assistant.thinking.delta', 'assistant.text.delta'] as const;
+type DeltaType = (typeof DELTA_TYPES)[number];
+
+interface Delta {
+  readonly type: DeltaType;
+  delta: string;
+}
 
 interface Turn {
   readonly lease: RunLease;
@@ -18,14 +27,16 @@ interface Turn {
   readonly iteration: number;
   /** The number of the run's last event. */
   readonly sequence: number;
+  readonly mask: SecretMask;
 }
 
 /**
  * Stores what a model writes while it writes: merged to one event per 100 ms or 512 characters, in the order in which it
- * came. A write that fails is thrown at the next `add` or at `flush`.
+ * came, without secrets of the service. A write that fails is thrown at the next `add` or at `flush`.
  */
 export class DeltaLog {
-  private pending: { type: DeltaType; delta: string }[] = [];
+  private readonly masked: Readonly<Record<DeltaType, MaskedText>>;
+  private pending: Delta[] = [];
   private characters = 0;
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> = Promise.resolve();
@@ -35,24 +46,29 @@ export class DeltaLog {
 
   constructor(
     private readonly ledger: RunLedger,
+    private readonly events: EventRepository,
     private readonly turn: Turn,
   ) {
     this.sequence = turn.sequence;
+    const { mask } = turn;
+    this.masked = {
+      'assistant.text.delta': mask.pieces(),
+      'assistant.thinking.delta': mask.pieces(),
+    };
   }
 
   add(type: DeltaType, delta: string): void {
     if (this.failure) throw this.failure;
-    if (delta === '') return;
-    const last = this.pending.at(-1);
-    if (last?.type === type) last.delta += delta;
-    else this.pending.push({ type, delta });
-    this.characters += delta.length;
+    this.put(type, this.masked[type].add(delta));
     if (this.characters >= CHARACTERS && !this.isLong) this.write();
-    else this.timer ??= setTimeout(() => this.write(), this.isLong ? MERGE_LONGER_MS : MERGE_MS);
+    else if (this.pending.length > 0) {
+      this.timer ??= setTimeout(() => this.write(), this.isLong ? MERGE_LONGER_MS : MERGE_MS);
+    }
   }
 
   /** Resolves when everything is stored. */
   async flush(): Promise<void> {
+    for (const type of DELTA_TYPES) this.put(type, this.masked[type].end());
     this.write();
     await this.writing;
     if (this.failure) throw this.failure;
@@ -65,6 +81,14 @@ export class DeltaLog {
     await this.writing;
   }
 
+  private put(type: DeltaType, delta: string): void {
+    if (delta === '') return;
+    const last = this.pending.at(-1);
+    if (last?.type === type) last.delta += delta;
+    else this.pending.push({ type, delta });
+    this.characters += delta.length;
+  }
+
   private get isLong(): boolean {
     return this.sequence >= MERGE_LONGER_FROM;
   }
@@ -73,28 +97,40 @@ export class DeltaLog {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.characters = 0;
-    const drafts = this.drafts();
+    const { pending } = this;
     this.pending = [];
-    if (drafts.length === 0) return;
+    if (pending.length === 0) return;
     this.writing = this.writing
-      .then(async () => {
-        if (this.failure) return;
-        this.sequence = await this.ledger.append(this.turn.lease, drafts);
-      })
+      .then(() => this.store(pending))
       .catch((error: unknown) => {
         this.failure = error instanceof Error ? error : new Error(String(error));
       });
   }
 
-  private drafts(): EventDraft[] {
-    const { effectId, iteration } = this.turn;
-    const subject = { stepId: stepIdOf(iteration) };
-    if (this.sequence < LAST_DELTA) {
-      return this.pending.map(({ type, delta }) => ({ type, data: { effectId, delta }, subject }));
+  private async store(deltas: readonly Delta[]): Promise<void> {
+    if (this.failure) return;
+    const { lease, effectId, iteration } = this.turn;
+    if (this.sequence >= LAST_DELTA) {
+      await this.warn();
+      return;
     }
-    if (this.warned || this.pending.length === 0) return [];
+    const subject = { stepId: stepIdOf(iteration) };
+    const drafts = deltas.map(({ type, delta }): EventDraft => ({
+      type,
+      data: { effectId, delta },
+      subject,
+    }));
+    this.sequence = await this.ledger.append(lease, drafts);
+  }
+
+  /** Once for the run, whichever of its turns has come so far. */
+  private async warn(): Promise<void> {
+    if (this.warned) return;
     this.warned = true;
+    const { lease } = this.turn;
+    const run = { tenantId: lease.tenantId, id: lease.runId };
+    if (await this.events.has(run, 'limit.warning', LAST_DELTA)) return;
     const data = { kind: 'events', count: this.sequence, limit: LAST_DELTA };
-    return [{ type: 'limit.warning', data }];
+    await this.ledger.append(lease, [{ type: 'limit.warning', data }]);
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { HeldRun } from './held.run.js';
 import type { Renew } from './held.run.js';
 
@@ -76,19 +76,44 @@ describe('a held run', () => {
     expect(run.cause).toBeUndefined();
   });
 
-  it('counts the time since the last renewal once', async () => {
-    const counted: number[] = [];
-    const run = hold(async (_, activeMs) => {
-      counted.push(activeMs);
-      return { cancelRequested: false };
-    });
+  it('tells the time since the last renewal', async () => {
+    const run = hold(async () => ({ cancelRequested: false }));
     await delay(30);
-    run.check();
-    await delay(1);
+    expect(run.activeMs).toBeGreaterThanOrEqual(25);
     run.check();
     await delay(5);
 
-    expect(counted[0]).toBeGreaterThanOrEqual(25);
-    expect(counted[1]).toBeLessThan(counted[0] ?? 0);
+    expect(run.activeMs).toBeLessThan(25);
+  });
+
+  it('is lost when a renewal does not come back, and does not wait for it', async () => {
+    jest.useFakeTimers();
+    try {
+      const run = hold(() => new Promise(() => undefined));
+      jest.advanceTimersByTime(29_000);
+      expect(run.cause).toBeUndefined();
+      jest.advanceTimersByTime(1_000);
+
+      expect(run.cause).toBe('lost');
+      expect(run.effectSignal.aborted).toBe(true);
+      await run.end();
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('has 30 seconds from the last renewal that came back', async () => {
+    jest.useFakeTimers();
+    try {
+      const answers = [{ cancelRequested: false }];
+      const run = hold(async () => answers.shift() ?? new Promise(() => undefined));
+      await jest.advanceTimersByTimeAsync(44_000);
+      expect(run.cause).toBeUndefined();
+      await jest.advanceTimersByTimeAsync(1_500);
+
+      expect(run.cause).toBe('lost');
+    } finally {
+      jest.useRealTimers();
+    }
   });
 });

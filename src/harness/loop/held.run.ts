@@ -5,22 +5,21 @@ import type { RunLease } from '../protocol/lease.js';
 export type StopCause = 'lost' | 'cancelled' | 'stopping';
 
 /** Renews the lease; undefined when it is lost. */
-export type Renew = (
-  lease: RunLease,
-  activeMs: number,
-) => Promise<{ cancelRequested: boolean } | undefined>;
+export type Renew = (lease: RunLease) => Promise<{ cancelRequested: boolean } | undefined>;
 
 /** How long a tool may go on after the process was asked to stop. */
 const TOOL_GRACE_MS = 10_000;
 
 /**
- * A run that this process holds. Renews its lease every 15 seconds until `end`; one that could not be renewed for 30
- * seconds counts as lost, before the database gives it to somebody else.
+ * A run that this process holds. Renews its lease every 15 seconds until `end`; one that was not renewed for 30 seconds,
+ * because the database fails or does not answer, counts as lost, before the database gives it to somebody else.
  */
 export class HeldRun {
   private readonly working = new AbortController();
   private readonly acting = new AbortController();
+  private readonly losing = Promise.withResolvers<undefined>();
   private readonly timer: NodeJS.Timeout;
+  private deadline: NodeJS.Timeout | undefined;
   private grace: NodeJS.Timeout | undefined;
   private renewing: Promise<void> = Promise.resolve();
   private renewedAt = performance.now();
@@ -32,6 +31,7 @@ export class HeldRun {
     private readonly stopping: AbortSignal,
   ) {
     this.timer = setInterval(() => this.check(), RENEW_SECONDS * 1_000);
+    this.heldSince(this.renewedAt);
     stopping.addEventListener('abort', this.onStopping);
     if (stopping.aborted) this.onStopping();
   }
@@ -51,7 +51,7 @@ export class HeldRun {
     return this.acting.signal;
   }
 
-  /** Milliseconds since the last renewal, which has counted the time before. */
+  /** Milliseconds since the last renewal; the database has counted the time before. */
   get activeMs(): number {
     return performance.now() - this.renewedAt;
   }
@@ -61,11 +61,13 @@ export class HeldRun {
     this.renewing = this.renewing.then(() => this.renewOnce());
   }
 
+  /** Waits for a renewal that is under way, but not for one that comes too late. */
   async end(): Promise<void> {
     clearInterval(this.timer);
     clearTimeout(this.grace);
     this.stopping.removeEventListener('abort', this.onStopping);
-    await this.renewing;
+    await Promise.race([this.renewing, this.losing.promise]);
+    clearTimeout(this.deadline);
   }
 
   private readonly onStopping = (): void => {
@@ -75,18 +77,26 @@ export class HeldRun {
 
   private async renewOnce(): Promise<void> {
     if (this.stopped === 'lost') return;
-    const activeMs = this.activeMs;
+    const began = performance.now();
     try {
-      const held = await this.renew(this.lease, activeMs);
+      const held = await this.renew(this.lease);
       if (!held) this.stop('lost');
       else {
-        this.renewedAt += activeMs;
+        this.heldSince(began);
         if (held.cancelRequested) this.stop('cancelled');
       }
     } catch {
       // The database is away; the next renewal may reach it.
-      if (this.activeMs >= STOP_AFTER_SECONDS * 1_000) this.stop('lost');
     }
+  }
+
+  /** A timer of its own: a renewal that hangs keeps the next ones waiting. */
+  private heldSince(began: number): void {
+    if (this.stopped === 'lost') return;
+    this.renewedAt = began;
+    clearTimeout(this.deadline);
+    const left = STOP_AFTER_SECONDS * 1_000 - this.activeMs;
+    this.deadline = setTimeout(() => this.stop('lost'), left);
   }
 
   /** A later cause that is stronger replaces an earlier one: what is lost must not be written to. */
@@ -96,5 +106,6 @@ export class HeldRun {
     this.stopped = cause;
     this.working.abort();
     if (cause !== 'stopping') this.acting.abort();
+    if (cause === 'lost') this.losing.resolve(undefined);
   }
 }

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { RunLedger } from '../ledger/run.ledger.js';
+import type { RunWriter } from '../ledger/run-writer.js';
 import { MessageRepository } from '../message/message.repository.js';
+import type { HarnessInput } from '../run/run-input.entity.js';
 import { RunInputRepository } from '../run/run-input.repository.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import type { HeldRun } from './held.run.js';
@@ -14,26 +16,35 @@ export class InputIntake {
     private readonly messages: MessageRepository,
   ) {}
 
-  async hasAny(run: HarnessRun): Promise<boolean> {
-    return (await this.inputs.pending(run)).length > 0;
+  /** Makes messages of the STEERs that wait. */
+  async takeInSteers(held: HeldRun, run: HarnessRun): Promise<void> {
+    const pending = await this.inputs.pending(run);
+    if (!pending.some(isSteer)) return;
+    await this.ledger.asOwner(held.lease, (writer) => this.takeIn(writer, 'STEER'));
   }
 
-  /** Makes messages of what waits: with STEER of that kind alone, otherwise of everything. True when there was any. */
-  async takeIn(held: HeldRun, run: HarnessRun, which: 'STEER' | 'ANY'): Promise<boolean> {
+  /**
+   * Makes messages of what waits, of STEERs alone or of everything, in an open write: nobody can say more in between.
+   * True when there was any.
+   */
+  async takeIn(writer: RunWriter, which: 'STEER' | 'ANY'): Promise<boolean> {
+    const { run } = writer;
     const pending = await this.inputs.pending(run);
-    const wanted = pending.filter(({ kind }) => which === 'ANY' || kind === which);
+    const wanted = which === 'ANY' ? pending : pending.filter(isSteer);
     if (wanted.length === 0) return false;
-    await this.ledger.asOwner(held.lease, async (writer) => {
-      for (const { id: inputId, kind, content } of wanted) {
-        const metadata = { kind, inputId };
-        const messageId = await this.messages.append(run, { role: 'USER', content, metadata });
-        writer.event('input.consumed', { inputId, kind, messageId });
-      }
-      await this.inputs.consume(
-        run,
-        wanted.map(({ id }) => id),
-      );
-    });
+    for (const { id: inputId, kind, content } of wanted) {
+      const metadata = { kind, inputId };
+      const messageId = await this.messages.append(run, { role: 'USER', content, metadata });
+      writer.event('input.consumed', { inputId, kind, messageId });
+    }
+    await this.inputs.consume(
+      run,
+      wanted.map(({ id }) => id),
+    );
     return true;
   }
+}
+
+function isSteer({ kind }: HarnessInput): boolean {
+  return kind === 'STEER';
 }

@@ -6,7 +6,7 @@ function call(name: string, over: Partial<PastCall> = {}): PastCall {
   return {
     toolName: name,
     argumentsSha256: name,
-    effectClass: 'READ',
+    iteration: 1,
     state: 'SUCCEEDED',
     ...over,
   };
@@ -14,7 +14,7 @@ function call(name: string, over: Partial<PastCall> = {}): PastCall {
 
 const read = call('read');
 const search = call('search');
-const change = call('edit', { effectClass: 'FILE' });
+const change = call('edit');
 const invalid = (name: string): PastCall => call(name, { state: 'INVALID' });
 
 function times(count: number, ...calls: PastCall[]): PastCall[] {
@@ -47,8 +47,12 @@ describe('the guard against loops', () => {
 
   it('begins anew once a file was changed: tests are run again', () => {
     expect(loopVerdict([...times(4, read), change, ...times(2, read)])).toEqual({});
-    const failed = call('edit', { effectClass: 'FILE', state: 'FAILED' });
-    expect(loopVerdict([...times(5, failed)]).stop?.count).toBe(5);
+  });
+
+  it('the same change again and again is a loop, whether it succeeds or not', () => {
+    expect(loopVerdict(times(5, change)).stop?.kind).toBe('identical_call');
+    expect(loopVerdict(times(5, call('edit', { state: 'FAILED' }))).stop?.count).toBe(5);
+    expect(loopVerdict(times(6, change, read)).stop?.kind).toBe('alternating_calls');
   });
 
   it('other arguments make another call', () => {

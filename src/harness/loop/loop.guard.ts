@@ -21,17 +21,13 @@ export const LOOKED_BACK = 60;
 
 /**
  * Whether a run goes round in circles (harness design, 7.9): the same call again and again, two calls in
- * turns, or arguments that are never right. A file that was changed since makes the same call a new one: tests are run again.
- * `calls` are settled ones, the oldest first.
+ * turns, or arguments that are never right. Another call in between, such as a change of a file, makes the same call a
+ * new one: tests are run again. `calls` are settled ones, the oldest first.
  */
 export function loopVerdict(calls: readonly PastCall[]): LoopVerdict {
-  const lastChange = calls.findLastIndex(
-    ({ effectClass, state }) => effectClass === 'FILE' && state === 'SUCCEEDED',
-  );
-  const since = calls.slice(lastChange + 1);
   const findings = [
-    judged('identical_call', identical(since), IDENTICAL),
-    judged('alternating_calls', alternating(since), ALTERNATING_PAIRS),
+    judged('identical_call', identical(calls), IDENTICAL),
+    judged('alternating_calls', alternating(calls), ALTERNATING_PAIRS),
     judged('invalid_input', invalid(calls), INVALID),
   ];
   const stop = findings.find((one) => one?.stop)?.stop;

@@ -9,6 +9,8 @@ export interface ModelCallStart {
   readonly iteration: number;
   readonly attempt: number;
   readonly purpose: 'TURN' | 'SUMMARY';
+  /** As estimated: what stays of a call whose end nobody writes down. */
+  readonly sentTokens: number;
 }
 
 export interface ModelCallEnd {
@@ -17,7 +19,7 @@ export interface ModelCallEnd {
   readonly outputTokens?: number | undefined;
   readonly cachedTokens?: number | undefined;
   readonly cost?: number | undefined;
-  /** The service has counted nothing; the numbers are ours. */
+  /** A number that the service has not counted is ours. */
   readonly estimated?: boolean;
   readonly durationMs?: number;
   readonly errorCode?: string;
@@ -35,9 +37,19 @@ export class ModelCallRepository {
   ): Promise<string> {
     const id = newId();
     await this.database.query(
-      `INSERT INTO harness_model_call (id, tenant_id, run_id, iteration, attempt, purpose, fence, state)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, 'STARTED')`,
-      [id, run.tenantId, run.id, call.iteration, call.attempt, call.purpose, run.fence],
+      `INSERT INTO harness_model_call
+          (id, tenant_id, run_id, iteration, attempt, purpose, fence, input_tokens, estimated, state)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, true, 'STARTED')`,
+      [
+        id,
+        run.tenantId,
+        run.id,
+        call.iteration,
+        call.attempt,
+        call.purpose,
+        run.fence,
+        call.sentTokens,
+      ],
     );
     return id;
   }
@@ -63,7 +75,7 @@ export class ModelCallRepository {
     );
   }
 
-  /** Marks calls that a lost owner has left; answers their ids. What they cost is not known. */
+  /** Marks calls that a lost owner has left; answers their ids. What they were sent stays counted as estimated. */
   async abandonOpen({ tenantId, id }: RunKey): Promise<string[]> {
     const rows = await this.database.query<{ id: string }>(
       `UPDATE harness_model_call SET state = 'ABANDONED', ended_at = now()

@@ -3,21 +3,24 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../config/index.js';
 import type { Config } from '../../config/index.js';
 import { countedCall } from '../../model/index.js';
+import type { ResolvedChatModel } from '../../model/index.js';
 import { Metrics } from '../../operation/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type { ChatCall, ChatPart, Finish, ToolCall, Usage } from '../../provider/index.js';
 import type { TurnContext, TurnInput } from '../context/context.builder.js';
+import { countedUsage, writtenIn } from '../context/counted.usage.js';
 import { stepIdOf } from '../event/event.catalogue.js';
+import { EventRepository } from '../event/event.repository.js';
 import { RunLedger } from '../ledger/run.ledger.js';
 import { SecretMask } from '../secret/secret-mask.js';
 import { DeltaLog } from './delta.log.js';
 import type { HeldRun } from './held.run.js';
-import { ModelCallRepository } from './model-call.repository.js';
+import { ModelUsage } from './model.usage.js';
+import type { BegunCall } from './model.usage.js';
 
 /** What a model has written in one turn. */
 export interface ModelAnswer {
-  /** Of the call, as events name it. */
-  readonly effectId: string;
+  readonly call: BegunCall;
   readonly text: string;
   readonly thinking: string;
   readonly toolCalls: readonly ToolCall[];
@@ -73,7 +76,8 @@ export class ModelTurn {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly ledger: RunLedger,
-    private readonly calls: ModelCallRepository,
+    private readonly events: EventRepository,
+    private readonly usage: ModelUsage,
     private readonly metrics: Metrics,
     private readonly mask: SecretMask,
   ) {}
@@ -82,11 +86,8 @@ export class ModelTurn {
   async take(held: HeldRun, input: TurnInput, context: TurnContext): Promise<TurnResult> {
     const iteration = input.run.iteration + 1;
     for (let attempt = 1; ; attempt += 1) {
-      const { effectId, sequence } = await this.begin(held, {
-        iteration,
-        attempt,
-        contextLimit: context.contextLimit,
-      });
+      const { call, sequence } = await this.begin(held, { iteration, attempt, context });
+      const { effectId } = call;
       const draft: Draft = {
         text: '',
         thinking: '',
@@ -96,19 +97,15 @@ export class ModelTurn {
       };
       const started = performance.now();
       try {
-        const { lease } = held;
-        const log = new DeltaLog(this.ledger, { lease, effectId, iteration, sequence });
+        const turn = { lease: held.lease, effectId, iteration, sequence, mask: this.mask };
+        const log = new DeltaLog(this.ledger, this.events, turn);
         await this.receive(held, { input, context, draft, log });
         const durationMs = performance.now() - started;
-        return { kind: 'answer', answer: this.answered(effectId, draft, durationMs) };
+        return { kind: 'answer', answer: this.answered(call, draft, durationMs) };
       } catch (error) {
         const failure = this.failureOf(held, error);
-        await this.abandon(held, {
-          effectId,
-          iteration,
-          failure,
-          durationMs: performance.now() - started,
-        });
+        const durationMs = performance.now() - started;
+        await this.abandon(held, { call, draft, failure, durationMs, model: input.model });
         if (failure.kind === 'content') {
           const { text, thinking } = draft;
           return {
@@ -118,24 +115,24 @@ export class ModelTurn {
         }
         const result = failedTurn(failure);
         if (result.kind === 'refused' || attempt >= TRIES) return result;
-        await this.pause(held, { effectId, attempt, failure });
+        await this.pause(held, { effectId, iteration, attempt, failure });
       }
     }
   }
 
-  /** Writes down that a try begins; answers its id and the number of the event that says so. */
+  /** Writes down that a try begins; answers it and the number of the event that says so. */
   private async begin(
     held: HeldRun,
-    what: { readonly iteration: number; readonly attempt: number; readonly contextLimit: number },
-  ): Promise<{ effectId: string; sequence: number }> {
-    const { iteration, attempt, contextLimit } = what;
+    what: { readonly iteration: number; readonly attempt: number; readonly context: TurnContext },
+  ): Promise<{ call: BegunCall; sequence: number }> {
+    const { iteration, attempt, context } = what;
+    const { contextLimit, estimatedTokens: sentTokens } = context;
     return this.ledger.asOwner(held.lease, async (writer) => {
-      const { run } = writer;
-      const effectId = await this.calls.start(run, { iteration, attempt, purpose: 'TURN' });
       writer.set({ iteration, contextLimit });
-      const data = { effectId, iteration, attempt };
+      const call = await this.usage.begin(writer, { attempt, purpose: 'TURN', sentTokens });
+      const data = { effectId: call.effectId, iteration, attempt };
       writer.event('model.turn.started', data, { stepId: stepIdOf(iteration) });
-      return { effectId, sequence: run.nextEventSequence };
+      return { call, sequence: writer.run.nextEventSequence };
     });
   }
 
@@ -170,10 +167,10 @@ export class ModelTurn {
     }
   }
 
-  private answered(effectId: string, draft: Draft, durationMs: number): ModelAnswer {
+  private answered(call: BegunCall, draft: Draft, durationMs: number): ModelAnswer {
     const { text, thinking, toolCalls, usage } = draft;
     const finish = draft.finish ?? { reason: 'other' };
-    return { effectId, text, thinking, toolCalls, finish, usage, durationMs };
+    return { call, text, thinking, toolCalls, finish, usage, durationMs };
   }
 
   private failureOf(held: HeldRun, error: unknown): UpstreamError {
@@ -186,29 +183,39 @@ export class ModelTurn {
   private async abandon(
     held: HeldRun,
     what: {
-      readonly effectId: string;
-      readonly iteration: number;
+      readonly call: BegunCall;
+      readonly draft: Draft;
       readonly failure: UpstreamError;
       readonly durationMs: number;
+      readonly model: ResolvedChatModel;
     },
   ): Promise<void> {
-    const { effectId, iteration, failure, durationMs } = what;
+    const { call, draft, failure, durationMs, model } = what;
+    const { effectId } = call;
     const code =
       held.cause === 'cancelled' ? 'RUN_CANCELLED' : (ABANDONED[failure.kind] ?? 'PROVIDER_ERROR');
     await this.ledger.asOwner(held.lease, async (writer) => {
       const state = held.signal.aborted ? 'ABANDONED' : 'FAILED';
-      await this.calls.end(writer.run, effectId, { state, durationMs, errorCode: code });
+      const used = wasTaken(draft, failure)
+        ? countedUsage(draft.usage, { ...call, written: writtenIn(draft) })
+        : undefined;
       const data = { effectId, outcome: 'ABANDONED', code } as const;
-      writer.event('model.turn.abandoned', data, { stepId: stepIdOf(iteration) });
+      writer.event('model.turn.abandoned', data, { stepId: stepIdOf(writer.run.iteration) });
+      await this.usage.end(writer, call, { state, durationMs, errorCode: code, used, model });
     });
     if (held.signal.aborted) throw failure;
   }
 
   private async pause(
     held: HeldRun,
-    what: { readonly effectId: string; readonly attempt: number; readonly failure: UpstreamError },
+    what: {
+      readonly effectId: string;
+      readonly iteration: number;
+      readonly attempt: number;
+      readonly failure: UpstreamError;
+    },
   ): Promise<void> {
-    const { effectId, attempt, failure } = what;
+    const { effectId, iteration, attempt, failure } = what;
     const backoff = this.config.HARNESS_MODEL_RETRY_MS * BACKOFF ** (attempt - 1);
     // A fifth more or less, so that many runs do not all come back at once.
     const spread = backoff * (0.8 + Math.random() * 0.4);
@@ -219,6 +226,7 @@ export class ModelTurn {
       {
         type: 'model.retrying',
         data: { effectId, retry: attempt, maxRetries: TRIES - 1, failureKind, delayMs },
+        subject: { stepId: stepIdOf(iteration) },
       },
     ]);
     await delay(delayMs, undefined, { signal: held.signal });
@@ -261,6 +269,20 @@ function keep(part: ChatPart, draft: Draft, log: DeltaLog): void {
       draft.finish = part;
       break;
   }
+}
+
+/** Failures after which a service may well have read the request, although nothing of an answer has come. */
+const READ_BY_THEN: readonly UpstreamError['kind'][] = [
+  'timeout',
+  'aborted',
+  'cut',
+  'content',
+  'protocol',
+];
+
+/** Whether the service has worked on the request, so that it counts. */
+function wasTaken(draft: Draft, { kind }: UpstreamError): boolean {
+  return draft.usage !== undefined || writtenIn(draft) !== '' || READ_BY_THEN.includes(kind);
 }
 
 /** What a failure of the service makes of a turn. */

@@ -12,6 +12,7 @@ import type { Question, RunToolDecision, ToolContext } from '../tool/tool.js';
 import { doneOutcome } from './call.outcome.js';
 import { CallRecord } from './call.record.js';
 import type { CallResult, CallTurn } from './call.turn.js';
+import { InputIntake } from './input.intake.js';
 
 type PlanCall = Extract<BoundCall, { effectClass: 'META' }>;
 
@@ -28,6 +29,7 @@ export class PlanCalls {
     private readonly ledger: RunLedger,
     private readonly record: CallRecord,
     private readonly inputs: RunInputRepository,
+    private readonly intake: InputIntake,
   ) {}
 
   async carryOut(turn: CallTurn, effect: HarnessEffect, work: Work): Promise<CallResult> {
@@ -78,7 +80,10 @@ export class PlanCalls {
     return { kind: isReviewed ? 'parked' : 'done' };
   }
 
-  /** Parks the run with the question; once it is answered, the answer is the call's result. */
+  /**
+   * Parks the run with the question; once it is answered, the answer is the call's result. What was said before the
+   * question was there answers nothing: it is taken in when the run parks, so that any STEER after that is an answer.
+   */
   private async ask(
     turn: CallTurn,
     effect: HarnessEffect,
@@ -86,21 +91,24 @@ export class PlanCalls {
   ): Promise<CallResult> {
     const { held, run } = turn;
     const { toolCallId } = effect;
-    const [answer] = run.question?.toolCallId === toolCallId ? await this.inputs.pending(run) : [];
+    const isAsked = run.question?.toolCallId === toolCallId;
+    const said = isAsked ? await this.inputs.pending(run) : [];
+    const answer = said.find(({ kind }) => kind === 'STEER');
     if (answer) {
       const outcome = doneOutcome({
         content: `The user answers:\n${answer.content}`,
         summary: 'answered',
       });
-      await this.record.write(turn, effect, { outcome, durationMs }, async (writer) => {
+      await this.record.write(turn, effect, { outcome, durationMs }, async (writer, messageId) => {
         await this.inputs.consume(run, [answer.id]);
         writer.set({ question: null });
-        const data = { inputId: answer.id, kind: answer.kind, messageId: toolCallId };
+        const data = { inputId: answer.id, kind: answer.kind, messageId };
         writer.event('input.consumed', data, { toolCallId });
       });
       return { kind: 'done' };
     }
-    await this.ledger.asOwner(held.lease, (writer) => {
+    await this.ledger.asOwner(held.lease, async (writer) => {
+      await this.intake.takeIn(writer, 'STEER');
       writer.set({ question: { toolCallId, ...question } });
       writer.park('QUESTION');
       const data = { ...writer.statusData, reason: 'question', question: question.text } as const;

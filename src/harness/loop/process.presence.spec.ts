@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ProcessPresence } from './process.presence.js';
 
@@ -42,6 +43,28 @@ describe('the presence of processes', () => {
 
     expect(await one.of(ended.boot, 'run')).toBe('gone');
     expect(await one.isGone(ended.boot)).toBe(true);
+  });
+
+  it('is not taken for gone while it is still at a run', async () => {
+    const ending = new ProcessPresence();
+    await ending.onModuleInit();
+    const leave = ending.enter('run-4');
+    ending.onApplicationShutdown();
+    expect(await one.of(ending.boot, 'run-4')).toBe('busy');
+    leave();
+
+    expect(await one.of(ending.boot, 'run-4')).toBe('gone');
+  });
+
+  it('says nothing of a process that could not make itself known', async () => {
+    const unheard = new ProcessPresence();
+    const taken = createServer().listen(`\0plinth-harness-${unheard.boot}`);
+    await once(taken, 'listening');
+    await unheard.onModuleInit();
+    taken.close();
+
+    expect(await one.of(unheard.boot, 'run')).toBe('unknown');
+    expect(await one.isGone(unheard.boot)).toBe(false);
   });
 
   it('takes a process that is stopped for a busy one', async () => {

@@ -17,16 +17,22 @@ const LONGEST_QUESTION = 200;
 /**
  * Lets processes on one host know of each other whether they live, and what they are at. Each listens on an abstract
  * Unix socket (unix(7)), which the kernel takes back with the process, whatever ends it; so a new owner of a run never
- * acts while the old one still could. Where there are no such sockets, every other process is `unknown`.
+ * acts while the old one still could. Where there are no such sockets, every other process is `unknown`, and so is one
+ * that could not open its own.
  */
 @Injectable()
 export class ProcessPresence implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('Harness');
   private readonly host = hostIdentity();
-  /** Names this process: its host, then itself. */
-  readonly boot = `${this.host}:${randomUUID()}`;
+  private name = `${this.host}:${randomUUID()}`;
   private readonly runs = new Set<string>();
   private server: Server | undefined;
+  private isClosing = false;
+
+  /** Names this process: its host, then itself. The same from the start of the application on. */
+  get boot(): string {
+    return this.name;
+  }
 
   async onModuleInit(): Promise<void> {
     const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -46,20 +52,27 @@ export class ProcessPresence implements OnModuleInit, OnApplicationShutdown {
     this.server = await new Promise<Server | undefined>((resolve) => {
       server.once('error', (error) => {
         this.logger.warn({ msg: 'Other processes of this host cannot see this one', err: error });
+        // Named as one of this host, it would be taken for gone.
+        this.name = `${randomUUID()}:${randomUUID()}`;
         resolve(undefined);
       });
       server.listen(socketOf(this.boot), () => resolve(server));
     });
   }
 
+  /** Listens on while this process is still at a run: until it is not, it must not be taken for gone. */
   onApplicationShutdown(): void {
-    this.server?.close();
+    this.isClosing = true;
+    this.closeWhenIdle();
   }
 
   /** From now on this process is at the run, until the answered function is called. */
   enter(runId: string): () => void {
     this.runs.add(runId);
-    return () => this.runs.delete(runId);
+    return () => {
+      this.runs.delete(runId);
+      if (this.isClosing) this.closeWhenIdle();
+    };
   }
 
   has(runId: string): boolean {
@@ -75,6 +88,10 @@ export class ProcessPresence implements OnModuleInit, OnApplicationShutdown {
   /** True only if the process has certainly ended. */
   async isGone(boot: string): Promise<boolean> {
     return (await this.of(boot, '')) === 'gone';
+  }
+
+  private closeWhenIdle(): void {
+    if (this.runs.size === 0) this.server?.close();
   }
 }
 

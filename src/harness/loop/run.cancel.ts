@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/index.js';
 import { RunLedger } from '../ledger/run.ledger.js';
 import { endsAtOnce, isEnded } from '../protocol/run.state.js';
-import type { StopReason } from '../protocol/run.state.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import { RunEnding } from './run.ending.js';
 
@@ -15,18 +14,17 @@ export class RunCancel {
   ) {}
 
   /**
-   * A run that no process holds ends at once; one that is held is asked to, and is ended by force after 10 seconds.
+   * A run that no process holds ends at once; one that is held is asked to, and is ended by force within 10 seconds.
    * `changed` is false for a run that has ended or is already being cancelled.
    */
   async cancel(
     caller: Caller,
     run: Pick<HarnessRun, 'tenantId' | 'id'>,
-    stopReason: StopReason = 'USER_CANCEL',
   ): Promise<{ changed: boolean }> {
     return this.ledger.asOther(run.tenantId, run.id, async (writer) => {
       if (isEnded(writer.run.status)) return { changed: false };
       if (endsAtOnce(writer.current)) {
-        await this.ending.end(writer, { status: 'CANCELLED', stopReason });
+        await this.ending.cancel(writer);
         return { changed: true };
       }
       if (writer.current.cancelRequested) return { changed: false };

@@ -6,9 +6,10 @@ import type { QueueReason } from '../event/event.catalogue.js';
 import { RunLedger } from '../ledger/run.ledger.js';
 import type { RunWriter } from '../ledger/run-writer.js';
 import type { RunLease } from '../protocol/lease.js';
-import { isClaimable, isEnded, isExhausted } from '../protocol/run.state.js';
+import { claimOf, isEnded } from '../protocol/run.state.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import { SessionRepository } from '../session/session.repository.js';
+import { Attempts } from './attempts.js';
 import { ClaimRepository } from './claim.repository.js';
 import type { DueRun } from './claim.repository.js';
 import { ProcessPresence } from './process.presence.js';
@@ -23,14 +24,15 @@ export interface ClaimedRun {
 
 /** How long a run waits before it is looked at again that found its workspace or its user's limit taken. */
 const WAIT_SECONDS = 5;
-/** How long an owner may take to end a run that is cancelled, before it is ended without it. */
-const CANCEL_SECONDS = 10;
+/** How long an owner may take to end a run that is cancelled, before it is ended without it: in all, 10 seconds. */
+const CANCEL_SECONDS = 8;
 const AT_ONCE = 200;
 
 /** Takes runs up: one process at a time, as many of a user's as are allowed, and one in a workspace. */
 @Injectable()
 export class RunClaims {
   private readonly logger = new Logger('Harness');
+  private readonly attempts = new Attempts(this.logger);
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -45,16 +47,10 @@ export class RunClaims {
   /** Undefined when the run is not to be taken up now: it is held, parked, ended, or has to wait. */
   async claim({ tenantId, id }: DueRun): Promise<ClaimedRun | undefined> {
     return this.ledger.asOther(tenantId, id, async (writer) => {
-      if (isEnded(writer.run.status)) return undefined;
-      if (writer.current.cancelRequested && isClaimable(writer.current)) {
-        await this.ending.end(writer, { status: 'CANCELLED', stopReason: 'USER_CANCEL' });
-        return undefined;
-      }
-      if (isExhausted(writer.current) && isClaimable(writer.current)) {
-        await this.giveUp(writer);
-        return undefined;
-      }
-      if (!isClaimable(writer.current)) return undefined;
+      const what = claimOf(writer.current);
+      if (what === 'cancel') await this.ending.cancel(writer);
+      if (what === 'give-up') await this.giveUp(writer);
+      if (what !== 'claim') return undefined;
       const wait = await this.reasonToWait(writer);
       if (wait) {
         await this.wait(writer, wait);
@@ -79,10 +75,23 @@ export class RunClaims {
   /** Ends runs whose owner has not ended them in time although it was asked to. */
   async forceCancels(): Promise<void> {
     for (const { tenantId, id } of await this.claims.slowCancels(CANCEL_SECONDS, AT_ONCE)) {
-      await this.ledger.asOtherIfFree(tenantId, id, async (writer) => {
-        if (isEnded(writer.run.status)) return;
-        await this.ending.end(writer, { status: 'CANCELLED', stopReason: 'USER_CANCEL' });
-      });
+      const end = () =>
+        this.ledger.asOtherIfFree(tenantId, id, async (writer) => {
+          if (!isEnded(writer.run.status)) await this.ending.cancel(writer);
+        });
+      await this.attempts.try('A cancelled run could not be ended', end, id);
+    }
+  }
+
+  /** Frees the workspaces of runs that were ended under their owner, as soon as that owner can no longer act. */
+  async freeRevoked(): Promise<void> {
+    for (const { tenantId, id, boot, isOver } of await this.locks.revoked(AT_ONCE)) {
+      const free = async (): Promise<void> => {
+        const presence = isOver ? 'gone' : await this.presence.of(boot, id);
+        if (presence !== 'gone' && presence !== 'idle') return;
+        await this.locks.releaseUnused({ tenantId, id });
+      };
+      await this.attempts.try('A workspace could not be freed', free, id);
     }
   }
 
@@ -92,7 +101,9 @@ export class RunClaims {
     for (const row of await this.claims.held(AT_ONCE)) {
       const { leaseBoot } = row;
       if (!gone.has(leaseBoot)) gone.set(leaseBoot, this.presence.isGone(leaseBoot));
-      if (await gone.get(leaseBoot)) await this.claims.expire(row);
+      if (!(await gone.get(leaseBoot))) continue;
+      const expire = () => this.claims.expire(row);
+      await this.attempts.try('The lease of a lost owner could not be ended', expire, row.id);
     }
   }
 

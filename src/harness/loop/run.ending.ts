@@ -5,6 +5,8 @@ import type { HarnessEffect } from '../effect/effect.entity.js';
 import { ToolResults } from '../effect/tool.results.js';
 import type { RunEnd, RunWriter } from '../ledger/run-writer.js';
 import { abandonedAs, isSettled } from '../protocol/effect.state.js';
+import { endOf } from '../protocol/run.state.js';
+import { SessionRepository } from '../session/session.repository.js';
 import { ModelCallRepository } from './model-call.repository.js';
 import { WorkspaceLockRepository } from './workspace-lock.repository.js';
 
@@ -14,7 +16,8 @@ const NOT_KNOWN =
 
 /**
  * Ends a run, whoever ends it: nothing stays open. Every tool call gets its one result; what may have happened stays
- * marked as uncertain.
+ * marked as uncertain. The workspace is free at once, unless somebody else than the run's owner ends it: then it waits
+ * until that owner can no longer act.
  */
 @Injectable()
 export class RunEnding {
@@ -24,24 +27,42 @@ export class RunEnding {
     private readonly approvals: ApprovalRepository,
     private readonly modelCalls: ModelCallRepository,
     private readonly locks: WorkspaceLockRepository,
+    private readonly sessions: SessionRepository,
   ) {}
 
+  /** A run that is to be cancelled ends as cancelled, whatever else it was to end as. */
   async end(writer: RunWriter, end: RunEnd): Promise<void> {
+    if (endOf(writer.current, end.status) === end.status) await this.close(writer, end);
+    else await this.cancel(writer);
+  }
+
+  /** Ends the run as CANCELLED: by SESSION_CLOSED when its session is deleted, else by USER_CANCEL. */
+  async cancel(writer: RunWriter): Promise<void> {
+    const { tenantId, sessionId } = writer.run;
+    const session = await this.sessions.find(tenantId, sessionId);
+    const stopReason = session?.deletedAt ? 'SESSION_CLOSED' : 'USER_CANCEL';
+    await this.close(writer, { status: 'CANCELLED', stopReason });
+  }
+
+  private async close(writer: RunWriter, end: RunEnd): Promise<void> {
     const { run } = writer;
-    for (const effect of await this.effects.unanswered(run)) await this.close(writer, effect);
+    for (const effect of await this.effects.unanswered(run)) await this.answer(writer, effect);
     for (const { id, toolCallId } of await this.approvals.cancelPending(run)) {
       writer.event(
         'approval.resolved',
-        { approvalId: id, decision: 'CANCELLED', state: 'CANCELLED' },
+        { approvalId: id, state: 'CANCELLED' },
         { approvalId: id, toolCallId },
       );
     }
-    await this.modelCalls.abandonOpen(run);
-    await this.locks.release(run);
+    const code = end.status === 'CANCELLED' ? 'RUN_CANCELLED' : 'RUN_FAILED';
+    for (const effectId of await this.modelCalls.abandonOpen(run)) {
+      writer.event('model.turn.abandoned', { effectId, outcome: 'ABANDONED', code });
+    }
+    if (!writer.isAnothers) await this.locks.release(run);
     writer.end(end);
   }
 
-  private async close(writer: RunWriter, effect: HarnessEffect): Promise<void> {
+  private async answer(writer: RunWriter, effect: HarnessEffect): Promise<void> {
     if (isSettled(effect.state)) {
       await this.results.answer(writer, effect, resultOf(effect));
       return;
@@ -49,7 +70,7 @@ export class RunEnding {
     const state = abandonedAs({ ...effect, hasResult: false });
     const result = state === 'UNCERTAIN' ? NOT_KNOWN : NOT_RUN;
     await this.results.settle(writer, effect, { state, result, errorCode: state });
-    if (state === 'UNCERTAIN') {
+    if (state === 'UNCERTAIN' && effect.state !== 'UNCERTAIN') {
       writer.event(
         'effect.uncertain',
         { toolName: effect.toolName, reason: 'The run ended while it was running.' },

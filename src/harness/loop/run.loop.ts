@@ -10,11 +10,11 @@ import { EffectSettlement } from '../effect/effect.settlement.js';
 import { RunLedger } from '../ledger/run.ledger.js';
 import type { RunEnd } from '../ledger/run-writer.js';
 import { FencedError } from '../protocol/lease.js';
+import { CancelRequestedError } from '../protocol/run.state.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import { SecretMask } from '../secret/secret-mask.js';
 import { SessionRepository } from '../session/session.repository.js';
-import type { HarnessSession } from '../session/session.entity.js';
 import { HarnessSkills } from '../skill/harness-skills.js';
 import type { RunSkills } from '../skill/run-skills.js';
 import { WorkspaceRoots } from '../workspace/workspace-roots.js';
@@ -90,7 +90,7 @@ export class RunLoop {
     let unsettled = 0;
     for (;;) {
       if (held.cause) {
-        await this.leave(held, turn.session);
+        await this.leave(held);
         return;
       }
       const result = await this.step.take(turn);
@@ -124,18 +124,22 @@ export class RunLoop {
   }
 
   /** Ends or gives back a run whose work was stopped. A lost one is somebody else's. */
-  private async leave(held: HeldRun, session: HarnessSession): Promise<void> {
-    if (held.cause === 'cancelled') {
-      const current = await this.sessions.find(session.tenantId, session.id);
-      const stopReason = current?.deletedAt ? 'SESSION_CLOSED' : 'USER_CANCEL';
-      await this.end(held, { status: 'CANCELLED', stopReason });
-    }
+  private async leave(held: HeldRun): Promise<void> {
+    if (held.cause === 'cancelled') await this.cancel(held);
     if (held.cause === 'stopping') await this.giveBack(held);
+  }
+
+  private async cancel(held: HeldRun): Promise<void> {
+    await this.ledger.asOwner(held.lease, (writer) => this.ending.cancel(writer));
   }
 
   /** To be taken up by another process. What has begun and has no outcome is left as it is, for the recovery. */
   private async giveBack(held: HeldRun): Promise<void> {
     await this.ledger.asOwner(held.lease, async (writer) => {
+      if (writer.current.cancelRequested) {
+        await this.ending.cancel(writer);
+        return;
+      }
       const open = await this.effects.unanswered(writer.run);
       if (open.some(({ state }) => state === 'STARTED')) return;
       if (writer.current.recovering) return;
@@ -157,12 +161,10 @@ export class RunLoop {
       return;
     }
     try {
-      if (held.cause) {
-        const session = await this.sessions.find(run.tenantId, run.sessionId);
-        if (session) await this.leave(held, session);
-        return;
-      }
-      await this.end(held, this.endOf(run, error));
+      // The cancel was seen under the run's lock, before a renewal told of it.
+      if (error instanceof CancelRequestedError) await this.cancel(held);
+      else if (held.cause) await this.leave(held);
+      else await this.end(held, this.endOf(run, error));
     } catch (failure) {
       // The run stays held until its lease ends; then it is taken up again.
       this.logger.error({

@@ -5,13 +5,12 @@ import type { Config } from '../../config/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import { ApprovalService } from '../approval/approval.service.js';
-import { GrantService } from '../approval/grant.service.js';
 import { ContextBuilder, ContextOverflowError } from '../context/context.builder.js';
 import type { TurnInput } from '../context/context.builder.js';
 import { EffectRepository } from '../effect/effect.repository.js';
 import type { HarnessEffect } from '../effect/effect.entity.js';
 import { RunLedger } from '../ledger/run.ledger.js';
-import type { RunEnd } from '../ledger/run-writer.js';
+import type { RunEnd, RunWriter } from '../ledger/run-writer.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import type { HarnessSession } from '../session/session.entity.js';
@@ -51,7 +50,6 @@ export class RunStep {
     private readonly ledger: RunLedger,
     private readonly effects: EffectRepository,
     private readonly approvals: ApprovalService,
-    private readonly grants: GrantService,
     private readonly sandbox: Sandbox,
     private readonly registry: ToolRegistry,
     private readonly calls: ToolCalls,
@@ -71,7 +69,7 @@ export class RunStep {
     if (open.length > 0) return this.carryOut(turn, run, open);
     const end = await this.limitOf(turn, run);
     if (end) return this.end(turn, end);
-    await this.inputs.takeIn(turn.held, run, 'STEER');
+    await this.inputs.takeInSteers(turn.held, run);
     return this.ask(turn, run);
   }
 
@@ -80,16 +78,12 @@ export class RunStep {
     run: HarnessRun,
     effects: readonly HarnessEffect[],
   ): Promise<StepResult> {
-    const [approvals, grants] = await Promise.all([
-      this.approvals.decided(run),
-      this.grants.of(run),
-    ]);
+    const approvals = await this.approvals.decided(run);
     const result = await this.calls.carryOut(
       {
         ...turn,
         run,
         offer: this.offer(turn, run),
-        grants,
         approvals: new Map(approvals.map((approval) => [approval.toolCallId, approval])),
         secrets: secretsOf(turn.model),
       },
@@ -107,24 +101,21 @@ export class RunStep {
       const context = await this.context.build(input);
       if (context.compaction) await this.answers.compacted(held, context.compaction, model);
       const result = await this.model.take(held, input, context);
-      return await this.settle(turn, run, result);
+      return await this.settle(turn, result);
     } catch (error) {
       if (error instanceof ContextOverflowError) return this.end(turn, overflowEnd(error));
       // The summary of a long conversation is a call of the model, too.
       const isServices = error instanceof UpstreamError && held.cause === undefined;
-      if (isServices) return this.settle(turn, run, failedTurn(error));
+      if (isServices) return this.settle(turn, failedTurn(error));
       throw error;
     }
   }
 
-  private async settle(turn: StepTurn, run: HarnessRun, result: TurnResult): Promise<StepResult> {
+  private async settle(turn: StepTurn, result: TurnResult): Promise<StepResult> {
     const { held, model } = turn;
     switch (result.kind) {
-      case 'answer': {
-        const stored = await this.answers.write(held, result.answer, model);
-        if (stored !== 'final') return 'next';
-        return (await this.inputs.takeIn(held, run, 'ANY')) ? 'next' : this.complete(turn);
-      }
+      case 'answer':
+        return this.answers.write(held, result.answer, model, (writer) => this.complete(writer));
       case 'unusable':
         await this.answers.writeUnusable(held, result.answer);
         return 'next';
@@ -147,7 +138,9 @@ export class RunStep {
     if (isHopeless) return loopEnd('format');
     const { warning, stop } = loopVerdict(calls);
     if (stop) return loopEnd(stop.kind);
-    if (warning) await this.answers.warn(held, warning, model);
+    // Once: the model may have answered since without a call.
+    const isNew = calls.at(-1)?.iteration === run.iteration;
+    if (warning && isNew) await this.answers.warn(held, warning, model);
     return undefined;
   }
 
@@ -172,13 +165,11 @@ export class RunStep {
     });
   }
 
-  /** Unless somebody has just said something more: under the lock of the run nobody can. */
-  private async complete({ held }: StepTurn): Promise<StepResult> {
-    return this.ledger.asOwner(held.lease, async (writer) => {
-      if (await this.inputs.hasAny(writer.run)) return 'next';
-      await this.ending.end(writer, { status: 'COMPLETED', stopReason: 'END_TURN' });
-      return 'ended';
-    });
+  /** The run ends with its last answer, unless somebody has said something more. */
+  private async complete(writer: RunWriter): Promise<'next' | 'ended'> {
+    if (await this.inputs.takeIn(writer, 'ANY')) return 'next';
+    await this.ending.end(writer, { status: 'COMPLETED', stopReason: 'END_TURN' });
+    return 'ended';
   }
 
   private async end({ held }: StepTurn, end: RunEnd): Promise<StepResult> {

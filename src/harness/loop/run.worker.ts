@@ -9,6 +9,7 @@ import type { QueuedJob } from '../../queue/index.js';
 import { ApprovalService } from '../approval/approval.service.js';
 import { RUN_JOB } from '../ledger/run.ledger.js';
 import { RunRowRepository } from '../ledger/run-row.repository.js';
+import { Attempts } from './attempts.js';
 import { HeldRun } from './held.run.js';
 import { ProcessPresence } from './process.presence.js';
 import { RunClaims } from './run.claims.js';
@@ -16,20 +17,24 @@ import { RunLoop } from './run.loop.js';
 import { WorkspaceLockRepository } from './workspace-lock.repository.js';
 
 const SWEEP_MS = 15_000;
+/** How often is looked for runs that are cancelled and do not end: somebody waits for that. */
+const CANCEL_LOOK_MS = 1_500;
 /** How soon a run is looked at again that had to wait for another. */
 const RETRY_MS = 5_000;
 const LEAVING_MS = 50;
 
 /**
  * Takes up the runs that wait. The queue only says that there may be one: the claim of the row decides, and every 15
- * seconds the rows are looked through for runs that no job has told of and for owners that are gone.
+ * seconds the rows are looked through for runs that no job has told of and for owners that are gone; more often for
+ * runs that are cancelled and do not end.
  */
 @Injectable()
 export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Harness');
   private readonly running = new Map<string, HeldRun>();
-  private timer: NodeJS.Timeout | undefined;
-  private sweeping: Promise<void> = Promise.resolve();
+  private readonly attempts = new Attempts(this.logger);
+  /** End what is repeated. */
+  private readonly ends: (() => Promise<void>)[] = [];
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -53,30 +58,47 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     this.queue.handle(RUN_JOB, { concurrency: this.config.HARNESS_RUNS }, (job, signal) =>
       this.take(job, signal),
     );
-    this.sweeping = this.sweep();
-    this.timer = setInterval(() => {
-      this.sweeping = this.sweeping.then(() => this.sweep());
-    }, SWEEP_MS).unref();
+    this.repeat(SWEEP_MS, () => this.sweep());
+    this.repeat(CANCEL_LOOK_MS, () => this.endCancelled());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
     this.unsubscribe?.();
-    await this.sweeping;
+    await Promise.all(this.ends.splice(0).map((end) => end()));
+  }
+
+  /** Now and then again, never twice at the same time. */
+  private repeat(everyMs: number, round: () => Promise<void>): void {
+    let isAtIt = false;
+    let last = Promise.resolve();
+    const go = (): void => {
+      if (isAtIt) return;
+      isAtIt = true;
+      last = round().finally(() => {
+        isAtIt = false;
+      });
+    };
+    const timer = setInterval(go, everyMs).unref();
+    go();
+    this.ends.push(() => {
+      clearInterval(timer);
+      return last;
+    });
   }
 
   private async sweep(): Promise<void> {
-    try {
-      await this.approvals.expireDue();
-      await this.claims.forceCancels();
-      await this.claims.freeLost();
+    await this.attempts.try('Approvals could not be expired', () => this.approvals.expireDue());
+    await this.attempts.try('Lost owners could not be looked for', () => this.claims.freeLost());
+    await this.attempts.try('Runs that wait could not be looked for', async () => {
       for (const { id, tenantId } of await this.claims.due()) {
         await this.queue.add(RUN_JOB, { id, data: { tenantId } });
       }
-    } catch (error) {
-      // The next round tries again.
-      this.logger.warn({ msg: 'Runs that wait could not be looked for', err: error });
-    }
+    });
+  }
+
+  private async endCancelled(): Promise<void> {
+    await this.attempts.try('Cancelled runs could not be ended', () => this.claims.forceCancels());
+    await this.attempts.try('Workspaces could not be freed', () => this.claims.freeRevoked());
   }
 
   private async take({ id, data }: QueuedJob, stopping: AbortSignal): Promise<void> {
@@ -106,14 +128,14 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       return;
     }
     const { lease, run } = claimed;
-    const held = new HeldRun(lease, (mine, activeMs) => this.rows.renew(mine, activeMs), stopping);
+    const held = new HeldRun(lease, (mine) => this.rows.renew(mine), stopping);
     this.running.set(id, held);
     try {
       await this.loop.run(held, run);
     } finally {
       if (this.running.get(id) === held) this.running.delete(id);
       await held.end();
-      if (held.cause !== 'lost') await this.locks.releaseUnlessRunning({ tenantId, id });
+      if (held.cause !== 'lost') await this.locks.releaseUnused({ tenantId, id });
     }
   }
 

@@ -1,5 +1,4 @@
 import { Injectable, Logger } from '@nestjs/common';
-import PQueue from 'p-queue';
 import { isConnectionFailure } from '../../database/index.js';
 import type { ApprovalAsk } from '../approval/approval.ask.js';
 import { ApprovalService } from '../approval/approval.service.js';
@@ -8,6 +7,7 @@ import type { HarnessEffect } from '../effect/effect.entity.js';
 import { stepIdOf } from '../event/event.catalogue.js';
 import { RunLedger } from '../ledger/run.ledger.js';
 import { FencedError } from '../protocol/lease.js';
+import { CancelRequestedError } from '../protocol/run.state.js';
 import type { BoundCall } from '../tool/bound.tool.js';
 import { notOffered } from '../tool/offered-tools.js';
 import { ToolError } from '../tool/tool.error.js';
@@ -20,6 +20,7 @@ import type { CallResult, CallTurn } from './call.turn.js';
 import { ChangeCalls } from './change.calls.js';
 import { PermissionRevokedError, UnrecordedError } from './loop.errors.js';
 import { PlanCalls } from './plan.calls.js';
+import { sideBySide } from './side-by-side.js';
 
 /** What became of the calls of one message. */
 export type CallsResult = 'done' | 'parked' | 'stopped' | 'unsettled';
@@ -64,16 +65,26 @@ export class ToolCalls {
       await this.park(turn, asks);
       return 'parked';
     }
-    for (const effect of last) {
+    for (const [index, effect] of last.entries()) {
       if (isStopped()) return 'stopped';
-      if ((await this.one(turn, effect)).kind === 'parked') return 'parked';
+      const current = index === 0 ? turn : await this.anew(turn);
+      if ((await this.one(current, effect)).kind === 'parked') return 'parked';
     }
     return isStopped() ? 'stopped' : 'done';
   }
 
+  /** With the run as the calls before have left it: each such call changes its plan, its phase or its question. */
+  private async anew(turn: CallTurn): Promise<CallTurn> {
+    const run = await this.ledger.held(turn.held.lease);
+    return { ...turn, run, offer: { ...turn.offer, phase: run.phase } };
+  }
+
+  /** A failure is thrown when no read is at work any more: of a closed workspace each would answer what is not so. */
   private async group(turn: CallTurn, effects: readonly HarnessEffect[]): Promise<CallResult[]> {
-    const queue = new PQueue({ concurrency: PARALLEL_READS });
-    return Promise.all(effects.map((effect) => queue.add(() => this.one(turn, effect))));
+    return sideBySide(
+      effects.map((effect) => () => this.one(turn, effect)),
+      PARALLEL_READS,
+    );
   }
 
   private async one(turn: CallTurn, effect: HarnessEffect): Promise<CallResult> {
@@ -192,6 +203,7 @@ export class ToolCalls {
 function isBeyondTools(error: unknown): boolean {
   return (
     error instanceof FencedError ||
+    error instanceof CancelRequestedError ||
     error instanceof PermissionRevokedError ||
     error instanceof UnrecordedError ||
     isConnectionFailure(error)

@@ -34,7 +34,6 @@ export type StopReason =
   | 'MAX_STEPS'
   | 'MAX_TOOL_CALLS'
   | 'MAX_TOKENS'
-  | 'MAX_COST'
   | 'MAX_WALL_TIME'
   | 'LOOP_DETECTED'
   | 'FORMAT_ERRORS'
@@ -87,6 +86,15 @@ export class IllegalMoveError extends Error {
   }
 }
 
+/** Nothing was written: the run is to be cancelled, and can neither wait for anybody nor go back into the queue. */
+export class CancelRequestedError extends Error {
+  override readonly name = 'CancelRequestedError';
+
+  constructor() {
+    super('The run is to be cancelled: end it.');
+  }
+}
+
 const ENDED: readonly RunStatus[] = ['COMPLETED', 'FAILED', 'CANCELLED'];
 const PARKED: Readonly<Record<WaitKind, RunStatus>> = {
   TOOL: 'WAITING_FOR_APPROVAL',
@@ -106,13 +114,25 @@ export function isParked({ waitKind }: RunState): boolean {
 }
 
 /** True for a run that waits for an owner, or whose owner is lost. */
-export function isClaimable({ status, lease }: RunState): boolean {
+function isClaimable({ status, lease }: RunState): boolean {
   return status === 'QUEUED' ? lease === 'NONE' : status === 'RUNNING' && lease !== 'HELD';
 }
 
 /** True when the next claim is one too many: the run must be ended as RECOVERY_EXHAUSTED instead. */
-export function isExhausted(state: RunState): boolean {
+function isExhausted(state: RunState): boolean {
   return state.status === 'RUNNING' && state.recoveryAttempts >= MAX_RECOVERIES;
+}
+
+/** What whoever wants to take the run up is to do with it. */
+export function claimOf(state: RunState): 'leave' | 'cancel' | 'give-up' | 'claim' {
+  if (!isClaimable(state)) return 'leave';
+  if (state.cancelRequested) return 'cancel';
+  return isExhausted(state) ? 'give-up' : 'claim';
+}
+
+/** How a run ends that was to end so: once a cancel was asked for, in no other way than by it. */
+export function endOf({ cancelRequested }: RunState, wished: EndStatus): EndStatus {
+  return cancelRequested ? 'CANCELLED' : wished;
 }
 
 /** A cancel of such a run needs nobody's help: it ends at once. */
@@ -120,13 +140,17 @@ export function endsAtOnce({ status, lease }: RunState): boolean {
   return status !== 'RUNNING' || lease !== 'HELD';
 }
 
-/** The state after the move. IllegalMoveError when the state does not allow it. */
+/**
+ * The state after the move. IllegalMoveError when the state does not allow it; CancelRequestedError for a move that
+ * would let a run wait which is to be cancelled.
+ */
 export function moved(state: RunState, move: RunMove): RunState {
   if (isEnded(state.status)) throw new IllegalMoveError(state, move);
   switch (move.type) {
     case 'claim':
       return claimed(state, move);
     case 'end':
+      if (endOf(state, move.status) !== move.status) throw new CancelRequestedError();
       return { ...unheld(state), status: move.status, waitKind: null, recovering: false };
     case 'request-cancel':
       if (endsAtOnce(state)) throw new IllegalMoveError(state, move);
@@ -150,6 +174,7 @@ function movedByOwner(
     case 'build':
       return { ...state, phase: 'BUILD' };
     case 'park':
+      if (state.cancelRequested) throw new CancelRequestedError();
       return {
         ...unheld(state),
         status: PARKED[move.waitKind],
@@ -157,12 +182,13 @@ function movedByOwner(
         recovering: false,
       };
     case 'release':
+      if (state.cancelRequested) throw new CancelRequestedError();
       return { ...unheld(state), status: 'QUEUED' };
   }
 }
 
 function claimed(state: RunState, move: RunMove): RunState {
-  if (!isClaimable(state) || isExhausted(state)) throw new IllegalMoveError(state, move);
+  if (claimOf(state) !== 'claim') throw new IllegalMoveError(state, move);
   const lost = state.status === 'RUNNING';
   return {
     ...state,

@@ -3,6 +3,7 @@ import type { Caller } from '../../access/index.js';
 import { ApprovalRepository } from '../approval/approval.repository.js';
 import { FileChangeRepository } from '../change/file-change.repository.js';
 import { RunService } from '../run/run.service.js';
+import { ModelSecrets } from '../secret/model-secrets.js';
 import { SecretMask } from '../secret/secret-mask.js';
 import { peopleIn, toReport } from './report.facts.js';
 import { ReportRepository } from './report.repository.js';
@@ -19,6 +20,7 @@ export class ReportService {
     private readonly approvals: ApprovalRepository,
     private readonly changes: FileChangeRepository,
     private readonly mask: SecretMask,
+    private readonly secrets: ModelSecrets,
   ) {}
 
   /** Tokens, cost, turns and time of the run, and of each call of the model. */
@@ -45,14 +47,8 @@ export class ReportService {
       ...(await this.reports.names(run.homeTenantId, people)),
       ...(await this.reports.names(run.tenantId, people)),
     ]);
-    return this.masked(toReport({ ...facts, names }));
-  }
-
-  /** Masks what a text may have brought along, before anything is done to the texts. */
-  private masked<Value>(value: Value): Value {
-    const text = JSON.stringify(value, (_, part: unknown) =>
-      typeof part === 'string' ? this.mask.apply(part) : part,
-    );
-    return JSON.parse(text) as Value;
+    await this.secrets.learn(caller, session);
+    // Before anything is done to the texts.
+    return this.mask.applyIn(toReport({ ...facts, names }));
   }
 }

@@ -40,7 +40,7 @@ export class ModelCallView {
   @ApiProperty(COST)
   cost: number | null;
 
-  @ApiProperty({ description: 'The service has counted nothing; the numbers are ours' })
+  @ApiProperty({ description: 'The service has not counted it, or not yet; numbers are ours' })
   estimated: boolean;
 
   @ApiProperty({ type: 'integer', nullable: true })

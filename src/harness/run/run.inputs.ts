@@ -30,7 +30,7 @@ export class RunInputs {
   /**
    * Keeps what was said until the run takes it in; a run that waits for an answer goes on with a STEER. A FOLLOW_UP to
    * a run that is over begins a new one, whose view is answered; a STEER is a RunEndedError then. The same key with the
-   * same body is the same input.
+   * same body is the same input, also when the run has ended without it: its view shows it among pendingInputs.
    */
   async say(
     caller: Caller,

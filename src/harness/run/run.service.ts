@@ -2,19 +2,19 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/index.js';
 import { ApprovalRepository } from '../approval/approval.repository.js';
 import { EffectRepository } from '../effect/effect.repository.js';
-import { NotFoundError } from '../../error/index.js';
 import { isEnded } from '../protocol/run.state.js';
 import type { SessionRow } from '../session/session.repository.js';
 import { SessionService } from '../session/session.service.js';
 import { RunInputRepository } from './run-input.repository.js';
 import type { RunListQuery } from './run.dto.js';
 import type { HarnessRun } from './run.entity.js';
+import { RunNotFoundError } from './run.errors.js';
 import { RunRepository } from './run.repository.js';
 import { toRunView } from './run.view.js';
 import type { RunParts, RunView } from './run.view.js';
 
 const PAGE_SIZE = 100;
-const NOTHING: RunParts = { inputs: [], approvals: [], effects: [] };
+const NOTHING = { inputs: [], approvals: [] };
 
 /** The runs of sessions, visible to those who may see the session. */
 @Injectable()
@@ -50,10 +50,10 @@ export class RunService {
   /** The same, for somebody who has been let see the session already. */
   async view(session: SessionRow, runId: string): Promise<RunView> {
     const run = await this.find(session, runId);
-    return toRunView(run, await this.partsOf(run));
+    return toRunView(run, { ...(await this.partsOf(run)), model: session.modelName });
   }
 
-  /** The runs of a session, the newest first. */
+  /** The runs of a session, the newest first. What was said is shown with the unfinished one alone. */
   async list(caller: Caller, sessionId: string, query: RunListQuery): Promise<RunView[]> {
     const session = await this.sessions.own(caller, sessionId);
     const { pageNum = 1, pageSize: limit = PAGE_SIZE } = query;
@@ -68,21 +68,23 @@ export class RunService {
       toRunView(run, {
         ...(run === live ? parts : NOTHING),
         effects: effects.filter(({ runId }) => runId === run.id),
+        model: session.modelName,
       }),
     );
   }
 
   private async find({ tenantId, id }: SessionRow, runId: string): Promise<HarnessRun> {
     const run = await this.runs.find(tenantId, id, runId);
-    if (!run) throw new NotFoundError('The run');
+    if (!run) throw new RunNotFoundError();
     return run;
   }
 
-  private async partsOf(run: HarnessRun): Promise<RunParts> {
+  private async partsOf(run: HarnessRun): Promise<Omit<RunParts, 'model'>> {
     const isLive = !isEnded(run.status);
     const [effects, inputs, approvals] = await Promise.all([
       this.effects.openOf(run.tenantId, [run.id]),
-      isLive ? this.inputs.pending(run) : [],
+      // What a run has not taken in when it ends stays to be seen: whoever has said it may say it again.
+      this.inputs.pending(run),
       isLive ? this.approvals.ofRun(run) : [],
     ]);
     return {

@@ -26,6 +26,8 @@ export interface RunParts {
   readonly inputs: readonly HarnessInput[];
   readonly approvals: readonly ApprovalRow[];
   readonly effects: readonly HarnessEffect[];
+  /** The session's. */
+  readonly model: string;
 }
 
 /** A run as existing clients parse it; times are milliseconds since the epoch. */
@@ -69,6 +71,9 @@ export class RunView {
   @ApiProperty({ enum: APPROVAL_POLICIES })
   approvalPolicy: string;
 
+  @ApiProperty({ description: 'modelName', example: 'gpt-4o-mini' })
+  model: string;
+
   @ApiProperty({ type: RunLimitsView })
   budget: RunLimitsView;
 
@@ -78,7 +83,11 @@ export class RunView {
   @ApiProperty({ type: RunQuestionView, nullable: true })
   question: RunQuestionView | null;
 
-  @ApiProperty({ type: [RunInputView], description: 'What it has not taken in yet' })
+  @ApiProperty({
+    type: [RunInputView],
+    description:
+      'What it has not taken in yet or, when it has ended, never will; in a list of runs only of the unfinished one',
+  })
   pendingInputs: readonly RunInputView[];
 
   @ApiProperty({ type: [ApprovalView], description: 'What waits for a decision' })
@@ -87,7 +96,10 @@ export class RunView {
   @ApiProperty({ type: [OpenEffectView], description: 'Tool calls that are open or uncertain' })
   toolEffects: readonly OpenEffectView[];
 
-  @ApiProperty({ type: RunUsageView })
+  @ApiProperty({
+    type: RunUsageView,
+    description: 'While the model is asked, with an estimate of what it was sent',
+  })
   cumulativeUsage: RunUsageView;
 
   @ApiProperty({ type: Number, nullable: true, description: 'Null where no price is known' })
@@ -151,6 +163,7 @@ export function toRunView(run: HarnessRun, parts: RunParts): RunView {
     originalRequirement: run.requirement,
     permissionMode: run.permissionMode,
     approvalPolicy: run.approvalPolicy,
+    model: parts.model,
     budget: run.budget,
     plan: run.plan && toPlanView(run.plan),
     question: run.question,

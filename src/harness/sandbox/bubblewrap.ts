@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DESCRIPTORS } from './sandbox.arguments.js';
+import { BEGUN, DESCRIPTORS } from './sandbox.arguments.js';
 
 /** Debian's package. Looked for nowhere else: neither PATH nor a workspace can name another program. */
 export const BUBBLEWRAP = '/usr/bin/bwrap';
@@ -68,12 +68,20 @@ export class Bubblewrap {
     inputs.forEach((content, index) => this.give(DESCRIPTORS.arguments + index, content));
   }
 
-  /** What bwrap or the shell that sets the limits had to say; empty when all went well. */
+  /**
+   * Why the command has not begun, in the words of bwrap or of the shell that sets the limits. Means nothing once it has:
+   * a command can write here, too.
+   */
   get trouble(): string {
     return this.complaint.trim();
   }
 
-  /** As bwrap tells it; undefined when the command was not started, or when bwrap was ended before it. */
+  /** Whether the command was started; a command that was cannot take this back. After `settled`. */
+  get hasBegun(): boolean {
+    return this.complaint.includes(BEGUN);
+  }
+
+  /** As bwrap tells it; undefined when nothing was started, or when bwrap was ended before it. */
   get exitCode(): number | undefined {
     return this.told('exit-code');
   }

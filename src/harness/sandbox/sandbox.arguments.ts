@@ -5,6 +5,9 @@ import { PROCESSES } from './process-limit.js';
 /** Where bwrap finds what it is given: its descriptors. */
 export const DESCRIPTORS = { status: 3, go: 4, arguments: 5, filter: 6, files: 7 } as const;
 
+/** What the shell that sets the limits says to bwrap's standard error right before the command begins. */
+export const BEGUN = 'plinth: the command begins';
+
 /** The only environment that a command has, beside what its shell sets itself. */
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: '/usr/local/bin:/usr/bin:/bin',
@@ -108,6 +111,8 @@ export function shellArguments(command: string, timeoutMs: number): string[] {
     // A limit that is lower already is as good.
     'limit() { ulimit "$1" "$2" 2>/dev/null || [ "$(ulimit "$1")" -le "$2" ] || exit 125; }',
     `limit -c 0; limit -n ${openFiles}; limit -f ${fileKib}; limit -d ${dataKib}; limit -t "$2"; limit -u ${PROCESSES}`,
+    // The next line closes what standard error is put aside in.
+    `echo '${BEGUN}' >&2`,
     // What the service was started with, and has not opened itself.
     'for fd in /proc/self/fd/*; do fd=${fd##*/}; [ "$fd" -gt 2 ] && exec {fd}>&-; done 2>/dev/null',
     'exec /usr/bin/bash --noprofile --norc -c "$1" 2>&1',

@@ -12,3 +12,12 @@ export class SandboxUnavailableError extends ToolError {
     );
   }
 }
+
+/** bwrap was ended from outside in the middle of a command, which has ended with it: nobody knows how far it has come. */
+export class SandboxLostError extends Error {
+  override readonly name = 'SandboxLostError';
+
+  constructor() {
+    super('The sandbox was ended from outside while a command ran, so its outcome is unknown.');
+  }
+}

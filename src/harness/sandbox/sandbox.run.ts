@@ -10,7 +10,7 @@ import { watchProcesses } from './process-limit.js';
 import { isTaken, ownFiles, sandboxArguments, shellArguments } from './sandbox.arguments.js';
 import type { SandboxLayout } from './sandbox.arguments.js';
 import type { SandboxRequest, SandboxResult } from './sandbox.result.js';
-import { SandboxUnavailableError } from './sandbox.errors.js';
+import { SandboxLostError, SandboxUnavailableError } from './sandbox.errors.js';
 import { seccompFilter } from './seccomp-filter.js';
 import { StandIns } from './stand-ins.js';
 import { withTemporaryFolder } from './temporary-folder.js';
@@ -31,7 +31,8 @@ type Stopped = 'time-out' | 'abort' | 'too many';
 
 /**
  * Runs one command in a sandbox of its own and answers how it ended; nothing of it runs any more then. Fails with a
- * ToolError when it was not started, and with the signal's reason when that has aborted before.
+ * ToolError when it was not started, with the signal's reason when that has aborted before, and with SandboxLostError
+ * when it was started and nobody can say how it ended.
  */
 export async function runInSandbox(
   request: SandboxRequest,
@@ -83,10 +84,11 @@ async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<
   await bubblewrap.settled();
   await group?.remove();
   await reading;
-  const { exitCode, trouble } = bubblewrap;
-  if (!stopped && (exitCode === undefined || trouble !== '')) {
+  const { exitCode, hasBegun, trouble } = bubblewrap;
+  if (!stopped && !hasBegun) {
     throw new SandboxUnavailableError(trouble || 'bwrap has ended without a word.');
   }
+  if (!stopped && exitCode === undefined) throw new SandboxLostError();
   return resultOf(collector, { exitCode, stopped, durationMs: performance.now() - began });
 }
 

@@ -4,12 +4,16 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG } from '../../config/index.js';
 import type { Config } from '../../config/index.js';
+import { overlap } from '../workspace/workspace-path.js';
 import { SandboxUnavailableError } from './sandbox.errors.js';
 import { probeSandbox } from './sandbox.probe.js';
 import type { SandboxRequest, SandboxResult } from './sandbox.result.js';
 import { runInSandbox } from './sandbox.run.js';
+import { StandIns } from './stand-ins.js';
 
 const PROBE_MS = 10 * 60 * 1_000;
+/** After one that has failed: a machine that was merely busy is not to be without commands for long. */
+const PROBE_AGAIN_MS = 30_000;
 
 export interface SandboxCapability {
   readonly available: boolean;
@@ -26,10 +30,11 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('Sandbox');
   private readonly stopping = new AbortController();
   private readonly place: { hidden: readonly string[]; unseen: readonly string[] };
-  /** Per workspace, the last of its commands: one at a time. */
-  private readonly turns = new Map<string, Promise<unknown>>();
+  /** The commands that run or wait, each with its workspace. */
+  private readonly turns = new Map<Promise<unknown>, string>();
   private state: SandboxCapability = { available: false, reason: 'It is still being checked.' };
   private probing: Promise<void> | undefined;
+  private again: Promise<void> = Promise.resolve();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(@Inject(CONFIG) config: Config) {
@@ -41,22 +46,22 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     };
   }
 
-  /** Checked at the start and every ten minutes. */
+  /** Checked at the start and every ten minutes; every 30 seconds while there are no commands. */
   get capability(): SandboxCapability {
     return this.state;
   }
 
   onApplicationBootstrap(): void {
-    void this.ready();
-    this.timer = setInterval(() => void this.probe(), PROBE_MS).unref();
+    this.again = this.ready().then(() => this.probeLater());
   }
 
   /** Ends what still runs. */
   async onApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
     this.stopping.abort();
     await this.probing;
-    await Promise.allSettled(this.turns.values());
+    await this.again;
+    await Promise.all(this.turns.keys());
   }
 
   /** Resolves once the sandbox has been checked; never rejects. */
@@ -73,10 +78,10 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /**
-   * Runs the command and answers how it ended; nothing of it runs any more then. Commands of one workspace wait for one
-   * another. Fails with a ToolError when the command was not started: SANDBOX_UNAVAILABLE, TOO_LARGE or
+   * Runs the command and answers how it ended; nothing of it runs any more then. Commands wait for earlier
+   * ones of the same workspace, and of those above and below it: what is covered by its path must not be moved meanwhile. Fails with a ToolError when the command was not started: SANDBOX_UNAVAILABLE, TOO_LARGE or
    * PROTECTED_PATH where secrets and protected paths cannot be kept from it; with the signal's reason when that aborts
-   * before.
+   * before. Any other error leaves open what the command has done.
    */
   async run(request: SandboxRequest): Promise<SandboxResult> {
     await this.require();
@@ -86,12 +91,18 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     );
   }
 
+  /** Removes what the command of a service that was killed has left in the workspace, before its next command does. */
+  async tidy(workspace: string, signal: AbortSignal): Promise<void> {
+    await this.inTurn(workspace, signal, () => StandIns.removeLeft(workspace));
+  }
+
   private async inTurn<T>(
     workspace: string,
     signal: AbortSignal,
     act: () => Promise<T>,
   ): Promise<T> {
-    const before = this.turns.get(workspace) ?? Promise.resolve();
+    const earlier = [...this.turns].filter(([, other]) => overlap(other, workspace));
+    const before = Promise.all(earlier.map(([turn]) => turn));
     const waiting = Promise.withResolvers<never>();
     const giveUp = () => waiting.reject(signal.reason);
     signal.addEventListener('abort', giveUp, { once: true });
@@ -100,11 +111,18 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
       return act();
     });
     const settled = turn.catch(() => undefined);
-    this.turns.set(workspace, settled);
-    void settled.then(() => {
-      if (this.turns.get(workspace) === settled) this.turns.delete(workspace);
-    });
+    this.turns.set(settled, workspace);
+    void settled.then(() => this.turns.delete(settled));
     return Promise.race([turn, waiting.promise]);
+  }
+
+  private probeLater(): void {
+    if (this.stopping.signal.aborted) return;
+    const probeAgain = (): void => {
+      this.again = this.probe().then(() => this.probeLater());
+    };
+    const delayMs = this.state.available ? PROBE_MS : PROBE_AGAIN_MS;
+    this.timer = setTimeout(probeAgain, delayMs).unref();
   }
 
   private async probe(): Promise<void> {

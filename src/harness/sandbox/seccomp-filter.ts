@@ -4,6 +4,7 @@
  * - No set-user-id and no set-group-id bit on any file: it would count outside of the sandbox, too.
  * - No sockets but local, IP and netlink ones: a network namespace does not hold vsock back.
  * - No kernel keyring, which has no namespace; no bpf and no perf events.
+ * - No reaching into other processes: the first one of the sandbox is bwrap's.
  * - No io_uring and no openat2, of which a filter cannot see the arguments: programs fall back to the plain calls.
  */
 export type FilteredArchitecture = 'x64' | 'arm64';
@@ -23,8 +24,9 @@ interface SystemCalls {
 const CALLS: Readonly<Record<FilteredArchitecture, SystemCalls>> = {
   x64: {
     architecture: 0xc000003e,
-    // add_key, request_key, keyctl, perf_event_open, bpf, io_uring_setup, _enter, _register, openat2
-    absent: [248, 249, 250, 298, 321, 425, 426, 427, 437],
+    // add_key, request_key, keyctl, perf_event_open, bpf, io_uring_setup, _enter, _register, openat2,
+    // ptrace, process_vm_readv, process_vm_writev, pidfd_getfd
+    absent: [248, 249, 250, 298, 321, 425, 426, 427, 437, 101, 310, 311, 438],
     socket: 41,
     // creat, chmod, fchmod, mknod, mknodat, fchmodat, fchmodat2
     modes: [
@@ -44,7 +46,7 @@ const CALLS: Readonly<Record<FilteredArchitecture, SystemCalls>> = {
   },
   arm64: {
     architecture: 0xc00000b7,
-    absent: [217, 218, 219, 241, 280, 425, 426, 427, 437],
+    absent: [217, 218, 219, 241, 280, 425, 426, 427, 437, 117, 270, 271, 438],
     socket: 198,
     // mknodat, fchmod, fchmodat, fchmodat2
     modes: [

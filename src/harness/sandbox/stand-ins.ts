@@ -15,13 +15,17 @@ const FILES = PROTECTED_FILES.filter((name) => name.startsWith('.'));
 /** Not permitted, or a read-only file system: the command, which is the same user, cannot make it either. */
 const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS'];
 
-/** Whether it is nothing but an empty mark that stands for a protected path, which a command was not to make. */
-export function isStandIn(found: {
-  readonly size: number;
-  readonly mtimeMs: number;
-  isFile(): boolean;
-}): boolean {
-  return found.isFile() && found.size === 0 && found.mtimeMs === MARK.getTime();
+/**
+ * Whether the file at this path below the workspace is nothing but an empty mark that stands for a protected one. A command
+ * cannot make or change a file there, so that none of its own can be taken for one.
+ */
+export function isStandIn(
+  path: string,
+  found: { readonly size: number; readonly mtimeMs: number; isFile(): boolean },
+): boolean {
+  return (
+    FILES.includes(path) && found.isFile() && found.size === 0 && found.mtimeMs === MARK.getTime()
+  );
 }
 
 /**
@@ -50,6 +54,16 @@ export class StandIns {
       throw error;
     }
     return standIns;
+  }
+
+  /** Removes those that a process has left that was killed. No command may run in the workspace meanwhile. */
+  static async removeLeft(root: string): Promise<void> {
+    const standIns = new StandIns(root);
+    const holders = FOLDERS.map((path) => path.split('/', 1).join());
+    for (const path of [...holders, ...FOLDERS, ...FILES]) {
+      await standIns.adopt(path).catch(() => undefined);
+    }
+    await standIns.remove();
   }
 
   /**
@@ -85,7 +99,7 @@ export class StandIns {
       else await (await open(absolute, 'wx', 0o644)).close();
     } catch (error) {
       const code = codeOf(error);
-      if (code === 'EEXIST') return this.adopt(absolute);
+      if (code === 'EEXIST') return this.adopt(path);
       if (NOT_WRITABLE.includes(code) && !(await isOurs(dirname(absolute)))) return;
       throw cannotProtect(path, code);
     }
@@ -94,9 +108,12 @@ export class StandIns {
   }
 
   /** What a process that was killed has left counts as made here. */
-  private async adopt(absolute: string): Promise<void> {
+  private async adopt(path: string): Promise<void> {
+    const absolute = join(this.root, path);
+    // Over a link the place would be another one.
+    if (!(await lstat(dirname(absolute))).isDirectory()) return;
     const found = await lstat(absolute);
-    const isLeft = found.isDirectory() ? found.mtimeMs === MARK.getTime() : isStandIn(found);
+    const isLeft = found.isDirectory() ? found.mtimeMs === MARK.getTime() : isStandIn(path, found);
     if (isLeft && !this.isMade(absolute)) await this.note(absolute);
   }
 

@@ -12,7 +12,8 @@ export async function withTemporaryFolder<T>(use: (path: string) => Promise<T>):
   try {
     return await use(folder);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    // What cannot be removed now is left to `removeOldFolders`: nobody's work has failed for it.
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 

@@ -70,7 +70,9 @@ class Scan {
       const found = await Promise.all(
         pending.splice(-FOLDERS_AT_ONCE).map((folder) => this.folder(folder)),
       );
-      for (const folders of found) pending.push(...folders);
+      for (const folders of found) {
+        for (const folder of folders) pending.push(folder);
+      }
     }
     this.check();
     return ordered(this.mounts);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { loadConfig } from '../../config/index.js';
 import { SecretMask } from './secret-mask.js';
 
@@ -35,6 +36,45 @@ describe('the mask over secrets', () => {
     mask.learn(['sk-learned-key', 'key']);
     expect(mask.apply('sk-learned-key and key')).toBe('[secret] and key');
     expect(mask.applyToBytes(Buffer.from('sk-learned-key')).toString()).toBe('[secret]');
+  });
+
+  it('masks what is written in JSON, and every text of a value', () => {
+    mask.learn(['a "quoted" key']);
+    const written = JSON.stringify({ command: 'echo a "quoted" key' });
+    expect(mask.apply(written)).toBe('{"command":"echo [secret]"}');
+    const value = { name: 1, list: ['a', { text: `x${ADMIN_PASSWORD}` }], none: null };
+    expect(mask.applyIn(value)).toEqual({
+      name: 1,
+      list: ['a', { text: 'x[secret]' }],
+      none: null,
+    });
+  });
+
+  it('masks a text that comes in pieces as if it came whole', () => {
+    mask.learn(['abababab', 'abababcd', 'babababa-long']);
+    const text = fc
+      .array(fc.constantFrom('a', 'b', 'ab', 'cd', 'abababab', 'abababcd', 'baba-long', ' '))
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(text, fc.array(fc.nat({ max: 9 })), (whole, sizes) => {
+        const pieces = mask.pieces();
+        let [shown, at] = ['', 0];
+        for (const size of sizes) {
+          shown += pieces.add(whole.slice(at, at + size));
+          at += size;
+        }
+        shown += pieces.add(whole.slice(at)) + pieces.end();
+        expect(shown).toBe(mask.apply(whole));
+      }),
+    );
+    const pieces = mask.pieces();
+    // Nothing is held back that cannot be a secret.
+    expect(pieces.add('words an')).toBe('words an');
+    expect([pieces.add('x ab'), pieces.add('abab'), pieces.add('ab!')]).toEqual([
+      'x ',
+      '',
+      '[secret]!',
+    ]);
   });
 
   it('leaves bytes that are no text as they are', () => {

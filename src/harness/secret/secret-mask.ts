@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { CONFIG } from '../../config/index.js';
 import type { Config } from '../../config/index.js';
+import { MaskedText } from './masked-text.js';
 
 /** Shorter ones would mask ordinary words. */
 const SHORTEST = 8;
@@ -34,6 +35,22 @@ export class SecretMask {
     return masked;
   }
 
+  /** The value with every text in it masked, at any depth; the names of properties stay. */
+  applyIn<Value>(value: Value): Value {
+    const text = JSON.stringify(value, (_, part: unknown) =>
+      typeof part === 'string' ? this.apply(part) : part,
+    );
+    return JSON.parse(text) as Value;
+  }
+
+  /** For a text that comes in pieces. */
+  pieces(): MaskedText {
+    return new MaskedText(
+      () => this.known([]),
+      (text) => this.apply(text),
+    );
+  }
+
   /** The same for bytes, whatever else they hold. */
   applyToBytes(bytes: Buffer, more: readonly string[] = []): Buffer {
     const found = this.known(more).filter((secret) => bytes.includes(secret));
@@ -50,9 +67,13 @@ export class SecretMask {
   }
 }
 
-/** The longest first, so that an address is masked as a whole before the password in it. */
+/**
+ * Also as they are written in JSON, in which arguments of tools are. The longest first, so that an address is masked as a
+ * whole before the password in it.
+ */
 function usable(secrets: readonly string[]): string[] {
-  return [...new Set(secrets)]
-    .filter((secret) => secret.length >= SHORTEST)
-    .sort((a, b) => b.length - a.length);
+  const long = secrets.filter((secret) => secret.length >= SHORTEST);
+  return [...new Set(long.flatMap((one) => [one, JSON.stringify(one).slice(1, -1)]))].sort(
+    (a, b) => b.length - a.length,
+  );
 }

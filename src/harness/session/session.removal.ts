@@ -28,7 +28,7 @@ export class SessionRemoval {
     // Only now: a run's row is locked before its session's. No new run begins in a session that is deleted.
     const { activeRunId } = await this.service.own(caller, sessionId);
     if (activeRunId) {
-      await this.runs.cancel(caller, { tenantId, id: activeRunId }, 'SESSION_CLOSED');
+      await this.runs.cancel(caller, { tenantId, id: activeRunId });
     }
     return this.service.detail(caller, sessionId);
   }

@@ -18,8 +18,8 @@ const BUILT_IN_ROOT: SkillRoot = {
 /** Where a workspace keeps skills, in the order of the specification (Coding harness): the first of a name wins. */
 const WORKSPACE_FOLDERS = ['.agents/skills', '.claude/skills', '.codex/skills'] as const;
 
-/** A folder that is slower than this is not worth waiting for. */
-const SCAN_MS = 30_000;
+/** All texts of the skills that were found. */
+const READ_MS = 30_000;
 
 export type FoundSkill = StoredSkill & Pick<SkillInfo, 'warnings'>;
 
@@ -53,12 +53,12 @@ export class SkillDiscovery implements OnModuleInit {
   }
 
   private async inRoots(roots: readonly SkillRoot[], signal: AbortSignal): Promise<FoundSkills> {
-    const ended = AbortSignal.any([signal, AbortSignal.timeout(SCAN_MS)]);
-    const scan = await this.catalogue.scan(roots, ended);
+    const scan = await this.catalogue.scan(roots, signal);
+    const patience = AbortSignal.timeout(READ_MS);
     const skills: FoundSkill[] = [];
     const skipped = [...scan.skipped];
     for (const info of scan.skills) {
-      const read = await textOf(info, ended);
+      const read = await textOf(info, { signal, patience });
       if ('reason' in read) skipped.push({ path: info.path, reason: read.reason });
       else skills.push(read);
     }
@@ -69,16 +69,18 @@ export class SkillDiscovery implements OnModuleInit {
 /** The skill with its text; a file that has changed since it was found is told like one that was never right. */
 async function textOf(
   info: SkillInfo,
-  signal: AbortSignal,
+  { signal, patience }: { readonly signal: AbortSignal; readonly patience: AbortSignal },
 ): Promise<FoundSkill | { readonly reason: string }> {
   try {
-    const { description, body } = await readSkill(info, signal);
+    const { description, body } = await readSkill(info, AbortSignal.any([signal, patience]));
     if (body.includes('\0')) {
       return { reason: 'The text holds a NUL character. Save the file as plain text.' };
     }
     return { ...info, description, body, sha256: sha256(body) };
   } catch (error) {
     if (error instanceof DomainError) return { reason: error.message };
+    signal.throwIfAborted();
+    if (patience.aborted) return { reason: 'Reading the skills took too long. Try it again.' };
     throw error;
   }
 }

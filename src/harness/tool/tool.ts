@@ -52,6 +52,8 @@ export interface ToolContext {
   readonly toolCallId: string;
   /** Aborts when the run is cancelled, its lease is lost or the process stops. */
   readonly signal: AbortSignal;
+  /** Given what a command writes, as it writes it. */
+  readonly onOutput?: (piece: Buffer) => void;
 }
 
 /** What a tool answers. */
@@ -111,7 +113,8 @@ export interface ShellTool<Input> extends ToolBase<Input> {
   command(input: Input): string;
   /**
    * Runs it and answers output and exit code; the operations are the files that it has changed, as far as they can be
-   * seen. `started` is called with the digest of the snapshot before the command begins, and awaited.
+   * seen. `started` is called with the digest of the snapshot before the command begins, and awaited. ToolError, or the
+   * signal's reason, when the command was not started; after any other error nobody can say what it has done.
    */
   run(input: Input, context: ToolContext, started: ShellStarted): Promise<ShellOutcome>;
 }
@@ -123,6 +126,7 @@ export interface ShellOutcome extends ToolOutcome {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly timedOut: boolean;
+  /** Empty when they could not be found out; `content` says so then. */
   readonly changes: readonly FileOperation[];
 }
 

@@ -80,6 +80,7 @@ describe('the protection of a path', () => {
     '.git/config',
     'a/.ssh/config',
     '.docker/config.json',
+    `a/.plinth-${'0'.repeat(32)}.tmp`,
   ])('makes %j a secret', (path) => {
     expect(classifyPath(path).secret).toBe(true);
   });

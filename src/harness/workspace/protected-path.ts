@@ -83,13 +83,15 @@ export const SECRET_PATTERNS: readonly string[] = [
   '**/.docker/config.json',
   '**/.kube/config',
   '**/.git/config',
+  // What the harness itself had not finished writing when it was stopped (unfinished-file.ts).
+  '.plinth-*.tmp',
 ];
 
 /** They show which variables there are, and no value. */
 const SAMPLE = /^\.env\.(example|sample|template|dist)$/;
 /** The public half of a key is no secret, and neither is source code that merely begins with id_. */
 const SECRET_NAME =
-  /^(\.env.*|.*\.(pem|key|p12|pfx)|id_(rsa|dsa|ecdsa|ed25519)(?!.*\.pub$).*|id_[^.]+|credentials.*|\.(git-credentials|ssh|aws|npmrc|netrc|pgpass|pypirc|htpasswd))$/;
+  /^(\.env.*|.*\.(pem|key|p12|pfx)|id_(rsa|dsa|ecdsa|ed25519)(?!.*\.pub$).*|id_[^.]+|credentials.*|\.plinth-.*\.tmp|\.(git-credentials|ssh|aws|npmrc|netrc|pgpass|pypirc|htpasswd))$/;
 const SECRET_PLACES = ['.docker/config.json', '.kube/config', '.git/config'];
 
 const FOLDERS: ReadonlySet<string> = new Set(PROTECTED_FOLDERS);

@@ -1,11 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { closing, ObstacleError } from '../../folder/index.js';
 import type { OpenFolder } from '../../folder/index.js';
 import type { FileState } from '../change/file-operation.js';
+import { isUnfinished, unfinishedName } from './unfinished-file.js';
 import { pathError } from './workspace.errors.js';
 import { namesOf } from './workspace-path.js';
 
+/** Names that one folder may hold to be looked through. */
+const NAMES = 100_000;
 /** Files that are hashed to compare them. */
 const HASHED_BYTES = 64 * 1024 * 1024;
 
@@ -80,11 +82,20 @@ export class StrictFiles {
     }
   }
 
+  /** Removes from the folder that holds the path what a process has left there that was stopped in the middle of a write. */
+  async removeUnfinished(path: string): Promise<void> {
+    await this.inParent(path, async ({ folder }) => {
+      const left = ((await folder.entries(NAMES)) ?? []).filter(({ name }) => isUnfinished(name));
+      for (const { name } of left) await folder.remove(name);
+      if (left.length > 0) await folder.sync();
+    });
+  }
+
   private async replace(parent: Parent, bytes: Uint8Array, options: WriteOptions): Promise<void> {
     const { folder, name } = parent;
     const { expected, signal } = options;
     await this.compare(parent, expected, signal);
-    const temporary = `.plinth-${randomBytes(16).toString('hex')}.tmp`;
+    const temporary = unfinishedName();
     await folder.create(temporary, bytes, { mode: options.mode & PERMISSIONS, signal });
     try {
       await this.compare(parent, expected, signal);

@@ -42,6 +42,11 @@ export function relativeTo(folder: string, absolute: string): string | undefined
   return absolute.startsWith(start) ? absolute.slice(start.length) : undefined;
 }
 
+/** Whether one of the folders is the other, or lies in it. */
+export function overlap(one: string, other: string): boolean {
+  return relativeTo(one, other) !== undefined || relativeTo(other, one) !== undefined;
+}
+
 /** The names of a path that relativePath has answered. */
 export function namesOf(path: string): readonly string[] {
   return path === '' ? [] : path.split('/');

@@ -14,7 +14,7 @@ import {
   WorkspaceNotAllowedError,
   WorkspaceNotFoundError,
 } from './workspace.errors.js';
-import { relativeTo } from './workspace-path.js';
+import { overlap, relativeTo } from './workspace-path.js';
 
 /** A folder that a session may work in. */
 export interface WorkspacePlace {
@@ -138,7 +138,7 @@ export class WorkspaceRoots {
     for (const root of this.config.HARNESS_ROOTS) {
       if (root.tenantId === tenantId) continue;
       const other = await canonical(root.path);
-      if (other !== undefined && (isWithin(other, path) || isWithin(path, other))) return true;
+      if (other !== undefined && overlap(other, path)) return true;
     }
     return false;
   }
@@ -152,10 +152,10 @@ export class WorkspaceRoots {
     if (this.ownFolder(tenantId) !== undefined) {
       if (isWithin(join(data, 'workspaces', tenantId), path)) return undefined;
     }
-    if (touch(path, data)) return 'the data of the service (DATA_DIR)';
+    if (overlap(path, data)) return 'the data of the service (DATA_DIR)';
     const program = (await canonical(packageRoot())) ?? packageRoot();
-    if (touch(path, program)) return 'the program folder of the service';
-    return SYSTEM_FOLDERS.some((folder) => touch(path, folder))
+    if (overlap(path, program)) return 'the program folder of the service';
+    return SYSTEM_FOLDERS.some((folder) => overlap(path, folder))
       ? 'a folder of the operating system'
       : undefined;
   }
@@ -176,10 +176,6 @@ export class WorkspaceRoots {
 
 function isWithin(folder: string, path: string): boolean {
   return relativeTo(folder, path) !== undefined;
-}
-
-function touch(one: string, other: string): boolean {
-  return isWithin(one, other) || isWithin(other, one);
 }
 
 /** The path without links; undefined when there is nothing, or nothing that the service may look at. */

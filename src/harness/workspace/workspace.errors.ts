@@ -39,7 +39,10 @@ const OBSTACLES: Readonly<Record<Obstacle, readonly [ToolErrorCode, string]>> = 
   link: ['SYMLINK_ESCAPE', 'leads over a symbolic link. Use the path of the file itself'],
   'no-folder': ['NOT_A_FOLDER', 'is no folder, or leads through a file. Look with list_files'],
   'no-file': ['NOT_A_FILE', 'is no regular file. Use list_files for a folder'],
-  'too-large': ['TOO_LARGE', 'is too large'],
+  'too-large': [
+    'TOO_LARGE',
+    'is larger than 64 MiB, and such files are not changed. Leave it, or change it with a command',
+  ],
   denied: [
     'FAILED',
     'may not be used by the service. Leave it, or ask the user to change its permissions',

@@ -9,6 +9,7 @@ import { classifyPath } from './protected-path.js';
 import type { PathClass } from './protected-path.js';
 import { StrictFiles } from './strict-files.js';
 import type { RemoveOptions, WriteOptions } from './strict-files.js';
+import { isUnfinished } from './unfinished-file.js';
 import { asToolError, pathError, WorkspaceGoneError } from './workspace.errors.js';
 import { relativePath, relativeTo } from './workspace-path.js';
 
@@ -160,7 +161,7 @@ export class Workspace {
     return this.told(path, () => this.strict.state(path, signal));
   }
 
-  /** What a folder holds, ordered by name; the first so many. Links on the way to it are followed inside the root. */
+  /** What a folder holds, ordered by name, without unfinished files; the first so many. Links on the way to it are followed inside the root. */
   async entries(path: string, limit: number): Promise<WorkspaceEntry[]> {
     return this.told(path, async () => {
       const folder = await this.retried(path, async ({ folder, name }) =>
@@ -172,6 +173,7 @@ export class Workspace {
         const entries: WorkspaceEntry[] = [];
         for (const { name } of found) {
           if (entries.length === limit) break;
+          if (isUnfinished(name)) continue;
           const entry = await entryOf(folder, name);
           if (entry) entries.push(entry);
         }
@@ -200,6 +202,11 @@ export class Workspace {
   async removeEmptyFolders(path: string, most = Infinity): Promise<void> {
     refuseGit(path);
     await this.told(path, () => this.strict.removeEmptyFolders(path, most));
+  }
+
+  /** Removes unfinished files beside the path. Call it only when nobody can be writing there. Errors as of `state`. */
+  async removeUnfinished(path: string): Promise<void> {
+    await this.told(path, () => this.strict.removeUnfinished(path));
   }
 
   /** WorkspaceGoneError when another folder, or none, is now where the root was opened. */

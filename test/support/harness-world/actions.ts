@@ -1,5 +1,5 @@
 import { isEnded, isParked } from '../../../src/harness/protocol/run.state.js';
-import { changeCall, endRun, move, place } from './world.js';
+import { changeCall, endRun, move, moveOrCancel, place } from './world.js';
 import type { Chances, Protocol, Script, World } from './world.js';
 import { WorkerProgram } from './worker.js';
 
@@ -33,7 +33,7 @@ export class Happenings {
         const { at } = worker.place;
         return [{ kind, name: `${index} ${at}`, apply: (now) => this.program.step(now, index) }];
       }
-      if (!this.protocol.isClaimable(world.run)) return [];
+      if (this.protocol.claimOf(world.run) === 'leave') return [];
       return [{ kind, name: `${index} claims`, apply: (now) => this.program.claim(now, index) }];
     });
   }
@@ -64,12 +64,21 @@ export class Happenings {
       const { at } = worker.place;
       if (at === 'work' || at === 'asked' || at === 'settle') {
         add('releases', `${index} gives the run back`, (now) =>
-          place(move(now, this.protocol, { type: 'release' }), index, null),
+          place(moveOrCancel(now, this.protocol, { type: 'release' }), index, null),
         );
+      }
+      if (world.run.cancelRequested && (at === 'work' || at === 'asked' || at === 'settle')) {
+        // Sooner or later a renewal tells it; that may be after whatever else the worker does.
+        const leave = (now: World) => place(endRun(now, this.protocol, 'CANCELLED'), index, null);
+        actions.push({ kind, name: `${index} is told of the cancel`, apply: leave });
       }
       if (at === 'asked') {
         add('outages', 'the model is away', (now) =>
-          place(move(now, this.protocol, { type: 'park', waitKind: 'PROVIDER' }), index, null),
+          place(
+            moveOrCancel(now, this.protocol, { type: 'park', waitKind: 'PROVIDER' }),
+            index,
+            null,
+          ),
         );
       }
     }

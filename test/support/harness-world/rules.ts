@@ -46,6 +46,9 @@ function ofRun({ run, calls }: World): string[] {
   if ((run.status !== 'RUNNING') !== (run.lease === 'NONE')) {
     broken.push(`a run is ${run.status} and its lease ${run.lease}`);
   }
+  if (run.cancelRequested && run.status !== 'RUNNING' && run.status !== 'CANCELLED') {
+    broken.push(`a run that is to be cancelled is ${run.status}`);
+  }
   if (run.recoveryAttempts > MAX_RECOVERIES) broken.push('a run was recovered too often');
   return broken;
 }

@@ -1,5 +1,6 @@
 import { isSettled } from '../../../src/harness/protocol/effect.state.js';
-import { changeCall, endRun, fault, move, newCall, place, settle } from './world.js';
+import { changeCall, endRun, fault, move, moveOrCancel, newCall, place, settle } from './world.js';
+import type { WaitKind } from '../../../src/harness/protocol/run.state.js';
 import type { Call, Protocol, Script, Worker, World } from './world.js';
 
 /** One step of the program that a worker runs for a run it has claimed (harness design, 7.7). */
@@ -9,9 +10,11 @@ export class WorkerProgram {
     private readonly script: Script,
   ) {}
 
-  /** Takes the run up, or ends it when that was tried too often. */
+  /** Takes the run up, or ends it when it is to be cancelled or that was tried too often. */
   claim(world: World, index: number): World {
-    if (this.protocol.isExhausted(world.run)) return endRun(world, this.protocol, 'FAILED');
+    const what = this.protocol.claimOf(world.run);
+    if (what === 'cancel') return endRun(world, this.protocol, 'CANCELLED');
+    if (what === 'give-up') return endRun(world, this.protocol, 'FAILED');
     const claimed = move(world, this.protocol, { type: 'claim' });
     return place(claimed, index, { fence: claimed.run.fence, place: { at: 'settle' } });
   }
@@ -30,7 +33,7 @@ export class WorkerProgram {
       case 'settle':
         return this.asOwner(world, index, (held) => this.settleNext(held, index, worker));
       case 'acted':
-        return this.asOwner(world, index, (held) => this.writeOutcome(held, index, worker), true);
+        return this.asOwner(world, index, (held) => this.writeOutcome(held, index, worker));
       case 'work':
         return this.asOwner(world, index, (held) => this.work(held, index, worker));
       case 'asked':
@@ -39,17 +42,10 @@ export class WorkerProgram {
   }
 
   /** A write under the run's lock: the holder of the lease alone may do it, anybody else has lost it and stops. */
-  private asOwner(
-    world: World,
-    index: number,
-    write: (held: World) => World,
-    evenIfCancelled = false,
-  ): World {
+  private asOwner(world: World, index: number, write: (held: World) => World): World {
     const worker = world.workers[index];
     const holds = world.run.lease === 'HELD' && world.run.fence === worker?.fence;
-    if (!holds) return place(world, index, null);
-    if (!world.run.cancelRequested || evenIfCancelled) return write(world);
-    return place(endRun(world, this.protocol, 'CANCELLED'), index, null);
+    return holds ? write(world) : place(world, index, null);
   }
 
   /** Outside of the database nothing asks for the lease: here a worker that has lost it may act once more. */
@@ -107,7 +103,7 @@ export class WorkerProgram {
 
   private settled(world: World, index: number, worker: Worker): World {
     if (world.calls.some(({ state, results }) => state === 'UNCERTAIN' && results === 0)) {
-      return place(move(world, this.protocol, { type: 'park', waitKind: 'EFFECT' }), index, null);
+      return this.park(world, index, 'EFFECT');
     }
     const going = world.run.recovering ? move(world, this.protocol, { type: 'recovered' }) : world;
     return place(going, index, { ...worker, place: { at: 'work' } });
@@ -164,8 +160,11 @@ export class WorkerProgram {
     const calls = world.calls.map((call) =>
       call.results === 0 ? { ...call, approval: 'PENDING' as const } : call,
     );
-    const parked = move({ ...world, calls }, this.protocol, { type: 'park', waitKind: 'TOOL' });
-    return place(parked, index, null);
+    return this.park({ ...world, calls }, index, 'TOOL');
+  }
+
+  private park(world: World, index: number, waitKind: WaitKind): World {
+    return place(moveOrCancel(world, this.protocol, { type: 'park', waitKind }), index, null);
   }
 
   /** The model has answered: a plan, calls, or its last words. */
@@ -174,8 +173,7 @@ export class WorkerProgram {
       return fault(world, 'the model was asked while a call had no result');
     }
     if (world.run.phase === 'PLAN' && !world.planned) {
-      const planned = { ...world, planned: true };
-      return place(move(planned, this.protocol, { type: 'park', waitKind: 'PLAN' }), index, null);
+      return this.park({ ...world, planned: true }, index, 'PLAN');
     }
     const turn = this.script.turns[world.turn];
     if (!turn || turn.length === 0) {

@@ -10,8 +10,8 @@ import type { EndStatus, RunMove, RunState } from '../../../src/harness/protocol
 /** The functions under test; a test of the tests puts a wrong one in the place of one of them. */
 export interface Protocol {
   readonly moved: typeof runs.moved;
-  readonly isClaimable: typeof runs.isClaimable;
-  readonly isExhausted: typeof runs.isExhausted;
+  readonly claimOf: typeof runs.claimOf;
+  readonly endOf: typeof runs.endOf;
   readonly endsAtOnce: typeof runs.endsAtOnce;
   readonly settlementOf: typeof effects.settlementOf;
   readonly abandonedAs: typeof effects.abandonedAs;
@@ -19,8 +19,8 @@ export interface Protocol {
 
 export const realProtocol: Protocol = {
   moved: runs.moved,
-  isClaimable: runs.isClaimable,
-  isExhausted: runs.isExhausted,
+  claimOf: runs.claimOf,
+  endOf: runs.endOf,
   endsAtOnce: runs.endsAtOnce,
   settlementOf: effects.settlementOf,
   abandonedAs: effects.abandonedAs,
@@ -148,6 +148,16 @@ export function move(world: World, protocol: Protocol, what: RunMove): World {
   return { ...world, run: protocol.moved(world.run, what) };
 }
 
+/** What an owner does that can do no more for the run: a write that is refused because of a cancel ends it. */
+export function moveOrCancel(world: World, protocol: Protocol, what: RunMove): World {
+  try {
+    return move(world, protocol, what);
+  } catch (error) {
+    if (!(error instanceof runs.CancelRequestedError)) throw error;
+    return endRun(world, protocol, 'CANCELLED');
+  }
+}
+
 /** Stores how a call has ended with its one message, as the conditional updates of the repository do. */
 export function settle(world: World, index: number, state: EffectState): World {
   const call = world.calls[index];
@@ -158,7 +168,8 @@ export function settle(world: World, index: number, state: EffectState): World {
 }
 
 /** Ends the run: every call gets its one result, whoever ends it. */
-export function endRun(world: World, protocol: Protocol, status: EndStatus): World {
+export function endRun(world: World, protocol: Protocol, wished: EndStatus): World {
+  const status = protocol.endOf(world.run, wished);
   let ended = world;
   for (const [index, call] of world.calls.entries()) {
     if (call.results > 0) continue;

@@ -9,7 +9,7 @@ import {
   partsOf,
 } from './harness.records.js';
 import type { HarnessParts } from './harness.records.js';
-import { fresh, modelName } from './records.js';
+import { fresh, modelName, user } from './records.js';
 import type { RecordKind } from './records.js';
 import type { Reference } from './references.js';
 import type { Member, World } from './world.js';
@@ -70,6 +70,9 @@ const plan = { taskId: randomUUID(), expectedRevision: 1, expectedHash: HASH };
 
 /** What names sessions of the harness and what is in them. */
 export const harnessReferences: Record<string, Record<string, Reference>> = {
+  'GET /coding/harness/sessions': {
+    userId: { kind: user, query: (id) => `userId=${id}`, code: 200 },
+  },
   'POST /coding/harness/sessions': {
     model: {
       kind: {

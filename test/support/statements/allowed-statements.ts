@@ -19,7 +19,7 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins:
-      'SELECT id, tenant_id AS "tenantId" FROM harness_run WHERE status = \'RUNNING\' AND cancel_requested_at < now()',
+      "SELECT id, tenant_id AS \"tenantId\" FROM harness_run WHERE status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED') AND cancel_requested_at < now()",
     file: 'src/harness/loop/claim.repository.ts',
     why: 'The sweep of cancelled runs whose owner does not end them: each is then ended with its own tenant.',
   },
@@ -28,6 +28,12 @@ export const allowedStatements: readonly AllowedStatement[] = [
       'SELECT id, tenant_id AS "tenantId", lease_owner AS "leaseOwner", lease_boot AS "leaseBoot" FROM harness_run',
     file: 'src/harness/loop/claim.repository.ts',
     why: 'The sweep of runs whose owner may be gone: each lease is then ended with its own tenant.',
+  },
+  {
+    begins:
+      'SELECT r.id, r.tenant_id AS "tenantId", r.lease_boot AS boot, r.lease_until <= now() - interval',
+    file: 'src/harness/loop/workspace-lock.repository.ts',
+    why: 'The sweep of workspaces whose run was ended under its owner: each is then freed with its own tenant.',
   },
   {
     begins:

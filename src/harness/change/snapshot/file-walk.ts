@@ -66,7 +66,7 @@ function visitFile(
   visit: (file: WalkedFile, open: Opener) => void,
 ): void {
   const stats = lstatSync(name, { throwIfNoEntry: false });
-  if (!stats?.isFile() || isStandIn(stats)) return;
+  if (!stats?.isFile() || isStandIn(path, stats)) return;
   const { protection, secret } = classifyPath(path);
   if (protection === 'GIT') return;
   const file = { path, secret, mode: stats.mode & 0o777, ...identityIn(stats) };

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
-  existsSync,
   fstatSync,
+  lstatSync,
   mkdirSync,
   readSync,
   renameSync,
@@ -150,7 +150,8 @@ function hashOf(opened: number, limit: number): string | null {
 function keep(content: Buffer, { blobs, tenantId }: LookTask): string {
   const hash = sha256(content);
   const path = blobPath(blobs, tenantId, hash);
-  if (existsSync(path)) return hash;
+  // One that a loss of power has cut is written anew.
+  if (lstatSync(path, { throwIfNoEntry: false })?.size === content.length) return hash;
   const folder = dirname(path);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const unfinished = join(folder, `.${randomBytes(16).toString('hex')}`);

@@ -3,6 +3,7 @@ import { EffectRepository } from '../../effect/effect.repository.js';
 import type { HarnessEffect } from '../../effect/effect.entity.js';
 import type { HarnessRun } from '../../run/run.entity.js';
 import type { FileOperation } from '../file-operation.js';
+import { foldersOf } from '../freed-places.js';
 import { WorkspaceSnapshots } from '../snapshot/workspace.snapshots.js';
 import type { FileSelection } from './undo.selection.js';
 
@@ -45,10 +46,4 @@ export class MadeFolders {
     const known = new Set(before.manifest.flatMap(({ path }) => foldersOf(path)));
     return created.flatMap(({ path }) => foldersOf(path)).filter((folder) => !known.has(folder));
   }
-}
-
-/** Every folder above the path, from the innermost on. */
-export function foldersOf(path: string): string[] {
-  const names = path.split('/');
-  return names.slice(1).map((_, index) => names.slice(0, names.length - 1 - index).join('/'));
 }

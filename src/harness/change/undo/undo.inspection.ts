@@ -4,8 +4,8 @@ import type { ToolErrorCode } from '../../tool/tool.error.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { BlobStore } from '../blob.store.js';
 import type { FileOperation, FileState } from '../file-operation.js';
+import { foldersOf, FreedPlaces } from '../freed-places.js';
 import { sameKept } from '../net-change.js';
-import { foldersOf } from './made.folders.js';
 import type { ConflictReason, FileSelection, UndoConflict } from './undo.selection.js';
 
 /** Largest content that is kept so that the undoing can be undone; what the workspace compares at most. */
@@ -29,6 +29,8 @@ const REASONS: Readonly<Partial<Record<ToolErrorCode, ConflictReason>>> = {
   HARD_LINK: 'HARD_LINK',
   NOT_A_FILE: 'NOT_A_FILE',
   NOT_A_FOLDER: 'NOT_A_FILE',
+  TOO_LARGE: 'TOO_LARGE',
+  FAILED: 'NOT_READABLE',
 };
 
 const MESSAGES: Readonly<Record<ConflictReason, string>> = {
@@ -41,15 +43,31 @@ const MESSAGES: Readonly<Record<ConflictReason, string>> = {
   LINK: 'A symbolic link is on the path or in the place of the file. Remove it first.',
   HARD_LINK: 'The file has a second name (a hard link), so a change could reach a file elsewhere.',
   NOT_A_FILE: 'Something else than a file is in its place. Move it away first.',
+  TOO_LARGE:
+    'The file is larger than 64 MiB now, and such files are not compared. Move it away first.',
+  NOT_READABLE:
+    'The service cannot read the file or its folder. Correct their permissions, or move them away first.',
   PROTECTED: 'The file belongs to git and is never changed.',
-  NOT_CHECKED: 'There are too many changed files to look at each. Ask for this one alone.',
+  NOT_CHECKED:
+    'Looking at the changed files took too long, and this one was not looked at. Ask for its changes alone.',
 };
+
+/** The target, and what is so far known of all that is to be done there. */
+interface Place extends InspectionTarget {
+  readonly freed: FreedPlaces;
+  /** Their files are at one end of the undo where folders of others are at its other end. */
+  readonly paths: ReadonlySet<string>;
+}
 
 /** Looks at the files of a workspace to see what can be undone or redone. Changes nothing. */
 @Injectable()
 export class UndoInspection {
   constructor(private readonly blobs: BlobStore) {}
 
+  /**
+   * In the order in which they are to be done: what an earlier one removes is not in the way of a later one. What is not
+   * looked at when the signal aborts is a conflict.
+   */
   async inspect(
     target: InspectionTarget,
     selections: readonly FileSelection[],
@@ -60,26 +78,15 @@ export class UndoInspection {
   }> {
     const ready: ReadyFile[] = [];
     const conflicts: UndoConflict[] = [];
+    const paths = new Set(selections.map(({ path }) => path));
+    const place = { ...target, freed: new FreedPlaces(), paths };
     for (const selection of selections) {
-      const found = await this.look(target, selection, signal);
+      const found = await this.lookWithin(place, selection, signal);
       if (typeof found === 'string') conflicts.push(conflictOf(selection, found));
       else ready.push({ selection, operation: found });
+      if (typeof found === 'object' && !found.after) place.freed.add(found);
     }
     return { ready, conflicts };
-  }
-
-  /** What is in the way of one selection; empty when it can be carried out. */
-  async conflictsOf(
-    target: InspectionTarget,
-    selection: FileSelection,
-    signal: AbortSignal,
-  ): Promise<readonly UndoConflict[]> {
-    try {
-      return (await this.inspect(target, [selection], signal)).conflicts;
-    } catch (error) {
-      if (signal.aborted) return [conflictOf(selection, 'NOT_CHECKED')];
-      throw error;
-    }
   }
 
   /** Keeps what is in the files now, so that what is about to happen can be taken back. */
@@ -95,19 +102,35 @@ export class UndoInspection {
     }
   }
 
-  private async look(
-    target: InspectionTarget,
+  private async lookWithin(
+    place: Place,
     selection: FileSelection,
     signal: AbortSignal,
   ): Promise<ConflictReason | FileOperation | undefined> {
-    const { tenantId, workspace } = target;
+    try {
+      signal.throwIfAborted();
+      return await this.look(place, selection, signal);
+    } catch (error) {
+      if (signal.aborted) return 'NOT_CHECKED';
+      throw error;
+    }
+  }
+
+  private async look(
+    place: Place,
+    selection: FileSelection,
+    signal: AbortSignal,
+  ): Promise<ConflictReason | FileOperation | undefined> {
+    const { tenantId } = place;
     const { path, wanted, restorable } = selection;
-    if (workspace.classify(path).protection === 'GIT') return 'PROTECTED';
+    if (place.workspace.classify(path).protection === 'GIT') return 'PROTECTED';
     let found: FileState | null;
     try {
-      found = await stateOf(workspace, path, signal);
+      found = await stateOf(place, path, signal);
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
+      // Where a file is in the place of its folder, it is not there.
+      if (error.code === 'NOT_A_FOLDER' && !wanted) return undefined;
       return REASONS[error.code] ?? 'CHANGED_SINCE';
     }
     if (sameKept(found, wanted)) return undefined;
@@ -116,11 +139,11 @@ export class UndoInspection {
     const size = wanted && (await this.blobs.sizeOf(tenantId, wanted.sha256));
     if (size === undefined) return 'CONTENT_LOST';
     const after = wanted && { ...wanted, size: size ?? 0 };
-    return operationOf(target, { path, before: found, after });
+    return operationOf(place, { path, before: found, after });
   }
 }
 
-export function conflictOf(
+function conflictOf(
   { path, changes }: Pick<FileSelection, 'path' | 'changes'>,
   reason: ConflictReason,
 ): UndoConflict {
@@ -129,11 +152,11 @@ export function conflictOf(
 
 /** HARD_LINK for a file with a second name; the errors of `Workspace.state` otherwise. */
 async function stateOf(
-  workspace: Workspace,
+  { workspace, freed }: Place,
   path: string,
   signal: AbortSignal,
 ): Promise<FileState | null> {
-  const state = await workspace.state(path, signal);
+  const state = await freed.state(workspace, path, signal);
   if (!state) return null;
   const links = await workspace.withFile(path, async ({ stats }) => stats.nlink);
   if (links > 1) throw new ToolError('HARD_LINK', MESSAGES.HARD_LINK);
@@ -141,12 +164,13 @@ async function stateOf(
 }
 
 function operationOf(
-  { madeFolders }: InspectionTarget,
+  { madeFolders, paths }: Place,
   { path, before, after }: Pick<FileOperation, 'path' | 'before' | 'after'>,
 ): FileOperation {
   const op = before ? (after ? 'UPDATE' : 'DELETE') : 'CREATE';
   const folders = foldersOf(path);
-  const kept = folders.findIndex((folder) => !madeFolders.has(folder));
+  const atFile = folders.findLastIndex((folder) => paths.has(folder));
+  const kept = folders.findIndex((folder, index) => index > atFile && !madeFolders.has(folder));
   const count = kept < 0 ? folders.length : kept;
   return { path, op, before, after, restorable: true, ...(count > 0 && { madeFolders: count }) };
 }

@@ -13,6 +13,8 @@ export const CONFLICTS = [
   'LINK',
   'HARD_LINK',
   'NOT_A_FILE',
+  'TOO_LARGE',
+  'NOT_READABLE',
   'PROTECTED',
   'NOT_CHECKED',
 ] as const;

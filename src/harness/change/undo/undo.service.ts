@@ -147,7 +147,14 @@ export class UndoService {
     const target = { tenantId: run.tenantId, workspace, madeFolders };
     const { ready, conflicts } = await this.inspection.inspect(target, selections.files, signal);
     const operations = ready.flatMap(({ operation }) => (operation ? [operation] : []));
-    await this.inspection.keep(target, operations, signal);
+    try {
+      await this.inspection.keep(target, operations, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      throw new UndoConflictError(
+        'Keeping the present files took too long, and nothing was changed. Name fewer changes with changeIds.',
+      );
+    }
     return { ready, conflicts: [...selections.conflicts, ...conflicts] };
   }
 

@@ -7,10 +7,13 @@ import { givenText } from './given-text.js';
 import { refused } from './patch.js';
 import type { PatchSection } from './patch.js';
 import { checkPlaces, planSection } from './patch-plan.js';
+import type { PlannedSection } from './patch-plan.js';
 import { parseUnified } from './unified-patch.js';
 
 const LARGEST_BYTES = 256 * 1024;
 const MOST_FILES = 50;
+/** Contents of all files together, before and after: they are held until they are kept. */
+const MOST_BYTES = 64 * 1024 * 1024;
 
 const input = z.strictObject({
   patch: givenText(LARGEST_BYTES).min(1).describe('The whole patch, at most 256 KiB'),
@@ -54,14 +57,37 @@ Kept and removed lines must be in the file exactly, in one place or at the line 
       );
     }
     checkPlaces(context, sections);
-    const planned = [];
-    for (const section of sections) planned.push(await planSection(context, section));
+    const planned: PlannedSection[] = [];
+    const contents = new Set<Buffer>();
+    for (const section of sections) {
+      const done = await planSection(context, section);
+      planned.push(done);
+      for (const content of contentsOf(done)) contents.add(content);
+      if (lengthOf(contents) > MOST_BYTES) throw tooMuch();
+    }
     return {
       files: planned.flatMap(({ files }) => files),
       content: `Applied the patch:\n${planned.map(({ told }) => `- ${told}`).join('\n')}`,
       summary: `patched ${sections.length} file(s)`,
     };
   }
+}
+
+function contentsOf({ files }: PlannedSection): Buffer[] {
+  return files
+    .flatMap(({ beforeContent, afterContent }) => [beforeContent, afterContent])
+    .filter((content) => content !== null);
+}
+
+function lengthOf(contents: ReadonlySet<Buffer>): number {
+  return [...contents].reduce((sum, { length }) => sum + length, 0);
+}
+
+function tooMuch(): ToolError {
+  return new ToolError(
+    'TOO_LARGE',
+    'The files of the patch, as they are and as they are to be, come to more than 64 MiB. Nothing was changed. Split the patch into several with fewer files each.',
+  );
 }
 
 function sectionsOf(patch: string): PatchSection[] {

@@ -14,6 +14,8 @@ export interface FoundBlock {
 
 /** More places than a person would look at. */
 const MOST_INDENTED = 1_000;
+/** Lines whose indentation is compared at most, unless there is one place only: some tenths of a second. */
+const MOST_COMPARED = 2_000_000;
 
 const asGiven = (line: string): string => line;
 
@@ -53,7 +55,9 @@ export class BlockSearch {
     const by = 'indentation';
     const file = (this.numbers[by] ??= this.trimmed.of(this.lines.map(trimmed)));
     const candidates = occurrences(file, this.trimmed.of(block.map(trimmed)));
+    const compared = candidates.length * block.length;
     if (candidates.length > MOST_INDENTED) return undefined;
+    if (candidates.length > 1 && compared > MOST_COMPARED) return undefined;
     const shifts = new Map<number, Shift>();
     for (const start of candidates) {
       const shift = shiftOf(this.lines.slice(start, start + block.length), block);

@@ -308,6 +308,23 @@ describe('apply_patch', () => {
     expect(contentOf('a.txt')).toBe('one\n');
   });
 
+  it('holds 64 MiB of contents at most', async () => {
+    const parts: string[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      here.put(`f${index}`, Buffer.alloc(14 * 2 ** 20, index));
+      parts.push(`*** Update File: f${index}`, `*** Move to: g${index}`);
+    }
+    const envelope = (inner: readonly string[]): object =>
+      lines('*** Begin Patch', ...inner, '*** End Patch');
+    await expect(planned(patch, envelope(parts))).rejects.toMatchObject({
+      code: 'TOO_LARGE',
+      message: expect.stringContaining('Split the patch'),
+    });
+    // What is moved is held once.
+    const { files } = await planned(patch, envelope(parts.slice(0, 8)));
+    expect(files).toHaveLength(8);
+  });
+
   it('names 50 files at most, and a deleted file as a whole', async () => {
     const parts = Array.from({ length: 51 }, (_, index) => [`*** Add File: f${index}`, '+x']);
     const many = lines('*** Begin Patch', ...parts.flat(), '*** End Patch');

@@ -42,20 +42,23 @@ export function applyHunks(
     lines.map((line) => line.text),
     name,
   );
-  const result: Line[] = [];
+  // Put together at the end: a function takes only so many arguments, and a file may have more lines.
+  const parts: Line[][] = [];
   let [at, loosely] = [0, 0];
   for (const [index, hunk] of hunks.entries()) {
     const place = search.find(hunk, { from: at, number: index + 1 });
-    result.push(...lines.slice(at, place.start), ...changed(lines, hunk, place));
+    parts.push(lines.slice(at, place.start), changed(lines, hunk, place));
     at = place.start + place.length;
     if (place.by !== 'exact') loosely += 1;
   }
-  result.push(...lines.slice(at));
-  return { text: joinLines(ended(result, lines, hunks)), loosely };
+  parts.push(lines.slice(at));
+  return { text: joinLines(ended(parts.flat(), lines, hunks)), loosely };
 }
 
 class HunkSearch {
   private readonly blocks: BlockSearch;
+  /** The lines without white space at both ends, once they are needed. */
+  private trimmed: readonly string[] | undefined;
 
   constructor(
     private readonly lines: readonly string[],
@@ -109,9 +112,10 @@ class HunkSearch {
   ): number {
     let after = from;
     for (const [index, anchor] of anchors.entries()) {
+      const lines = (this.trimmed ??= this.lines.map((line) => line.trim()));
       const found: number[] = [];
-      for (let at = after; at < this.lines.length; at += 1) {
-        if (this.lines[at]?.trim() === anchor) found.push(at);
+      for (let at = after; at < lines.length; at += 1) {
+        if (lines[at] === anchor) found.push(at);
       }
       const [first] = found;
       const what = `The line after @@ of hunk ${number}`;
@@ -119,8 +123,8 @@ class HunkSearch {
         throw new ToolError('NO_MATCH', `${what} was not found in ${this.name}: ${anchor}`);
       }
       if (index === 0 && found.length > 1) {
-        const lines = found.map((at) => at + 1);
-        throw ambiguous({ name: this.name, what, count: found.length, lines });
+        const numbers = found.map((at) => at + 1);
+        throw ambiguous({ name: this.name, what, count: found.length, lines: numbers });
       }
       after = first + 1;
     }

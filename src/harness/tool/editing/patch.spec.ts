@@ -251,6 +251,18 @@ describe('a hunk', () => {
     const hunks = Array.from({ length: 300 }, () => ['@@', '-a', '-b']).flat();
     expect(errorOf(() => patched(text, envelope(...hunks))).code).toBe('TOO_LARGE');
   });
+
+  it('is applied to a file of very many lines', () => {
+    const text = Array.from({ length: 400_000 }, (_, index) => `${index}\n`).join('');
+    const changed = patched(text, envelope('@@', ' 199999', '-200000', '+x'));
+    expect(changed).toBe(text.replace('\n200000\n', '\nx\n'));
+  });
+
+  it('takes bounded time for a header that repeats itself', () => {
+    // Each of the many places at which the second name could begin would be compared with all that follows.
+    const header = `diff --git a/${' b/'.repeat(85_000)}x`;
+    expect(errorOf(() => parse(`${header}\nrename from x\n`)).code).toBe('PATCH_REFUSED');
+  });
 });
 
 describe('any difference', () => {

@@ -60,9 +60,11 @@ export function lineNumberAt(text: string, position: number): number {
   return number;
 }
 
-/** The line without spaces and tabs at its end. */
+/** The line without spaces and tabs at its end. A pattern would take quadratic time for a run of spaces inside of a line. */
 export function withoutTrailing(line: string): string {
-  return line.replace(/[ \t\r]+$/, '');
+  let end = line.length;
+  while (end > 0 && ' \t\r'.includes(line.charAt(end - 1))) end -= 1;
+  return line.slice(0, end);
 }
 
 /** The spaces and tabs that a line begins with. */

@@ -72,6 +72,20 @@ describe('an exact edit', () => {
   });
 });
 
+describe('a search that does not find the text exactly', () => {
+  it('takes bounded time for a run of spaces inside of a line', () => {
+    // With time in proportion to the square: an hour.
+    const text = `a\n${' '.repeat(2_000_000)}b\nc\n`;
+    expect(edit(text, 'a \n', 'x\n').by).toBe('trailing-spaces');
+  });
+
+  it('takes bounded time for a block that fits almost everywhere', () => {
+    const lines = (count: number, line: string): string => `${line}\n`.repeat(count);
+    const error = errorOf(() => edit(lines(600_900, 'a'), lines(600_000, ' a'), 'x\n'));
+    expect(error.code).toBe('NO_MATCH');
+  });
+});
+
 describe('line ends', () => {
   it('of the file are used for new lines', () => {
     expect(edit('a\r\nb\r\nc\r\n', 'b', 'x\ny').text).toBe('a\r\nx\r\ny\r\nc\r\n');

@@ -72,12 +72,17 @@ function headerLine(line: string, number: number): Partial<Header> {
   if (line.startsWith('deleted file mode ')) return { isDeleted: true };
   const mode = /^new file mode (100644|100755)$/.exec(line)?.[1];
   if (mode !== undefined) return { newMode: mode };
-  // The same name twice, with two prefixes; where the names differ, other lines say them.
-  const named = /^diff --git a\/(.+) b\/\1$/.exec(line)?.[1];
-  if (line.startsWith('diff --git ')) return { named: named ?? '' };
+  if (line.startsWith('diff --git ')) return { named: namedTwice(line.slice(11)) };
   throw refused(
     `line ${number} is no part of a unified diff. Give "--- a/path", "+++ b/path" and hunks, or the form that begins with "*** Begin Patch".`,
   );
+}
+
+/** The name in `a/name b/name`; empty where the names differ: other lines say them then. */
+function namedTwice(names: string): string {
+  const [old, now] = [names.slice(0, (names.length - 1) / 2), names.slice((names.length + 1) / 2)];
+  const isSame = names === `${old} ${now}` && old.slice(2) === now.slice(2);
+  return isSame && old.startsWith('a/') && now.startsWith('b/') ? old.slice(2) : '';
 }
 
 function sectionOf(header: Header, hunks: readonly Hunk[]): PatchSection {

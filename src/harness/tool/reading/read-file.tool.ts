@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { PolicySubject } from '../../approval/policy.js';
+import { SecretMask } from '../../secret/secret-mask.js';
 import type { WorkspaceFile } from '../../workspace/workspace.js';
 import { ToolError } from '../tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
@@ -31,6 +32,8 @@ export class ReadFileTool implements ReadTool<Input> {
   readonly description =
     'Shows a text file of the workspace. Each line begins with its number and a tab, which are not part of the file. Shows at most 2000 lines, 2000 characters of a line and 46 KiB, and says how to go on. Reads files up to 20 MiB; binary files are refused. Read a file before you edit or overwrite it. Use search_text to find something in many files or in a long one, list_files for folders.';
 
+  constructor(private readonly mask: SecretMask) {}
+
   title({ path }: Input): string {
     return `read ${askedFor(path)}`;
   }
@@ -58,7 +61,8 @@ export class ReadFileTool implements ReadTool<Input> {
     // It may have become a link since the policy was asked.
     secrecyOf(context, path, file.realPath);
     const { text, isExact } = decoded(file);
-    const page = textPage(text, { offset, limit });
+    const masked = (line: string): string => this.mask.apply(line);
+    const page = textPage(text, { offset, limit, masked });
     if (!page) throw beyond(text, path, offset);
     const remark = isExact
       ? ''
@@ -106,7 +110,7 @@ function decoded({ path, bytes, size }: WorkspaceFile): { text: string; isExact:
 }
 
 function beyond(text: string, path: string, offset: number): ToolError {
-  const lines = textPage(text, { offset: 1, limit: 1 })?.total ?? 0;
+  const lines = textPage(text, { offset: 1, limit: 0, masked: (line) => line })?.total ?? 0;
   return new ToolError(
     'INVALID_ARGUMENTS',
     `${path} has only ${counted(lines, 'line')}; offset=${offset} is behind its end. Give a smaller offset.`,

@@ -5,7 +5,7 @@ import {
   pathAttacks,
   SECRET_TEXT,
 } from '../../../../test/support/path-attacks.js';
-import { ToolWorkspace } from '../../../../test/support/tool-workspace.js';
+import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspace.js';
 import { GlobFilesTool } from './glob-files.tool.js';
 import { ListFilesTool } from './list-files.tool.js';
 import { ReadFileTool } from './read-file.tool.js';
@@ -13,7 +13,7 @@ import { FileSearch } from './search/file.search.js';
 import { SearchTextTool } from './search-text.tool.js';
 
 const list = new ListFilesTool();
-const read = new ReadFileTool();
+const read = new ReadFileTool(noSecrets);
 /** What a tool must answer within, also when a pipe or a device is in the way. */
 const PROMPTLY_MS = 10_000;
 
@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => here.remove());
 
 describe.each(pathAttacks)('$name', (attack) => {
-  const search = new SearchTextTool(new FileSearch());
+  const search = new SearchTextTool(new FileSearch(), noSecrets);
   const glob = new GlobFilesTool(new FileSearch());
   const isForbidden = (content: string): boolean =>
     content.includes(OUTSIDE_TEXT) || content.includes(SECRET_TEXT);

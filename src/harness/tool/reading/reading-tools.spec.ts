@@ -3,14 +3,14 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SECRET_TEXT } from '../../../../test/support/path-attacks.js';
-import { ToolWorkspace } from '../../../../test/support/tool-workspace.js';
+import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspace.js';
 import { sha256 } from '../../protocol/ids.js';
 import { ToolError } from '../tool.error.js';
 import { ListFilesTool } from './list-files.tool.js';
 import { ReadFileTool } from './read-file.tool.js';
 
 const list = new ListFilesTool();
-const read = new ReadFileTool();
+const read = new ReadFileTool(noSecrets);
 
 let here: ToolWorkspace;
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { PolicySubject } from '../../approval/policy.js';
+import { SecretMask } from '../../secret/secret-mask.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 import { confirmedLines } from './search/confirmed-lines.js';
 import type { ConfirmedLine } from './search/confirmed-lines.js';
@@ -61,7 +62,10 @@ export class SearchTextTool implements ReadTool<Input> {
   readonly description =
     'Searches the content of files of the workspace, line by line, and answers path, line number and line: "12:" before a match, "11-" before a line around it. At most 100 matches and 500 characters of a line. Leaves out what .gitignore leaves out, binary files, files above 20 MiB, files that may hold secrets (.env*, keys, credentials), links, and folders named .git, .idea, node_modules, target, dist and build; name such a folder as path to look in it. Use read_file to see more of a file, glob_files to find files by name.';
 
-  constructor(private readonly search: FileSearch) {}
+  constructor(
+    private readonly search: FileSearch,
+    private readonly mask: SecretMask,
+  ) {}
 
   title({ pattern, path }: Input): string {
     const where = path === undefined ? '' : ` in ${askedFor(path)}`;
@@ -90,7 +94,7 @@ export class SearchTextTool implements ReadTool<Input> {
     const take = async (lines: readonly FoundLine[]): Promise<void> => {
       const [first] = lines;
       if (!first) return;
-      const confirmed = await confirmedLines(workspace, first.path, lines);
+      const confirmed = await confirmedLines(workspace, first.path, lines, this.mask);
       const kept = upToMatches(confirmed, MATCHES - matches);
       matches += kept.filter(({ isMatch }) => isMatch).length;
       if (kept.length > 0) files.set(first.path, [...(files.get(first.path) ?? []), ...kept]);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { checkOutside, OUTSIDE_TEXT, SECRET_TEXT } from '../../../../test/support/path-attacks.js';
 import { swapWithLink } from '../../../../test/support/swapping.js';
-import { ToolWorkspace } from '../../../../test/support/tool-workspace.js';
+import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspace.js';
 import { GlobFilesTool } from './glob-files.tool.js';
 import { FileSearch } from './search/file.search.js';
 import { SearchTextTool } from './search-text.tool.js';
@@ -35,7 +35,7 @@ beforeEach(async () => {
 afterEach(() => here.remove());
 
 describe.each(engines)('search_text with %s', (_, engine) => {
-  const search = new SearchTextTool(engine);
+  const search = new SearchTextTool(engine, noSecrets);
 
   it('shows matches with their lines, file by file', async () => {
     here.put('src/b.ts', 'zero\nconst Value = 1;\nthree\nfour\nfive\nsix\nvalue();\n');
@@ -260,7 +260,7 @@ describe.each(engines)('glob_files with %s', (_, engine) => {
 
 it('falls back to a thread where ripgrep cannot be started', async () => {
   here.put('a.txt', 'needle');
-  const search = new SearchTextTool(new WithBrokenRipgrep());
+  const search = new SearchTextTool(new WithBrokenRipgrep(), noSecrets);
   for (let i = 0; i < 2; i += 1) {
     expect((await here.call(search, { pattern: 'needle' })).content).toContain('a.txt');
   }
@@ -268,7 +268,7 @@ it('falls back to a thread where ripgrep cannot be started', async () => {
 
 it('ends an expression that takes for ever, and the server goes on meanwhile', async () => {
   here.put('a.txt', `${'a'.repeat(40)}!\n`);
-  const search = new SearchTextTool(new WithoutRipgrep());
+  const search = new SearchTextTool(new WithoutRipgrep(), noSecrets);
   let ticks = 0;
   const timer = setInterval(() => (ticks += 1), 10);
   const stopped = here.call(search, { pattern: '^(a+)+$' }, { signal: AbortSignal.timeout(2_000) });

@@ -12,11 +12,15 @@ export interface TextPage {
   readonly isCut: boolean;
 }
 
+export interface PageQuery {
+  readonly offset: number;
+  readonly limit: number;
+  /** Masks a line before it is cut: afterwards half of a secret would not be known for one. */
+  readonly masked: (line: string) => string;
+}
+
 /** Undefined when the text has fewer lines. An empty text has one page without lines. */
-export function textPage(
-  text: string,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
-): TextPage | undefined {
+export function textPage(text: string, { offset, limit, masked }: PageQuery): TextPage | undefined {
   const all = linesOf(text);
   const total = all.length;
   if (total === 0 && offset === 1) {
@@ -27,7 +31,7 @@ export function textPage(
   let last = offset - 1;
   for (const line of all.slice(offset - 1, offset - 1 + limit)) {
     // Of carriage returns at its end an editing tool takes care itself.
-    const text = clipped(line.replace(/\r$/, ''), LINE_CHARACTERS);
+    const text = clipped(masked(line.replace(/\r$/, '')), LINE_CHARACTERS);
     if (!shown.add(`${last + 1}\t${text}`)) break;
     last += 1;
   }

@@ -12,8 +12,8 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
 const TITLE_CHARACTERS = 100;
 
-/** What a command has changed is looked at even when the run was cancelled meanwhile. */
-const LOOK_MS = 60_000;
+const UNKNOWN_CHANGES =
+  '[What the command has changed is not known and cannot be undone: the workspace has too many files by now. No further command is run before there are fewer.]';
 
 const input = z.strictObject({
   command: z
@@ -66,22 +66,28 @@ export class ShellCommandTool implements ShellTool<Input> {
 
   async run(
     { command, timeoutMs }: Input,
-    { run: { tenantId }, workspace, signal }: ToolContext,
+    { run: { tenantId }, workspace, signal, onOutput }: ToolContext,
     started: ShellStarted,
   ): Promise<ShellOutcome> {
     await this.sandbox.require();
     const target = { tenantId, root: workspace.root };
     const before = await this.snapshots.take(target, signal);
     await started(before.sha256);
-    const request = { workspace: workspace.root, command, timeoutMs, signal };
+    const request = {
+      ...{ workspace: workspace.root, command, timeoutMs, signal },
+      ...(onOutput && { onOutput }),
+    };
     const result = await this.sandbox.run(request);
-    const changes = await this.snapshots.changesSince(target, before, AbortSignal.timeout(LOOK_MS));
+    // Also when the run was cancelled meanwhile.
+    const changes = await this.snapshots.changesSince(target, before);
     const failure = failureOf(result);
     const { exitCode, signal: endedBy, timedOut } = result;
+    const output = commandOutput(result, timeoutMs);
     return {
-      ...commandOutput(result, timeoutMs),
+      ...output,
+      ...(!changes && { content: `${output.content}\n${UNKNOWN_CHANGES}` }),
       ...(failure && { failure }),
-      ...{ exitCode, signal: endedBy, timedOut, changes },
+      ...{ exitCode, signal: endedBy, timedOut, changes: changes ?? [] },
     };
   }
 }

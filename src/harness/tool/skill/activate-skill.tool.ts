@@ -44,13 +44,11 @@ export class ActivateSkillTool implements ReadTool<Input> {
         summary: `${name} was already active`,
       };
     }
-    const { source, sha256 } = skill;
+    const { source, sha256: sha } = skill;
     return {
       content: body,
       summary: `activated ${name} (${source})`,
-      events: [
-        { type: 'skill.activated', data: { name, source, sha256 }, subject: { toolCallId } },
-      ],
+      events: [{ type: 'skill.activated', data: { name, source, sha }, subject: { toolCallId } }],
     };
   }
 }

@@ -5,6 +5,7 @@ import type { PolicySubject } from '../../approval/policy.js';
 import { DomainError, NotFoundError } from '../../../error/index.js';
 import { readSkillResource } from '../../../skill/index.js';
 import type { SkillInfo } from '../../../skill/index.js';
+import { sha256 } from '../../protocol/ids.js';
 import { BUILT_IN } from '../../skill/skill.discovery.js';
 import { ToolError } from '../tool.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
@@ -52,15 +53,17 @@ export class ReadSkillResourceTool implements ReadTool<Input> {
       throw error instanceof DomainError ? refused(error) : error;
     });
     const bytes = Buffer.byteLength(text);
+    if (offset > 0 && offset >= text.length) throw beyond(path, text, offset);
     const shown = shownOf(text, offset);
     const isCut = offset + shown.length < text.length;
     const event = {
       type: 'skill.resource_read',
-      data: { name, path, bytes },
+      data: { name, source: skill.source, sha: sha256(text), path, bytes },
       subject: { toolCallId: context.toolCallId },
     } as const;
+    const whole = text === '' ? '[The file is empty.]' : shown;
     return {
-      content: isCut ? `${shown}\n${goOn(text, offset + shown.length)}` : shown,
+      content: isCut ? `${shown}\n${goOn(text, offset + shown.length)}` : whole,
       summary: `read ${path} of ${name}, ${bytes} bytes`,
       truncated: isCut,
       events: [event],
@@ -83,6 +86,13 @@ export class ReadSkillResourceTool implements ReadTool<Input> {
 function refused(error: DomainError): ToolError {
   const code = error instanceof NotFoundError ? 'NOT_FOUND' : 'SKILL_ERROR';
   return new ToolError(code, error.message);
+}
+
+function beyond(path: string, text: string, offset: number): ToolError {
+  return new ToolError(
+    'INVALID_ARGUMENTS',
+    `${path} has only ${text.length} characters; offset ${offset} is behind its end. Give a smaller offset.`,
+  );
 }
 
 /** What fits into one answer, without half a character at its end. */

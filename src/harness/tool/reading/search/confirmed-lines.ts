@@ -1,4 +1,5 @@
 import type { OpenFile } from '../../../../folder/index.js';
+import type { SecretMask } from '../../../secret/secret-mask.js';
 import type { Workspace } from '../../../workspace/workspace.js';
 import { ToolError } from '../../tool.error.js';
 import type { FoundLine } from './search.query.js';
@@ -20,18 +21,19 @@ export interface ConfirmedLine {
 
 /**
  * Those of the lines that stand in the file now: read again, so that nothing is shown that a search has reached over a
- * link or a folder that was swapped, and nothing of a secret file.
+ * link or a folder that was swapped, and nothing of a secret file. Secrets of the service are masked before a line is cut.
  */
 export async function confirmedLines(
   workspace: Workspace,
   path: string,
   lines: readonly FoundLine[],
+  mask: SecretMask,
 ): Promise<ConfirmedLine[]> {
   const { protection, secret } = workspace.classify(path);
   if (secret || protection === 'GIT') return [];
   try {
     return await workspace.withFile(path, async (file, realPath) =>
-      realPath === path ? read(file, lines) : [],
+      realPath === path ? read(file, lines, mask) : [],
     );
   } catch (error) {
     // It is gone, or cannot be reached without a link.
@@ -40,17 +42,24 @@ export async function confirmedLines(
   }
 }
 
-async function read(file: OpenFile, lines: readonly FoundLine[]): Promise<ConfirmedLine[]> {
+async function read(
+  file: OpenFile,
+  lines: readonly FoundLine[],
+  mask: SecretMask,
+): Promise<ConfirmedLine[]> {
   const confirmed: ConfirmedLine[] = [];
   let last: number | undefined;
   for (const { line, offset, bytes, isMatch, column } of lines) {
-    const from = column > CHARACTERS ? column - BEFORE : 0;
-    const wanted = bytes.subarray(from, from + WINDOW_BYTES);
+    const masked = mask.applyToBytes(bytes);
+    const isMasked = masked !== bytes;
+    const from = column > CHARACTERS && !isMasked ? column - BEFORE : 0;
+    const wanted = isMasked ? bytes : bytes.subarray(from, from + WINDOW_BYTES);
     const found = await file.part(offset + from, wanted.length);
     if (!found.equals(wanted)) continue;
     const isApart = last !== undefined && line > last + 1;
     last = line;
-    const text = textOf(found, { isBegun: from > 0, isLonger: from + WINDOW_BYTES < bytes.length });
+    const isLonger = from + wanted.length < bytes.length;
+    const text = textOf(isMasked ? masked : found, { isBegun: from > 0, isLonger });
     confirmed.push({ line, text, isMatch, isApart });
   }
   return confirmed;

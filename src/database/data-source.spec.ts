@@ -1,0 +1,30 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { describe, expect, it, jest } from '@jest/globals';
+import { createDataSource } from './data-source.js';
+import { isConnectionFailure } from './violation.js';
+
+describe('a server that takes a connection and says nothing', () => {
+  it('is given up after 30 seconds, as one that cannot be reached', async () => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const url = `postgres://somebody@127.0.0.1:${port}/nothing`;
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'performance'] });
+    try {
+      const failure = createDataSource({ entities: [], url, poolSize: 1 })
+        .initialize()
+        .catch((error: unknown) => error);
+      while (sockets.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      jest.advanceTimersByTime(30_000);
+
+      expect(isConnectionFailure(await failure)).toBe(true);
+    } finally {
+      jest.useRealTimers();
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    }
+  });
+});
