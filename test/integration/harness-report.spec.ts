@@ -200,7 +200,7 @@ describe('GET report', () => {
     });
     const path = harness.path(run, '/report?format=markdown');
     const { text } = await harness.session.raw('GET', path);
-    expect(text).toMatch(/- edit\\_file .*: resolved as EXECUTED .*: I looked; .*secret/);
+    expect(text).toMatch(/- edit_file .*: resolved as EXECUTED .*: I looked; .*secret/);
   });
 
   it('refuses other formats, and is found by those who may see the run alone', async () => {

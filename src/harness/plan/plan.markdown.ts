@@ -25,8 +25,18 @@ function section(title: string, lines: readonly string[]): string {
   return `## ${title}\n\n${lines.length === 0 ? 'None.' : lines.join('\n')}`;
 }
 
-/** Every ASCII punctuation character may be escaped (CommonMark 0.31, 2.4); these can mean something. */
-const MEANINGFUL = /[\\`*_{}[\]()<>#+\-=|~!&$:@^"']/g;
+/**
+ * What means something anywhere in a line (CommonMark 0.31 and GitHub's extensions); every ASCII punctuation character may be
+ * escaped. What can only mean something beside one of these is left as it is, so that people can read the source, too.
+ */
+const MEANINGFUL = /[\\`*[\]<|~$@#]/g;
+/** Within a word it is nothing but itself. */
+const UNDERSCORE = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
+const ENTITY = /&(?=#?\w+;)/g;
+/** Of an address, or of the name of a small picture. */
+const COLON = /:(?=\/|[\w+-]+:)/g;
+/** What would begin a list, a quotation, or the line below a heading. */
+const OPENING = /^[+\-=>]/;
 /** What would begin a numbered list. */
 const NUMBERING = /^(\d+)([.)])/;
 /** Bare addresses become links in some readers. */
@@ -39,7 +49,11 @@ export function plain(text: string): string {
   return text
     .replaceAll(/\s+/g, ' ')
     .trim()
-    .replaceAll(MEANINGFUL, (character) => `\\${character}`)
+    .replaceAll(MEANINGFUL, '\\$&')
+    .replaceAll(UNDERSCORE, '\\_')
+    .replaceAll(ENTITY, '\\&')
+    .replaceAll(COLON, '\\:')
+    .replace(OPENING, '\\$&')
     .replace(NUMBERING, '$1\\$2')
     .replaceAll(ADDRESS, (start) => `${start.slice(0, -1)}\\.`)
     .replaceAll(INVISIBLE, (character) => {

@@ -69,7 +69,7 @@ describe('reportMarkdown', () => {
     expect(text).toContain('| Cost | 0.00123 |');
     expect(text).toContain('| Tokens read | 100 (50 from the cache) |');
     expect(text).toContain('| 2026-01-31T18:30:00.000Z | npm test | SUCCEEDED | 0 |');
-    expect(text).toContain('> Fix add\\(\\)');
+    expect(text).toContain('> Fix add()');
     expect(text).toContain('| User | ann (user 7) |');
   });
 
