@@ -4,6 +4,7 @@ import type { Config } from '../../config/index.js';
 import { stepIdOf } from '../event/event.catalogue.js';
 import type { RunWriter } from '../ledger/run-writer.js';
 import { RunLedger } from '../ledger/run.ledger.js';
+import { Attempts } from '../loop/attempts.js';
 import { RunEnding } from '../loop/run.ending.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import type { ApprovalAsk } from './approval.ask.js';
@@ -17,7 +18,7 @@ const SWEEP = 100;
 /** Approvals as the loop and the sweeper need them. People decide them through ApprovalDecisions. */
 @Injectable()
 export class ApprovalService {
-  private readonly logger = new Logger(ApprovalService.name);
+  private readonly attempts = new Attempts(new Logger(ApprovalService.name));
 
   constructor(
     private readonly approvals: ApprovalRepository,
@@ -61,11 +62,9 @@ export class ApprovalService {
   /** Ends the runs that nobody has decided about in time; one that somebody is deciding about right now can wait. */
   async expireDue(): Promise<void> {
     for (const { tenantId, runId } of await this.approvals.dueRuns(SWEEP)) {
-      try {
-        await this.ledger.asOtherIfFree(tenantId, runId, (writer) => this.expire(writer));
-      } catch (err) {
-        this.logger.error({ msg: 'An approval could not be expired', tenantId, runId, err });
-      }
+      const expire = () =>
+        this.ledger.asOtherIfFree(tenantId, runId, (writer) => this.expire(writer));
+      await this.attempts.try('An approval could not be expired', expire, runId);
     }
   }
 
