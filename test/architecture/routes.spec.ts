@@ -337,7 +337,10 @@ describe('the OpenAPI document', () => {
 });
 
 function shownPermission({ rule }: Route): string {
-  if (rule?.kind === 'permission') return rule.anyOf.join(' or ');
+  if (rule?.kind === 'permission') {
+    const also = rule.also === undefined ? '' : ` and ${rule.also}`;
+    return `${rule.anyOf.join(' or ')}${also}`;
+  }
   return rule?.kind === 'login' ? 'any signed-in user' : 'none';
 }
 

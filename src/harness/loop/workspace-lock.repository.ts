@@ -89,10 +89,10 @@ export class WorkspaceLockRepository {
   async revoked(limit: number): Promise<RevokedHolder[]> {
     return this.database.query<RevokedHolder>(
       `SELECT r.id, r.tenant_id AS "tenantId", r.lease_boot AS boot,
-              r.lease_until <= now() - interval '${REVOKED_SECONDS} seconds' AS "isOver"
+              r.lease_until <= now() - make_interval(secs => $2) AS "isOver"
          FROM harness_workspace_lock l JOIN harness_run r ON r.tenant_id = l.tenant_id AND r.id = l.run_id
         WHERE r.lease_owner IS NULL AND r.lease_boot IS NOT NULL ORDER BY l.create_time LIMIT $1`,
-      [limit],
+      [limit, REVOKED_SECONDS],
     );
   }
 

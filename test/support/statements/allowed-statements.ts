@@ -31,7 +31,7 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins:
-      'SELECT r.id, r.tenant_id AS "tenantId", r.lease_boot AS boot, r.lease_until <= now() - interval',
+      'SELECT r.id, r.tenant_id AS "tenantId", r.lease_boot AS boot, r.lease_until <= now() - make_interval(secs => $2) AS "isOver" FROM harness_workspace_lock l JOIN harness_run r ON r.tenant_id = l.tenant_id AND r.id = l.run_id WHERE r.lease_owner',
     file: 'src/harness/loop/workspace-lock.repository.ts',
     why: 'The sweep of workspaces whose run was ended under its owner: each is then freed with its own tenant.',
   },
