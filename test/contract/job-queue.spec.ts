@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { JobQueue } from '../../src/queue/index.js';
@@ -124,6 +125,18 @@ if (redisUrl !== undefined) {
         (yes) => yes,
         20_000,
       );
+    });
+
+    it('stop and close at any moment after they began', async () => {
+      for (let round = 0; round < 60; round += 1) {
+        const queue = bullQueue(newPrefix(), redisUrl);
+        for (const kind of ['parse', 'run', 'clear']) {
+          queue.handle(kind, { concurrency: 2 }, async () => undefined);
+        }
+        await sleep(round);
+        await queue.stop();
+        await queue.close();
+      }
     });
 
     it('stop and close while Redis is away', async () => {

@@ -52,6 +52,10 @@ export class BullConnections {
     connection.setMaxListeners(0);
     connection.on('error', (error) => this.note(error));
     connection.on('ready', () => this.noteReady());
+    // Bull opens one again while it pauses and closes, at times after everything was closed.
+    connection.on('connect', () => {
+      if (this.closed) connection.disconnect();
+    });
     this.connections.set(name, connection);
     return connection;
   }

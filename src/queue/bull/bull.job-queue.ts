@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import Bull from 'bull';
 import { z } from 'zod';
@@ -20,6 +21,12 @@ const SLOTS = ['a', 'b'];
 
 /** Longer than any pause of the event loop; a job whose process died is found after one to two of these. */
 const STALLED_MS = 30_000;
+
+/**
+ * Bull pauses and closes within milliseconds. When it has just begun, it may also wait for ever for the end of a connection
+ * that has ended already.
+ */
+const BULL_MS = 2_000;
 
 type Queue = Bull.Queue<QueuedJob>;
 
@@ -65,7 +72,7 @@ export class BullJobQueue extends JobQueue {
     if (this.stopped) return;
     this.stopped = true;
     // A rejection means that Redis is away: then there is nothing to take either.
-    await Promise.allSettled([...this.queues.values()].map((queue) => this.pause(queue)));
+    await this.ofEach((queue) => this.pause(queue));
     await this.running.stop(this.config.SHUTDOWN_GRACE_SECONDS * 1_000);
     await this.connections.settled();
   }
@@ -73,7 +80,7 @@ export class BullJobQueue extends JobQueue {
   override async close(): Promise<void> {
     this.connections.close();
     // Ends the timers of Bull, which opens a connection once more while doing so.
-    await Promise.allSettled([...this.queues.values()].map((queue) => queue.close(true)));
+    await this.ofEach((queue) => queue.close(true));
     this.connections.close();
   }
 
@@ -122,6 +129,14 @@ export class BullJobQueue extends JobQueue {
     // It was on its way while the queue was stopped: another process shall have it.
     if (this.stopped) await this.add(kind, job);
     else await this.running.run(kind, job, handler);
+  }
+
+  /** Resolves when that is done for each queue, has failed, or has taken too long. */
+  private async ofEach(act: (queue: Queue) => Promise<unknown>): Promise<void> {
+    const limit = new AbortController();
+    const tooLong = sleep(BULL_MS, undefined, { signal: limit.signal }).catch(() => undefined);
+    await Promise.race([Promise.allSettled([...this.queues.values()].map(act)), tooLong]);
+    limit.abort();
   }
 
   /** Bull would let a waiting worker wait for half a second more, so its connection is cut. */
