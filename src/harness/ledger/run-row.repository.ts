@@ -1,12 +1,29 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/index.js';
 import type { EventDraft } from '../event/event.catalogue.js';
-import { storableJson } from './storable.js';
+import { storableJson, storableText } from './storable.js';
 import { LEASE_SECONDS } from '../protocol/lease.js';
 import type { RunLease } from '../protocol/lease.js';
 import type { LeaseState } from '../protocol/run.state.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import { SecretMask } from '../secret/secret-mask.js';
+
+/** What a run is created with. */
+export type NewRun = Pick<
+  HarnessRun,
+  | 'id'
+  | 'tenantId'
+  | 'sessionId'
+  | 'userId'
+  | 'homeTenantId'
+  | 'requirement'
+  | 'permissionMode'
+  | 'approvalPolicy'
+  | 'budget'
+  | 'phase'
+  | 'idempotencyKey'
+  | 'idempotencyHash'
+>;
 
 /** A run as it was read under its lock. */
 export type LockedRun = HarnessRun & { readonly leaseState: LeaseState };
@@ -91,6 +108,32 @@ export class RunRowRepository {
     private readonly database: Database,
     private readonly mask: SecretMask,
   ) {}
+
+  /** A new run that waits for an owner, locked until the transaction ends. Undefined when the session has an unfinished run, or one with the same key. */
+  async insert(run: NewRun): Promise<LockedRun | undefined> {
+    const [row] = await this.database.query<LockedRun>(
+      `INSERT INTO harness_run
+          (tenant_id, id, session_id, user_id, home_tenant_id, requirement, permission_mode, approval_policy, budget,
+           phase, idempotency_key, idempotency_hash, status, reason)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10, $11, $12, 'QUEUED', 'created')
+        ON CONFLICT DO NOTHING RETURNING ${RUN_COLUMNS}, ${LEASE_STATE}`,
+      [
+        run.tenantId,
+        run.id,
+        run.sessionId,
+        run.userId,
+        run.homeTenantId,
+        storableText(run.requirement),
+        run.permissionMode,
+        run.approvalPolicy,
+        JSON.stringify(run.budget),
+        run.phase,
+        run.idempotencyKey,
+        run.idempotencyHash,
+      ],
+    );
+    return row;
+  }
 
   /** Locks the row until the transaction ends. Undefined when there is none. */
   async lock(tenantId: string, runId: string): Promise<LockedRun | undefined> {

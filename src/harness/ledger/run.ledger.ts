@@ -8,7 +8,7 @@ import { FencedError } from '../protocol/lease.js';
 import type { RunLease } from '../protocol/lease.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import { RunRowRepository } from './run-row.repository.js';
-import type { LockedRun } from './run-row.repository.js';
+import type { LockedRun, NewRun } from './run-row.repository.js';
 import { RunWriter } from './run-writer.js';
 
 /** The kind of the job that says that a run waits for an owner. */
@@ -49,6 +49,23 @@ export class RunLedger {
     });
   }
 
+  /**
+   * A write that begins with the run itself, which then waits for an owner. Undefined, with nothing written, when the session has an unfinished run, or
+   * one with the same key.
+   */
+  async asCreator<T>(
+    run: NewRun,
+    work: (writer: RunWriter) => Promise<T> | T,
+  ): Promise<T | undefined> {
+    return this.database.transaction(async () => {
+      const row = await this.rows.insert(run);
+      if (!row) return undefined;
+      const result = await this.write(row, work, false);
+      await this.announce(run);
+      return result;
+    });
+  }
+
   /** A write of anybody else, such as an approver. NotFoundError when there is no such run. */
   async asOther<T>(
     tenantId: string,
@@ -83,7 +100,7 @@ export class RunLedger {
   }
 
   /** Tells the workers that the run waits for an owner, once the open transaction is committed. */
-  async announce({ tenantId, id }: Pick<HarnessRun, 'tenantId' | 'id'>): Promise<void> {
+  private async announce({ tenantId, id }: Pick<HarnessRun, 'tenantId' | 'id'>): Promise<void> {
     await this.database.afterCommit(() => this.queue.add(RUN_JOB, { id, data: { tenantId } }));
   }
 

@@ -3,11 +3,12 @@ import type { Caller } from '../../access/index.js';
 import { AuditLog } from '../../audit/index.js';
 import { CONFIG } from '../../config/index.js';
 import type { Config } from '../../config/index.js';
-import { Database } from '../../database/index.js';
 import { Artifacts } from '../change/artifacts.js';
 import { BlobStore } from '../change/blob.store.js';
 import { HarnessSwitches } from '../control/harness.switches.js';
 import { RunLedger } from '../ledger/run.ledger.js';
+import type { NewRun } from '../ledger/run-row.repository.js';
+import type { RunWriter } from '../ledger/run-writer.js';
 import { MessageRepository } from '../message/message.repository.js';
 import { newId, sha256 } from '../protocol/ids.js';
 import { HarnessModels } from '../session/harness.models.js';
@@ -23,7 +24,6 @@ import { readImages } from './run.images.js';
 import type { RunImage } from './run.images.js';
 import { budgetOf, serverBudget } from './run.limits.js';
 import { RunRepository } from './run.repository.js';
-import type { NewRun } from './run.repository.js';
 
 /** A run that was asked for, and whether it was there already. */
 export interface CreatedRun {
@@ -45,7 +45,6 @@ const LOOKS = 5;
 export class RunCreation {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly database: Database,
     private readonly runs: RunRepository,
     private readonly sessions: SessionRepository,
     private readonly models: HarnessModels,
@@ -128,32 +127,28 @@ export class RunCreation {
     const { id, tenantId, sessionId, permissionMode } = run;
     // On the disk before the transaction, which must not wait for it.
     for (const { bytes } of images) await this.blobs.put(tenantId, bytes);
-    return this.database.transaction(async () => {
-      if (!(await this.runs.insert(run))) return undefined;
-      await this.begin(run, { images, model });
+    return this.ledger.asCreator(run, async (writer) => {
+      await this.begin(writer, { images, model });
       const detail = { sessionId, permissionMode };
       await this.audit.record(caller, { action: 'create', target: 'harness_run', id, detail });
-      await this.ledger.announce(run);
       return id;
     });
   }
 
-  private async begin(run: NewRun, { images, model }: Beginning): Promise<void> {
-    const { tenantId, id, sessionId } = run;
-    await this.ledger.asOther(tenantId, id, async (writer) => {
-      const kept = await this.keep(writer.run, images);
-      const metadata = { kind: 'INITIAL', ...(kept.length > 0 && { images: kept }) };
-      await this.messages.append(writer.run, { role: 'USER', content: run.requirement, metadata });
-      // The message holds the session's row from here on: whoever deletes the session now sees the run.
-      if (await this.sessions.isDeleted(tenantId, sessionId)) throw new SessionDeletedError();
-      const { requirement, permissionMode, approvalPolicy, budget: limits } = writer.run;
-      writer.event('run.created', {
-        ...writer.statusData,
-        ...{ requirement, permissionMode, approvalPolicy, model },
-        limits: { ...limits },
-      });
-      writer.event('run.queued', { ...writer.statusData, reason: 'created' });
+  private async begin(writer: RunWriter, { images, model }: Beginning): Promise<void> {
+    const { run } = writer;
+    const kept = await this.keep(run, images);
+    const metadata = { kind: 'INITIAL', ...(kept.length > 0 && { images: kept }) };
+    await this.messages.append(run, { role: 'USER', content: run.requirement, metadata });
+    // The message holds the session's row from here on: whoever deletes the session now sees the run.
+    if (await this.sessions.isDeleted(run.tenantId, run.sessionId)) throw new SessionDeletedError();
+    const { requirement, permissionMode, approvalPolicy, budget: limits } = run;
+    writer.event('run.created', {
+      ...writer.statusData,
+      ...{ requirement, permissionMode, approvalPolicy, model },
+      limits: { ...limits },
     });
+    writer.event('run.queued', { ...writer.statusData, reason: 'created' });
   }
 
   private async keep(run: HarnessRun, images: readonly RunImage[]): Promise<object[]> {
