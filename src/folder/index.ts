@@ -2,3 +2,4 @@ export { ObstacleError } from './obstacle.js';
 export type { Obstacle } from './obstacle.js';
 export type { OpenFile } from './open-file.js';
 export { closing, identityOf, OpenFolder } from './open-folder.js';
+export { SKIPPED_FOLDERS } from './skipped-folders.js';

@@ -1,5 +1,5 @@
 import type { Dirent } from 'node:fs';
-import { closing, ObstacleError, OpenFolder } from '../folder/index.js';
+import { closing, ObstacleError, OpenFolder, SKIPPED_FOLDERS } from '../folder/index.js';
 import type { Obstacle } from '../folder/index.js';
 import { readSkillText } from './skill-text.js';
 import { InvalidSkillError } from './skill.errors.js';
@@ -7,16 +7,6 @@ import type { SkillInfo, SkillProblem, SkillRoot, SkillScan } from './skill.info
 import { SKILL_LIMITS } from './skill.limits.js';
 
 export const ENTRY_FILE = 'SKILL.md';
-
-/** Folders of other tools, and of what they make (specification, Coding harness). */
-const NOT_ENTERED: ReadonlySet<string> = new Set([
-  '.git',
-  '.idea',
-  'node_modules',
-  'target',
-  'dist',
-  'build',
-]);
 
 /** So many problems tell enough. */
 const PROBLEMS = 100;
@@ -86,7 +76,7 @@ class Scan {
     path: readonly string[],
   ): Promise<void> {
     const name = path.at(-1) ?? '';
-    if (NOT_ENTERED.has(name)) return;
+    if (SKIPPED_FOLDERS.has(name)) return;
     if (path.length - namesOf(root).length > SKILL_LIMITS.depth) {
       this.skip(path, `It lies more than ${SKILL_LIMITS.depth} folders deep. Move it up.`);
       return;

@@ -1,3 +1,4 @@
+import { SKIPPED_FOLDERS } from '../../folder/index.js';
 import type { Workspace, WorkspaceEntry } from '../workspace/workspace.js';
 import { ToolError } from '../tool/tool.error.js';
 
@@ -5,16 +6,6 @@ import { ToolError } from '../tool/tool.error.js';
 const LINES = 200;
 const TOP_LINES = 120;
 const LONGEST_NAME = 100;
-
-/** Folders of other tools, and of what they make: named, not opened. */
-const NOT_OPENED: ReadonlySet<string> = new Set([
-  '.git',
-  '.idea',
-  'node_modules',
-  'target',
-  'dist',
-  'build',
-]);
 
 /**
  * What lies in the workspace, two levels deep, in at most 200 lines: first what lies directly in it, then a fair share of
@@ -58,12 +49,12 @@ async function entriesOf(
 }
 
 function isOpened({ kind, name }: WorkspaceEntry): boolean {
-  return kind === 'folder' && !NOT_OPENED.has(name);
+  return kind === 'folder' && !SKIPPED_FOLDERS.has(name);
 }
 
 function lineOf({ name, kind }: WorkspaceEntry): string {
   const shown = /^[\p{L}\p{N}_.@+ -]+$/u.test(name) && name.length <= LONGEST_NAME;
   const text = shown ? name : JSON.stringify(name.slice(0, LONGEST_NAME));
-  if (kind === 'folder') return NOT_OPENED.has(name) ? `${text}/ (not listed)` : `${text}/`;
+  if (kind === 'folder') return SKIPPED_FOLDERS.has(name) ? `${text}/ (not listed)` : `${text}/`;
   return kind === 'link' ? `${text} (a link)` : text;
 }

@@ -109,7 +109,10 @@ export class RunRowRepository {
     private readonly mask: SecretMask,
   ) {}
 
-  /** A new run that waits for an owner, locked until the transaction ends. Undefined when the session has an unfinished run, or one with the same key. */
+  /**
+   * A new run that waits for an owner, locked until the transaction ends. Undefined when the session has an unfinished run,
+   * or one with the same key.
+   */
   async insert(run: NewRun): Promise<LockedRun | undefined> {
     const [row] = await this.database.query<LockedRun>(
       `INSERT INTO harness_run

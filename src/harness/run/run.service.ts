@@ -50,7 +50,11 @@ export class RunService {
   /** The same, for somebody who has been let see the session already. */
   async view(session: SessionRow, runId: string): Promise<RunView> {
     const run = await this.find(session, runId);
-    return toRunView(run, { ...(await this.partsOf(run)), model: session.modelName });
+    const [effects, waiting] = await Promise.all([
+      this.effects.openOf(run.tenantId, [run.id]),
+      this.waiting(run),
+    ]);
+    return toRunView(run, { ...waiting, effects, model: session.modelName });
   }
 
   /** The runs of a session, the newest first. What was said is shown with the unfinished one alone. */
@@ -63,10 +67,10 @@ export class RunService {
     const effects = await this.effects.openOf(session.tenantId, ids);
     // A session has one unfinished run at most, and what has ended waits for nobody.
     const live = runs.find(({ status }) => !isEnded(status));
-    const parts = live ? await this.partsOf(live) : NOTHING;
+    const waiting = live ? await this.waiting(live) : NOTHING;
     return runs.map((run) =>
       toRunView(run, {
-        ...(run === live ? parts : NOTHING),
+        ...(run === live ? waiting : NOTHING),
         effects: effects.filter(({ runId }) => runId === run.id),
         model: session.modelName,
       }),
@@ -79,18 +83,12 @@ export class RunService {
     return run;
   }
 
-  private async partsOf(run: HarnessRun): Promise<Omit<RunParts, 'model'>> {
-    const isLive = !isEnded(run.status);
-    const [effects, inputs, approvals] = await Promise.all([
-      this.effects.openOf(run.tenantId, [run.id]),
+  private async waiting(run: HarnessRun): Promise<Pick<RunParts, 'inputs' | 'approvals'>> {
+    const [inputs, approvals] = await Promise.all([
       // What a run has not taken in when it ends stays to be seen: whoever has said it may say it again.
       this.inputs.pending(run),
-      isLive ? this.approvals.ofRun(run) : [],
+      isEnded(run.status) ? [] : this.approvals.ofRun(run),
     ]);
-    return {
-      effects,
-      inputs,
-      approvals: approvals.filter(({ state }) => state === 'PENDING'),
-    };
+    return { inputs, approvals: approvals.filter(({ state }) => state === 'PENDING') };
   }
 }

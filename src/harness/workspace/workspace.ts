@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { closing, identityOf, ObstacleError, OpenFolder } from '../../folder/index.js';
 import type { OpenFile } from '../../folder/index.js';
 import type { FileState } from '../change/file-operation.js';
+import { sha256 } from '../protocol/ids.js';
 import { PathWalk } from './path-walk.js';
 import type { Arrival } from './path-walk.js';
 import { classifyPath } from './protected-path.js';
@@ -126,7 +126,7 @@ export class Workspace {
         path,
         realPath,
         bytes,
-        sha256: createHash('sha256').update(bytes).digest('hex'),
+        sha256: sha256(bytes),
         size: bytes.length,
         mode: mode & 0o777,
         links,

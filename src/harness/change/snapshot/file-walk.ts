@@ -1,20 +1,11 @@
 import { closeSync, constants, lstatSync, openSync, readdirSync } from 'node:fs';
 import type { Stats } from 'node:fs';
+import { SKIPPED_FOLDERS } from '../../../folder/index.js';
 import { isStandIn } from '../../sandbox/stand-ins.js';
 import { classifyPath } from '../../workspace/protected-path.js';
 import type { FileIdentity } from './manifest.js';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
-
-/** What scans of a workspace leave out. */
-const SKIPPED: ReadonlySet<string> = new Set([
-  '.git',
-  '.idea',
-  'node_modules',
-  'target',
-  'dist',
-  'build',
-]);
 
 const ENTRIES = 250_000;
 
@@ -46,7 +37,7 @@ export function walkFiles(root: string, visit: (file: WalkedFile, open: Opener) 
     entries += found.length;
     if (entries > ENTRIES) throw new TooManyFilesError();
     for (const entry of found.sort((one, other) => (one.name < other.name ? -1 : 1))) {
-      if (SKIPPED.has(entry.name)) continue;
+      if (SKIPPED_FOLDERS.has(entry.name)) continue;
       const below = path === '' ? entry.name : `${path}/${entry.name}`;
       const name = `${at}/${entry.name}`;
       if (entry.isDirectory()) inFolder(name, (opened) => walk(opened, below));

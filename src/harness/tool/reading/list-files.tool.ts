@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
+import { SKIPPED_FOLDERS } from '../../../folder/index.js';
 import type { PolicySubject } from '../../approval/policy.js';
 import type { Workspace, WorkspaceEntry } from '../../workspace/workspace.js';
 import { ToolError } from '../tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { SKIPPED_FOLDERS } from './search/search.query.js';
 import { askedFor, pathText, ShownLines, sizeOf } from './shown-text.js';
 import { TimeLimit } from './time-limit.js';
 
@@ -109,7 +109,7 @@ function listed(folder: string, entry: WorkspaceEntry): Listed {
 }
 
 function isEntered({ kind, name }: Listed): boolean {
-  return kind === 'folder' && !SKIPPED_FOLDERS.includes(name);
+  return kind === 'folder' && !SKIPPED_FOLDERS.has(name);
 }
 
 function lineOf(entry: Listed): string {

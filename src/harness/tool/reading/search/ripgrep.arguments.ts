@@ -1,6 +1,7 @@
+import { SKIPPED_FOLDERS } from '../../../../folder/index.js';
 import { SECRET_PATTERNS } from '../../../workspace/protected-path.js';
 import { Glob } from './glob.js';
-import { SEARCHED_FILE_MIB, SKIPPED_FOLDERS } from './search.query.js';
+import { SEARCHED_FILE_MIB } from './search.query.js';
 import type { FilesQuery, SearchScope, TextQuery } from './search.query.js';
 
 /** Every line as JSON, with its place in the file. */
@@ -49,7 +50,7 @@ function scopeArguments({ path, glob }: SearchScope): string[] {
     ...(path === '' ? [] : ['--ignore-file=.gitignore']),
     ...(glob === undefined ? [] : globArguments(glob, path)),
     // The last one that fits counts.
-    ...SKIPPED_FOLDERS.map((folder) => `--glob=!${folder}`),
+    ...[...SKIPPED_FOLDERS].map((folder) => `--glob=!${folder}`),
     ...SECRET_PATTERNS.map((pattern) => `--iglob=!${pattern}`),
     '--iglob=!.git',
   ];

@@ -57,13 +57,3 @@ export class SearchPatternError extends Error {
 
 /** Larger files are not looked into. */
 export const SEARCHED_FILE_MIB = 20;
-
-/** Folders of other tools, and of what they make; they are looked through when they are asked for by name. */
-export const SKIPPED_FOLDERS: readonly string[] = [
-  '.git',
-  '.idea',
-  'node_modules',
-  'target',
-  'dist',
-  'build',
-];

@@ -10,9 +10,10 @@ import {
 import { join, posix } from 'node:path';
 import ignore from 'ignore';
 import type { Ignore } from 'ignore';
+import { SKIPPED_FOLDERS } from '../../../../folder/index.js';
 import { classifyPath } from '../../../workspace/protected-path.js';
 import { wantedBy } from './glob.js';
-import { SEARCHED_FILE_MIB, SKIPPED_FOLDERS } from './search.query.js';
+import { SEARCHED_FILE_MIB } from './search.query.js';
 import type { FilesQuery, FoundLine, SearchScope, TextQuery } from './search.query.js';
 
 const TO_READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -113,7 +114,7 @@ function* below(root: string, folder: string, above: readonly IgnoreRules[]): Ge
       one.ignores(posix.relative(base, path) + (isFolder ? '/' : '')),
     );
     if (isLeftOut || !isOpen(path)) continue;
-    if (isFolder && !SKIPPED_FOLDERS.includes(entry.name)) yield* below(root, path, rules);
+    if (isFolder && !SKIPPED_FOLDERS.has(entry.name)) yield* below(root, path, rules);
     else if (entry.isFile()) yield path;
   }
 }
