@@ -10,7 +10,9 @@ export const MOST_IMAGE_BYTES = 8 * 1024 * 1024;
 /** The longest data URL that may hold so much. */
 export const LONGEST_DATA_URL = Math.ceil(MOST_IMAGE_BYTES / 3) * 4 + 100;
 
-const DATA_URL = /^data:(image\/(?:png|jpeg|gif|webp));base64,([A-Za-z\d+/]+={0,2})$/;
+const OPENING = /^data:(image\/(?:png|jpeg|gif|webp));base64,/;
+/** Searched for, not matched as a whole: a match of megabytes keeps a place to go back to for each character. */
+const NOT_BASE64 = /[^A-Za-z\d+/]/;
 
 export interface RunImage {
   readonly mediaType: string;
@@ -43,8 +45,10 @@ export function readImages(
 }
 
 function decoded(dataUrl: string, index: number): Pick<RunImage, 'mediaType' | 'bytes'> {
-  const [, mediaType, base64] = DATA_URL.exec(dataUrl) ?? [];
-  if (mediaType === undefined || base64 === undefined) {
+  const [opening = '', mediaType] = OPENING.exec(dataUrl) ?? [];
+  const base64 = dataUrl.slice(opening.length);
+  const digits = base64.replace(/={1,2}$/, '');
+  if (mediaType === undefined || digits === '' || NOT_BASE64.test(digits)) {
     throw refused(
       index,
       'must be a base64 data URL of image/png, image/jpeg, image/gif or image/webp',
