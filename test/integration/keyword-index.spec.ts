@@ -220,6 +220,17 @@ describe('a document in the index', () => {
     expect(await idsFor(base, 'marble')).toEqual([]);
   });
 
+  it('can be written by several at once before it is known', async () => {
+    const base = await makeBase();
+    for (let round = 0; round < 8; round += 1) {
+      const scope = await makeDocument(base);
+      const writes = ['first', 'second', 'third', 'fourth'].map((word) => store(scope, [word]));
+      await Promise.all(writes);
+      await index.removeAttachment(scope);
+    }
+    expect(await rowsOf(base)).toEqual([0, 0, 0]);
+  });
+
   it('can be written while others of its base are', async () => {
     const base = await makeBase();
     const documents = await Promise.all(Array.from({ length: 12 }, () => makeDocument(base)));

@@ -92,11 +92,19 @@ export class KeywordRepository {
     );
   }
 
-  /** Where the document is, held until the end of the transaction. */
+  /**
+   * Where the document is, held until the end of the transaction. Its own row is locked first, and by a statement of its
+   * own: a document that the index does not have yet has no other row to take turns on, and the next statement has to
+   * see what the one before has committed.
+   */
   async holdDocument({
     tenantId,
     attachmentId,
   }: AttachmentScope): Promise<DocumentRow | undefined> {
+    await this.database.query(
+      'SELECT id FROM attachment WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE',
+      [tenantId, attachmentId],
+    );
     const [row] = await this.database.query<DocumentRow>(
       `SELECT block_id AS "blockId", fragments FROM keyword_document
         WHERE tenant_id = $1 AND attachment_id = $2 FOR UPDATE`,
