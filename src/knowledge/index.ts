@@ -2,6 +2,7 @@ export { knowledgeEntities } from './knowledge.entity.js';
 export type { KnowledgeBase } from './knowledge.entity.js';
 export { KnowledgeContents } from './knowledge-contents.js';
 export type { KnowledgeParticipant } from './knowledge-contents.js';
+export { NoEmbeddingModelError } from './knowledge.errors.js';
 export { KnowledgeModule } from './knowledge.module.js';
 export { KnowledgeService } from './knowledge.service.js';
 export { requireSplitSettings } from './split-settings.js';

@@ -31,3 +31,11 @@ export class ReindexNeededError extends ConflictError {
     );
   }
 }
+
+export class NoEmbeddingModelError extends InvalidInputError {
+  constructor(name: string) {
+    super(
+      `The knowledge base ${name} has no embedding model. Choose a model of category vector in its settings, then parse its documents.`,
+    );
+  }
+}

@@ -96,7 +96,7 @@ describe('a cancel that the owner does not follow', () => {
     expect(await harness.ended(run)).toMatchObject({
       ...{ status: 'CANCELLED', stopReason: 'SESSION_CLOSED' },
     });
-    expect(performance.now() - began).toBeLessThan(10_500);
+    expect(performance.now() - began).toBeLessThan(30_000);
     const events = await harness.events(run);
     expect(events.map(({ type }) => type)).toEqual([
       'run.cancel.requested',

@@ -10,6 +10,7 @@ import { BlobStore } from '../../src/harness/change/blob.store.js';
 import { WorkspaceSnapshots } from '../../src/harness/change/snapshot/workspace.snapshots.js';
 import { Sandbox } from '../../src/harness/sandbox/sandbox.js';
 import type { ToolContext, ShellOutcome } from '../../src/harness/tool/tool.js';
+import { SecretMask } from '../../src/harness/secret/secret-mask.js';
 import { ShellCommandTool } from '../../src/harness/tool/shell/shell.tool.js';
 import { freshKey, startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';
@@ -83,6 +84,22 @@ describe('the shell tool', () => {
     expect(done.started).toEqual([expect.stringMatching(/^[\da-f]{64}$/)]);
   });
 
+  it('masks a secret that lies where long output is cut', async () => {
+    const secret = 'sk-cut-in-the-middle-of-it';
+    harness.plinth.app.get(SecretMask, { strict: false }).learn([secret]);
+    // The head ends and the tail begins somewhere in a long row of them; a step of 7 meets them at every place.
+    for (let shift = 0; shift < secret.length; shift += 7) {
+      const padding = `head -c ${shift} /dev/zero | tr '\\0' x`;
+      const command = `${padding}; yes ${secret} | tr -d '\\n' | head -c ${26 * 4_000}; ${padding}`;
+      const { content, truncated } = await call({ command });
+      expect(truncated).toBe(true);
+      expect(content.length).toBeGreaterThan(10_000);
+      expect(content.replaceAll('[secret]', '')).toMatch(
+        /^exit code 0\nx*\n\[The output [^\n]+\]\nx*$/,
+      );
+    }
+  });
+
   it('fails with what a command does, and still says what that has changed', async () => {
     const failed = await call({ command: 'echo x > made; echo broken >&2; exit 3' });
     expect(failed).toMatchObject({ failure: 'COMMAND_FAILED', exitCode: 3 });
@@ -106,9 +123,10 @@ describe('the shell tool', () => {
     }
     const snapshots = new Overfull(app.get<Config>(CONFIG), app.get(BlobStore, { strict: false }));
     const sandbox = app.get(Sandbox, { strict: false });
+    const mask = app.get(SecretMask, { strict: false });
     const said = await call(
       { command: 'echo counted; exit 4' },
-      { by: new ShellCommandTool(sandbox, snapshots) },
+      { by: new ShellCommandTool(sandbox, snapshots, mask) },
     );
     await snapshots.onApplicationShutdown();
     expect(said).toMatchObject({ failure: 'COMMAND_FAILED', exitCode: 4, changes: [] });

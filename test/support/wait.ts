@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function eventually<T>(
   ask: () => Promise<T> | T,
   hoped: (answer: T) => boolean,
-  limitMs = 5_000,
+  limitMs = 30_000,
 ): Promise<T> {
   const end = Date.now() + limitMs;
   for (;;) {

@@ -4,7 +4,7 @@ import { Database } from '../../database/index.js';
 import { NotFoundError } from '../../error/index.js';
 import { FragmentService, KeywordIndex, searchableText } from '../../fragment/index.js';
 import type { NewFragment } from '../../fragment/index.js';
-import { KnowledgeService } from '../../knowledge/index.js';
+import { KnowledgeService, NoEmbeddingModelError } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import { ModelResolver } from '../../model/index.js';
 import { StorageService } from '../../storage/index.js';
@@ -14,12 +14,7 @@ import { DocumentParser } from '../parser/index.js';
 import type { ParsedDocument } from '../parser/index.js';
 import { DocumentEmbedding } from './document-embedding.js';
 import type { Lease } from './lease.js';
-import {
-  LeaseLostError,
-  MissingVectorsError,
-  NoEmbeddingModelError,
-  SourceGoneError,
-} from './parsing.errors.js';
+import { LeaseLostError, MissingVectorsError, SourceGoneError } from './parsing.errors.js';
 import { ParsingRepository } from './parsing.repository.js';
 import type { ClaimedAttachment } from './parsing.repository.js';
 
@@ -77,7 +72,7 @@ export class DocumentParsing {
     const { caller, attachment, lease, signal } = attempt;
     const [knowledge] = await this.knowledge.ofTenant(caller.tenantId, [attachment.knowledgeId]);
     if (!knowledge) throw new LeaseLostError();
-    if (knowledge.embeddingModel === '') throw new NoEmbeddingModelError();
+    if (knowledge.embeddingModel === '') throw new NoEmbeddingModelError(knowledge.name);
     const model = await this.models.resolveEmbedding(caller, knowledge.embeddingModel);
     const document = await this.parse(attempt, knowledge);
     const texts = document.fragments.map(searchableText);

@@ -19,14 +19,6 @@ export class SourceGoneError extends InvalidInputError {
   }
 }
 
-export class NoEmbeddingModelError extends InvalidInputError {
-  constructor() {
-    super(
-      'The knowledge base has no embedding model. Choose a model of category vector in its settings, then parse again.',
-    );
-  }
-}
-
 export class MissingVectorsError extends DomainError {
   readonly code = 500;
 

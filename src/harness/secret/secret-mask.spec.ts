@@ -77,6 +77,25 @@ describe('the mask over secrets', () => {
     ]);
   });
 
+  it('leaves no part of a secret at the end of a beginning, nor at the beginning of an end', () => {
+    const secrets = ['one-secret', 'two-secrets'];
+    mask.learn(secrets);
+    const text = fc.array(fc.constantFrom('a', 'one', 'secrets', 's', 't', ...secrets));
+    fc.assert(
+      fc.property(text, fc.nat({ max: 99 }), (parts, at) => {
+        const whole = parts.join('');
+        const masked = mask.apply(whole);
+        expect(masked.startsWith(mask.applyToBeginning(whole.slice(0, at)))).toBe(true);
+        expect(masked.endsWith(mask.applyToEnd(whole.slice(at)))).toBe(true);
+      }),
+    );
+    expect(mask.applyToBeginning('one-secret and on')).toBe('[secret] and ');
+    expect(mask.applyToEnd('crets and one-secret')).toBe(' and [secret]');
+    // Both begin and end with what may be a part and is none.
+    expect(mask.applyToBeginning('t one')).toBe('t ');
+    expect(mask.applyToEnd('t one')).toBe(' one');
+  });
+
   it('leaves bytes that are no text as they are', () => {
     const bytes = Buffer.concat([
       Buffer.from([0xff, 0x00, 0xfe]),

@@ -51,7 +51,26 @@ export class SecretMask {
     );
   }
 
-  /** The same for bytes, whatever else they hold. */
+  /** Masks the beginning of a longer text, and leaves out what may be the beginning of a secret at its end. */
+  applyToBeginning(text: string): string {
+    return this.pieces().add(text);
+  }
+
+  /** Masks the end of a longer text, and leaves out what may be the end of a secret at its beginning. */
+  applyToEnd(text: string): string {
+    const backwards = new MaskedText(
+      () => this.known([]).map(reversed),
+      (part) => reversed(this.apply(reversed(part))),
+    );
+    return reversed(backwards.add(reversed(text)));
+  }
+
+  /** How many bytes of UTF-8 the longest known secret has. */
+  longest(): number {
+    return Math.max(0, ...this.known([]).map((secret) => Buffer.byteLength(secret)));
+  }
+
+  /** The same as `apply` for bytes, whatever else they hold. */
   applyToBytes(bytes: Buffer, more: readonly string[] = []): Buffer {
     const found = this.known(more).filter((secret) => bytes.includes(secret));
     if (found.length === 0) return bytes;
@@ -65,6 +84,11 @@ export class SecretMask {
   private known(more: readonly string[]): string[] {
     return [...this.secrets, ...this.learned.keys(), ...usable(more)];
   }
+}
+
+/** By UTF-16 units, so that twice is the same again. */
+function reversed(text: string): string {
+  return text.split('').reverse().join('');
 }
 
 /**

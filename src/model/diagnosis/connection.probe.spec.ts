@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../test/support/wait.js';
 import { OutboundError, OutboundHttp } from '../../outbound/index.js';
 import { probeConnection } from './connection.probe.js';
 import { StepLog } from './step.log.js';
@@ -49,10 +50,10 @@ describe('connection probe', () => {
   it('connects to an address that is allowed, and leaves nothing open', async () => {
     expect(await probe(`http://127.0.0.1:${port}/v1`, ['127.0.0.0/8'])).toEqual(['dns', 'connect']);
     expect(connections).toBe(1);
-    const open = await new Promise((resolve) => {
-      setTimeout(() => server.getConnections((_, count) => resolve(count)), 50);
-    });
-    expect(open).toBe(0);
+    await eventually(
+      () => new Promise((resolve) => server.getConnections((_, count) => resolve(count))),
+      (open) => open === 0,
+    );
   });
 
   it.each([
@@ -71,6 +72,6 @@ describe('connection probe', () => {
     const failure: unknown = await probing.catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(OutboundError);
     expect((failure as OutboundError).kind).toBe('aborted');
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(performance.now() - started).toBeLessThan(9_000);
   });
 });

@@ -15,7 +15,7 @@ import { SearchTextTool } from './search-text.tool.js';
 const list = new ListFilesTool();
 const read = new ReadFileTool(noSecrets);
 /** What a tool must answer within, also when a pipe or a device is in the way. */
-const PROMPTLY_MS = 10_000;
+const PROMPTLY_MS = 30_000;
 
 let here: ToolWorkspace;
 

@@ -1,4 +1,5 @@
 import type { SandboxResult } from '../../sandbox/sandbox.result.js';
+import type { SecretMask } from '../../secret/secret-mask.js';
 import type { ToolOutcome } from '../tool.js';
 import { firstBytes, lastBytes, outputText } from './shown-output.js';
 
@@ -7,13 +8,17 @@ const SHOWN_BYTES = 48 * 1_024;
 const LINES_BYTES = 512;
 const SIDE_BYTES = (SHOWN_BYTES - LINES_BYTES) / 2;
 
-/** What the model reads of a command: how it has ended, then its output or the beginning and the end of it. */
+/**
+ * What the model reads of a command: how it has ended, then its output or the beginning and the end of it, without
+ * secrets. They are masked before the output is cut, which would else leave a part of one at the cut.
+ */
 export function commandOutput(
   result: SandboxResult,
   timeoutMs: number,
+  mask: SecretMask,
 ): Pick<ToolOutcome, 'content' | 'summary' | 'truncated' | 'whole'> {
   const ending = endingOf(result, timeoutMs);
-  const { text, truncated } = shownOutput(result);
+  const { text, truncated } = shownOutput(result, mask);
   const seconds = (result.durationMs / 1_000).toFixed(1);
   return {
     content: `${ending}\n${text === '' ? '[No output.]' : text}`,
@@ -31,15 +36,20 @@ function endingOf(result: SandboxResult, timeoutMs: number): string {
   return `exit code ${exitCode ?? 'unknown'}${signal ? ` (${signal})` : ''}`;
 }
 
-function shownOutput(result: SandboxResult): { text: string; truncated: boolean } {
+function shownOutput(
+  result: SandboxResult,
+  mask: SecretMask,
+): { text: string; truncated: boolean } {
   const { outputBytes } = result;
   if (outputBytes <= 2 * SIDE_BYTES) {
-    const text = outputText(result.output);
+    const text = mask.apply(outputText(result.output));
     // What is no text grows when it becomes one.
     if (Buffer.byteLength(text) <= 2 * SIDE_BYTES) return { text, truncated: false };
   }
-  const head = firstBytes(outputText(result.head(SIDE_BYTES)), SIDE_BYTES);
-  const tail = lastBytes(outputText(result.tail(SIDE_BYTES)), SIDE_BYTES);
+  // With all of a secret that lies across the cut.
+  const wanted = SIDE_BYTES + mask.longest();
+  const head = firstBytes(mask.applyToBeginning(outputText(result.head(wanted))), SIDE_BYTES);
+  const tail = lastBytes(mask.applyToEnd(outputText(result.tail(wanted))), SIDE_BYTES);
   const remark = `[The output has ${outputBytes} bytes; this is its beginning and its end. Repeat the command with a filter to see more.]`;
   return { text: `${head}\n${remark}\n${tail}`, truncated: true };
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { WorkspaceSnapshots } from '../../change/snapshot/workspace.snapshots.js';
 import { Sandbox } from '../../sandbox/sandbox.js';
 import type { SandboxResult } from '../../sandbox/sandbox.result.js';
+import { SecretMask } from '../../secret/secret-mask.js';
 import type { ToolErrorCode } from '../tool.error.js';
 import type { ShellOutcome, ShellStarted, ShellTool, ToolContext } from '../tool.js';
 import { commandOutput } from './command-output.js';
@@ -52,6 +53,7 @@ export class ShellCommandTool implements ShellTool<Input> {
   constructor(
     private readonly sandbox: Sandbox,
     private readonly snapshots: WorkspaceSnapshots,
+    private readonly mask: SecretMask,
   ) {}
 
   title({ command, description }: Input): string {
@@ -82,7 +84,7 @@ export class ShellCommandTool implements ShellTool<Input> {
     const changes = await this.snapshots.changesSince(target, before);
     const failure = failureOf(result);
     const { exitCode, signal: endedBy, timedOut } = result;
-    const output = commandOutput(result, timeoutMs);
+    const output = commandOutput(result, timeoutMs, this.mask);
     return {
       ...output,
       ...(!changes && { content: `${output.content}\n${UNKNOWN_CHANGES}` }),

@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 const options = () => ({
-  limits: { connectMs: 1_000, idleMs: 5_000, totalMs: 10_000 },
+  limits: { connectMs: 1_000, idleMs: 20_000, totalMs: 40_000 },
   signal: new AbortController().signal,
 });
 
@@ -71,7 +71,7 @@ describe('the end of a stream', () => {
     };
     const started = performance.now();
     expect((await partsOf('custom_api')).at(-1)).toMatchObject({ reason: 'stop' });
-    expect(performance.now() - started).toBeLessThan(4_000);
+    expect(performance.now() - started).toBeLessThan(15_000);
     await closed.promise;
   });
 

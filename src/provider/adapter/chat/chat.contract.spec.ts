@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../../simulator/index.js';
 import type { Simulator } from '../../../../simulator/index.js';
+import { eventually } from '../../../../test/support/wait.js';
 import { OutboundHttp } from '../../../outbound/index.js';
 import type { ModelConnection } from '../model-call.js';
 import { retryBeforeFirstPart } from '../retry.js';
@@ -238,13 +239,17 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
       const controller = new AbortController();
       const call = callOf('sim--chunks-20--stall-2');
       const aborted = outcomeOf(adapter.stream(call, connection(), options(controller.signal)));
-      setTimeout(() => controller.abort(), 50);
+      await eventually(
+        () => simulator.requests.length,
+        (asked) => asked === 1,
+      );
+      controller.abort();
       expect((await aborted).failure).toMatchObject({ kind: 'aborted', retryable: false });
       for await (const _parts of streamOf('sim--chunks-20--stall-2')) break;
-      const deadline = performance.now() + 10_000;
-      while (simulator.openConnections() > 0 && performance.now() < deadline) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
+      await eventually(
+        () => simulator.openConnections(),
+        (open) => open === 0,
+      );
       expect(simulator.requests.map(({ ended }) => ended)).toEqual([
         'client-closed',
         'client-closed',

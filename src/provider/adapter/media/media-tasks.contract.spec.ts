@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../../simulator/index.js';
 import type { Simulator } from '../../../../simulator/index.js';
+import { eventually } from '../../../../test/support/wait.js';
 import { OutboundHttp } from '../../../outbound/index.js';
 import { AdapterRegistry } from '../adapter.registry.js';
 import { UpstreamError } from '../upstream.error.js';
@@ -111,8 +112,13 @@ describe.each(withVideos)('a video of %s', (code) => {
     await expect(lookUp(id)).rejects.toMatchObject({ kind: 'cut' });
     simulator.script({ match: { path }, stall: 0 });
     const controller = new AbortController();
+    const asked = simulator.requests.length;
     const call = lookUp(id, { signal: controller.signal });
-    setTimeout(() => controller.abort(), 30);
+    await eventually(
+      () => simulator.requests.length,
+      (count) => count > asked,
+    );
+    controller.abort();
     await expect(call).rejects.toMatchObject({ kind: 'aborted' });
   });
 

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../../simulator/index.js';
 import type { Simulator } from '../../../../simulator/index.js';
+import { eventually } from '../../../../test/support/wait.js';
 import { OutboundHttp } from '../../../outbound/index.js';
 import { AdapterRegistry } from '../adapter.registry.js';
 import type { ModelConnection } from '../model-call.js';
@@ -173,12 +174,16 @@ describe.each(cases)('%s makes %s', (code, kind) => {
   it('or leaves upstream at once when aborted', async () => {
     const controller = new AbortController();
     const call = make('sim--stall-0', { signal: controller.signal });
-    setTimeout(() => controller.abort(), 30);
+    await eventually(
+      () => simulator.requests.length,
+      (asked) => asked === 1,
+    );
+    controller.abort();
     await expect(call).rejects.toMatchObject({ kind: 'aborted', retryable: false });
-    const deadline = performance.now() + 10_000;
-    while (simulator.openConnections() > 0 && performance.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    await eventually(
+      () => simulator.openConnections(),
+      (open) => open === 0,
+    );
     expect(simulator.requests.map(({ ended }) => ended)).toEqual(['client-closed']);
   });
 });

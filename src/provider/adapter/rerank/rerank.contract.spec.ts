@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../../simulator/index.js';
 import type { Simulator } from '../../../../simulator/index.js';
+import { eventually } from '../../../../test/support/wait.js';
 import { OutboundHttp } from '../../../outbound/index.js';
 import type { ModelConnection } from '../model-call.js';
 import { UpstreamError } from '../upstream.error.js';
@@ -165,12 +166,16 @@ describe.each(rerankAdapters(http).map((adapter) => [adapter.code, adapter] as c
     it('leaves upstream at once when aborted', async () => {
       const controller = new AbortController();
       const call = rerank('sim--stall-0', {}, controller.signal);
-      setTimeout(() => controller.abort(), 30);
+      await eventually(
+        () => simulator.requests.length,
+        (asked) => asked === 1,
+      );
+      controller.abort();
       await expect(call).rejects.toMatchObject({ kind: 'aborted', retryable: false });
-      const deadline = performance.now() + 10_000;
-      while (simulator.openConnections() > 0 && performance.now() < deadline) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
+      await eventually(
+        () => simulator.openConnections(),
+        (open) => open === 0,
+      );
       expect(simulator.requests.map(({ ended }) => ended)).toEqual(['client-closed']);
     });
   },
