@@ -18,7 +18,7 @@ const request = (): OutboundRequest => ({
   method: 'GET',
   headers: {},
   signal: new AbortController().signal,
-  timeouts: { connectMs: 1_000, idleMs: 1_000 },
+  timeouts: { connectMs: 20_000, idleMs: 20_000 },
 });
 const url = (): string => `http://127.0.0.1:${port}/`;
 

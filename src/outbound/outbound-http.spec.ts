@@ -18,7 +18,7 @@ const request = (overrides: Partial<OutboundRequest> = {}): OutboundRequest => (
   method: 'GET',
   headers: {},
   signal: new AbortController().signal,
-  timeouts: { connectMs: 1_000, idleMs: 1_000 },
+  timeouts: { connectMs: 20_000, idleMs: 20_000 },
   ...overrides,
 });
 const url = (path = '/'): string => `http://127.0.0.1:${port}${path}`;
@@ -117,7 +117,7 @@ describe('failures', () => {
 
   it('ends a call that stays silent before or after the headers', async () => {
     handler = () => undefined;
-    const timeouts = { connectMs: 1_000, idleMs: 100 };
+    const timeouts = { connectMs: 20_000, idleMs: 500 };
     await expect(http.request(url(), request({ timeouts }))).rejects.toMatchObject({
       kind: 'timeout-idle',
       retryable: false,
@@ -132,7 +132,7 @@ describe('failures', () => {
       const timer = setInterval(() => response.write('.'), 10);
       response.on('close', () => clearInterval(timer));
     };
-    const timeouts = { connectMs: 1_000, idleMs: 1_000, totalMs: 150 };
+    const timeouts = { connectMs: 20_000, idleMs: 20_000, totalMs: 1_000 };
     const response = await http.request(url(), request({ timeouts }));
     await expect(response.text(100_000)).rejects.toMatchObject({ kind: 'timeout-total' });
   });
@@ -204,7 +204,7 @@ describe('discard', () => {
         response.discard();
         break;
       }
-      await delay(50);
+      await delay(300);
     }
     expect(ports.size).toBe(1);
   });
@@ -235,11 +235,11 @@ describe('back-pressure', () => {
       };
       write();
     };
-    const timeouts = { connectMs: 1_000, idleMs: 300, totalMs: 60_000 };
+    const timeouts = { connectMs: 20_000, idleMs: 1_000, totalMs: 60_000 };
     const response = await http.request(url(), request({ timeouts }));
     const reader = response.body[Symbol.asyncIterator]();
     let received = (await nextOf(reader)).length;
-    await delay(900);
+    await delay(2_500);
     expect(sent).toBeLessThan(32 * 1024 * 1024);
     for (let item = await reader.next(); item.done !== true; item = await reader.next()) {
       received += item.value.length;

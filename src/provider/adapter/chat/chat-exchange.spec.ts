@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 const options = () => ({
-  limits: { connectMs: 1_000, idleMs: 20_000, totalMs: 40_000 },
+  limits: { connectMs: 20_000, idleMs: 20_000, totalMs: 40_000 },
   signal: new AbortController().signal,
 });
 
@@ -58,7 +58,7 @@ describe('the end of a stream', () => {
     ports.clear();
     for (let round = 0; round < 3; round++) {
       expect((await partsOf('custom_api')).at(-1)?.type).toBe('finish');
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      await new Promise((resolve) => setTimeout(resolve, 300));
     }
     expect(ports.size).toBe(1);
   });

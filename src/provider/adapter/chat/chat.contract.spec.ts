@@ -31,7 +31,7 @@ interface Outcome {
   readonly failure: unknown;
 }
 
-const limits = { connectMs: 2_000, idleMs: 5_000, totalMs: 20_000 };
+const limits = { connectMs: 20_000, idleMs: 20_000, totalMs: 50_000 };
 const options = (signal = new AbortController().signal) => ({ limits, signal });
 
 const callOf = (model: string, extra: Partial<ChatCall> = {}): ChatCall => ({
@@ -228,7 +228,7 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
     });
 
     it('ends a silent stream', async () => {
-      const impatient = { limits: { ...limits, idleMs: 150 }, signal: options().signal };
+      const impatient = { limits: { ...limits, idleMs: 300 }, signal: options().signal };
       const call = callOf('sim--chunks-20--stall-2');
       const { text, failure } = await outcomeOf(adapter.stream(call, connection(), impatient));
       expect(failure).toMatchObject({ kind: 'timeout', retryable: false });

@@ -11,7 +11,7 @@ import { embeddingAdapters } from './embedding-adapters.js';
 const CREDENTIAL = 'canary-key-1f9a7c';
 const TEXTS = ['Annual leave lasts 25 days.', '年假规定', 'Cats sleep a lot.'];
 const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.0/8'] });
-const limits = { connectMs: 2_000, idleMs: 5_000, totalMs: 20_000 };
+const limits = { connectMs: 20_000, idleMs: 20_000, totalMs: 50_000 };
 let simulator: Simulator;
 
 beforeAll(async () => {
@@ -169,7 +169,7 @@ describe.each(embeddingAdapters(http).map((adapter) => [adapter.code, adapter] a
 
     it('ends a silent call', async () => {
       const impatient = {
-        limits: { ...limits, idleMs: 150 },
+        limits: { ...limits, idleMs: 300 },
         signal: new AbortController().signal,
       };
       const call = { model: 'sim--stall-0', inputs: ['a'] };

@@ -12,7 +12,7 @@ const CREDENTIAL = 'canary-key-1f9a7c.canary-part-82d';
 const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.0/8'] });
 const adaptersAt = (address: string): readonly MediaAdapter[] =>
   mediaAdapters(http, { address, pollMs: 60_000 });
-const limits = { connectMs: 2_000, idleMs: 5_000, totalMs: 20_000 };
+const limits = { connectMs: 20_000, idleMs: 20_000, totalMs: 50_000 };
 const known = adaptersAt('https://x.test');
 const withVideos = known.filter(({ lookUpVideo }) => lookUpVideo).map(({ code }) => code);
 const withPredictions = known

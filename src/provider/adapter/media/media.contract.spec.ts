@@ -25,7 +25,7 @@ const FIELDS = [
 const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.0/8'] });
 const adaptersAt = (address: string): readonly MediaAdapter[] =>
   mediaAdapters(http, { address, pollMs: 60_000 });
-const limits = { connectMs: 2_000, idleMs: 5_000, totalMs: 20_000 };
+const limits = { connectMs: 20_000, idleMs: 20_000, totalMs: 50_000 };
 
 type Make = (
   adapter: MediaAdapter,
@@ -164,7 +164,7 @@ describe.each(cases)('%s makes %s', (code, kind) => {
   });
 
   it('or ends a silent call', async () => {
-    const impatient = { limits: { ...limits, idleMs: 150 } };
+    const impatient = { limits: { ...limits, idleMs: 300 } };
     await expect(make('sim--stall-0', impatient)).rejects.toMatchObject({
       kind: 'timeout',
       retryable: false,

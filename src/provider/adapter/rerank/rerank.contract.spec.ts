@@ -16,7 +16,7 @@ const DOCUMENTS = [
   'Cats sleep a lot.',
 ];
 const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.0/8'] });
-const limits = { connectMs: 2_000, idleMs: 5_000, totalMs: 20_000 };
+const limits = { connectMs: 20_000, idleMs: 20_000, totalMs: 50_000 };
 let simulator: Simulator;
 
 beforeAll(async () => {
@@ -153,7 +153,7 @@ describe.each(rerankAdapters(http).map((adapter) => [adapter.code, adapter] as c
 
     it('ends a silent call', async () => {
       const impatient = {
-        limits: { ...limits, idleMs: 150 },
+        limits: { ...limits, idleMs: 300 },
         signal: new AbortController().signal,
       };
       const call = { model: 'sim--stall-0', query: 'q', documents: ['a'], topN: 1 };

@@ -8,7 +8,7 @@ import { ImageSdkAdapter } from './image-sdk.adapter.js';
 const CREDENTIAL = 'canary-key-1f9a7c';
 const SYNTHESIS = '/api/v1/services/aigc/text2image/image-synthesis';
 const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.0/8'] });
-const limits = { connectMs: 2_000, idleMs: 5_000, totalMs: 20_000 };
+const limits = { connectMs: 20_000, idleMs: 20_000, totalMs: 50_000 };
 
 let simulator: Simulator;
 beforeAll(async () => {
