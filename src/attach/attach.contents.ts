@@ -23,6 +23,7 @@ export class AttachContents {
       documentCounts: (tenantId, ids) => attachments.counts(tenantId, ids),
       isIndexed: (tenantId, id) => attachments.isIndexed(tenantId, id),
       reindex: (caller, base) => this.reindex(caller, base),
+      holding: (tenantId, ids) => attachments.lockAllOf(tenantId, ids),
       deleting: (caller, base) => this.deleting(caller, base),
     });
     files.join(FILE_KIND, { readable: (caller, ids) => this.readableFiles(caller, ids) });
@@ -30,6 +31,8 @@ export class AttachContents {
 
   /** Those that are being parsed read the old settings already, so they begin again too. */
   private async reindex(caller: Caller, { id }: KnowledgeBase): Promise<void> {
+    // All of them in the order of their ids before any is changed: a deletion of several takes them in that order.
+    await this.attachments.lockAllOf(caller.tenantId, [id]);
     const attachments = await this.attachments.allOf(caller.tenantId, id);
     for (const attachment of attachments) {
       if (attachment.status === AttachmentStatus.parsing) {
@@ -40,12 +43,7 @@ export class AttachContents {
   }
 
   private async deleting(caller: Caller, { id }: KnowledgeBase): Promise<void> {
-    const { tenantId } = caller;
-    // Documents first and the base second, the order in which the end of a parsing locks them. Only then is the list
-    // of documents the last one.
-    await this.attachments.lockAllOf(tenantId, id);
-    await this.knowledge.closeForDelete(tenantId, id);
-    await this.service.letGo(caller, await this.attachments.allOf(tenantId, id));
+    await this.service.letGo(caller, await this.attachments.allOf(caller.tenantId, id));
   }
 
   private async readableFiles(

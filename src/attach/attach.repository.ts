@@ -97,11 +97,15 @@ export class AttachRepository {
     return this.attachments.find(tenantId, { id: Any([...ids]) }, { id: 'ASC' });
   }
 
-  /** Holds every document of the base until the open transaction ends. */
-  async lockAllOf(tenantId: string, knowledgeId: number): Promise<void> {
+  /**
+   * Holds every document of the bases against changes until the open transaction ends. Vectors of one can still be added:
+   * who adds some holds the base already, for which a deletion waits next.
+   */
+  async lockAllOf(tenantId: string, knowledgeIds: readonly number[]): Promise<void> {
     await this.database.query(
-      'SELECT id FROM attachment WHERE tenant_id = $1 AND knowledge_id = $2 ORDER BY id FOR UPDATE',
-      [tenantId, knowledgeId],
+      `SELECT id FROM attachment WHERE tenant_id = $1 AND knowledge_id = ANY ($2::bigint[])
+        ORDER BY id FOR NO KEY UPDATE`,
+      [tenantId, knowledgeIds],
     );
   }
 

@@ -125,6 +125,7 @@ export class AttachService {
     for (const id of ids) await this.writable(caller, id);
     await this.database.transaction(async () => {
       const attachments = await this.attachments.lock(tenantId, ids);
+      await this.fragments.hold(tenantId, ids);
       const bases = await this.knowledge.ofTenant(
         tenantId,
         attachments.map(({ knowledgeId }) => knowledgeId),

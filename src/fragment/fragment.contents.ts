@@ -10,7 +10,7 @@ export class FragmentContents {
       deleting: (_caller, base) => vectors.removeKnowledge(base),
       // Until a document is parsed again, no vector is better than one of another model.
       reindex: async (_caller, base, before) => {
-        if (!vectors.areShared(base, before)) await vectors.removeKnowledge(before);
+        if (!vectors.areShared(base, before)) await vectors.removePresent(before);
       },
     });
   }

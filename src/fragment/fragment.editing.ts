@@ -105,6 +105,7 @@ export class FragmentEditing {
     const documents = [...new Set(fragments.map(({ attachmentId }) => attachmentId))];
     await this.database.transaction(async () => {
       await this.fragments.lockDocuments(tenantId, documents);
+      await this.keywords.hold(tenantId, documents);
       for (const fragment of fragments) {
         await this.keywords.replaceFragment(fragment, fragment.id, undefined);
         await this.record(caller, 'delete', fragment.id);

@@ -84,6 +84,14 @@ export class FragmentRepository {
     return rows.map(({ id }) => id);
   }
 
+  /** The highest id that was reserved so far; those after it belong to work that began later. */
+  async lastId(): Promise<number> {
+    const [row] = await this.database.query<{ last: number | null }>(
+      `SELECT pg_sequence_last_value(pg_get_serial_sequence('fragment', 'id')::regclass) AS last`,
+    );
+    return row?.last ?? 0;
+  }
+
   async insertAll(scope: DocumentScope, fragments: readonly NewFragment[]): Promise<void> {
     for (let start = 0; start < fragments.length; start += BATCH) {
       await this.insertBatch(scope, fragments.slice(start, start + BATCH));
@@ -140,9 +148,10 @@ export class FragmentRepository {
     });
   }
 
+  /** Behind the last one; where that has the largest number there is, the same. */
   private async nextIdx(tenantId: string, attachmentId: number): Promise<number> {
     const [row] = await this.database.query<{ next: number }>(
-      `SELECT coalesce(max(idx) + 1, 0) AS next FROM fragment
+      `SELECT least(coalesce(max(idx)::bigint + 1, 0), 2147483647) AS next FROM fragment
         WHERE tenant_id = $1 AND attachment_id = $2`,
       [tenantId, attachmentId],
     );

@@ -19,6 +19,11 @@ export class FragmentService {
     return this.fragments.reserveIds(count);
   }
 
+  /** The highest id that was reserved so far; those after it belong to work that began later. */
+  async lastId(): Promise<number> {
+    return this.fragments.lastId();
+  }
+
   /**
    * Replaces the fragments and keyword postings of a document. Call it in a transaction that has locked the document's
    * row; vectors are the caller's.
@@ -33,6 +38,11 @@ export class FragmentService {
       scope,
       fragments.map(({ id }) => id),
     );
+  }
+
+  /** Call it directly after the rows of several documents are locked, before the first `removeOf`. */
+  async hold(tenantId: string, attachmentIds: readonly number[]): Promise<void> {
+    await this.keywords.hold(tenantId, attachmentIds);
   }
 
   /**

@@ -3,8 +3,10 @@ import { Database } from '../database/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { VectorStores } from '../vector-store/index.js';
 import type { VectorScope, VectorStore } from '../vector-store/index.js';
+import { FragmentRepository } from './fragment.repository.js';
 
 const LIMIT_MS = 30_000;
+const PAGE = 1_000;
 
 type Removal = (store: VectorStore, scope: VectorScope, signal: AbortSignal) => Promise<void>;
 
@@ -17,6 +19,7 @@ export class FragmentVectors {
   private readonly logger = new Logger(FragmentVectors.name);
 
   constructor(
+    private readonly fragments: FragmentRepository,
     private readonly stores: VectorStores,
     private readonly database: Database,
   ) {}
@@ -37,6 +40,19 @@ export class FragmentVectors {
     await this.afterCommit(knowledge, (store, scope, signal) =>
       store.removeKnowledge(scope, signal),
     );
+  }
+
+  /** Removes those of fragments that there are now, not those that others make once this is committed. */
+  async removePresent(knowledge: KnowledgeBase): Promise<void> {
+    const last = await this.fragments.lastId();
+    await this.afterCommit(knowledge, async (store, scope, signal) => {
+      for (let after = 0; after < last;) {
+        const ids = await store.fragmentIds(scope, { after, limit: PAGE }, signal);
+        const present = ids.filter((id) => id <= last);
+        if (present.length > 0) await store.removeFragments(scope, present, signal);
+        after = ids.length < PAGE ? last : (ids.at(-1) ?? last);
+      }
+    });
   }
 
   /** Whether vectors that were made and stored by the one record's settings serve the other's. */

@@ -13,9 +13,11 @@ export interface KnowledgeParticipant {
   isIndexed?(tenantId: string, knowledgeId: number): Promise<boolean>;
   /** Parses every document anew, with the settings as they are from now on; `before` has those until now. */
   reindex?(caller: Caller, knowledge: KnowledgeBase, before: KnowledgeBase): Promise<void>;
+  /** Holds what is in the bases against changes until the open transaction ends, in which they are deleted. */
+  holding?(tenantId: string, knowledgeIds: readonly number[]): Promise<void>;
   /**
-   * Removes what foreign keys cannot: files, vectors, jobs. Runs in the transaction that deletes the base; whatever
-   * cannot be rolled back is left to afterCommit.
+   * Removes what foreign keys cannot: files, vectors, jobs. Runs in the transaction that deletes the base, when
+   * nobody can add to it any more; whatever cannot be rolled back is left to afterCommit.
    */
   deleting?(caller: Caller, knowledge: KnowledgeBase): Promise<void>;
 }
@@ -51,6 +53,12 @@ export class KnowledgeContents {
   async reindex(caller: Caller, knowledge: KnowledgeBase, before: KnowledgeBase): Promise<void> {
     for (const participant of this.participants) {
       await participant.reindex?.(caller, knowledge, before);
+    }
+  }
+
+  async holding(tenantId: string, knowledgeIds: readonly number[]): Promise<void> {
+    for (const participant of this.participants) {
+      await participant.holding?.(tenantId, knowledgeIds);
     }
   }
 

@@ -56,19 +56,27 @@ export class KnowledgeRepository {
     await this.bases.remove(tenantId, ids);
   }
 
-  /** Holds others back who would change it, but not those who add documents to it, until the open transaction ends. */
-  async lockForUpdate(tenantId: string, id: number): Promise<void> {
+  /** Holds others back who would change it, and no one else, until the open transaction ends. */
+  async lockForShare(tenantId: string, id: number): Promise<void> {
     await this.database.query(
-      'SELECT id FROM knowledge_base WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE',
+      'SELECT id FROM knowledge_base WHERE tenant_id = $1 AND id = $2 FOR SHARE',
       [tenantId, id],
     );
   }
 
-  /** Holds back everybody who would change it or refer to it. */
-  async lockForDelete(tenantId: string, id: number): Promise<void> {
+  /** Holds others back who would change or hold them, but not those who add documents, until the open transaction ends. */
+  async lockForUpdate(tenantId: string, ids: readonly number[]): Promise<void> {
     await this.database.query(
-      'SELECT id FROM knowledge_base WHERE tenant_id = $1 AND id = $2 FOR UPDATE',
-      [tenantId, id],
+      'SELECT id FROM knowledge_base WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) ORDER BY id FOR NO KEY UPDATE',
+      [tenantId, ids],
+    );
+  }
+
+  /** Holds back everybody who would change them or refer to them. */
+  async lockForDelete(tenantId: string, ids: readonly number[]): Promise<void> {
+    await this.database.query(
+      'SELECT id FROM knowledge_base WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) ORDER BY id FOR UPDATE',
+      [tenantId, ids],
     );
   }
 }

@@ -64,7 +64,7 @@ export class KnowledgeService {
     const { id, reindex = false, ...fields } = body;
     const values = valuesOf(fields);
     return this.database.transaction(async () => {
-      await this.bases.lockForUpdate(tenantId, id);
+      await this.bases.lockForUpdate(tenantId, [id]);
       const before = await this.writable(caller, id);
       const notice = await this.rules.check(tenantId, values, before);
       if (!reindex) await this.refuseUnindexing(before, values);
@@ -85,10 +85,19 @@ export class KnowledgeService {
   /** Deletes the bases with everything they hold, all of them or, when one cannot be, none. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId } = caller;
+    const unique = [...new Set(ids)].sort((a, b) => a - b);
     await this.database.transaction(async () => {
-      // One after the other in the order of their ids, so that two deletions never wait for each other.
-      for (const id of [...new Set(ids)].sort((a, b) => a - b)) {
-        await this.contents.deleting(caller, await this.writable(caller, id));
+      // All bases and then all documents, each in the order of their ids, as changes and the ends of parsings take them:
+      // so nobody waits for one who waits for them. Only then is nobody let in any more, because those who are still at
+      // it may have a document and need its base.
+      await this.bases.lockForUpdate(tenantId, unique);
+      const bases: KnowledgeBase[] = [];
+      for (const id of unique) bases.push(await this.writable(caller, id));
+      await this.contents.holding(tenantId, unique);
+      await this.bases.lockForDelete(tenantId, unique);
+      for (const base of bases) {
+        const { id } = base;
+        await this.contents.deleting(caller, base);
         await this.bases.remove(tenantId, [id]);
         await this.audit.record(caller, { action: 'delete', target: 'knowledge_base', id });
       }
@@ -128,9 +137,10 @@ export class KnowledgeService {
     return ids.map((id) => byId.get(id)).filter((knowledge) => knowledge !== undefined);
   }
 
-  /** From now on until the open transaction ends, nobody can add anything to the base. */
-  async closeForDelete(tenantId: string, id: number): Promise<void> {
-    await this.bases.lockForDelete(tenantId, id);
+  /** The base as it is and stays until the open transaction ends, if it is still there. Take it before its documents. */
+  async unchanging(tenantId: string, id: number): Promise<KnowledgeBase | undefined> {
+    await this.bases.lockForShare(tenantId, id);
+    return (await this.bases.findOne(tenantId, id)) ?? undefined;
   }
 
   private async refuseUnindexing(before: KnowledgeBase, values: KnowledgeValues): Promise<void> {

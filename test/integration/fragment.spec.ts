@@ -2,6 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { Database } from '../../src/database/index.js';
 import { FragmentService, KeywordIndex } from '../../src/fragment/index.js';
 import type { NewFragment } from '../../src/fragment/index.js';
+import { FragmentVectors } from '../../src/fragment/fragment.vectors.js';
+import { KnowledgeService } from '../../src/knowledge/index.js';
 import { VectorStores } from '../../src/vector-store/index.js';
 import { createKnowledge, upload } from '../support/knowledge.js';
 import type { AttachmentRow } from '../support/knowledge.js';
@@ -146,6 +148,12 @@ describe('fragments', () => {
       expect(await found('hovering kestrels')).toEqual([first.data.id]);
       expect(await found('osprey swift')).toHaveLength(2);
       expect(await attachment(document.id)).toMatchObject({ fragmentCount: 3 });
+    });
+
+    it('are added also behind one that has the largest running number', async () => {
+      const largest = 2_147_483_647;
+      await add('The osprey dives.', { idx: largest });
+      expect(await add('The swift sleeps in flight.')).toMatchObject({ idx: largest });
     });
 
     it('change their text and words, and say that their vector is that of the old text', async () => {
@@ -294,6 +302,34 @@ describe('fragments', () => {
         charEnd: 7,
         edited: false,
       });
+    });
+
+    it('loses the vectors that it has, and not those that are made after it was decided', async () => {
+      const [knowledge] = await plinth.app.get(KnowledgeService).ofTenant(TENANT, [base]);
+      if (!knowledge) throw new Error('The base is missing.');
+      const scope = { tenantId: TENANT, knowledgeId: base };
+      const { signal } = new AbortController();
+      const stored = plinth.app.get(VectorStores).of(knowledge.vectorModel);
+      const write = async (howMany: number): Promise<number[]> => {
+        const ids = await service.reserveIds(howMany);
+        const vector = Float32Array.of(1, 0);
+        const entries = ids.map((id) => ({
+          fragmentId: id,
+          attachmentId: document.id,
+          vector,
+        }));
+        await stored.upsert(scope, entries, signal);
+        return ids;
+      };
+      // More than one page of them.
+      await write(1_001);
+      const later = await database.transaction(async () => {
+        await plinth.app.get(FragmentVectors, { strict: false }).removePresent(knowledge);
+        return write(2);
+      });
+
+      const page = { after: 0, limit: 10 };
+      expect(await stored.fragmentIds(scope, page, signal)).toEqual(later);
     });
 
     it('may be larger than one statement takes', async () => {

@@ -14,7 +14,12 @@ import { DocumentParser } from '../parser/index.js';
 import type { ParsedDocument } from '../parser/index.js';
 import { DocumentEmbedding } from './document-embedding.js';
 import type { Lease } from './lease.js';
-import { LeaseLostError, MissingVectorsError, SourceGoneError } from './parsing.errors.js';
+import {
+  LeaseLostError,
+  MissingVectorsError,
+  SettingsChangedError,
+  SourceGoneError,
+} from './parsing.errors.js';
 import { ParsingRepository } from './parsing.repository.js';
 import type { ClaimedAttachment } from './parsing.repository.js';
 
@@ -54,7 +59,10 @@ export class DocumentParsing {
     private readonly repository: ParsingRepository,
   ) {}
 
-  /** Resolves when the document is parsed; LeaseLostError when it was taken away meanwhile. */
+  /**
+   * Resolves when the document is parsed; LeaseLostError when it was taken away meanwhile, SettingsChangedError when it
+   * has to be parsed with other settings.
+   */
   async run(attempt: Attempt): Promise<void> {
     const prepared = await this.prepare(attempt);
     await attempt.lease.check();
@@ -135,10 +143,14 @@ export class DocumentParsing {
 
   private async commit(
     { caller: { tenantId }, attachment: { knowledgeId, docId }, lease }: Attempt,
-    { document, fragments }: PreparedDocument,
+    { knowledge, document, fragments }: PreparedDocument,
   ): Promise<void> {
     const { claim } = lease;
     await this.database.transaction(async () => {
+      // Before the document, as a change of the base takes them.
+      const present = await this.knowledge.unchanging(tenantId, knowledgeId);
+      if (!present) throw new LeaseLostError();
+      if (!this.isMadeBy(knowledge, present)) throw new SettingsChangedError();
       const { encoding } = document;
       const held = await this.repository.finish(claim, { fragments: fragments.length, encoding });
       if (!held) throw new LeaseLostError();
@@ -148,6 +160,14 @@ export class DocumentParsing {
       );
       await this.repository.dropBatches(tenantId, claim.id);
     });
+  }
+
+  /** Whether what was made by the one record's settings is what the other's would make, in the same place. */
+  private isMadeBy(one: KnowledgeBase, other: KnowledgeBase): boolean {
+    return (
+      MADE_BY.every((setting) => one[setting] === other[setting]) &&
+      this.stores.of(one.vectorModel).code === this.stores.of(other.vectorModel).code
+    );
   }
 
   /** Takes back the vectors of this attempt alone: the document may already be another worker's, or gone. */
@@ -164,3 +184,6 @@ export class DocumentParsing {
 }
 
 const WITHDRAWAL_MS = 10_000;
+
+/** What the fragments and vectors of a document depend on, apart from the store. */
+const MADE_BY = ['embeddingModel', 'textBlockSize', 'overlapChar', 'separator'] as const;

@@ -5,6 +5,11 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
 
+/** The settings of the knowledge base have changed since the attempt read them: what it has made is of the old ones. */
+export class SettingsChangedError extends Error {
+  override readonly name = 'SettingsChangedError';
+}
+
 export class RequesterGoneError extends InvalidInputError {
   constructor() {
     super(

@@ -29,6 +29,14 @@ export interface Progress {
   readonly waitingFor: string | null;
 }
 
+/** How a document is given back. */
+export interface Release {
+  readonly waitingFor: string;
+  readonly delaySeconds: number;
+  /** Whether the attempt is one of those that a document has. */
+  readonly counted: boolean;
+}
+
 export interface DueAttachment {
   readonly id: number;
   readonly tenantId: string;
@@ -50,15 +58,21 @@ const MINE = 'tenant_id = $1 AND id = $2 AND lease_token = $3';
 export class ParsingRepository {
   constructor(private readonly database: Database) {}
 
-  /** Asks for parsing; documents that are being parsed stay as they are. Answers the ids that were marked. */
+  /**
+   * Asks for parsing; documents that are being parsed stay as they are. Answers the ids that were marked. Takes the rows
+   * in the order of their ids, as who deletes them does, and looks at their state once more after having waited for them.
+   */
   async request(caller: Caller, ids: readonly number[]): Promise<number[]> {
     const rows = await this.database.query<{ id: number }>(
       `UPDATE attachment
           SET parse_requested = true, status = ${pending}, remark = NULL, waiting_for = NULL, attempts = 0,
               progress_done = 0, progress_total = NULL, requested_by = $3, requested_home = $4,
               requested_at = now(), due_at = now(), update_time = now()
-        WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) AND status <> ${parsing}
-        RETURNING id`,
+         FROM (SELECT id FROM attachment
+                WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) AND status <> ${parsing}
+                ORDER BY id FOR NO KEY UPDATE) due
+        WHERE attachment.tenant_id = $1 AND attachment.id = due.id AND attachment.status <> ${parsing}
+        RETURNING attachment.id`,
       [caller.tenantId, ids, caller.userId, caller.homeTenantId],
     );
     return rows.map(({ id }) => id);
@@ -124,10 +138,7 @@ export class ParsingRepository {
   }
 
   /** Gives the document back, to be taken again after the delay. An attempt that was not the document's fault is not counted. */
-  async release(
-    { tenantId, id, token }: Claim,
-    how: { readonly waitingFor: string; readonly delaySeconds: number; readonly counted: boolean },
-  ): Promise<void> {
+  async release({ tenantId, id, token }: Claim, how: Release): Promise<void> {
     await this.database.query(
       `UPDATE attachment
           SET status = ${pending}, lease_token = NULL, lease_until = NULL, waiting_for = $4,
@@ -148,13 +159,16 @@ export class ParsingRepository {
     );
   }
 
-  /** Ends documents of any tenant whose last attempt died with its process. */
+  /** Ends documents of any tenant whose last attempt died with its process; those that somebody holds, another time. */
   async failExhausted(reason: string): Promise<number> {
     const rows = await this.database.query(
       `UPDATE attachment SET status = 3, remark = $1, parse_requested = false, lease_token = NULL,
               lease_until = NULL, waiting_for = NULL, update_time = now()
-        WHERE parse_requested AND attempts >= ${ATTEMPTS} AND (lease_token IS NULL OR lease_until < now())
-        RETURNING id`,
+         FROM (SELECT id FROM attachment
+                WHERE parse_requested AND attempts >= ${ATTEMPTS} AND (lease_token IS NULL OR lease_until < now())
+                ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) due
+        WHERE attachment.id = due.id
+        RETURNING attachment.id`,
       [reason],
     );
     return rows.length;

@@ -10,14 +10,19 @@ import { EventBus } from '../../event/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { Metrics } from '../../operation/index.js';
 import { UpstreamError } from '../../provider/index.js';
-import { JobQueue } from '../../queue/index.js';
+import { JobQueue, Repetition } from '../../queue/index.js';
 import type { QueuedJob } from '../../queue/index.js';
 import { VectorStoreError } from '../../vector-store/index.js';
 import { DocumentParsing } from './document-parsing.js';
 import { Lease } from './lease.js';
-import { LeaseLostError, MissingVectorsError, RequesterGoneError } from './parsing.errors.js';
+import {
+  LeaseLostError,
+  MissingVectorsError,
+  RequesterGoneError,
+  SettingsChangedError,
+} from './parsing.errors.js';
 import { ATTEMPTS, ParsingRepository } from './parsing.repository.js';
-import type { Claim, ClaimedAttachment } from './parsing.repository.js';
+import type { Claim, ClaimedAttachment, Release } from './parsing.repository.js';
 import { PARSE_JOB } from './parsing.service.js';
 
 const SWEEP_MS = 15_000;
@@ -29,6 +34,8 @@ const LONGEST_REASON = 500;
 const DIED =
   'The service stopped three times while it parsed this document. Parse it again, or split the file into smaller ones.';
 
+const CHANGED = 'The settings of the knowledge base have changed.';
+
 /**
  * Parses what is asked for. The queue only says that there may be work: a claim of the row decides, and every 15
  * seconds the rows are looked through for work that no job has told of.
@@ -37,8 +44,7 @@ const DIED =
 export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Parsing');
   private readonly running = new Map<number, Lease>();
-  private timer: NodeJS.Timeout | undefined;
-  private sweeping: Promise<void> = Promise.resolve();
+  private sweeps: Repetition | undefined;
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -76,22 +82,20 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     this.queue.handle(PARSE_JOB, { concurrency: this.config.PARSE_JOBS }, (job, signal) =>
       this.take(job, signal),
     );
-    this.sweeping = this.sweep();
-    this.timer = setInterval(() => {
-      this.sweeping = this.sweeping.then(() => this.sweep());
-    }, SWEEP_MS).unref();
+    this.sweeps = new Repetition(SWEEP_MS, (ending) => this.sweep(ending));
+    this.sweeps.begin();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
     this.unsubscribe?.();
-    await this.sweeping;
+    await this.sweeps?.end();
   }
 
-  private async sweep(): Promise<void> {
+  private async sweep(ending: AbortSignal): Promise<void> {
     try {
       await this.repository.failExhausted(DIED);
       for (const { id, tenantId } of await this.repository.due(SWEPT_AT_ONCE)) {
+        if (ending.aborted) return;
         await this.queue.add(PARSE_JOB, { id: String(id), data: { tenantId, attachmentId: id } });
       }
     } catch (error) {
@@ -151,6 +155,10 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       await this.repository.release(claim, { waitingFor, delaySeconds: 0, counted: false });
       return;
     }
+    if (error instanceof SettingsChangedError) {
+      await this.again(claim, { waitingFor: CHANGED, delaySeconds: 0, counted: false });
+      return;
+    }
     const reason = this.reasonOf(claim, error);
     if (!mayPass(error) || attempts >= ATTEMPTS) {
       await this.repository.fail(claim, reason);
@@ -158,12 +166,15 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     }
     const delaySeconds = FIRST_RETRY_SECONDS * 4 ** (attempts - 1);
     const waitingFor = `Attempt ${attempts + 1} of ${ATTEMPTS}. ${reason}`.slice(0, 200);
-    await this.repository.release(claim, { waitingFor, delaySeconds, counted: true });
-    const job = {
-      id: String(claim.id),
-      data: { tenantId: claim.tenantId, attachmentId: claim.id },
-    };
-    await this.queue.add(PARSE_JOB, job, { delayMs: delaySeconds * 1_000 });
+    await this.again(claim, { waitingFor, delaySeconds, counted: true });
+  }
+
+  /** Gives the document back and asks for another attempt. */
+  private async again(claim: Claim, how: Release): Promise<void> {
+    const { tenantId, id } = claim;
+    await this.repository.release(claim, how);
+    const job = { id: String(id), data: { tenantId, attachmentId: id } };
+    await this.queue.add(PARSE_JOB, job, { delayMs: how.delaySeconds * 1_000 });
   }
 
   private reasonOf(claim: Claim, error: unknown): string {

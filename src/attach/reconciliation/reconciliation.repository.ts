@@ -25,14 +25,6 @@ export class ReconciliationRepository {
     return rows.length > 0;
   }
 
-  /** The highest fragment id that has been given out so far; those after it belong to work that began later. */
-  async lastFragmentId(): Promise<number> {
-    const [row] = await this.database.query<{ last: number | null }>(
-      `SELECT pg_sequence_last_value(pg_get_serial_sequence('fragment', 'id')::regclass) AS last`,
-    );
-    return row?.last ?? 0;
-  }
-
   /** Which of the ids no fragment of the base has. */
   async missing(
     { tenantId, knowledgeId }: VectorScope,

@@ -2,7 +2,9 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG } from '../../config/index.js';
 import type { Config } from '../../config/index.js';
+import { FragmentService } from '../../fragment/index.js';
 import { Metrics } from '../../operation/index.js';
+import { Repetition } from '../../queue/index.js';
 import { VectorStores } from '../../vector-store/index.js';
 import type { VectorScope, VectorStore } from '../../vector-store/index.js';
 import { ReconciliationRepository } from './reconciliation.repository.js';
@@ -18,14 +20,14 @@ const PAGE = 1_000;
 export class VectorReconciliation implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(VectorReconciliation.name);
   private readonly stopping = new AbortController();
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> = Promise.resolve();
+  private rounds: Repetition | undefined;
   private lastFound = 0;
   private removed = 0;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly stores: VectorStores,
+    private readonly fragments: FragmentService,
     private readonly repository: ReconciliationRepository,
     metrics: Metrics,
   ) {
@@ -41,15 +43,13 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
 
   onApplicationBootstrap(): void {
     if (this.config.ROLE === 'api') return;
-    this.timer = setInterval(() => {
-      this.running = this.running.then(() => this.reconcileAndLog());
-    }, this.config.RECONCILE_MINUTES * 60_000).unref();
+    const everyMs = this.config.RECONCILE_MINUTES * 60_000;
+    this.rounds = new Repetition(everyMs, () => this.reconcileAndLog());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
-    clearInterval(this.timer);
-    await this.running;
+    await this.rounds?.end();
   }
 
   /** One round over every store; answers how many vectors without a fragment it found and removed. */
@@ -74,7 +74,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     const { signal } = this.stopping;
     // In this order: what is reserved after the look at the sequence is not looked at, and what was reserved before it
     // and is not committed has a lease.
-    const last = await this.repository.lastFragmentId();
+    const last = await this.fragments.lastId();
     if (await this.repository.isBeingParsed(scope)) return 0;
     if (!(await this.repository.knowledgeExists(scope))) {
       await store.removeKnowledge(scope, signal);

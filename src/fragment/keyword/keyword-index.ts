@@ -50,6 +50,14 @@ export class KeywordIndex {
   }
 
   /**
+   * For an open transaction that changes several documents: call it directly after their rows are locked. Documents share
+   * blocks, so two transactions that took them one by one as their documents come could wait for each other.
+   */
+  async hold(tenantId: string, attachmentIds: readonly number[]): Promise<void> {
+    await this.repository.holdBlocksOf(tenantId, attachmentIds);
+  }
+
+  /**
    * Removes what the index holds of a document; joins the open transaction. Has to happen before the document's row is
    * deleted, which fails otherwise. The rows of a knowledge base or a tenant take the index along by themselves.
    */

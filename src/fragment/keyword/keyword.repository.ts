@@ -113,6 +113,18 @@ export class KeywordRepository {
     return row;
   }
 
+  /** The blocks in which documents are that are held, in an order that all have; held until the end of the transaction. */
+  async holdBlocksOf(tenantId: string, attachmentIds: readonly number[]): Promise<void> {
+    await this.database.query(
+      `SELECT id FROM keyword_block
+        WHERE tenant_id = $1 AND id IN
+              (SELECT block_id FROM keyword_document
+                WHERE tenant_id = $1 AND attachment_id = ANY ($2::bigint[]))
+        ORDER BY id FOR UPDATE`,
+      [tenantId, attachmentIds],
+    );
+  }
+
   /** The block, held until the end of the transaction. */
   async holdBlock(tenantId: string, blockId: number): Promise<BlockSize> {
     const [row] = await this.database.query<BlockSize>(

@@ -4,7 +4,7 @@ import { CONFIG } from '../../config/index.js';
 import type { Config } from '../../config/index.js';
 import { NotFoundError } from '../../error/index.js';
 import { EventBus } from '../../event/index.js';
-import { JobQueue } from '../../queue/index.js';
+import { JobQueue, Repetition } from '../../queue/index.js';
 import type { QueuedJob } from '../../queue/index.js';
 import { ApprovalService } from '../approval/approval.service.js';
 import { RUN_JOB } from '../ledger/run.ledger.js';
@@ -33,8 +33,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   private readonly logger = new Logger('Harness');
   private readonly running = new Map<string, HeldRun>();
   private readonly attempts = new Attempts(this.logger);
-  /** End what is repeated. */
-  private readonly ends: (() => Promise<void>)[] = [];
+  private readonly repeated: Repetition[] = [];
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -64,26 +63,13 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   async beforeApplicationShutdown(): Promise<void> {
     this.unsubscribe?.();
-    await Promise.all(this.ends.splice(0).map((end) => end()));
+    await Promise.all(this.repeated.map((repetition) => repetition.end()));
   }
 
-  /** Now and then again, never twice at the same time. */
   private repeat(everyMs: number, round: () => Promise<void>): void {
-    let isAtIt = false;
-    let last = Promise.resolve();
-    const go = (): void => {
-      if (isAtIt) return;
-      isAtIt = true;
-      last = round().finally(() => {
-        isAtIt = false;
-      });
-    };
-    const timer = setInterval(go, everyMs).unref();
-    go();
-    this.ends.push(() => {
-      clearInterval(timer);
-      return last;
-    });
+    const repetition = new Repetition(everyMs, round);
+    repetition.begin();
+    this.repeated.push(repetition);
   }
 
   private async sweep(): Promise<void> {

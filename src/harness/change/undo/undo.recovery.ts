@@ -3,6 +3,7 @@ import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/
 import { CONFIG } from '../../../config/index.js';
 import type { Config } from '../../../config/index.js';
 import { DomainError } from '../../../error/index.js';
+import { Repetition } from '../../../queue/index.js';
 import { EffectRepository } from '../../effect/effect.repository.js';
 import { ProcessPresence } from '../../loop/process.presence.js';
 import { SessionRepository } from '../../session/session.repository.js';
@@ -22,8 +23,7 @@ const LONGEST_SECONDS = 15 * 60;
 @Injectable()
 export class UndoRecovery implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Harness');
-  private timer: NodeJS.Timeout | undefined;
-  private sweeping: Promise<void> = Promise.resolve();
+  private sweeps: Repetition | undefined;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -36,21 +36,21 @@ export class UndoRecovery implements OnApplicationBootstrap, BeforeApplicationSh
 
   onApplicationBootstrap(): void {
     if (this.config.ROLE === 'api') return;
-    this.sweeping = this.sweep();
-    this.timer = setInterval(() => {
-      this.sweeping = this.sweeping.then(() => this.sweep());
-    }, SWEEP_MS).unref();
+    this.sweeps = new Repetition(SWEEP_MS, (ending) => this.sweep(ending));
+    this.sweeps.begin();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
-    await this.sweeping;
+    await this.sweeps?.end();
   }
 
   /** One round: looks at every undo that is under way, and ends those that nobody carries out any more. */
-  async sweep(): Promise<void> {
+  async sweep(ending?: AbortSignal): Promise<void> {
     try {
-      for (const undo of await this.undos.open(SWEPT_AT_ONCE)) await this.look(undo);
+      for (const undo of await this.undos.open(SWEPT_AT_ONCE)) {
+        if (ending?.aborted) return;
+        await this.look(undo);
+      }
     } catch (error) {
       // The next round tries again.
       this.logger.warn({ msg: 'Interrupted undos could not be looked for', err: error });
