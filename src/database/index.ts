@@ -8,6 +8,11 @@ export { openEmbedded, openInMemory } from './embedded.js';
 export type { EmbeddedStore } from './embedded.js';
 export type { StatementObserver } from './pool.js';
 export { containing } from './search.js';
-export { isConnectionFailure, isForeignKeyViolation, isUniqueViolation } from './violation.js';
+export {
+  isConnectionFailure,
+  isDeadlock,
+  isForeignKeyViolation,
+  isUniqueViolation,
+} from './violation.js';
 export { TenantScoped } from './tenant-scoped.js';
 export type { TenantOwned } from './tenant-scoped.js';

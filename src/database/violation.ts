@@ -1,6 +1,7 @@
 /** PostgreSQL's error codes, appendix A of its manual. */
 const UNIQUE_VIOLATION = '23505';
 const FOREIGN_KEY_VIOLATION = '23503';
+const DEADLOCK = '40P01';
 
 /** True for the error of a statement that would have broken a unique index; of the named one, where a name is given. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
@@ -12,6 +13,11 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
 /** True for the error of a statement that refers to a row which is gone. */
 export function isForeignKeyViolation(error: unknown): boolean {
   return databaseError(error)?.code === FOREIGN_KEY_VIOLATION;
+}
+
+/** True for the error of the transaction that the database has given up so that others, which it blocked, go on. */
+export function isDeadlock(error: unknown): boolean {
+  return databaseError(error)?.code === DEADLOCK;
 }
 
 /**

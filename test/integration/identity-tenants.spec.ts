@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { TenantLifecycle } from '../../src/access/index.js';
+import { CONFIG } from '../../src/config/index.js';
+import type { Config } from '../../src/config/index.js';
 import { Database } from '../../src/database/index.js';
 import { done, makeTenant, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';
+import { eventually } from '../support/wait.js';
 
 const HOME_STAYS =
   "The tenant 000000 is the installation's own: it cannot be disabled, expire or be deleted.";
@@ -232,4 +236,37 @@ describe('tenants', () => {
         .query(`UPDATE audit_entry SET actor_name = 'x' WHERE tenant_id = '000000'`),
     ).rejects.toThrow('audit_entry is append-only');
   });
+
+  (process.env['DATABASE_URL'] ? it : it.skip)(
+    'can be deleted while somebody works in them',
+    async () => {
+      const { id, tenantId } = await makeTenant(plinth, root, '771177');
+      const { DATABASE_URL: connectionString } = plinth.app.get<Config>(CONFIG);
+      const worker = new pg.Client({ connectionString });
+      await worker.connect();
+      try {
+        await worker.query('BEGIN');
+        await worker.query('SELECT id FROM role WHERE tenant_id = $1 FOR UPDATE', [tenantId]);
+        const removal = root.delete(`/system/tenant/${id}`);
+        await eventually(
+          () =>
+            worker.query(
+              `SELECT 1 FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+            ),
+          ({ rowCount }) => rowCount === 1,
+        );
+        // Needs the tenant, which the removal holds.
+        await worker.query(
+          "INSERT INTO role (tenant_id, role_name, role_key) VALUES ($1, 'late', 'late')",
+          [tenantId],
+        );
+        await worker.query('COMMIT');
+        done(await removal);
+      } finally {
+        await worker.end();
+      }
+      expect((await root.get(`/system/tenant/${id}`)).code).toBe(404);
+    },
+  );
 });

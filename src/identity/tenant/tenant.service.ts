@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
 import { requireSuperAdmin, TenantLifecycle, TenantRevision } from '../../access/index.js';
 import type { Caller } from '../../access/index.js';
+import { isDeadlock } from '../../database/index.js';
 import { ConflictError, NotFoundError } from '../../error/index.js';
 import { givenTime } from '../../http/index.js';
 import type { Page } from '../../http/index.js';
@@ -14,6 +15,12 @@ import { TenantFounder } from './tenant.founder.js';
 import { TenantRepository } from './tenant.repository.js';
 import { toTenantView } from './tenant.view.js';
 import type { TenantView } from './tenant.view.js';
+
+/**
+ * The removal locks the tenant first and its rows then; whoever works in the tenant holds a row and then needs the tenant
+ * to add another. No order of locks avoids that, so a removal that the database gives up is tried again.
+ */
+const REMOVALS = 5;
 
 /** The tenants of the installation: the business of super administrators only. */
 @Injectable()
@@ -99,6 +106,17 @@ export class TenantService {
   /** Removes the tenants with everything they own. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     requireSuperAdmin(caller);
+    for (let left = REMOVALS; ; left -= 1) {
+      try {
+        await this.removeAll(caller, ids);
+        return;
+      } catch (error) {
+        if (left === 1 || !isDeadlock(error)) throw error;
+      }
+    }
+  }
+
+  private async removeAll(caller: Caller, ids: readonly number[]): Promise<void> {
     await this.change.apply(
       atHome(caller),
       async () => {
