@@ -15,7 +15,11 @@ export interface Simulator {
   readonly requests: readonly RecordedRequest[];
   /** Queues behaviours, each for the next request that it matches and then used up. */
   script(...steps: ScriptStep[]): void;
-  /** Forgets the script, the failures counted, the requests recorded and the media tasks. */
+  /** Number of requests that wait because their step says `hold`. */
+  readonly held: number;
+  /** Lets them be answered; those that come later wait again. */
+  release(): void;
+  /** Forgets the script, the failures counted, the requests recorded and the media tasks; holds nothing any more. */
   reset(): void;
   /** Number of requests whose response is not over yet. */
   openConnections(): number;
@@ -36,6 +40,10 @@ export async function startSimulator(
     get requests() {
       return simulator.requests;
     },
+    get held() {
+      return simulator.held;
+    },
+    release: () => simulator.release(),
     script: (...steps) => simulator.queue(steps),
     reset: () => simulator.reset(),
     openConnections: () => simulator.openConnections(),

@@ -14,6 +14,7 @@ import { embeddingRoutes } from './retrieval/embedding-routes.js';
 import { rerankRoutes } from './retrieval/rerank-routes.js';
 import { credentialProblem } from './http/credential.js';
 import type { Exchange } from './http/exchange.js';
+import type { Holds } from './http/holds.js';
 import { objectsOf } from './http/json.js';
 import { replyDeliberately } from './http/failure.js';
 import { modelListRoutes } from './model-list-routes.js';
@@ -29,6 +30,7 @@ export class Service {
 
   constructor(
     private readonly script: Script,
+    private readonly holds: Holds,
     tasks: TaskStore,
   ) {
     this.routes = [
@@ -63,6 +65,7 @@ export class Service {
     const model = exchange.recording.model ?? '';
     const behaviour = this.behaviourFor(exchange, model);
     if (behaviour instanceof UnknownBehaviour) return refuse(400, behaviour.message);
+    if (behaviour.hold) await this.holds.hold(exchange);
     if (await replyDeliberately(exchange, protocol, behaviour, this.script)) return;
     if (model.startsWith(UNKNOWN_MODEL)) return refuse(404, `The model '${model}' does not exist`);
     await route.handle(exchange, behaviour, parameter);

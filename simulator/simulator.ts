@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { Script, type ScriptStep } from './behaviour/script.js';
 import { answerControl, isControlPath } from './http/control.js';
 import { Exchange } from './http/exchange.js';
+import { Holds } from './http/holds.js';
 import { stringOf } from './http/json.js';
 import { type RecordedRequest, Recorder, type Recording } from './http/recorder.js';
 import { replyJson } from './http/reply.js';
@@ -16,8 +17,9 @@ const KEEP_ALIVE_MS = 65_000;
 export class HttpSimulator {
   readonly recorder = new Recorder();
   readonly script = new Script();
+  private readonly holds = new Holds();
   private readonly tasks = new TaskStore();
-  private readonly service = new Service(this.script, this.tasks);
+  private readonly service = new Service(this.script, this.holds, this.tasks);
   private readonly open = new Set<Exchange>();
   private readonly server: Server;
   private readonly running = new Set<Promise<void>>();
@@ -46,12 +48,21 @@ export class HttpSimulator {
     this.script.add(steps);
   }
 
+  get held(): number {
+    return this.holds.count;
+  }
+
+  release(): void {
+    this.holds.release();
+  }
+
   openConnections(): number {
     return this.open.size;
   }
 
   reset(): void {
     this.script.clear();
+    this.holds.release();
     this.recorder.clear();
     this.tasks.clear();
   }

@@ -58,6 +58,8 @@ export interface Behaviour {
   /** Streams one chunk without choices first; a blocking answer has no choice at all. */
   emptyChoices?: boolean;
 
+  /** Answers nothing until the simulator is told to release, or is reset. */
+  hold?: boolean;
   /** Time before the first byte. */
   firstMs?: number;
   /** Time between two chunks. */

@@ -55,6 +55,58 @@ describe('failures before the first byte', () => {
   });
 });
 
+describe('an answer that is held', () => {
+  it('begins when it is released, and not because of an earlier release', async () => {
+    simulator.release();
+    simulator.script({ hold: true, text: 'at last' }, { hold: true, status: 503 });
+    let answered = 0;
+    const ask = async () => {
+      const arrival = await send(url(), { ...body('chunks-1'), model: 'm' });
+      answered += 1;
+      return arrival;
+    };
+    const first = ask();
+    await until(() => simulator.held === 1);
+    const second = ask();
+    await until(() => simulator.held === 2);
+    expect((await send(url(), { ...body(''), model: 'm' })).status).toBe(200);
+    expect([answered, simulator.held]).toEqual([0, 2]);
+    await send(`${simulator.url}/__release`, {});
+    expect(contentIn((await first).text)).toBe('at last');
+    expect((await second).status).toBe(503);
+    expect(simulator.held).toBe(0);
+  });
+
+  it('is held no longer when the client leaves, after a reset and at the end', async () => {
+    const other = await startSimulator();
+    const headers = { authorization: 'Bearer key' };
+    const hold = (more = {}) => {
+      other.script({ hold: true });
+      const asked = JSON.stringify({ ...body('chunks-1'), model: 'm' });
+      const call = { method: 'POST', headers, body: asked, ...more };
+      return fetch(`${other.url}/v1/chat/completions`, call).then(
+        ({ status }) => status,
+        () => 'broken',
+      );
+    };
+    const leaving = new AbortController();
+    const left = hold({ signal: leaving.signal });
+    await until(() => other.held === 1);
+    leaving.abort();
+    expect(await left).toBe('broken');
+    await until(() => other.held === 0);
+    const reset = hold();
+    await until(() => other.held === 1);
+    other.reset();
+    expect(await reset).toBe(200);
+    const cut = hold();
+    await until(() => other.held === 1);
+    await other.close();
+    expect(await cut).toBe('broken');
+    expect(other.held).toBe(0);
+  });
+});
+
 describe('failures in mid-stream', () => {
   it('cuts without a finish, or only leaves out the end mark', async () => {
     const cut = await stream('chunks-5--cut-2');

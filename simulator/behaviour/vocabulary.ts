@@ -21,6 +21,7 @@ export const NUMBERS = [
 ] as const satisfies readonly (keyof Behaviour)[];
 
 export const FLAGS = [
+  'hold',
   'leak',
   'echo',
   'unicode',

@@ -9,6 +9,7 @@ interface Controlled {
   readonly script: Script;
   readonly recorder: Recorder;
   openConnections(): number;
+  release(): void;
   reset(): void;
 }
 
@@ -16,11 +17,14 @@ export function isControlPath(path: string): boolean {
   return path.startsWith('/__');
 }
 
-/** Answers `/__script`, `/__reset`, `/__requests` and `/__stats`; these are never recorded. */
+/** Answers `/__script`, `/__release`, `/__reset`, `/__requests` and `/__stats`; these are never recorded. */
 export async function answerControl(exchange: Exchange, simulator: Controlled): Promise<void> {
   switch (`${exchange.method} ${exchange.path}`) {
     case 'POST /__script':
       return addSteps(exchange, simulator.script);
+    case 'POST /__release':
+      simulator.release();
+      return replyJson(exchange, 200, { released: true });
     case 'POST /__reset':
       simulator.reset();
       return replyJson(exchange, 200, { reset: true });

@@ -1,0 +1,27 @@
+import type { Exchange } from './exchange.js';
+
+/** The requests that are not answered until they are let go. */
+export class Holds {
+  private readonly held = new Set<() => void>();
+
+  get count(): number {
+    return this.held.size;
+  }
+
+  /** Resolves when `release` is called next, or the connection closes. */
+  async hold(exchange: Exchange): Promise<void> {
+    if (exchange.closed) return;
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const go = (): void => {
+      this.held.delete(go);
+      resolve(undefined);
+    };
+    this.held.add(go);
+    exchange.onClosed(go);
+    await promise;
+  }
+
+  release(): void {
+    for (const go of [...this.held]) go();
+  }
+}
