@@ -59,6 +59,8 @@ describe('addresses that no setting allows', () => {
     ['http://example.com#@127.0.0.1/', 'fragment in the address'],
     ['http:\\\\127.0.0.1\\', 'backslash or control character in the address'],
     ['http://exa\tmple.com/', 'backslash or control character in the address'],
+    ['http://example.com\0.evil/', 'not an address'],
+    ['http://127.0.0.1\0.example.com/', 'not an address'],
     ['http://example.com/\n', 'backslash or control character in the address'],
   ])('%s', (address, rule) => {
     expect(ruleFor(address, ['*'])).toBe(rule);

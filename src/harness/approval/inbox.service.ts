@@ -3,7 +3,13 @@ import type { Caller } from '../../access/index.js';
 import { ApprovalRepository } from './approval.repository.js';
 import { InboxRepository } from './inbox.repository.js';
 import type { WaitingRun } from './inbox.repository.js';
-import { toEffectEntry, toPlanEntry, toQuestionEntry, toToolEntry } from './inbox.view.js';
+import {
+  toEffectEntry,
+  toPlanEntry,
+  toProviderEntry,
+  toQuestionEntry,
+  toToolEntry,
+} from './inbox.view.js';
 import type { InboxEntryView } from './inbox.view.js';
 
 /** Everything that waits for one user. */
@@ -31,5 +37,5 @@ function entriesOf(run: WaitingRun): InboxEntryView[] {
   const { waitKind, plan, question } = run;
   if (waitKind === 'PLAN' && plan) return [toPlanEntry(run, plan)];
   if (waitKind === 'QUESTION' && question) return [toQuestionEntry(run, question)];
-  return [];
+  return waitKind === 'PROVIDER' ? [toProviderEntry(run)] : [];
 }

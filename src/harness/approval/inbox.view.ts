@@ -1,18 +1,19 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { Plan } from '../plan/plan.js';
 import { toPlanView } from '../plan/plan.view.js';
+import { RunErrorView } from '../run/run.parts.view.js';
 import type { PendingQuestion } from '../run/run.question.js';
 import type { ApprovalRow } from './approval.repository.js';
 import { DECISIONS } from './approval.values.js';
 import { toApprovalView } from './approval.view.js';
 import type { UncertainEffect, WaitingRun } from './inbox.repository.js';
 
-const KINDS = ['TOOL', 'PLAN', 'QUESTION', 'EFFECT'] as const;
+const KINDS = ['TOOL', 'PLAN', 'QUESTION', 'EFFECT', 'PROVIDER'] as const;
 
 /**
  * Something that waits for a person, with everything that acting on it needs. Which fields it has says `kind`: TOOL for
  * …/approvals/{approvalId}/resolve, PLAN for …/plan/approve and …/plan/revision, QUESTION for …/inputs with kind STEER,
- * EFFECT for …/effects/{toolCallId}/resolution.
+ * EFFECT for …/effects/{toolCallId}/resolution, PROVIDER for …/resume once the model service is back, or …/cancel.
  */
 export class InboxEntryView {
   @ApiProperty({ enum: KINDS })
@@ -83,6 +84,9 @@ export class InboxEntryView {
 
   @ApiProperty({ required: false, type: String, nullable: true, description: 'EFFECT: its output' })
   artifactId?: string | null;
+
+  @ApiProperty({ required: false, type: RunErrorView, description: 'PROVIDER: why it waits' })
+  error?: RunErrorView;
 }
 
 export function toToolEntry(row: ApprovalRow): InboxEntryView {
@@ -117,6 +121,11 @@ export function toPlanEntry(run: WaitingRun, plan: Plan): InboxEntryView {
 export function toQuestionEntry(run: WaitingRun, question: PendingQuestion): InboxEntryView {
   const { toolCallId, text, options } = question;
   return { kind: 'QUESTION', ...whereOf(run), toolCallId, question: text, options };
+}
+
+export function toProviderEntry(run: WaitingRun): InboxEntryView {
+  const error = { code: run.errorCode ?? '', message: run.errorMessage ?? '' };
+  return { kind: 'PROVIDER', ...whereOf(run), error };
 }
 
 export function toEffectEntry(effect: UncertainEffect): InboxEntryView {

@@ -9,6 +9,7 @@ import type { Config } from '../../config/index.js';
 import { Database } from '../../database/index.js';
 import { sha256 } from '../protocol/ids.js';
 import { blobPath, blobRoot, tenantBlobs } from './blob.path.js';
+import { writeNew } from './new-file.js';
 
 export interface PutOptions {
   /**
@@ -109,15 +110,6 @@ export class BlobStore {
         err: error,
       });
     });
-  }
-}
-
-async function writeNew(path: string, bytes: Uint8Array): Promise<void> {
-  const handle = await open(path, 'wx', 0o600);
-  try {
-    await handle.writeFile(bytes);
-  } finally {
-    await handle.close();
   }
 }
 

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/index.js';
-import { DomainError } from '../../error/index.js';
+import { DomainError, InvalidInputError } from '../../error/index.js';
 import { isEnded } from '../protocol/run.state.js';
 import type { HarnessRun } from '../run/run.entity.js';
 import { RunService } from '../run/run.service.js';
 import { ModelSecrets } from '../secret/model-secrets.js';
 import type { SessionRow } from '../session/session.repository.js';
+import { ToolError } from '../tool/tool.error.js';
+import { relativePath } from '../workspace/workspace-path.js';
 import { Workspace } from '../workspace/workspace.js';
 import { ChangeRecords } from './change-records.js';
 import type { RunDiffQuery } from './change.dto.js';
@@ -44,9 +46,10 @@ export class RunChanges {
   ): Promise<RunDiffView> {
     const { run, session } = await this.runs.own(caller, key.sessionId, key.runId);
     await this.secrets.learn(caller, session);
+    const below = path === undefined ? '' : placeOf(session.workspace, path);
     const rows = await this.changes.ofRun(run.tenantId, run.id);
     const nets = netChanges(rows.filter(({ undone }) => !undone)).filter(
-      (net) => path === undefined || net.path === path || net.path.startsWith(`${path}/`),
+      (net) => below === '' || net.path === below || net.path.startsWith(`${below}/`),
     );
     const files = await this.compare(run, nets);
     const { additions, deletions, etag } = await this.records.totalsOf(run.tenantId, nets);
@@ -147,3 +150,12 @@ const WORKSPACE_GONE: Obstacle = {
   reason: 'WORKSPACE_GONE',
   message: 'The workspace was moved, removed or replaced.',
 };
+
+/** A path that a client gives, as changes are kept by. */
+function placeOf(root: string, path: string): string {
+  try {
+    return relativePath(root, path);
+  } catch (error) {
+    throw error instanceof ToolError ? new InvalidInputError(error.message) : error;
+  }
+}

@@ -34,8 +34,13 @@ export interface Summary {
   readonly usage?: CountedUsage | undefined;
 }
 
-/** Writes a summary. Undefined: not now, go on without it if you can. */
-export type Summarise = (wish: SummaryWish) => Promise<Summary | undefined>;
+/** The service that was to write a summary is not to be had now. */
+export interface NoSummary {
+  readonly failure: Error;
+}
+
+/** Writes a summary. After a failure the run goes on without one if it can. */
+export type Summarise = (wish: SummaryWish) => Promise<Summary | NoSummary>;
 
 export interface Fit {
   readonly messages: readonly ChatMessage[];
@@ -54,7 +59,8 @@ export interface Fit {
 /**
  * Makes the conversation fit the model's window: above three quarters of it, first the outputs of old calls are left
  * out, then older messages are summarised. Calls and their results are never parted, and the same messages under the
- * same compaction give the same. ContextOverflowError when all that is not enough.
+ * same compaction give the same. When all that is not enough, the failure of the summary if there was one, otherwise
+ * ContextOverflowError.
  */
 export async function fit(parts: TurnParts, state: Compaction, summarise: Summarise): Promise<Fit> {
   const whole = render(parts, state);
@@ -64,11 +70,16 @@ export async function fit(parts: TurnParts, state: Compaction, summarise: Summar
   if (before <= limit * FULL) return { messages: whole.messages, tokens: before };
 
   const pruned = { ...state, prunedThrough: pruneEnd(parts, state, ratio), ratio };
-  const summarised = await summarisedFrom(parts, pruned, summarise);
+  const outcome = await summarisedFrom(parts, pruned, summarise);
+  const summarised = outcome && 'state' in outcome ? outcome : undefined;
   const next = summarised?.state ?? pruned;
   const { messages, ...rendering } = render(parts, next);
   const tokens = counted(rendering, ratio);
-  if (tokens > limit) throw new ContextOverflowError(tokens, limit);
+  if (tokens > limit) {
+    throw outcome && 'failure' in outcome
+      ? outcome.failure
+      : new ContextOverflowError(tokens, limit);
+  }
   if (!summarised && next.prunedThrough === state.prunedThrough) return { messages, tokens };
   return {
     messages,
@@ -87,19 +98,24 @@ function counted({ tokens }: Pick<Rendering, 'tokens'>, ratio: number): number {
   return Math.ceil(tokens * ratio);
 }
 
+interface Summarised {
+  readonly state: Compaction;
+  readonly usage: CountedUsage | undefined;
+}
+
 /** The state with more of the conversation summarised. Undefined when that is not needed, not worth it or not possible. */
 async function summarisedFrom(
   parts: TurnParts,
   state: Compaction,
   summarise: Summarise,
-): Promise<{ readonly state: Compaction; readonly usage: CountedUsage | undefined } | undefined> {
+): Promise<Summarised | NoSummary | undefined> {
   const rendering = render(parts, state);
   if (counted(rendering, state.ratio) <= parts.limit * AIMED) return undefined;
   const units = summarisable(rendering, parts.limit, state.ratio);
   const last = units.at(-1);
   if (!last) return undefined;
   const summary = await summarise({ units, former: state.summary });
-  if (!summary) return undefined;
+  if ('failure' in summary) return summary;
   const { text, usage } = summary;
   return { state: { ...state, summarisedThrough: last.message.sequence, summary: text }, usage };
 }

@@ -7,7 +7,9 @@ import type { HarnessRun } from '../run/run.entity.js';
 import type { TurnMessage } from './conversation.js';
 
 const shape = z.object({
-  images: z.array(z.object({ artifactId: z.string(), mediaType: z.string() })),
+  images: z.array(
+    z.object({ artifactId: z.string(), mediaType: z.string(), detail: z.string().optional() }),
+  ),
 });
 
 /** The pictures that belong to a requirement. */
@@ -24,17 +26,26 @@ export class RunPictures {
     const { success, data } = shape.safeParse(message?.metadata);
     if (!success) return [];
     const parts: ContentPart[] = [];
-    for (const { artifactId, mediaType } of data.images) {
+    for (const { artifactId, mediaType, detail } of data.images) {
       const found =
         supportsVision === false ? undefined : await this.artifacts.find(run, artifactId);
       parts.push(
         found?.bytes
-          ? { type: 'image', mimeType: mediaType, data: found.bytes.toString('base64') }
+          ? {
+              ...{ type: 'image', mimeType: mediaType, data: found.bytes.toString('base64') },
+              ...detailOf(detail),
+            }
           : { type: 'text', text: missing(supportsVision === false) },
       );
     }
     return parts;
   }
+}
+
+/** Services know low and high, and decide themselves where nothing is said. */
+function detailOf(wanted = 'auto'): { readonly detail?: 'low' | 'high' } {
+  if (wanted === 'auto') return {};
+  return { detail: wanted === 'low' ? 'low' : 'high' };
 }
 
 function missing(isBlind: boolean): string {

@@ -9,7 +9,7 @@ import { storableText } from '../ledger/storable.js';
 import { countedUsage, tokensOf, writtenIn } from './counted.usage.js';
 import type { CountedUsage } from './counted.usage.js';
 import type { DataMark } from './data-mark.js';
-import type { Summary, SummaryWish } from './fitting.js';
+import type { NoSummary, Summary, SummaryWish } from './fitting.js';
 import { plainSummary, summaryRequest } from './summary.text.js';
 
 const CONNECT_MS = 10_000;
@@ -41,9 +41,9 @@ export class SummaryWriter {
 
   /**
    * A summary by the model, without tools. What it answers is kept as data. A model that has none to give gets a list of
-   * its calls instead. Undefined when the service is not to be had now; fails when the signal does.
+   * its calls instead, and the failure when the service is not to be had now. Fails when the signal does.
    */
-  async write(job: SummaryJob, wish: SummaryWish): Promise<Summary | undefined> {
+  async write(job: SummaryJob, wish: SummaryWish): Promise<Summary | NoSummary> {
     const tokens = Math.min(ANSWER_TOKENS, Math.floor(job.limit * ANSWER_SHARE));
     const characters = tokens * CHARACTERS;
     try {
@@ -55,7 +55,8 @@ export class SummaryWriter {
       if (!(error instanceof UpstreamError)) throw error;
       this.logger.warn({ msg: 'A run could not be summarised', err: error });
       const isRefusal = ['content', 'protocol', 'invalid-request'].includes(error.kind);
-      return isRefusal ? { text: storableText(plainSummary(wish, characters)) } : undefined;
+      if (!isRefusal) return { failure: error };
+      return { text: storableText(plainSummary(wish, characters)) };
     }
   }
 

@@ -68,6 +68,9 @@ type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 /** Outcomes of calls that have not begun, unless their row says when. */
 const NEVER_BEGUN: readonly EffectState[] = ['DENIED', 'INVALID', 'NOT_EXECUTED'];
 
+/** As the model asked for them; what was undone and redone has iterations below 0 and comes after. */
+export const IN_ORDER = 'iteration < 0, abs(iteration), ordinal';
+
 export const EFFECT_COLUMNS = `tool_call_id AS "toolCallId", tenant_id AS "tenantId", session_id AS "sessionId",
   run_id AS "runId", iteration, ordinal, provider_call_id AS "providerCallId", tool_name AS "toolName",
   effect_class AS "effectClass", arguments_json AS "argumentsJson", arguments_sha256 AS "argumentsSha256", input,
@@ -93,11 +96,11 @@ export class EffectRepository {
     );
   }
 
-  /** The tool calls of the run, in the order in which the model asked for them. */
+  /** The tool calls of the run in the order in which the model asked for them, then what was undone and redone. */
   async ofRun({ tenantId, id }: RunKey): Promise<HarnessEffect[]> {
     return this.database.query<HarnessEffect>(
       `SELECT ${EFFECT_COLUMNS} FROM harness_effect WHERE tenant_id = $1 AND run_id = $2
-        ORDER BY iteration, ordinal`,
+        ORDER BY ${IN_ORDER}`,
       [tenantId, id],
     );
   }

@@ -66,7 +66,7 @@ export class EffectResolutions {
   /**
    * Stores what the caller has found out, gives the model the call's result, and lets the run go on once nothing is
    * uncertain any more. What an executed call has changed counts among the changes of the run, also when it has ended: then
-   * only the record changes. The same resolution again is answered alike. EffectNotUncertainError for any other call.
+   * only the record changes, and an event says so. The same resolution again is answered alike. EffectNotUncertainError for any other call.
    */
   async resolve(caller: Caller, key: EffectKey, body: ResolveEffectBody): Promise<EffectView> {
     const { run, session } = await this.runs.own(caller, key.sessionId, key.runId);
@@ -90,7 +90,8 @@ export class EffectResolutions {
         detail: { resolution: found.resolution, runId: run.id },
       });
       const isLive = !isEnded(writer.run.status);
-      if (isLive) await this.tell(writer, effect, found);
+      announce(writer, effect, found);
+      if (isLive) await this.answer(writer, effect, found);
       if (described) writer.events(await this.changes.record(run, effect.toolCallId, described));
       if (isLive) await this.goOn(writer);
       else if (found.resolution === 'EXECUTED') await this.undos.confirm(writer, effect);
@@ -130,22 +131,17 @@ export class EffectResolutions {
     }
   }
 
-  private async tell(
+  private async answer(
     writer: RunWriter,
     effect: HarnessEffect,
-    { state, result, resolution, resolvedBy: by, note, errorCode }: EffectResolution,
+    { state, result, errorCode }: EffectResolution,
   ): Promise<void> {
-    const { toolCallId, toolName, iteration } = effect;
-    writer.event(
-      'effect.resolved',
-      { toolName, resolution, by, ...(note !== null && { note }) },
-      { toolCallId, stepId: stepIdOf(iteration) },
-    );
+    const { toolCallId } = effect;
     const answered = await this.messages.answeredCalls(writer.run.tenantId, writer.run.id);
     if (answered.has(toolCallId)) return;
     const artifactId = effect.artifactId ?? undefined;
-    const answer = { state, result, errorCode: errorCode ?? undefined, artifactId };
-    await this.results.answer(writer, effect, answer);
+    const outcome = { state, result, errorCode: errorCode ?? undefined, artifactId };
+    await this.results.answer(writer, effect, outcome);
   }
 
   private async goOn(writer: RunWriter): Promise<void> {
@@ -156,6 +152,16 @@ export class EffectResolutions {
     writer.set({ errorCode: null, errorMessage: null });
     writer.enqueue('effects_resolved');
   }
+}
+
+/** Also in a run that has ended, whose readers were told that nobody knew. */
+function announce(
+  writer: RunWriter,
+  { toolCallId, toolName, iteration }: HarnessEffect,
+  { resolution, resolvedBy: by, note }: EffectResolution,
+): void {
+  const data = { toolName, resolution, by, ...(note !== null && { note }) };
+  writer.event('effect.resolved', data, { toolCallId, stepId: stepIdOf(iteration) });
 }
 
 function resolutionOf(caller: Caller, { resolution, note }: ResolveEffectBody): EffectResolution {

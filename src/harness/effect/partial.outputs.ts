@@ -1,9 +1,10 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CONFIG } from '../../config/index.js';
 import type { Config } from '../../config/index.js';
 import { blobRoot, tenantBlobs } from '../change/blob.path.js';
+import { writeNew } from '../change/new-file.js';
 import { OutputCollector } from '../sandbox/output-collector.js';
 import type { HarnessEffect } from './effect.entity.js';
 
@@ -31,7 +32,9 @@ export class PartialOutputs {
       const path = this.pathOf(effect);
       try {
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-        await writeFile(`${path}.new`, mask(bytes), { mode: 0o600 });
+        // What a lost process has left there, or a link that somebody has put there.
+        await rm(`${path}.new`, { force: true });
+        await writeNew(`${path}.new`, mask(bytes));
         await rename(`${path}.new`, path);
       } catch (error) {
         const { toolCallId } = effect;

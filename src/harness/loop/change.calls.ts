@@ -275,7 +275,9 @@ export class ChangeCalls {
     }
     const { userId, homeTenantId, tenantId } = run;
     const caller = await this.callers.find({ userId, homeTenantId, tenantId });
-    if (!caller || !mayAny(caller, ['coding:harness:write'])) throw new PermissionRevokedError();
+    const needed = ['coding:harness:use', 'coding:harness:write'];
+    if (!caller || !needed.every((one) => mayAny(caller, [one])))
+      throw new PermissionRevokedError();
   }
 }
 

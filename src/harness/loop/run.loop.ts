@@ -118,8 +118,10 @@ export class RunLoop {
   private async callerOf(run: HarnessRun): Promise<Caller> {
     const { userId, homeTenantId, tenantId, permissionMode } = run;
     const caller = await this.callers.find({ userId, homeTenantId, tenantId });
-    const needed = permissionMode === 'READ_ONLY' ? 'coding:harness:use' : 'coding:harness:write';
-    if (!caller || !mayAny(caller, [needed])) throw new PermissionRevokedError();
+    const mayUse = caller && mayAny(caller, ['coding:harness:use']);
+    const mayWrite = caller && mayAny(caller, ['coding:harness:write']);
+    if (!mayUse || !(mayWrite || permissionMode === 'READ_ONLY'))
+      throw new PermissionRevokedError();
     return caller;
   }
 

@@ -95,7 +95,8 @@ export class RunStep {
 
   private async ask(turn: StepTurn, run: HarnessRun): Promise<StepResult> {
     const { held, session, model, skills, workspace } = turn;
-    const tools = this.registry.definitions(offeredTools(this.offer(turn, run)));
+    const names = skills.list.map(({ name }) => name);
+    const tools = this.registry.definitions(offeredTools(this.offer(turn, run)), names);
     const input: TurnInput = { run, session, model, skills, workspace, tools, signal: held.signal };
     try {
       const context = await this.context.build(input);

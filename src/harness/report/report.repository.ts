@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/index.js';
 import type { HarnessEffect } from '../effect/effect.entity.js';
+import { IN_ORDER } from '../effect/effect.repository.js';
 import type { HarnessEvent } from '../event/event.entity.js';
 import type { HarnessModelCall } from '../loop/model-call.entity.js';
 import type { HarnessRun } from '../run/run.entity.js';
@@ -48,7 +49,7 @@ const EVENTS = ['run.started', 'plan.approved', 'plan.revision.requested', 'tool
 export class ReportRepository {
   constructor(private readonly database: Database) {}
 
-  /** The tool calls in the order in which the model asked for them. */
+  /** The tool calls in the order in which the model asked for them, then what was undone and redone. */
   async calls({ tenantId, id }: RunKey): Promise<ReportedCall[]> {
     return this.database.query<ReportedCall>(
       `SELECT tool_call_id AS "toolCallId", iteration, tool_name AS "toolName", effect_class AS "effectClass", state,
@@ -57,7 +58,7 @@ export class ReportRepository {
               ended_at AS "endedAt",
               left(coalesce(input ->> 'command', input ->> 'path', input ->> 'name', input ->> 'pattern'), ${SUBJECT})
                 AS subject
-         FROM harness_effect WHERE tenant_id = $1 AND run_id = $2 ORDER BY iteration, ordinal`,
+         FROM harness_effect WHERE tenant_id = $1 AND run_id = $2 ORDER BY ${IN_ORDER}`,
       [tenantId, id],
     );
   }

@@ -19,7 +19,12 @@ import type { SessionRow } from '../session/session.repository.js';
 import { requireWrite } from '../session/write.rule.js';
 import type { CreateRunBody } from './run.dto.js';
 import type { HarnessRun } from './run.entity.js';
-import { QueueFullError, RunActiveError, WritesDisabledError } from './run.errors.js';
+import {
+  NoRoomForImagesError,
+  QueueFullError,
+  RunActiveError,
+  WritesDisabledError,
+} from './run.errors.js';
 import { readImages } from './run.images.js';
 import type { RunImage } from './run.images.js';
 import { budgetOf, serverBudget } from './run.limits.js';
@@ -156,7 +161,7 @@ export class RunCreation {
     for (const { mediaType, bytes, detail } of images) {
       const artifact = { toolCallId: null, kind: 'image', mediaType, bytes };
       const artifactId = await this.artifacts.keep(run, artifact);
-      if (artifactId === undefined) throw new Error('A new run has no room for its images.');
+      if (artifactId === undefined) throw new NoRoomForImagesError();
       kept.push({ artifactId, mediaType, byteSize: bytes.length, detail });
     }
     return kept;

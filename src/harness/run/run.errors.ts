@@ -1,4 +1,9 @@
-import { ConflictError, NotFoundError, TooManyRequestsError } from '../../error/index.js';
+import {
+  ConflictError,
+  InvalidInputError,
+  NotFoundError,
+  TooManyRequestsError,
+} from '../../error/index.js';
 
 /** Also the answer for a run of somebody else. */
 export class RunNotFoundError extends NotFoundError {
@@ -39,6 +44,16 @@ export class RunEndedError extends ConflictError {
     super(`The run is ${status} already. Send a FOLLOW_UP, or start a new run.`, {
       data: { errorCode: 'RUN_ENDED', status },
     });
+  }
+}
+
+/** An operator lets runs keep less than images may have. */
+export class NoRoomForImagesError extends InvalidInputError {
+  constructor() {
+    super(
+      'The images have more than a run may keep here (HARNESS_ARTIFACT_MB). Send fewer or smaller ones, or ask the operator.',
+      { data: { errorCode: 'TOO_LARGE' } },
+    );
   }
 }
 

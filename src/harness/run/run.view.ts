@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { ApprovalView, toApprovalView } from '../approval/approval.view.js';
 import type { ApprovalRow } from '../approval/approval.repository.js';
 import type { HarnessEffect } from '../effect/effect.entity.js';
@@ -31,6 +31,7 @@ export interface RunParts {
 }
 
 /** A run as existing clients parse it; times are milliseconds since the epoch. */
+@ApiExtraModels(ApprovalView, OpenEffectView)
 export class RunView {
   @ApiProperty({ type: 'integer', example: SCHEMA_VERSION })
   schemaVersion: number;
@@ -90,11 +91,19 @@ export class RunView {
   })
   pendingInputs: readonly RunInputView[];
 
-  @ApiProperty({ type: [ApprovalView], description: 'What waits for a decision' })
-  approvals: readonly ApprovalView[];
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { $ref: getSchemaPath(ApprovalView) },
+    description: 'What waits for a decision, by approvalId',
+  })
+  approvals: Readonly<Record<string, ApprovalView>>;
 
-  @ApiProperty({ type: [OpenEffectView], description: 'Tool calls that are open or uncertain' })
-  toolEffects: readonly OpenEffectView[];
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { $ref: getSchemaPath(OpenEffectView) },
+    description: 'Tool calls that are open or uncertain, by toolCallId',
+  })
+  toolEffects: Readonly<Record<string, OpenEffectView>>;
 
   @ApiProperty({
     type: RunUsageView,
@@ -168,8 +177,10 @@ export function toRunView(run: HarnessRun, parts: RunParts): RunView {
     plan: run.plan && toPlanView(run.plan),
     question: run.question,
     pendingInputs: parts.inputs.map(toInputView),
-    approvals: parts.approvals.map(toApprovalView),
-    toolEffects: parts.effects.map(toOpenEffectView),
+    approvals: Object.fromEntries(parts.approvals.map((one) => [one.id, toApprovalView(one)])),
+    toolEffects: Object.fromEntries(
+      parts.effects.map((one) => [one.toolCallId, toOpenEffectView(one)]),
+    ),
     ...usageOf(run),
     iteration: run.iteration,
     toolCallCount: run.toolCalls,

@@ -85,13 +85,30 @@ export class ToolRegistry {
     return this.tools.get(name);
   }
 
-  /** As a model is told of them, in the given order. */
-  definitions(names: readonly ToolName[]): ToolDefinition[] {
+  /** As a model is told of them, in the given order; the tools for skills take the names of those that there are. */
+  definitions(names: readonly ToolName[], skillNames: readonly string[]): ToolDefinition[] {
     return names.flatMap((name) => {
       const tool = this.tools.get(name);
       if (!tool) return [];
       const { description, inputSchema } = tool;
-      return [{ name, description, inputSchema }];
+      const isOfSkills = OF_SKILLS.includes(name);
+      return [
+        {
+          name,
+          description,
+          inputSchema: isOfSkills ? withNames(inputSchema, skillNames) : inputSchema,
+        },
+      ];
     });
   }
+}
+
+/** Whose `name` is that of a skill. */
+const OF_SKILLS: readonly ToolName[] = ['activate_skill', 'read_skill_resource'];
+
+type JsonSchema = BoundTool['inputSchema'];
+
+function withNames(schema: JsonSchema, names: readonly string[]): JsonSchema {
+  const properties = { ...(schema['properties'] as Record<string, JsonSchema> | undefined) };
+  return { ...schema, properties: { ...properties, name: { ...properties['name'], enum: names } } };
 }

@@ -18,9 +18,14 @@ export function textIn(record: JsonRecord, field: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-export function numberIn(record: JsonRecord | undefined, field: string): number | undefined {
+/** No index and no count of tokens is larger; a sum of some still fits where they are stored. */
+const MOST = 500_000_000;
+
+/** A whole number, as counts and indexes are. Some gateways answer fractions or nonsense, which say nothing. */
+export function wholeNumberIn(record: JsonRecord | undefined, field: string): number | undefined {
   const value = record?.[field];
-  return typeof value === 'number' ? value : undefined;
+  const isCount = typeof value === 'number' && Number.isInteger(value);
+  return isCount && value >= 0 && value <= MOST ? value : undefined;
 }
 
 /** The first object of a list. */

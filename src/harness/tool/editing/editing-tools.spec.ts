@@ -1,11 +1,16 @@
-import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ZodError } from 'zod';
 import { checkOutside, OUTSIDE_TEXT, pathAttacks } from '../../../../test/support/path-attacks.js';
 import type { PathAttack } from '../../../../test/support/path-attacks.js';
-import { swapWithLink } from '../../../../test/support/swapping.js';
+import { whileSwapped } from '../../../../test/support/swapping.js';
 import { ToolWorkspace } from '../../../../test/support/tool-workspace.js';
+import { Grants } from '../../approval/grant.service.js';
+import { decidePolicy } from '../../approval/policy.js';
+import type { PolicyDecision } from '../../approval/policy.js';
+import { filesSubject } from '../../loop/call.subject.js';
+import type { Plan } from '../../plan/plan.js';
 import { sha256 } from '../../protocol/ids.js';
 import { ToolError } from '../tool.error.js';
 import type { FilePlan, FileTool, SeenFiles } from '../tool.js';
@@ -337,37 +342,60 @@ describe('apply_patch', () => {
   });
 });
 
+/** What is done with a call. */
+type Act<T> = <Input>(tool: FileTool<Input>, input: unknown) => Promise<T>;
+
+interface Call {
+  readonly name: string;
+  /** Makes a file at the path, where nothing may be yet; without it there must be one, whose text has an `e`. */
+  readonly makes?: true;
+  readonly of: <T>(path: string, act: Act<T>) => Promise<T>;
+}
+
 /** Each tool with a call that would change what is at the path. */
-const calls: readonly [string, (path: string) => Promise<string>][] = [
-  ['edit_file', (path) => codeOf(edit, { path, oldText: 'e', newText: 'X', replaceAll: true })],
-  [
-    'multi_edit',
-    (path) => codeOf(multi, { path, edits: [{ oldText: 'e', newText: 'X', replaceAll: true }] }),
-  ],
-  ['write_file', (path) => codeOf(write, { path, content: 'EVIL' })],
-  ['delete_file', (path) => codeOf(remove, { path })],
-  [
-    'apply_patch, adding',
-    (path) => codeOf(patch, { patch: inEnvelope(`*** Add File: ${path}`, '+EVIL') }),
-  ],
-  [
-    'apply_patch, deleting',
-    (path) => codeOf(patch, { patch: inEnvelope(`*** Delete File: ${path}`) }),
-  ],
-  [
-    'apply_patch, moving from',
-    (path) =>
-      codeOf(patch, { patch: inEnvelope(`*** Update File: ${path}`, '*** Move to: moved.txt') }),
-  ],
-  [
-    'apply_patch, moving to',
-    (path) => {
-      here.put('mine.txt', 'EVIL');
-      return codeOf(patch, {
-        patch: inEnvelope('*** Update File: mine.txt', `*** Move to: ${path}`),
+const calls: readonly Call[] = [
+  {
+    name: 'edit_file',
+    of: (path, act) => act(edit, { path, oldText: 'e', newText: 'X', replaceAll: true }),
+  },
+  {
+    name: 'multi_edit',
+    of: (path, act) =>
+      act(multi, { path, edits: [{ oldText: 'e', newText: 'X', replaceAll: true }] }),
+  },
+  { name: 'write_file', of: (path, act) => act(write, { path, content: 'EVIL' }) },
+  {
+    name: 'write_file, making',
+    makes: true,
+    of: (path, act) => act(write, { path, content: 'EVIL' }),
+  },
+  { name: 'delete_file', of: (path, act) => act(remove, { path }) },
+  {
+    name: 'apply_patch, adding',
+    makes: true,
+    of: (path, act) => act(patch, { patch: inEnvelope(`*** Add File: ${path}`, '+EVIL') }),
+  },
+  {
+    name: 'apply_patch, deleting',
+    of: (path, act) => act(patch, { patch: inEnvelope(`*** Delete File: ${path}`) }),
+  },
+  {
+    name: 'apply_patch, moving from',
+    of: (path, act) => {
+      rmSync(join(here.root, 'moved.txt'), { force: true });
+      return act(patch, {
+        patch: inEnvelope(`*** Update File: ${path}`, '*** Move to: moved.txt'),
       });
     },
-  ],
+  },
+  {
+    name: 'apply_patch, moving to',
+    makes: true,
+    of: (path, act) => {
+      here.put('mine.txt', 'EVIL');
+      return act(patch, { patch: inEnvelope('*** Update File: mine.txt', `*** Move to: ${path}`) });
+    },
+  },
 ];
 
 function inEnvelope(...parts: string[]): string {
@@ -377,10 +405,12 @@ function inEnvelope(...parts: string[]): string {
 /** What a refused call may say beside the attack's own errors: the file is not there, or the patch cannot be read. */
 const OTHER_REFUSALS = ['NOT_FOUND', 'PATCH_REFUSED', 'INVALID_ARGUMENTS', 'NOT_READ', 'NO_MATCH'];
 
-describe.each(calls)('%s', (name, call) => {
+const protectedNames = pathAttacks.filter(({ protection }) => protection !== undefined);
+
+describe.each(calls)('$name', ({ name, makes, of }) => {
   it.each(pathAttacks)('changes nothing outside by $name', async (attack: PathAttack) => {
     attack.prepare(here.root, here.outside);
-    const code = await call(attack.path(here.root, here.outside));
+    const code = await of(attack.path(here.root, here.outside), codeOf);
 
     checkOutside(here.outside);
     const sibling = `${here.root}-evil/secret.txt`;
@@ -390,19 +420,76 @@ describe.each(calls)('%s', (name, call) => {
     const allowed = mayDiffer ? [...attack.write, ...OTHER_REFUSALS] : attack.write;
     expect(attack.write.length === 0 ? [...allowed, 'done'] : allowed).toContain(code);
   });
+
+  it.each(protectedNames)('has the policy decide about $name', async (attack: PathAttack) => {
+    const path = attack.path(here.root, here.outside);
+    if (!makes) attack.prepare(here.root, here.outside);
+    const subject = filesSubject(await of(path, planned), {
+      workspace: here.workspace,
+      // Nothing that was agreed to before spares the question.
+      plan: approvedPlan(path),
+      grants: new Grants([{ kind: 'PATH', subjectHash: sha256(path) }]),
+    });
+
+    expect(subject.files).toContainEqual(
+      expect.objectContaining({
+        path,
+        protection: attack.protection,
+        planned: true,
+        granted: true,
+      }),
+    );
+    const denied = expect.objectContaining({ verdict: 'deny', code: 'PROTECTED_PATH' });
+    const asked = attack.protection === 'GIT' ? denied : { verdict: 'ask', grantable: false };
+    for (const permissionMode of ['WORKSPACE_WRITE', 'FULL_ACCESS'] as const) {
+      const decided = (approvalPolicy: 'ON_REQUEST' | 'NEVER'): PolicyDecision =>
+        decidePolicy({ permissionMode, approvalPolicy }, subject);
+      expect(decided('ON_REQUEST')).toEqual(asked);
+      expect(decided('NEVER')).toEqual(denied);
+    }
+  });
 });
 
 describe('a folder that is swapped with a link', () => {
-  it.each(calls)('leads %s nowhere else', async (_, call) => {
-    here.put('folder/secret.txt', OUTSIDE_TEXT);
-    const stop = swapWithLink(join(here.root, 'folder'), join(here.outside, 'folder'));
-    const end = Date.now() + 700;
-    while (Date.now() < end) {
-      await call('folder/secret.txt').catch((error: unknown) => {
-        if (!(error instanceof Error && 'code' in error)) throw error;
-      });
+  const TEXT = 'the text of each file\n';
+  const FILES = 2_000;
+  const seen: SeenFiles = { get: () => sha256(TEXT) };
+
+  /** All that lies outside, by its path. */
+  function outside(): Record<string, string> {
+    const entries = readdirSync(here.outside, { recursive: true, withFileTypes: true });
+    const paths = entries.map(({ parentPath, name }) => join(parentPath, name)).sort();
+    return Object.fromEntries(
+      paths.map((path) => [path, statSync(path).isFile() ? readFileSync(path, 'utf8') : 'folder']),
+    );
+  }
+
+  it.each(calls)('leads $name nowhere else', async ({ makes, of }) => {
+    for (let i = 0; i < FILES; i += 1) {
+      // The same on both sides, so that it would work on the other one, too.
+      here.put(`folder/file-${i}.txt`, TEXT);
+      here.put(`../outside/folder/file-${i}.txt`, TEXT);
     }
-    expect(await stop()).toBeGreaterThan(5);
-    checkOutside(here.outside);
+    const before = outside();
+    let next = 0;
+    await whileSwapped(
+      { path: join(here.root, 'folder'), target: join(here.outside, 'folder') },
+      { calls: 200, swaps: 50, outcomes: ['done', 'SYMLINK_ESCAPE'] },
+      async () => {
+        const path = `folder/${makes ? 'new' : 'file'}-${next}.txt`;
+        const code = await of(path, (tool, input) => codeOf(tool, input, seen));
+        if (code === 'done') next += 1;
+        return code;
+      },
+    );
+    expect(outside()).toEqual(before);
   });
 });
+
+/** As if a person had approved a change of the file. */
+function approvedPlan(path: string): Plan {
+  return {
+    ...{ taskId: 'task', revision: 1, summary: 'Do it', steps: [], files: [path], risks: [] },
+    ...{ canonicalHash: 'hash', reviewState: 'APPROVED' },
+  };
+}

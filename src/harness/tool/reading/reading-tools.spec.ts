@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SECRET_TEXT } from '../../../../test/support/path-attacks.js';
+import { whileSwapped } from '../../../../test/support/swapping.js';
 import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspace.js';
 import { sha256 } from '../../protocol/ids.js';
 import { ToolError } from '../tool.error.js';
@@ -172,6 +173,23 @@ describe('list_files', () => {
     expect(lines.filter((line) => line.startsWith('z'))).toHaveLength(300);
     expect(lines.at(-1)).toMatch(/^\[The first 500 entries; there are more\./);
     expect(outcome).toMatchObject({ truncated: true, summary: 'listed 500 and more in .' });
+  });
+
+  it.each([
+    ['and is listed', { path: 'b/a' }, 'SYMLINK_ESCAPE'],
+    ['below the one that is listed', { path: 'b', depth: 2 }, 'b/a (link)'],
+  ])('names nothing outside while a folder is swapped %s', async (_, input, instead) => {
+    here.put('b/a/mine.txt');
+    await whileSwapped(
+      { path: join(here.root, 'b/a'), target: join(here.outside, 'folder') },
+      { calls: 200, swaps: 50, outcomes: ['inside', instead] },
+      async () => {
+        const content = await here.codeOf(list, input);
+        expect(content).not.toContain('secret.txt');
+        if (content.includes('b/a/mine.txt')) return 'inside';
+        return content.includes(instead) ? instead : content;
+      },
+    );
   });
 
   it('tells what is empty, missing or no folder', async () => {

@@ -3,7 +3,7 @@ import { chmodSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { checkOutside, OUTSIDE_TEXT, SECRET_TEXT } from '../../../../test/support/path-attacks.js';
-import { swapWithLink } from '../../../../test/support/swapping.js';
+import { whileSwapped } from '../../../../test/support/swapping.js';
 import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspace.js';
 import { GlobFilesTool } from './glob-files.tool.js';
 import { FileSearch } from './search/file.search.js';
@@ -180,12 +180,16 @@ describe.each(engines)('search_text with %s', (_, engine) => {
 
   it('shows nothing of the outside while a folder is swapped with a link to it', async () => {
     for (let i = 0; i < 50; i += 1) here.put(`a/file-${i}.txt`, 'inside TEXT\n');
-    const stop = swapWithLink(join(here.root, 'a'), join(here.outside, 'folder'));
-    for (let i = 0; i < 40; i += 1) {
-      const outcome = await here.codeOf(search, { pattern: 'TEXT', context: 5 });
-      expect(outcome).not.toContain(OUTSIDE_TEXT);
-    }
-    expect(await stop()).toBeGreaterThan(20);
+    await whileSwapped(
+      { path: join(here.root, 'a'), target: join(here.outside, 'folder') },
+      { calls: 20, swaps: 20, outcomes: ['inside', 'nothing'] },
+      async () => {
+        const content = await here.codeOf(search, { pattern: 'TEXT', context: 5 });
+        expect(content).not.toContain(OUTSIDE_TEXT);
+        // Where it was moved aside, it is found, too.
+        return /^a\/file-/m.test(content) ? 'inside' : 'nothing';
+      },
+    );
     checkOutside(here.outside);
   });
 });
@@ -245,6 +249,24 @@ describe.each(engines)('glob_files with %s', (_, engine) => {
     });
   });
 
+  it.each([
+    ['anywhere', { pattern: '**/*.txt' }, ['there', 'not there']],
+    ['in it', { pattern: '*.txt', path: 'a' }, ['not there', 'SYMLINK_ESCAPE']],
+  ])('names nothing outside while a folder is swapped, %s', async (_place, input, outcomes) => {
+    here.put('a/mine.txt');
+    await whileSwapped(
+      { path: join(here.root, 'a'), target: join(here.outside, 'folder') },
+      { calls: 10, swaps: 20, outcomes },
+      async () => {
+        const content = await here.codeOf(glob, input);
+        expect(content).not.toContain('secret.txt');
+        // Not there: it was gone again when what the search had found was looked at, or stood aside.
+        if (/^[A-Z_]+$/.test(content)) return content;
+        return /^a\/mine/m.test(content) ? 'there' : 'not there';
+      },
+    );
+  });
+
   it.each(['!*.ts', '../*', 'a/../../*', 'a\nb'])('refuses the pattern %j', async (pattern) => {
     expect(await here.codeOf(glob, { pattern })).toBe('INVALID_ARGUMENTS');
   });
@@ -275,7 +297,8 @@ it('ends an expression that takes for ever, and the server goes on meanwhile', a
   const error: unknown = await stopped.catch((thrown: unknown) => thrown);
   clearInterval(timer);
   expect(error).toMatchObject({ name: 'TimeoutError' });
-  expect(ticks).toBeGreaterThan(50);
+  // Of 200; a server that stands still has none.
+  expect(ticks).toBeGreaterThan(5);
 });
 
 it('gives ripgrep nothing of the environment', async () => {

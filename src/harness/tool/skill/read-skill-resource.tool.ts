@@ -76,7 +76,7 @@ export class ReadSkillResourceTool implements ReadTool<Input> {
     if (skill.source !== BUILT_IN && workspace.classify(`${skill.path}/${path}`).secret) {
       throw new ToolError(
         'SECRET_PATH',
-        `${path.slice(0, 100)} looks like a file with secrets and is not read as part of a skill. Go on without it.`,
+        `${path.slice(0, 100)} looks like a file with secrets and is not read as part of a skill. Use read_file if the task needs it, which asks the user.`,
       );
     }
     return skill;

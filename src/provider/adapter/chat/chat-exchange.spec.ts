@@ -95,6 +95,12 @@ describe('a service that does not stream', () => {
       { type: 'usage', usage: { inputTokens: 82, outputTokens: 17, totalTokens: 99 } },
       { type: 'finish', reason: 'tool-calls', raw: 'tool_calls' },
     ]);
+    // Some gateways count in fractions.
+    const whole = fixture('./chat-completions/fixtures/answer.json');
+    answer = respondJson(whole.replace('"prompt_tokens": 82', '"prompt_tokens": 82.5'));
+    expect((await partsOf('custom_api'))[1]).toMatchObject({
+      usage: { inputTokens: undefined, outputTokens: 17 },
+    });
     answer = respondJson(fixture('./messages/fixtures/answer.json'));
     expect(await partsOf('custom_messages')).toMatchObject([
       { type: 'reasoning-delta', text: 'A greeting.' },

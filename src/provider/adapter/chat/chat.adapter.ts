@@ -66,8 +66,13 @@ export type ChatMessage =
 
 export type ContentPart =
   | { readonly type: 'text'; readonly text: string }
-  /** `data` is base64. */
-  | { readonly type: 'image'; readonly mimeType: string; readonly data: string }
+  /** `data` is base64. How closely a model is to look at it is a wish that only some services know. */
+  | {
+      readonly type: 'image';
+      readonly mimeType: string;
+      readonly data: string;
+      readonly detail?: 'low' | 'high';
+    }
   | { readonly type: 'image-url'; readonly url: string };
 
 export interface ToolCall {

@@ -71,13 +71,13 @@ function toWireContent(content: string | readonly ContentPart[]): unknown {
       case 'text':
         return part;
       case 'image':
-        return imageAt(`data:${part.mimeType};base64,${part.data}`);
+        return imageAt(`data:${part.mimeType};base64,${part.data}`, part.detail);
       case 'image-url':
         return imageAt(part.url);
     }
   });
 }
 
-function imageAt(url: string): Record<string, unknown> {
-  return { type: 'image_url', image_url: { url } };
+function imageAt(url: string, detail?: string): Record<string, unknown> {
+  return { type: 'image_url', image_url: { url, ...(detail !== undefined && { detail }) } };
 }

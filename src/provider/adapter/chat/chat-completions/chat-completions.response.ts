@@ -4,7 +4,7 @@ import type { ServerSentEvent } from '../../event-stream.js';
 import {
   firstRecordIn,
   isRecord,
-  numberIn,
+  wholeNumberIn,
   recordIn,
   recordsIn,
   textIn,
@@ -101,7 +101,7 @@ export class ChatCompletionsStream implements StreamMapping {
     for (const call of recordsIn(delta, 'tool_calls')) {
       const named = recordIn(call, 'function');
       this.state.addToolCall({
-        index: numberIn(call, 'index'),
+        index: wholeNumberIn(call, 'index'),
         id: textIn(call, 'id'),
         name: named && textIn(named, 'name'),
         arguments: named && textIn(named, 'arguments'),
@@ -187,13 +187,13 @@ function toUsage(raw: JsonRecord): Usage {
   const prompt = recordIn(raw, 'prompt_tokens_details');
   const completion = recordIn(raw, 'completion_tokens_details');
   return {
-    inputTokens: numberIn(raw, 'prompt_tokens'),
-    outputTokens: numberIn(raw, 'completion_tokens'),
-    totalTokens: numberIn(raw, 'total_tokens'),
+    inputTokens: wholeNumberIn(raw, 'prompt_tokens'),
+    outputTokens: wholeNumberIn(raw, 'completion_tokens'),
+    totalTokens: wholeNumberIn(raw, 'total_tokens'),
     // DeepSeek names its cache hits itself.
     cachedInputTokens:
-      numberIn(prompt, 'cached_tokens') ?? numberIn(raw, 'prompt_cache_hit_tokens'),
-    reasoningTokens: numberIn(completion, 'reasoning_tokens'),
+      wholeNumberIn(prompt, 'cached_tokens') ?? wholeNumberIn(raw, 'prompt_cache_hit_tokens'),
+    reasoningTokens: wholeNumberIn(completion, 'reasoning_tokens'),
     raw,
   };
 }

@@ -1,7 +1,7 @@
 import { cutError, isJson, parseJson, protocolError } from '../../answer-failure.js';
 import { EventStreamDecoder } from '../../event-stream.js';
 import type { ServerSentEvent } from '../../event-stream.js';
-import { isRecord, numberIn, recordIn, textIn } from '../../json-fields.js';
+import { isRecord, wholeNumberIn, recordIn, textIn } from '../../json-fields.js';
 import type { JsonRecord } from '../../json-fields.js';
 import type { Usage } from '../../model-call.js';
 import type { Secrets } from '../../safe-text.js';
@@ -86,7 +86,7 @@ export class MessagesStream implements StreamMapping {
     this.state.addThinking(textIn(delta, 'thinking'), parts);
     const json = textIn(delta, 'partial_json');
     if (json !== undefined) {
-      this.state.addToolCall({ index: numberIn(event, 'index'), arguments: json });
+      this.state.addToolCall({ index: wholeNumberIn(event, 'index'), arguments: json });
     }
   }
 
@@ -100,7 +100,7 @@ export class MessagesStream implements StreamMapping {
     // The input is empty here and comes in pieces; some gateways send it whole instead.
     const input = recordIn(block, 'input') ?? {};
     this.state.addToolCall({
-      index: numberIn(event, 'index'),
+      index: wholeNumberIn(event, 'index'),
       id: textIn(block, 'id'),
       name: textIn(block, 'name'),
       ...(Object.keys(input).length > 0 && { arguments: JSON.stringify(input) }),
@@ -165,10 +165,10 @@ function toFinishReason(raw: string): FinishReason {
 
 /** This protocol counts cached tokens beside the input; the contract counts them in it. */
 function toUsage(raw: JsonRecord): Usage {
-  const uncached = numberIn(raw, 'input_tokens');
-  const cached = numberIn(raw, 'cache_read_input_tokens');
-  const written = numberIn(raw, 'cache_creation_input_tokens');
-  const outputTokens = numberIn(raw, 'output_tokens');
+  const uncached = wholeNumberIn(raw, 'input_tokens');
+  const cached = wholeNumberIn(raw, 'cache_read_input_tokens');
+  const written = wholeNumberIn(raw, 'cache_creation_input_tokens');
+  const outputTokens = wholeNumberIn(raw, 'output_tokens');
   const inputTokens =
     uncached === undefined ? undefined : uncached + (cached ?? 0) + (written ?? 0);
   return {

@@ -1,5 +1,5 @@
 import { cutError, isJson, parseJson, protocolError } from '../../answer-failure.js';
-import { isRecord, numberIn, recordIn, recordsIn, textIn } from '../../json-fields.js';
+import { isRecord, wholeNumberIn, recordIn, recordsIn, textIn } from '../../json-fields.js';
 import type { JsonRecord } from '../../json-fields.js';
 import { JsonLinesDecoder } from '../../json-lines.js';
 import type { Usage } from '../../model-call.js';
@@ -122,8 +122,8 @@ function toFinishReason(raw: string): FinishReason {
 }
 
 function toUsage(answer: JsonRecord): Usage {
-  const inputTokens = numberIn(answer, 'prompt_eval_count');
-  const outputTokens = numberIn(answer, 'eval_count');
+  const inputTokens = wholeNumberIn(answer, 'prompt_eval_count');
+  const outputTokens = wholeNumberIn(answer, 'eval_count');
   const { message: _message, ...raw } = answer;
   return {
     inputTokens,
