@@ -12,10 +12,13 @@ import {
   shell,
   WRITE,
 } from '../support/crash-checks.js';
+import { describeSandboxed } from '../support/sandbox.js';
 import { DONE, FREE, planDecision } from '../support/scripted-model.js';
 import { eventually } from '../support/wait.js';
 
 const ASKED = { permissionMode: 'WORKSPACE_WRITE', approvalPolicy: 'ON_REQUEST' };
+
+const describeWithSandbox = await describeSandboxed();
 
 /** A run can be held at a point only where the test has a connection of its own. */
 const isPossible = isBuilt && process.env['DATABASE_URL'] !== undefined;
@@ -52,7 +55,11 @@ let checks: CrashChecks;
         type: 'model.turn.started',
         detail: '4',
       });
-      await harness.waiting(6);
+      const reading = await harness.begin('reading', FREE, once, {
+        type: 'tool.completed',
+        detail: 'read_file',
+      });
+      await harness.waiting(7);
       expect(harness.content(prepared, 'a.txt')).toBe('one\n');
       for (const run of [executed, undone, other, mixed, between]) {
         expect(harness.content(run, 'a.txt')).toBe('two\n');
@@ -79,6 +86,12 @@ let checks: CrashChecks;
       const effects = await harness.session.get<{ reconciled: boolean }[]>(path);
       expect(effects.data.filter(({ reconciled }) => reconciled)).toHaveLength(1);
 
+      // What only reads is done again.
+      await checks.completed(reading);
+      const [, read] = await checks.results(reading);
+      expect(read).toMatchObject({ content: expect.stringContaining('one'), toolError: false });
+      expect(read?.metadata.code).toBeUndefined();
+
       await checks.resolve(other, 'NOT_EXECUTED');
       await checks.completed(other);
       expect(harness.content(other, 'a.txt')).toBe('mine\n');
@@ -87,59 +100,63 @@ let checks: CrashChecks;
     6 * START_MS,
   );
 
-  it(
-    'keeps commands, decisions and cancels whole, also when it is killed in its recovery',
-    async () => {
-      const ended = { type: 'tool.completed', detail: 'shell' };
-      const finished = await harness.begin('finished', FREE, [PLAN, shell(), DONE], ended);
-      const review = { type: 'plan.approved' };
-      const deciding = await harness.begin('deciding', ASKED, [PLAN, READ, EDIT, DONE], review);
-      const asleep = [PLAN, shell('sleep 600')];
-      const cancelling = await harness.begin('cancelling', FREE, asleep, { type: 'run.cancelled' });
-      const stalls = { chunks: 9, stall: 3 };
-      const again = await harness.begin('again', FREE, [PLAN, READ, EDIT, stalls, DONE], {
-        type: 'run.recovered',
-      });
-      const decision = planDecision(await harness.waitFor(deciding, 'WAITING_FOR_INPUT'));
-      await checks.untilBegun(cancelling);
-      await checks.untilAsked(again, 4);
-      const approval = lostOrNot(harness.post(deciding, '/plan/approve', decision));
-      expect((await harness.post(cancelling, '/cancel')).code).toBe(200);
-      await harness.waiting(3);
-      await harness.kill();
-      expect(await approval).toBe('lost');
-      await harness.boot();
-      // The next process comes as far as to say that it has recovered one, and cancelled the other.
-      await harness.waiting(2);
-      await harness.kill();
-      await harness.open();
-      await harness.boot();
+  describeWithSandbox('while there are commands', () => {
+    it(
+      'keeps commands, decisions and cancels whole, also when it is killed in its recovery',
+      async () => {
+        const ended = { type: 'tool.completed', detail: 'shell' };
+        const finished = await harness.begin('finished', FREE, [PLAN, shell(), DONE], ended);
+        const review = { type: 'plan.approved' };
+        const deciding = await harness.begin('deciding', ASKED, [PLAN, READ, EDIT, DONE], review);
+        const asleep = [PLAN, shell('sleep 600')];
+        const cancelling = await harness.begin('cancelling', FREE, asleep, {
+          type: 'run.cancelled',
+        });
+        const stalls = { chunks: 9, stall: 3 };
+        const again = await harness.begin('again', FREE, [PLAN, READ, EDIT, stalls, DONE], {
+          type: 'run.recovered',
+        });
+        const decision = planDecision(await harness.waitFor(deciding, 'WAITING_FOR_INPUT'));
+        await checks.untilBegun(cancelling);
+        await checks.untilAsked(again, 4);
+        const approval = lostOrNot(harness.post(deciding, '/plan/approve', decision));
+        expect((await harness.post(cancelling, '/cancel')).code).toBe(200);
+        await harness.waiting(3);
+        await harness.kill();
+        expect(await approval).toBe('lost');
+        await harness.boot();
+        // The next process comes as far as to say that it has recovered one, and cancelled the other.
+        await harness.waiting(2);
+        await harness.kill();
+        await harness.open();
+        await harness.boot();
 
-      await checks.resolve(finished, 'EXECUTED');
-      await checks.completed(finished);
-      expect(checks.begun(finished)).toBe(1);
+        await checks.resolve(finished, 'EXECUTED');
+        await checks.completed(finished);
+        expect(checks.begun(finished)).toBe(1);
 
-      expect(await harness.run(deciding)).toMatchObject({ status: 'WAITING_FOR_INPUT' });
-      await checks.approvePlan(deciding);
-      await checks.completed(deciding);
-      const types = await checks.types(deciding);
-      expect(types.filter((type) => type === 'plan.approved')).toHaveLength(1);
+        expect(await harness.run(deciding)).toMatchObject({ status: 'WAITING_FOR_INPUT' });
+        await checks.approvePlan(deciding);
+        await checks.completed(deciding);
+        const types = await checks.types(deciding);
+        expect(types.filter((type) => type === 'plan.approved')).toHaveLength(1);
 
-      const cancelled = await harness.waitFor(cancelling, 'CANCELLED');
-      expect(cancelled).toMatchObject({ stopReason: 'USER_CANCEL' });
-      await checks.sound(cancelling);
+        const cancelled = await harness.waitFor(cancelling, 'CANCELLED');
+        expect(cancelled).toMatchObject({ stopReason: 'USER_CANCEL' });
+        await checks.sound(cancelling);
 
-      await checks.completed(again);
-      const attempts = (await harness.events(again)).filter(
-        ({ type }) => type === 'run.recovering',
-      );
-      expect(attempts.map(({ data }) => data['attempt'])).toEqual([1, 2]);
-      const recovered = (await checks.types(again)).filter((type) => type === 'run.recovered');
-      expect(recovered).toHaveLength(1);
-      checks.quiet();
-    },
-    8 * START_MS,
-  );
+        await checks.completed(again);
+        const attempts = (await harness.events(again)).filter(
+          ({ type }) => type === 'run.recovering',
+        );
+        expect(attempts.map(({ data }) => data['attempt'])).toEqual([1, 2]);
+        const recovered = (await checks.types(again)).filter((type) => type === 'run.recovered');
+        expect(recovered).toHaveLength(1);
+        checks.quiet();
+      },
+      8 * START_MS,
+    );
+  });
 
   it(
     'of an undo ends with the files as before the run, once',

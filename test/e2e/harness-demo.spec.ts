@@ -143,7 +143,7 @@ const SESSIONS = '/coding/harness/sessions';
         free,
         'Add a function `countPieces` that counts the pieces of a basket.',
       );
-      expect(await reached(add, 'COMPLETED')).toMatchObject({ approvals: [], phase: 'BUILD' });
+      expect(await reached(add, 'COMPLETED')).toMatchObject({ approvals: {}, phase: 'BUILD' });
       expect(basket()).toContain('export function countPieces(lines)');
       expect(readFileSync(join(example, 'test/basket.test.js'), 'utf8')).toContain(
         "test('countPieces'",

@@ -27,6 +27,7 @@ import {
   READ_ONLY,
   toolResults,
 } from '../support/scripted-model.js';
+import { eventually } from '../support/wait.js';
 
 let harness: Harness;
 let database: Database;
@@ -56,6 +57,14 @@ async function say(run: RunView, kind: string, content: string): Promise<void> {
   done(await harness.post(run, '/inputs', { kind, content, idempotencyKey: freshKey() }));
 }
 
+/** Waits until the model has been asked whose answer is held. */
+async function held(): Promise<void> {
+  await eventually(
+    () => harness.simulator.held,
+    (count) => count === 1,
+  );
+}
+
 const eventsOf = async (run: RunView, type: string) =>
   (await harness.events(run)).filter((event) => event.type === type);
 
@@ -82,42 +91,41 @@ describe('the last answer', () => {
   });
 
   it('takes in what was said until then in its own transaction, and the run goes on', async () => {
-    const run = await begin(READ_ONLY, [{ ...DONE, firstMs: 1_500 }]);
-    await harness.waitFor(run, 'RUNNING');
+    const run = await begin(READ_ONLY, [{ ...DONE, hold: true }, { text: 'And so on.' }]);
+    await held();
     await say(run, 'FOLLOW_UP', 'And then?');
-    const taken = await eventsOnce(run, 'input.consumed');
+    harness.simulator.release();
+    const taken = await eventually(
+      () => eventsOf(run, 'input.consumed'),
+      ({ length }) => length > 0,
+    );
     expect(taken.map(({ data }) => data['kind'])).toEqual(['FOLLOW_UP']);
     const [message, consumed] = await transactions(run, 'input.consumed');
     expect(message).toBe(consumed);
-    harness.script({ text: 'And so on.' });
     expect(await harness.ended(run)).toMatchObject({ status: 'COMPLETED' });
     const messages = await harness.messages(run);
     expect(messages.map(({ role }) => role).slice(0, 3)).toEqual(['USER', 'ASSISTANT', 'USER']);
     expect(messages[2]).toMatchObject({ messageId: taken[0]?.data['messageId'] });
   });
-
-  async function eventsOnce(run: RunView, type: string): ReturnType<typeof eventsOf> {
-    for (;;) {
-      const found = await eventsOf(run, type);
-      if (found.length > 0) return found;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
 });
 
 describe('a question', () => {
   const ASK = calling('ask_user', { question: 'Which one?' });
 
   it('is answered by what is said after it, and by nothing else', async () => {
-    const run = await begin({}, [{ ...ASK, firstMs: 2_000 }, planning('a.txt')]);
-    await harness.waitFor(run, 'RUNNING');
+    const run = await begin({}, [{ ...ASK, hold: true }, planning('a.txt')]);
+    await held();
     await say(run, 'FOLLOW_UP', 'a later wish');
     await say(run, 'STEER', 'an earlier word');
+    harness.simulator.release();
     const waiting = await harness.waitFor(run, 'WAITING_FOR_INPUT');
     expect(waiting['pendingInputs']).toMatchObject([{ kind: 'FOLLOW_UP' }]);
     await say(run, 'STEER', 'the second one');
     await harness.waitFor(run, 'QUEUED', 'RUNNING', 'COMPLETED');
-    const [asked] = await answered(run);
+    const [asked] = await eventually(
+      () => toolResults(harness, run),
+      ({ length }) => length > 0,
+    );
     expect(asked?.content).toBe('The user answers:\nthe second one');
     const consumed = await eventsOf(run, 'input.consumed');
     const messages = await harness.messages(run);
@@ -130,14 +138,6 @@ describe('a question', () => {
     ]);
     await harness.post(run, '/cancel');
   });
-
-  async function answered(run: RunView): ReturnType<typeof toolResults> {
-    for (;;) {
-      const found = await toolResults(harness, run);
-      if (found.length > 0) return found;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
 });
 
 describe('several calls of one message that change the run', () => {
@@ -254,7 +254,7 @@ describe('a grant that is taken back', () => {
     await approvePlan(harness, run);
 
     const waiting = await harness.waitFor(run, 'WAITING_FOR_APPROVAL');
-    const asked = waiting['approvals'] as { argumentsJson: string }[];
+    const asked = Object.values(waiting['approvals'] as Record<string, { argumentsJson: string }>);
     expect(asked.map(({ argumentsJson }) => argumentsJson)).toEqual([
       expect.stringContaining('two.txt'),
     ]);

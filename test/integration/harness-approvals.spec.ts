@@ -4,7 +4,7 @@ import { ApprovalService } from '../../src/harness/approval/approval.service.js'
 import { sha256 } from '../../src/harness/protocol/ids.js';
 import * as approvals from '../support/approvals.js';
 import type { Approval, Decided } from '../support/approvals.js';
-import { freshKey, startHarness } from '../support/harness.js';
+import { CODER, freshKey, startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';
 import { CALLS, ParkedRuns } from '../support/parked-runs.js';
 import type { ParkedRun } from '../support/parked-runs.js';
@@ -109,7 +109,7 @@ describe('an approval', () => {
     });
     expect(await harness.run(run)).toMatchObject({
       status: 'WAITING_FOR_APPROVAL',
-      approvals: [{ approvalId, state: 'PENDING' }],
+      approvals: { [approvalId]: { approvalId, state: 'PENDING' } },
     });
   });
 
@@ -117,7 +117,7 @@ describe('an approval', () => {
     const run = await waiting();
     const approval = await only(run);
     const answer = await decide(run, approval, { note: 'Fine.' });
-    expect(answer).toMatchObject({ code: 200, data: { runId: run.runId, approvals: [] } });
+    expect(answer).toMatchObject({ code: 200, data: { runId: run.runId, approvals: {} } });
     expect(answer.data.status).not.toBe('WAITING_FOR_APPROVAL');
     const [{ by } = {}] = await query(
       'SELECT user_id AS by FROM harness_session WHERE id = $1',
@@ -156,7 +156,7 @@ describe('an approval', () => {
     done(await decide(run, second, { decision: 'DENY', note: 'Not now.' }));
     expect(await harness.run(run)).toMatchObject({
       status: 'WAITING_FOR_APPROVAL',
-      approvals: [{ approvalId: first.approvalId }],
+      approvals: { [first.approvalId]: { approvalId: first.approvalId } },
     });
     expect(await typesOf(run)).not.toContain('run.queued');
     done(await decide(run, first));
@@ -273,6 +273,8 @@ describe('a decision', () => {
     for (let round = 0; round < 5; round += 1) {
       const run = await waiting();
       const approval = await only(run);
+      // A denial that wins lets the run go on: its model is not to be done before the cancel comes.
+      harness.script({ match: { model: CODER }, firstMs: 600_000 });
       const [decided] = await Promise.all([
         decide(run, approval, { decision: 'DENY' }),
         harness.post(run, '/cancel'),
@@ -282,6 +284,7 @@ describe('a decision', () => {
         decided.code === 200 ? [200, 'DENIED'] : [409, 'CANCELLED'],
       );
       expect(await harness.ended(run)).toMatchObject({ status: 'CANCELLED' });
+      harness.simulator.reset();
     }
   });
 

@@ -45,20 +45,21 @@ async function typesOf(run: Pick<OwnRun, 'sessionId' | 'runId'>): Promise<string
 
 describe('a cancel of which the owner has not heard', () => {
   it.each([
-    ['has its last answer', [{ text: 'Done.', firstMs: 1_000 }]],
-    ['asks for consent', [{ ...call('read_file', { path: '.env' }), firstMs: 1_000 }]],
-    ['proposes a plan', [{ ...PLAN, firstMs: 1_000 }]],
-    ['asks a question', [{ ...call('ask_user', { question: 'Which?' }), firstMs: 1_000 }]],
-    ['loses its model', [{ status: 503, firstMs: 1_000 }, { status: 503 }, { status: 503 }]],
+    ['has its last answer', [{ text: 'Done.', hold: true }]],
+    ['asks for consent', [{ ...call('read_file', { path: '.env' }), hold: true }]],
+    ['proposes a plan', [{ ...PLAN, hold: true }]],
+    ['asks a question', [{ ...call('ask_user', { question: 'Which?' }), hold: true }]],
+    ['loses its model', [{ status: 503, hold: true }, { status: 503 }, { status: 503 }]],
   ])('ends the run at once when it %s', async (_, steps) => {
     const { sessionId } = await harness.createSession();
     harness.script(...steps);
     const run = await harness.createRun(sessionId);
     await eventually(
-      () => typesOf(run),
-      (types) => types.includes('model.turn.started'),
+      () => harness.simulator.held,
+      (held) => held === 1,
     );
     await cancelUnheard(run);
+    harness.simulator.release();
 
     expect(await harness.ended(run)).toMatchObject({
       ...{ status: 'CANCELLED', stopReason: 'USER_CANCEL', question: null },

@@ -89,16 +89,19 @@ describe('a run that has to wait', () => {
 });
 
 describe('a run that cannot go on', () => {
-  it('because its user may no longer write ends as PERMISSION_REVOKED', async () => {
+  it.each([
+    ['write', 'coding:harness:use'],
+    ['use it', 'coding:harness:write'],
+  ])('because its user may no longer %s ends as PERMISSION_REVOKED', async (_, kept) => {
     const { plinth, session: admin } = harness;
     const permissions = ['coding:harness:use', 'coding:harness:write'];
-    const write = await makeRole(admin, 'harness-writer', permissions);
-    const use = await makeRole(admin, 'harness-reader', ['coding:harness:use']);
-    const person = await makeUser(plinth, admin, 'demoted', [write]);
+    const write = await makeRole(admin, `both-of-${kept}`, permissions);
+    const one = await makeRole(admin, `only-${kept}`, [kept]);
+    const person = await makeUser(plinth, admin, `demoted-${kept.slice(-3)}`, [write]);
     const first = await beginLong({});
     const run = await begin({}, person.session);
     await waitsFor(run, 'workspace_busy');
-    done(await admin.put('/system/user', { userId: person.id, roleIds: [use] }));
+    done(await admin.put('/system/user', { userId: person.id, roleIds: [one] }));
     done(await harness.post(first, '/cancel'));
 
     expect(await harness.ended(run)).toMatchObject({

@@ -69,7 +69,12 @@ async function approvePlan(run: RunView): Promise<void> {
 /** What the run waits for. */
 async function asked(run: RunView): Promise<Approval[]> {
   const { approvals } = await harness.waitFor(run, 'WAITING_FOR_APPROVAL');
-  return approvals as Approval[];
+  return pendingOf(approvals);
+}
+
+/** Those of a run's view. */
+function pendingOf(approvals: unknown): Approval[] {
+  return Object.values(approvals as Record<string, Approval>);
 }
 
 async function answer(run: RunView, approval: Approval | undefined, over?: Decided): Promise<void> {
@@ -254,7 +259,7 @@ describe('a call that needs consent', () => {
     expect(first?.available).not.toContain('APPROVE_SESSION');
     await answer(run, first);
     const next = await harness.waitFor(run, 'WAITING_FOR_APPROVAL', 'COMPLETED', 'FAILED');
-    const [second] = next['approvals'] as Approval[];
+    const [second] = pendingOf(next['approvals']);
     expect(second?.argumentsJson).toContain('.env.local');
     const results = JSON.stringify(await resultsOf(run));
     expect([results.includes('green'), results.includes('blue')]).toEqual([true, false]);
@@ -313,10 +318,30 @@ describe('nothing in the workspace', () => {
       await answer(run, first);
       const next = await harness.waitFor(run, 'WAITING_FOR_APPROVAL', 'COMPLETED', 'FAILED');
       expect(next.status).toBe('WAITING_FOR_APPROVAL');
-      expect((next['approvals'] as Approval[])[0]?.argumentsJson).toContain('after.js');
+      expect(pendingOf(next['approvals'])[0]?.argumentsJson).toContain('after.js');
       expect([contentOf(path), contentOf('after.js')]).toEqual([settings, undefined]);
-      await answer(run, (next['approvals'] as Approval[])[0], { decision: 'DENY_AND_STOP' });
+      await answer(run, pendingOf(next['approvals'])[0], { decision: 'DENY_AND_STOP' });
       expect(await harness.run(run)).toMatchObject({ stopReason: 'APPROVAL_REJECTED_STOP' });
+    }
+  });
+
+  it('lets a FULL_ACCESS run change a protected path unasked, by whichever tool (S19, S34)', async () => {
+    const adding = ['*** Begin Patch', '*** Add File: .vscode/added.json', '+{}', '*** End Patch'];
+    const paths = ['.idea/x.xml', '.vscode/added.json'];
+    const run = await building(
+      [],
+      [[write('.idea/x.xml', 'x')], [call('apply_patch', { patch: adding.join('\n') })]],
+      { permissionMode: 'FULL_ACCESS' },
+    );
+    for (const path of paths) {
+      const [approval] = await asked(run);
+      expect(approval?.argumentsJson).toContain(path);
+      expect(approval?.available).not.toContain('APPROVE_SESSION');
+      expect(contentOf(path)).toBeUndefined();
+      await answer(run, approval);
+      const isOver = path === paths.at(-1);
+      await harness.waitFor(run, isOver ? 'COMPLETED' : 'WAITING_FOR_APPROVAL');
+      expect(contentOf(path)).toBeDefined();
     }
   });
 

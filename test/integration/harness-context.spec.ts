@@ -6,7 +6,7 @@ import { TurnMessageRepository } from '../../src/harness/context/turn-message.re
 import { HarnessSkills } from '../../src/harness/skill/harness-skills.js';
 import { startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';
-import { occupy } from '../support/harness-states.js';
+import { occupy, ONE_PLACE } from '../support/harness-states.js';
 import { createModel } from '../support/models.js';
 import { done } from '../support/people.js';
 import { eventually } from '../support/wait.js';
@@ -25,7 +25,7 @@ const SMALL = { modelName: 'small', contextWindow: 12_000, maxOutput: 1_000, sup
 let harness: Harness;
 
 beforeAll(async () => {
-  harness = await startHarness({ environment: { HARNESS_MODEL_RETRY_MS: '1' } });
+  harness = await startHarness({ environment: { ...ONE_PLACE, HARNESS_MODEL_RETRY_MS: '1' } });
   const { session, simulator } = harness;
   await createModel(session, { ...SMALL, apiHost: simulator.url, apiKey: 'test-key-0001' });
 });
@@ -164,18 +164,18 @@ describe('what a model is sent', () => {
   });
 
   it('shows pictures to models that see, and says what is missing to others', async () => {
-    const images = [{ dataUrl: `data:image/gif;base64,${GIF}` }];
+    const images = [{ dataUrl: `data:image/gif;base64,${GIF}`, detail: 'original' }];
     const run = await runOf([DONE], { images });
     expect(sent()[0]?.at(-1)?.content).toEqual([
       { type: 'text', text: 'Fix add()' },
-      { type: 'image_url', image_url: { url: `data:image/gif;base64,${GIF}` } },
+      { type: 'image_url', image_url: { url: `data:image/gif;base64,${GIF}`, detail: 'high' } },
     ]);
     const { app } = harness.plinth;
     const key = { tenantId: '000000', id: run.runId };
     const [initial] = await app.get(TurnMessageRepository, { strict: false }).ofRun(key, 0);
     const pictures = app.get(RunPictures, { strict: false });
     const shown = await pictures.of(key, initial, { supportsVision: true });
-    expect(shown).toEqual([{ type: 'image', mimeType: 'image/gif', data: GIF }]);
+    expect(shown).toEqual([{ type: 'image', mimeType: 'image/gif', data: GIF, detail: 'high' }]);
     const missing = await pictures.of(key, initial, { supportsVision: false });
     expect(missing).toMatchObject([{ type: 'text' }]);
     expect(JSON.stringify(missing)).toContain('cannot see pictures');
@@ -273,6 +273,24 @@ describe('a window that fills up', () => {
     const asked = sent().filter((messages) => systemOf(messages).startsWith('You condense'));
     expect(asked.length).toBeGreaterThan(1);
     expect(restOf(sent().at(-1))).not.toContain('summary of the work so far');
+  });
+
+  it('waits for the service where nothing fits without a summary that it cannot give', async () => {
+    const { sessionId } = await harness.createSession({
+      permissionMode: 'READ_ONLY',
+      model: SMALL.modelName,
+    });
+    harness.script({ match: { tools: false }, times: 99, status: 503 }, ...thoughts(30), {
+      match: { tools: true },
+      ...DONE,
+    });
+    const { runId } = await harness.createRun(sessionId);
+    const run = await harness.waitFor({ sessionId, runId }, 'SUSPENDED', 'COMPLETED', 'FAILED');
+    expect(run).toMatchObject({ status: 'SUSPENDED', error: { code: 'model_unavailable' } });
+    harness.simulator.reset();
+    harness.script({ match: { tools: true }, times: 30, ...DONE });
+    done(await harness.post(run, '/resume'));
+    expect(await harness.ended(run)).toMatchObject({ status: 'COMPLETED' });
   });
 
   it('ends the run when not even the requirement fits', async () => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Artifacts } from '../../src/harness/change/artifacts.js';
 import { ChangedRuns, edit, read, remove, write } from '../support/changed-runs.js';
@@ -69,6 +70,13 @@ describe('the difference of a run', () => {
     ]);
     expect((await diffOf(run, '?format=json&path=src')).files).toHaveLength(1);
     expect((await diffOf(run, '?path=a.txt')).text).not.toContain('src/b.txt');
+    for (const path of ['src/', './src', join(harness.workspace, 'src'), 'src/../src/b.txt']) {
+      const found = await diffOf(run, `?format=json&path=${encodeURIComponent(path)}`);
+      expect(found.files).toHaveLength(1);
+    }
+    expect(await harness.session.get(harness.path(run, '/diff?path=../elsewhere'))).toMatchObject({
+      code: 400,
+    });
     expect(await harness.session.get(harness.path(run, '/diff?format=html'))).toMatchObject({
       code: 400,
     });

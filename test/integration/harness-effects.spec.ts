@@ -7,7 +7,10 @@ import { CALLS, ParkedRuns } from '../support/parked-runs.js';
 import type { ParkedCall, ParkedRun } from '../support/parked-runs.js';
 import { done, makeRole, makeUser } from '../support/people.js';
 import type { Person } from '../support/people.js';
+import { DONE, FREE } from '../support/scripted-model.js';
 import type { Answer, Session } from '../support/session.js';
+
+const TENANT = '000000';
 
 interface Effect {
   readonly toolCallId: string;
@@ -98,6 +101,33 @@ describe('the effects of a run', () => {
     const run = await suspended();
     expect(await person.session.get(harness.path(run, '/effects'))).toMatchObject({ code: 404 });
     expect(await resolve(run, undefined, { by: person.session })).toMatchObject({ code: 403 });
+  });
+});
+
+describe('an outcome that is stored without its message', () => {
+  it('gets the message that it lacks, once, and is not uncertain', async () => {
+    const { sessionId } = await harness.createSession(FREE);
+    const run = await parked.lost(sessionId, [CALLS.SHELL]);
+    const [toolCallId] = run.toolCallIds;
+    await harness.plinth.app.get(Database).query(
+      `UPDATE harness_effect SET state = 'SUCCEEDED', result = 'stored', exit_code = 0
+        WHERE tenant_id = $1 AND tool_call_id = $2`,
+      [TENANT, toolCallId],
+    );
+    expect(await resultsOf(run)).toEqual([]);
+    harness.simulator.reset();
+    harness.script(DONE);
+    await parked.takeUp(TENANT, run);
+
+    const ended = await harness.waitFor(run, 'COMPLETED', 'FAILED', 'SUSPENDED');
+    expect(ended).toMatchObject({ status: 'COMPLETED' });
+    const result = { toolCallId, toolName: 'shell', content: 'stored', toolError: false };
+    expect(await resultsOf(run)).toMatchObject([result]);
+    expect(await effectsOf(run)).toMatchObject([{ state: 'SUCCEEDED', resolution: null }]);
+    const events = (await harness.events(run)).filter((event) => event.toolCallId === toolCallId);
+    expect(events).toMatchObject([
+      { type: 'tool.completed', data: { status: 'SUCCEEDED', error: false, exitCode: 0 } },
+    ]);
   });
 });
 
@@ -205,7 +235,7 @@ describe('a resolution', () => {
     expect(await harness.run(run)).toMatchObject({ status: 'WAITING_FOR_APPROVAL' });
   });
 
-  it('of a run that has ended only changes the record', async () => {
+  it('of a run that has ended only changes the record, and is told', async () => {
     const run = await suspended();
     done(await harness.post(run, '/cancel'));
     const events = await typesOf(run);
@@ -216,7 +246,7 @@ describe('a resolution', () => {
       code: 200,
       data: { state: 'NOT_EXECUTED' },
     });
-    expect(await typesOf(run)).toEqual(events);
+    expect(await typesOf(run)).toEqual([...events, 'effect.resolved']);
     expect(await resultsOf(run)).toEqual(results);
     expect(await harness.run(run)).toMatchObject({ status: 'CANCELLED' });
   });

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { checkBrokenReading } from '../support/broken-reading.js';
+import { withoutPolls } from '../support/event-polls.js';
 import { EventReader } from '../support/event-reader.js';
 import { complete, deltas, ownRun, upTo } from '../support/harness-run.js';
 import { Plinth } from '../support/plinth.js';
@@ -23,6 +25,8 @@ const redis = process.env['REDIS_URL'];
       const shared = {
         DATABASE_URL: database.url,
         REDIS_PREFIX: `test-${randomBytes(6).toString('hex')}`,
+        HARNESS_STREAMS_PER_RUN: '20',
+        HARNESS_STREAMS_PER_USER: '40',
       };
       writing = await Plinth.start(shared);
       reading = await Plinth.start(shared);
@@ -39,9 +43,10 @@ const redis = process.env['REDIS_URL'];
       const run = await ownRun(writing, await writing.signIn());
       const readers = await Promise.all([1, 2, 3].map(() => EventReader.open(session, run.stream)));
       for (const reader of readers) await reader.said('sync 0');
-      await run.ledger.append(run.lease, deltas(1, String));
-      // Sooner than the next poll.
-      for (const reader of readers) await reader.reaches(1, 1_000);
+      await withoutPolls(reading, async () => {
+        await run.ledger.append(run.lease, deltas(1, String));
+        for (const reader of readers) await reader.reaches(1);
+      });
       await complete(run);
       for (const reader of readers) await reader.end();
       expect(readers.map(({ sequences }) => sequences)).toEqual([upTo(2), upTo(2), upTo(2)]);
@@ -67,5 +72,10 @@ const redis = process.env['REDIS_URL'];
       for (const reader of readers) await reader.end();
       expect(readers.map(({ sequences }) => sequences)).toEqual([upTo(501), upTo(501)]);
     });
+
+    it('hand a reader over to each other, who misses nothing and gets nothing twice', async () => {
+      const other = await writing.signIn();
+      await checkBrokenReading(() => ownRun(writing, other), [session, other]);
+    }, 180_000);
   },
 );

@@ -89,12 +89,15 @@ describe('a grant', () => {
 describe('the inbox', () => {
   it('holds everything that waits for the caller, with what acting on it needs', async () => {
     const { session } = asker;
-    const sessions = await Promise.all([1, 2, 3, 4].map(() => harness.createSession({}, session)));
-    const [a, b, c, d] = sessions.map(({ sessionId }) => sessionId);
+    const sessions = await Promise.all(
+      [1, 2, 3, 4, 5].map(() => harness.createSession({}, session)),
+    );
+    const [a, b, c, d, e] = sessions.map(({ sessionId }) => sessionId);
     const tool = await parked.tool(a ?? '');
     const plan = await parked.plan(b ?? '');
     const question = await parked.question(c ?? '', 'Which one?');
     const effect = await parked.uncertain(d ?? '');
+    const provider = await parked.provider(e ?? '');
     const { data } = done(
       await session.get<Record<string, unknown>[]>('/coding/harness/approvals?state=PENDING'),
     );
@@ -107,7 +110,7 @@ describe('the inbox', () => {
     expect(after.data).toEqual(data);
     const entry = (kind: string): Record<string, unknown> | undefined =>
       data.find((one) => one['kind'] === kind);
-    expect(data).toHaveLength(4);
+    expect(data).toHaveLength(5);
     expect(entry('TOOL')).toMatchObject({
       runId: tool.runId,
       sessionId: a,
@@ -132,13 +135,18 @@ describe('the inbox', () => {
       question: 'Which one?',
       options: ['yes', 'no'],
     });
+    expect(entry('PROVIDER')).toMatchObject({
+      runId: provider.runId,
+      error: { code: 'model_unavailable', message: 'The service is away.' },
+    });
     expect(entry('EFFECT')).toMatchObject({
       runId: effect.runId,
       toolCallId: effect.toolCallIds[0],
       toolName: 'shell',
       argumentsJson: '{"command":"npm test"}',
     });
-    for (const run of [tool, plan, question, effect]) done(await harness.post(run, '/cancel'));
+    for (const run of [tool, plan, question, effect, provider])
+      done(await harness.post(run, '/cancel'));
     expect((await session.get('/coding/harness/approvals')).data).toEqual([]);
   });
 

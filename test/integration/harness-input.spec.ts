@@ -142,6 +142,17 @@ describe('a run that is over', () => {
     run = next;
   });
 
+  it('is followed by a new one also where the key of the FOLLOW_UP was that of a run', async () => {
+    const { sessionId } = await harness.createSession();
+    const idempotencyKey = freshKey();
+    run = await harness.createRun(sessionId, { idempotencyKey });
+    done(await harness.post(run, '/cancel'));
+    const { data: next } = done(await say('And sub()', { kind: 'FOLLOW_UP', idempotencyKey }));
+
+    expect(next).toMatchObject({ status: 'QUEUED', originalRequirement: 'And sub()' });
+    run = next;
+  });
+
   it('answers what was said to it while it ran as before', async () => {
     const first = await begin();
     const followUp = { kind: 'FOLLOW_UP', idempotencyKey: freshKey() };

@@ -129,7 +129,9 @@ describe('a run that may write', () => {
     const run = await begin({}, PLAN, write, DONE);
     await approvePlan(run);
     const waiting = await harness.waitFor(run, 'WAITING_FOR_APPROVAL');
-    const [approval] = waiting['approvals'] as Record<string, unknown>[];
+    const [approval] = Object.values(
+      waiting['approvals'] as Record<string, Record<string, unknown>>,
+    );
     expect(approval).toMatchObject({ toolName: 'write_file', state: 'PENDING' });
     const answer = await harness.post(
       run,

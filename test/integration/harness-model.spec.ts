@@ -16,12 +16,13 @@ import {
 } from '../support/scripted-model.js';
 import type { SentMessage } from '../support/scripted-model.js';
 
+const FILES = { 'README.md': '# Example\n', 'src/add.js': 'export const add = 1;\n' };
+const environment = { HARNESS_MODEL_RETRY_MS: '1', HARNESS_MODEL_IDLE_SECONDS: '30' };
+
 let harness: Harness;
 
 beforeAll(async () => {
-  harness = await startHarness({
-    environment: { HARNESS_MODEL_RETRY_MS: '1', HARNESS_MODEL_IDLE_SECONDS: '3' },
-  });
+  harness = await startHarness({ environment });
 });
 
 afterAll(() => harness.stop());
@@ -29,7 +30,7 @@ afterAll(() => harness.stop());
 beforeEach(() => {
   harness.simulator.reset();
   rmSync(harness.workspace, { recursive: true, force: true });
-  harness.write({ 'README.md': '# Example\n', 'src/add.js': 'export const add = 1;\n' });
+  harness.write(FILES);
 });
 
 const write = (path: string): object => ({ path, content: 'x\n' });
@@ -102,19 +103,36 @@ describe('a model service that breaks off', () => {
     ['resets the connection in the middle of a call', 'PROVIDER_START_FAILURE', { reset: 3 }],
     ['ends in the middle of a call', 'PROVIDER_ERROR', { cut: 3 }],
     ['says an error in the middle of a call', 'PROVIDER_ERROR', { error: 3 }],
-    ['says nothing more in the middle of a call', 'MODEL_DEADLINE_EXCEEDED', { stall: 3 }],
   ] as readonly (readonly [string, string, ScriptStep])[])(
     '%s (%s): the call is made once, by the answer that is whole',
-    async (_, code, fault) => {
-      const run = await finished(FREE, [PLAN, { ...fault, toolCalls }, { toolCalls }, DONE]);
-      expect(run).toMatchObject({ status: 'COMPLETED', iteration: 3 });
-      expect(await eventsOf(run, 'file.changed')).toHaveLength(1);
-      const abandoned = await eventsOf(run, 'model.turn.abandoned');
-      expect(abandoned).toMatchObject([{ data: { outcome: 'ABANDONED', code } }]);
-      const messages = await harness.messages(run);
-      expect(messages.filter(({ role }) => role === 'ASSISTANT')).toHaveLength(3);
-    },
+    (_, code, fault) => isCalledOnce(harness, code, fault),
   );
+
+  it('says nothing more in the middle of a call: the call is made once, too', async () => {
+    // No other answer of this file is held to so short a silence.
+    const impatient = await startHarness({
+      environment: { ...environment, HARNESS_MODEL_IDLE_SECONDS: '5' },
+      files: FILES,
+    });
+    try {
+      await isCalledOnce(impatient, 'MODEL_DEADLINE_EXCEEDED', { stall: 3 });
+    } finally {
+      await impatient.stop();
+    }
+  });
+
+  async function isCalledOnce(by: Harness, code: string, fault: ScriptStep): Promise<void> {
+    const { sessionId } = await by.createSession(FREE);
+    by.script(PLAN, { ...fault, toolCalls }, { toolCalls }, DONE);
+    const run = await by.ended(await by.createRun(sessionId));
+    expect(run).toMatchObject({ status: 'COMPLETED', iteration: 3 });
+    const events = await by.events(run);
+    expect(events.filter(({ type }) => type === 'file.changed')).toHaveLength(1);
+    const abandoned = events.filter(({ type }) => type === 'model.turn.abandoned');
+    expect(abandoned).toMatchObject([{ data: { outcome: 'ABANDONED', code } }]);
+    const messages = await by.messages(run);
+    expect(messages.filter(({ role }) => role === 'ASSISTANT')).toHaveLength(3);
+  }
 
   it('with what is no event of the protocol: nothing is carried out, and the run ends', async () => {
     const run = await finished(FREE, [PLAN, { malformed: 2, toolCalls }, { toolCalls }, DONE]);

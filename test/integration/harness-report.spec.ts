@@ -73,7 +73,7 @@ async function eventfulRun(): Promise<RunView> {
     }),
   );
   const { approvals } = await harness.waitFor(created, 'WAITING_FOR_APPROVAL');
-  const [approval] = approvals as Record<string, string | number>[];
+  const [approval] = Object.values(approvals as Record<string, Record<string, string | number>>);
   done(
     await harness.post(created, `/approvals/${approval?.['approvalId']}/resolve`, {
       decisionId: 'no-1',

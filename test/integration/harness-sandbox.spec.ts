@@ -1,7 +1,8 @@
 import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { chmod, link, mkdir, readlink, rm, symlink, utimes, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -134,10 +135,18 @@ function childrenNamed(program: string): number[] {
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((id) => {
-      const [, name, parent] =
-        /^\d+ \((.*)\) \S (\d+)/.exec(readFileSync(`/proc/${id}/stat`, 'utf8')) ?? [];
+      const [, name, parent] = /^\d+ \((.*)\) \S (\d+)/.exec(statOf(id)) ?? [];
       return name === program && Number(parent) === process.pid;
     });
+}
+
+/** Empty of a process that has ended meanwhile. */
+function statOf(id: number): string {
+  try {
+    return readFileSync(`/proc/${id}/stat`, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 describe('what a command cannot see', () => {
@@ -251,6 +260,27 @@ describe('what a command cannot change', () => {
     expect(await box.output('git status --short')).toBe('?? a.txt\n?? nested/\n');
     expect(seen).toContain('Read-only file system');
     expect(await box.read('.git/config')).toContain('canary-password');
+  });
+
+  // S35
+  it('is the file that a worktree has in the place of a repository, and what it leads to', async () => {
+    await using box = await TestSandbox.start();
+    const outside = join(box.folder, 'outside');
+    await mkdir(join(outside, 'hooks'), { recursive: true });
+    await writeFile(join(outside, 'HEAD'), 'ref: refs/heads/canary-outside\n');
+    await box.write('.git', `gitdir: ${outside}\n`);
+    await box.write('nested/.git', `gitdir: ${outside}\n`);
+    const before = everythingIn(box.folder);
+    const attempts = [
+      `echo x > .git; echo x > nested/.git; echo x > ${outside}/hooks/h; cat ${outside}/HEAD; git status`,
+      'rm -f .git nested/.git; mv -T nested other; perl -e "rename(q(.git), q(moved))"; ln -sf /tmp .git',
+    ];
+    const seen = await box.output(attempts.join('\n'));
+    expect(seen).toContain('.git: Read-only file system');
+    expect(seen).not.toContain('canary-outside');
+    expect(everythingIn(box.folder)).toEqual(before);
+    expect(await box.read('.git')).toBe(`gitdir: ${outside}\n`);
+    expect(await box.read('nested/.git')).toBe(`gitdir: ${outside}\n`);
   });
 
   // S5, S19, S34
@@ -398,18 +428,31 @@ describe('what a command cannot change', () => {
 
 // S24
 describe('the network', () => {
+  const OWN_VISIT = ['connection', 'own datagram'];
+  const came: string[] = [];
   let port: number;
-  let reached = 0;
   const server = createServer((socket) => {
-    reached += 1;
+    came.push('connection');
     socket.end();
   });
-  const datagrams = createSocket('udp4', () => (reached += 1));
+  const datagrams = createSocket('udp4', (message) => void came.push(message.toString()));
+
+  /** Who has come to this process, which comes in both ways itself at last: nobody before it is still on the way. */
+  async function visitors(): Promise<string[]> {
+    await once(connect(port, '127.0.0.1').resume(), 'close');
+    datagrams.send('own datagram', port, '127.0.0.1');
+    await eventually(
+      () => came,
+      (all) => all.includes('own datagram'),
+    );
+    return came.splice(0);
+  }
 
   beforeAll(async () => {
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     ({ port } = server.address() as AddressInfo);
     await new Promise<void>((done) => datagrams.bind(port, '127.0.0.1', done));
+    expect(await visitors()).toEqual(OWN_VISIT);
   });
 
   afterAll(() => {
@@ -420,7 +463,6 @@ describe('the network', () => {
   it.each([
     ['TCP to the service itself', () => `exec 3<>/dev/tcp/127.0.0.1/${port}`],
     ['TCP to elsewhere', () => 'exec 3<>/dev/tcp/192.0.2.1/80'],
-    ['UDP to the service itself', () => `echo x > /dev/udp/127.0.0.1/${port}; false`],
     ['UDP to elsewhere', () => 'exec 3<>/dev/udp/192.0.2.1/53'],
     ['names', () => 'getent hosts example.com'],
     ['raw sockets', () => `perl -MSocket -e 'socket(S, 2, 3, 1) or exit 1'`],
@@ -428,7 +470,22 @@ describe('the network', () => {
   ])('is not there: %s', async (_, command) => {
     await using box = await TestSandbox.start();
     expect((await box.run(command())).exitCode).not.toBe(0);
-    expect(reached).toBe(0);
+    expect(await visitors()).toEqual(OWN_VISIT);
+  });
+
+  // Whoever sends a datagram is not told whether anybody has got it.
+  it('is not there: UDP to the service itself', async () => {
+    await using box = await TestSandbox.start();
+    await box.run(`echo datagram > /dev/udp/127.0.0.1/${port}`);
+    expect(await visitors()).toEqual(OWN_VISIT);
+  });
+
+  it('has no interface but its own, no way out of it and nobody to ask for names', async () => {
+    await using box = await TestSandbox.start();
+    const interfaces = await box.output(`grep -o '^ *[^ ]*:' /proc/net/dev | tr -d ' '`);
+    expect(interfaces).toBe('lo:\n');
+    expect(await box.output('tail -n +2 /proc/net/route')).toBe('');
+    expect(await box.output('cat /etc/resolv.conf')).toContain('No such file');
   });
 
   it('is there within one command', async () => {

@@ -17,6 +17,7 @@ import type { Harness, RunView } from '../support/harness.js';
 import { done } from '../support/people.js';
 import { describeSandboxed } from '../support/sandbox.js';
 import { ToolWorkspace } from '../support/tool-workspace.js';
+import { eventually } from '../support/wait.js';
 
 const describe = await describeSandboxed();
 
@@ -41,22 +42,33 @@ interface Called extends ShellOutcome {
   readonly started: (string | undefined)[];
 }
 
+interface How {
+  readonly files?: Record<string, string>;
+  readonly over?: Partial<ToolContext>;
+  readonly by?: ShellCommandTool;
+  /** Ends the call once the command has made the file. */
+  readonly abortAt?: string;
+}
+
 /** Calls the tool as a run does, in a workspace of its own with the files. */
 async function call(
   input: Record<string, unknown>,
-  {
-    files = {},
-    over = {},
-    by = tool,
-  }: { files?: Record<string, string>; over?: Partial<ToolContext>; by?: ShellCommandTool } = {},
+  { files = {}, over = {}, by = tool, abortAt }: How = {},
 ): Promise<Called> {
   const place = await ToolWorkspace.make();
   try {
     for (const [path, content] of Object.entries(files)) place.put(path, content);
     const started: (string | undefined)[] = [];
-    const outcome = await by.run(tool.input.parse(input), place.context(over), async (digest) => {
+    const aborted = new AbortController();
+    const context = place.context({ signal: aborted.signal, ...over });
+    const running = by.run(tool.input.parse(input), context, async (digest) => {
       started.push(digest);
     });
+    const aborting = async (path: string): Promise<void> => {
+      await eventually(() => existsSync(join(place.root, path)), Boolean);
+      aborted.abort();
+    };
+    const [outcome] = await Promise.all([running, abortAt && aborting(abortAt)]);
     return { ...outcome, files: place, started };
   } finally {
     await place.remove();
@@ -105,13 +117,11 @@ describe('the shell tool', () => {
     expect(failed).toMatchObject({ failure: 'COMMAND_FAILED', exitCode: 3 });
     expect(failed.content).toBe('exit code 3\nbroken\n');
     expect(failed.changes).toMatchObject([{ op: 'CREATE', path: 'made' }]);
-    const late = await call({ command: 'echo x > made; sleep 30', timeoutMs: 1_000 });
+    const late = await call({ command: 'echo x > made; sleep 30', timeoutMs: 5_000 });
     expect(late).toMatchObject({ failure: 'TIMED_OUT', timedOut: true, exitCode: null });
-    expect(late.content).toBe('timed out: ended after 1000 ms\n[No output.]');
+    expect(late.content).toBe('timed out: ended after 5000 ms\n[No output.]');
     expect(late.changes).toHaveLength(1);
-    const cancelled = new AbortController();
-    setTimeout(() => cancelled.abort(), 500);
-    const ended = await call({ command: 'sleep 30' }, { over: { signal: cancelled.signal } });
+    const ended = await call({ command: 'touch begun; sleep 30' }, { abortAt: 'begun' });
     expect(ended).toMatchObject({ failure: 'CANCELLED', exitCode: null, timedOut: false });
   });
 
@@ -217,7 +227,7 @@ describe('a run with commands', () => {
     const body = { taskId, expectedRevision, expectedHash, idempotencyKey: freshKey() };
     done(await harness.post(run, '/plan/approve', body));
     const { approvals } = await harness.waitFor(run, 'WAITING_FOR_APPROVAL');
-    expect(approvals).toMatchObject([{ toolName: 'shell' }]);
+    expect(Object.values(approvals as object)).toMatchObject([{ toolName: 'shell' }]);
     expect(existsSync(join(harness.workspace, 'ran'))).toBe(false);
     done(await harness.post(run, '/cancel'));
     expect(await harness.ended(run)).toMatchObject({ status: 'CANCELLED' });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   readdirSync,
@@ -232,11 +233,33 @@ describe('the changes of a command', () => {
     expect(changes.map(({ op, path }) => `${op} ${path}`)).toEqual(['DELETE becomes-link.txt']);
   });
 
+  // S35
+  it('are not those of a file that a worktree has in the place of a repository', async () => {
+    const paths = ['.git', 'sub/.git', 'cased/.GIT'];
+    for (const path of paths) files.put(path, `gitdir: ${files.outside}\n`);
+    files.put('sub/a.txt', 'before');
+    const changes = await changesOf(() => {
+      for (const path of paths) files.put(path, 'gitdir: /elsewhere\n');
+      files.put('made/.git', `gitdir: ${files.outside}\n`);
+      files.put('sub/a.txt', 'after');
+    });
+    expect(changes.map(({ op, path }) => `${op} ${path}`)).toEqual(['UPDATE sub/a.txt']);
+  });
+
   it('are those of a file with two names, under both', async () => {
     files.put('one.txt', 'before');
     linkSync(at('one.txt'), at('two.txt'));
     const changes = await changesOf(() => writeFile(at('one.txt'), 'after'));
     expect(changes.map(({ path }) => path)).toEqual(['one.txt', 'two.txt']);
+  });
+
+  it('are not those of paths that are longer than any that can be put back', async () => {
+    const changes = await changesOf(() => {
+      const deep = 'd=$(printf "a%.0s" $(seq 200)); for i in $(seq 25); do mkdir $d; cd $d; done';
+      execFileSync('bash', ['-c', `${deep}; touch f`], { cwd: files.root });
+      files.put('beside.txt', 'x');
+    });
+    expect(changes.map(({ path }) => path)).toEqual(['beside.txt']);
   });
 
   it('are told of contents that were lost meanwhile, and are not put back', async () => {
@@ -311,7 +334,7 @@ describe('a snapshot', () => {
     ]);
     rmSync(at('many/20000'));
     expect(await snapshots.restorable(target(), signal)).toBeNull();
-  });
+  }, 180_000);
 
   it('says before a command what could not be undone', async () => {
     files.put('a.txt');

@@ -90,7 +90,7 @@ describe('the protocol of a run', () => {
       }),
       { numRuns: RUNS },
     );
-  });
+  }, 180_000);
 
   it('completes every run that nothing happens to, with each call executed once', () => {
     fc.assert(

@@ -160,7 +160,11 @@ describe('an undo whose process has died', () => {
     done(await harness.post(run, `/effects/${id}/resolution`, resolution));
     expect(await stateOf(run, id)).toBe('SUCCEEDED');
     expect(await runs.files(run)).toMatchObject([{ reason: 'UNDONE' }, { reason: 'UNDONE' }]);
-    expect(await eventsAfterTheEnd(run)).toEqual(['effect.uncertain', 'undo.applied']);
+    expect(await eventsAfterTheEnd(run)).toEqual([
+      'effect.uncertain',
+      'effect.resolved',
+      'undo.applied',
+    ]);
   });
 
   it('in a workspace that is gone, is uncertain', async () => {

@@ -153,7 +153,7 @@ describe('a read-only run', () => {
   });
 
   it('is denied a secret file, by its name and by a link to it', async () => {
-    harness.write({ '.env': SECRET_TEXT, '.env.example': 'TOKEN=' });
+    harness.write({ '.env': SECRET_TEXT, '.ENV': SECRET_TEXT, '.env.example': 'TOKEN=' });
     symlinkSync('.env', join(harness.workspace, 'notes.txt'));
     const paths = ['.env', '.ENV', 'notes.txt', '.env.example'];
     const messages: Record<string, unknown>[] = [];
@@ -164,12 +164,7 @@ describe('a read-only run', () => {
     }
 
     expect(messages.map(({ toolError }) => toolError)).toEqual([true, true, true, false]);
-    expect(codesOf(messages)).toEqual([
-      'SECRET_PATH',
-      expect.any(String),
-      'SECRET_PATH',
-      undefined,
-    ]);
+    expect(codesOf(messages)).toEqual(['SECRET_PATH', 'SECRET_PATH', 'SECRET_PATH', undefined]);
     expect(JSON.stringify(messages)).not.toContain(SECRET_TEXT);
   });
 

@@ -171,6 +171,14 @@ describe('models', () => {
       expect(answer.msg).toContain(msg);
     });
 
+    it.each(['http://example.com\0.evil/', 'http://127.0.0.1\0.example.com/'])(
+      'refuses the address %j, of which two programs could read two hosts',
+      async (address) => {
+        const answer = await admin.post('/system/model', body({ apiHost: address }));
+        expect(answer.code).toBe(400);
+      },
+    );
+
     it('needs no address for the provider code whose adapter knows it', async () => {
       const fields = { providerCode: 'image_sdk', category: 'image', apiHost: undefined };
       const { id } = await create(fields);

@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { expect } from '@jest/globals';
 import pg from 'pg';
 import { startSimulator } from '../../simulator/index.js';
 import type { ScriptStep, Simulator } from '../../simulator/index.js';
@@ -28,6 +29,8 @@ import { eventually } from './wait.js';
 
 /** How long anything may take on a busy machine. */
 const PATIENCE_MS = 120_000;
+/** A command may go on for ten seconds after a stop; the end of the process may take fifteen more than this. */
+const GRACE_SECONDS = '60';
 /** Names the lock that a gate waits for. */
 const GATE = 4711;
 
@@ -87,6 +90,7 @@ export class BuiltHarness {
       HARNESS_RUNS_PER_USER: '50',
       HARNESS_MODEL_RETRY_MS: '1',
       DATABASE_POOL_SIZE: '30',
+      SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS,
       ...(database && { DATABASE_URL: database.url }),
     });
     this.current = await adminAt(await addressOf(this.process), ADMIN_PASSWORD);
@@ -101,6 +105,13 @@ export class BuiltHarness {
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()`,
     );
+  }
+
+  /** As an administrator ends it: the process gives its runs back and closes what it has. */
+  async terminate(): Promise<void> {
+    this.process?.child.kill('SIGTERM');
+    expect(await this.process?.exit).toBe(0);
+    this.current = undefined;
   }
 
   async restart(): Promise<void> {

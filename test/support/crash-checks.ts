@@ -90,7 +90,8 @@ export class CrashChecks {
     expect(suspended.error).toMatchObject({ code: 'uncertain_tool_effect' });
     const resumed = await this.harness.post(run, '/resume');
     expect(resumed).toMatchObject({ code: 409, data: { errorCode: 'EFFECTS_UNRESOLVED' } });
-    const [effect] = z.array(effectShape).parse(suspended['toolEffects']);
+    const effects = z.record(z.string(), effectShape).parse(suspended['toolEffects']);
+    const [effect] = Object.values(effects);
     expect(effect?.state).toBe('UNCERTAIN');
     const below = `/effects/${effect?.toolCallId}/resolution`;
     const answer = await this.harness.post(run, below, { resolution, note: 'I have looked.' });

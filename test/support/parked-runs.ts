@@ -142,6 +142,17 @@ export class ParkedRuns {
     });
   }
 
+  /** Suspended because its model service stayed away. */
+  async provider(sessionId: string): Promise<ParkedRun> {
+    return this.park(sessionId, 'PROVIDER', async (writer) => {
+      const error = { code: 'model_unavailable', message: 'The service is away.' };
+      writer.set({ errorCode: error.code, errorMessage: error.message });
+      writer.park('PROVIDER');
+      writer.event('run.suspended', { ...writer.statusData, waitKind: 'PROVIDER', ...error });
+      return [];
+    });
+  }
+
   /** In the middle of the calls, by this process, which has let go of it. `takeUp` has it gone on with. */
   async lost(sessionId: string, calls: readonly ParkedCall[]): Promise<ParkedRun> {
     return this.park(sessionId, 'EFFECT', async (writer) => {

@@ -94,7 +94,8 @@ export function approvalDecision({ approvals }: RunView): {
   readonly approvalId: string;
   readonly body: Record<string, unknown>;
 } {
-  const [approval, ...others] = z.array(approvalShape).parse(approvals);
+  const waiting = z.record(z.string(), approvalShape).parse(approvals);
+  const [approval, ...others] = Object.values(waiting);
   if (!approval || others.length > 0) throw new Error('The run does not wait for one approval.');
   const { approvalId, expectedRevision, argumentsSha256 } = approval;
   const decision = { decisionId: `decide-${approvalId}`, decision: 'APPROVE' };

@@ -1,30 +1,64 @@
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
+/** The rest of a test must have time, too: jest waits for 60 seconds. */
+const LIMIT_MS = 30_000;
+const [STOP, SWAPS] = [0, 1];
+
+export interface Swapped {
+  readonly path: string;
+  /** Of the link. */
+  readonly target: string;
+}
+
+/** What must have come about before it is enough. */
+export interface Enough {
+  readonly calls: number;
+  readonly swaps: number;
+  /** Each of them once or more. */
+  readonly outcomes: readonly string[];
+}
+
 /**
- * Swaps, as fast as it can and in a thread of its own, what has the path with a link to the target: it is moved aside, the
- * link put in its place, and back. Answers how to stop it, which leaves the first thing in its place and tells how often
- * it was swapped.
+ * Calls again and again while a thread of its own swaps, as fast as it can, what has the path with a link to the target: it
+ * is moved aside, the link put in its place, and back. Begins after the first swap, and leaves the first thing in its place.
+ * Answers how often the calls had which outcome; throws when that is not enough after 30 seconds.
  */
-export function swapWithLink(path: string, target: string): () => Promise<number> {
-  const stop = new Int32Array(new SharedArrayBuffer(4));
-  const thread = new Worker(SWAP, { eval: true, workerData: { path, target, stop } });
-  const swaps = new Promise<number>((resolve, reject) => {
-    thread.once('message', resolve);
-    thread.once('error', reject);
-  });
-  return async () => {
-    Atomics.store(stop, 0, 1);
-    const count = await swaps;
-    await thread.terminate();
-    return count;
-  };
+export async function whileSwapped(
+  swapped: Swapped,
+  enough: Enough,
+  call: (turn: number) => Promise<string>,
+): Promise<ReadonlyMap<string, number>> {
+  const state = new Int32Array(new SharedArrayBuffer(8));
+  const thread = new Worker(SWAP, { eval: true, workerData: { ...swapped, state } });
+  const ended = once(thread, 'exit');
+  const seen = new Map<string, number>();
+  const isEnough = (turn: number): boolean =>
+    turn >= enough.calls &&
+    Atomics.load(state, SWAPS) >= enough.swaps &&
+    enough.outcomes.every((outcome) => seen.has(outcome));
+  let turn = 0;
+  try {
+    await Promise.race([once(thread, 'message'), ended]);
+    for (const end = Date.now() + LIMIT_MS; !isEnough(turn) && Date.now() < end; turn += 1) {
+      const outcome = await call(turn);
+      seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+    }
+  } finally {
+    Atomics.store(state, STOP, 1);
+    await ended;
+  }
+  if (isEnough(turn)) return seen;
+  const swaps = Atomics.load(state, SWAPS);
+  const found = JSON.stringify(Object.fromEntries(seen));
+  throw new Error(`Only ${turn} calls and ${swaps} swaps, or not every outcome: ${found}.`);
 }
 
 /** In between, whoever writes there may have made something with the path. */
 const SWAP = `
   const { renameSync, rmSync, symlinkSync } = require('node:fs');
   const { parentPort, workerData } = require('node:worker_threads');
-  const { path, target, stop } = workerData;
+  const { path, target, state } = workerData;
   const clock = new Int32Array(new SharedArrayBuffer(4));
   const insisting = (step) => {
     for (;;) {
@@ -36,8 +70,7 @@ const SWAP = `
       }
     }
   };
-  let count = 0;
-  while (Atomics.load(stop, 0) === 0) {
+  for (let count = 0; Atomics.load(state, ${STOP}) === 0; count += 1) {
     renameSync(path, path + '-aside');
     insisting(() => symlinkSync(target, path));
     // Not always the same time in either state.
@@ -45,7 +78,7 @@ const SWAP = `
     rmSync(path, { recursive: true, force: true, maxRetries: 50, retryDelay: 1 });
     insisting(() => renameSync(path + '-aside', path));
     Atomics.wait(clock, 0, 0, (count % 3) / 3);
-    count += 1;
+    Atomics.add(state, ${SWAPS}, 1);
+    if (count === 0) parentPort.postMessage('ready');
   }
-  parentPort.postMessage(count);
 `;
