@@ -55,6 +55,11 @@ export class FragmentService {
     await this.vectors.removeAttachment(knowledge, attachmentId);
   }
 
+  /** Whether vectors that were made and stored by the one record's settings serve the other's. */
+  areVectorsShared(one: KnowledgeBase, other: KnowledgeBase): boolean {
+    return this.vectors.areShared(one, other);
+  }
+
   /** How many fragments of the documents were written by hand and are lost when they are parsed again. */
   async countEdited(tenantId: string, attachmentIds: readonly number[]): Promise<number> {
     return attachmentIds.length === 0 ? 0 : this.fragments.countEdited(tenantId, attachmentIds);

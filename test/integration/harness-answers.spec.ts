@@ -14,6 +14,7 @@ import { GrantRepository } from '../../src/harness/approval/grant.repository.js'
 import { EventRepository } from '../../src/harness/event/event.repository.js';
 import { DeltaLog } from '../../src/harness/loop/delta.log.js';
 import { SecretMask } from '../../src/harness/secret/secret-mask.js';
+import { pendingOf } from '../support/approvals.js';
 import { ownRun } from '../support/harness-run.js';
 import { freshKey, startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';
@@ -254,8 +255,7 @@ describe('a grant that is taken back', () => {
     await approvePlan(harness, run);
 
     const waiting = await harness.waitFor(run, 'WAITING_FOR_APPROVAL');
-    const asked = Object.values(waiting['approvals'] as Record<string, { argumentsJson: string }>);
-    expect(asked.map(({ argumentsJson }) => argumentsJson)).toEqual([
+    expect(pendingOf(waiting).map(({ argumentsJson }) => argumentsJson)).toEqual([
       expect.stringContaining('two.txt'),
     ]);
     expect(await eventsOf(run, 'file.changed')).toMatchObject([{ data: { path: 'one.txt' } }]);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sha256 } from '../../src/harness/protocol/ids.js';
 import { SecretMask } from '../../src/harness/secret/secret-mask.js';
-import { decide } from '../support/approvals.js';
+import { decide, pendingOf } from '../support/approvals.js';
 import type { Approval, Decided } from '../support/approvals.js';
 import { freshKey, startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';
@@ -68,13 +68,7 @@ async function approvePlan(run: RunView): Promise<void> {
 
 /** What the run waits for. */
 async function asked(run: RunView): Promise<Approval[]> {
-  const { approvals } = await harness.waitFor(run, 'WAITING_FOR_APPROVAL');
-  return pendingOf(approvals);
-}
-
-/** Those of a run's view. */
-function pendingOf(approvals: unknown): Approval[] {
-  return Object.values(approvals as Record<string, Approval>);
+  return pendingOf(await harness.waitFor(run, 'WAITING_FOR_APPROVAL'));
 }
 
 async function answer(run: RunView, approval: Approval | undefined, over?: Decided): Promise<void> {
@@ -259,7 +253,7 @@ describe('a call that needs consent', () => {
     expect(first?.available).not.toContain('APPROVE_SESSION');
     await answer(run, first);
     const next = await harness.waitFor(run, 'WAITING_FOR_APPROVAL', 'COMPLETED', 'FAILED');
-    const [second] = pendingOf(next['approvals']);
+    const [second] = pendingOf(next);
     expect(second?.argumentsJson).toContain('.env.local');
     const results = JSON.stringify(await resultsOf(run));
     expect([results.includes('green'), results.includes('blue')]).toEqual([true, false]);
@@ -318,9 +312,9 @@ describe('nothing in the workspace', () => {
       await answer(run, first);
       const next = await harness.waitFor(run, 'WAITING_FOR_APPROVAL', 'COMPLETED', 'FAILED');
       expect(next.status).toBe('WAITING_FOR_APPROVAL');
-      expect(pendingOf(next['approvals'])[0]?.argumentsJson).toContain('after.js');
+      expect(pendingOf(next)[0]?.argumentsJson).toContain('after.js');
       expect([contentOf(path), contentOf('after.js')]).toEqual([settings, undefined]);
-      await answer(run, pendingOf(next['approvals'])[0], { decision: 'DENY_AND_STOP' });
+      await answer(run, pendingOf(next)[0], { decision: 'DENY_AND_STOP' });
       expect(await harness.run(run)).toMatchObject({ stopReason: 'APPROVAL_REJECTED_STOP' });
     }
   });

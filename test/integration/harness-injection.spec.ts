@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ScriptStep } from '../../simulator/index.js';
+import { pendingOf } from '../support/approvals.js';
 import { startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';
 import {
@@ -95,9 +96,7 @@ describe('text that gives orders (S25)', () => {
       permissionMode: 'WORKSPACE_WRITE',
       approvalPolicy: 'ON_REQUEST',
     });
-    expect(Object.values(asked['approvals'] as object)).toMatchObject([
-      { toolName: 'write_file', state: 'PENDING' },
-    ]);
+    expect(pendingOf(asked)).toMatchObject([{ toolName: 'write_file', state: 'PENDING' }]);
     expect(content('new.txt')).toBeUndefined();
     const told = sentTo(harness.simulator).flat();
     const texts = told.filter(({ role }) => role !== 'assistant').map((one) => one.content ?? '');

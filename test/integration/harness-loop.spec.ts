@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { pendingOf } from '../support/approvals.js';
 import { startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';
 import { eventually } from '../support/wait.js';
@@ -129,9 +130,7 @@ describe('a run that may write', () => {
     const run = await begin({}, PLAN, write, DONE);
     await approvePlan(run);
     const waiting = await harness.waitFor(run, 'WAITING_FOR_APPROVAL');
-    const [approval] = Object.values(
-      waiting['approvals'] as Record<string, Record<string, unknown>>,
-    );
+    const [approval] = pendingOf(waiting);
     expect(approval).toMatchObject({ toolName: 'write_file', state: 'PENDING' });
     const answer = await harness.post(
       run,

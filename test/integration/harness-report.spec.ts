@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../src/database/index.js';
+import { pendingOf } from '../support/approvals.js';
 import { startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';
 import { done, makeRole, makeUser } from '../support/people.js';
@@ -72,8 +73,7 @@ async function eventfulRun(): Promise<RunView> {
       ...{ taskId, expectedRevision, expectedHash: canonicalHash, idempotencyKey: 'approve-1' },
     }),
   );
-  const { approvals } = await harness.waitFor(created, 'WAITING_FOR_APPROVAL');
-  const [approval] = Object.values(approvals as Record<string, Record<string, string | number>>);
+  const [approval] = pendingOf(await harness.waitFor(created, 'WAITING_FOR_APPROVAL'));
   done(
     await harness.post(created, `/approvals/${approval?.['approvalId']}/resolve`, {
       decisionId: 'no-1',

@@ -12,6 +12,7 @@ import { Sandbox } from '../../src/harness/sandbox/sandbox.js';
 import type { ToolContext, ShellOutcome } from '../../src/harness/tool/tool.js';
 import { SecretMask } from '../../src/harness/secret/secret-mask.js';
 import { ShellCommandTool } from '../../src/harness/tool/shell/shell.tool.js';
+import { pendingOf } from '../support/approvals.js';
 import { freshKey, startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';
 import { done } from '../support/people.js';
@@ -226,8 +227,8 @@ describe('a run with commands', () => {
     const { taskId, expectedRevision, canonicalHash: expectedHash } = plan;
     const body = { taskId, expectedRevision, expectedHash, idempotencyKey: freshKey() };
     done(await harness.post(run, '/plan/approve', body));
-    const { approvals } = await harness.waitFor(run, 'WAITING_FOR_APPROVAL');
-    expect(Object.values(approvals as object)).toMatchObject([{ toolName: 'shell' }]);
+    const waiting = await harness.waitFor(run, 'WAITING_FOR_APPROVAL');
+    expect(pendingOf(waiting)).toMatchObject([{ toolName: 'shell' }]);
     expect(existsSync(join(harness.workspace, 'ran'))).toBe(false);
     done(await harness.post(run, '/cancel'));
     expect(await harness.ended(run)).toMatchObject({ status: 'CANCELLED' });

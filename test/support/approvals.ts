@@ -29,6 +29,11 @@ export interface Decided {
 
 type Run = Pick<RunView, 'sessionId' | 'runId'>;
 
+/** Those that the view of a run says it waits for, the oldest first. */
+export function pendingOf({ approvals }: RunView): Approval[] {
+  return Object.values(approvals as Record<string, Approval>);
+}
+
 /** The approvals of a run, the oldest first. */
 export async function approvalsOf(
   harness: Harness,

@@ -165,8 +165,8 @@ export class DocumentParsing {
   /** Whether what was made by the one record's settings is what the other's would make, in the same place. */
   private isMadeBy(one: KnowledgeBase, other: KnowledgeBase): boolean {
     return (
-      MADE_BY.every((setting) => one[setting] === other[setting]) &&
-      this.stores.of(one.vectorModel).code === this.stores.of(other.vectorModel).code
+      SPLIT_BY.every((setting) => one[setting] === other[setting]) &&
+      this.fragments.areVectorsShared(one, other)
     );
   }
 
@@ -185,5 +185,5 @@ export class DocumentParsing {
 
 const WITHDRAWAL_MS = 10_000;
 
-/** What the fragments and vectors of a document depend on, apart from the store. */
-const MADE_BY = ['embeddingModel', 'textBlockSize', 'overlapChar', 'separator'] as const;
+/** What the fragments of a document depend on. */
+const SPLIT_BY = ['textBlockSize', 'overlapChar', 'separator'] as const;

@@ -29,13 +29,14 @@ const WAITING_SINCE = `coalesce((SELECT v.create_time FROM harness_event v
 export class InboxRepository {
   constructor(private readonly database: Database) {}
 
-  /** The user's runs that wait for the review of their plan, an answer or their model service, the longest waiting first. */
+  /** The user's runs that wait for a review, an answer or their model service, the longest waiting first. */
   async waitingRuns(tenantId: string, userId: number): Promise<WaitingRun[]> {
     return this.database.query<WaitingRun>(
       `SELECT r.id, r.session_id AS "sessionId", r.wait_kind AS "waitKind", r.plan, r.question,
               r.error_code AS "errorCode", r.error_message AS "errorMessage", ${WAITING_SINCE}
          FROM harness_run r
-        WHERE r.tenant_id = $1 AND r.user_id = $2 AND (r.status = 'WAITING_FOR_INPUT' OR (r.status = 'SUSPENDED' AND r.wait_kind = 'PROVIDER'))
+        WHERE r.tenant_id = $1 AND r.user_id = $2
+          AND (r.status = 'WAITING_FOR_INPUT' OR (r.status = 'SUSPENDED' AND r.wait_kind = 'PROVIDER'))
         ORDER BY "waitingSince", r.id LIMIT ${INBOX_LENGTH}`,
       [tenantId, userId],
     );

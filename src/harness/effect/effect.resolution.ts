@@ -66,7 +66,8 @@ export class EffectResolutions {
   /**
    * Stores what the caller has found out, gives the model the call's result, and lets the run go on once nothing is
    * uncertain any more. What an executed call has changed counts among the changes of the run, also when it has ended: then
-   * only the record changes, and an event says so. The same resolution again is answered alike. EffectNotUncertainError for any other call.
+   * only the record changes, and an event says so. The same resolution again is answered alike. EffectNotUncertainError
+   * for any other call.
    */
   async resolve(caller: Caller, key: EffectKey, body: ResolveEffectBody): Promise<EffectView> {
     const { run, session } = await this.runs.own(caller, key.sessionId, key.runId);

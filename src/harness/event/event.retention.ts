@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG } from '../../config/index.js';
 import type { Config } from '../../config/index.js';
+import { Repetition } from '../../queue/index.js';
 import { EventRepository } from './event.repository.js';
 import type { PrunableRun } from './event.repository.js';
 
@@ -15,9 +16,7 @@ const RUNS_AT_ONCE = 100;
 @Injectable()
 export class EventRetention implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(EventRetention.name);
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> = Promise.resolve();
-  private stopping = false;
+  private rounds: Repetition | undefined;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -26,26 +25,22 @@ export class EventRetention implements OnApplicationBootstrap, BeforeApplication
 
   onApplicationBootstrap(): void {
     if (this.config.ROLE === 'api') return;
-    this.timer = setInterval(() => {
-      this.running = this.running.then(() => this.pruneAndLog());
-    }, ROUND_MS).unref();
+    this.rounds = new Repetition(ROUND_MS, (ending) => this.pruneAndLog(ending));
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    this.stopping = true;
-    clearInterval(this.timer);
-    await this.running;
+    await this.rounds?.end();
   }
 
   /** One round; answers how many events it has removed. Each run is a statement of its own, so nobody waits long. */
-  async prune(): Promise<number> {
+  async prune(ending?: AbortSignal): Promise<number> {
     let removed = 0;
     let after: PrunableRun | undefined;
     for (;;) {
       const page = { after, limit: RUNS_AT_ONCE };
       const runs = await this.repository.prunable(this.config.HARNESS_RETENTION_DAYS, page);
       for (const run of runs) {
-        if (this.stopping) return removed;
+        if (ending?.aborted) return removed;
         removed += await this.repository.prune(run);
       }
       after = runs.at(-1);
@@ -53,9 +48,9 @@ export class EventRetention implements OnApplicationBootstrap, BeforeApplication
     }
   }
 
-  private async pruneAndLog(): Promise<void> {
+  private async pruneAndLog(ending: AbortSignal): Promise<void> {
     try {
-      const removed = await this.prune();
+      const removed = await this.prune(ending);
       if (removed > 0) this.logger.log({ msg: 'Events of old runs were removed', removed });
     } catch (error) {
       // The next round tries again.

@@ -50,8 +50,8 @@ export class RunLedger {
   }
 
   /**
-   * A write that begins with the run itself, which then waits for an owner. Undefined, with nothing written, when the session has an unfinished run, or
-   * one with the same key.
+   * A write that begins with the run itself, which then waits for an owner. Undefined, with nothing written, when the
+   * session has an unfinished run, or one with the same key.
    */
   async asCreator<T>(
     run: NewRun,

@@ -1,5 +1,4 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { mayAny } from '../../access/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { commandGrant, pathGrants, subjectHash } from '../approval/approval.ask.js';
 import type { ApprovalAsk } from '../approval/approval.ask.js';
@@ -20,6 +19,7 @@ import type { EventDataOf } from '../event/event.catalogue.js';
 import { RunLedger } from '../ledger/run.ledger.js';
 import { FencedError } from '../protocol/lease.js';
 import { SecretMask } from '../secret/secret-mask.js';
+import { mayCarryOn } from '../session/write.rule.js';
 import type { BoundCall } from '../tool/bound.tool.js';
 import { ToolError } from '../tool/tool.error.js';
 import type { ToolContext } from '../tool/tool.js';
@@ -275,9 +275,7 @@ export class ChangeCalls {
     }
     const { userId, homeTenantId, tenantId } = run;
     const caller = await this.callers.find({ userId, homeTenantId, tenantId });
-    const needed = ['coding:harness:use', 'coding:harness:write'];
-    if (!caller || !needed.every((one) => mayAny(caller, [one])))
-      throw new PermissionRevokedError();
+    if (!caller || !mayCarryOn(caller, run)) throw new PermissionRevokedError();
   }
 }
 

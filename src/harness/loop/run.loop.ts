@@ -1,6 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../../access/index.js';
-import { mayAny } from '../../access/index.js';
 import { isConnectionFailure } from '../../database/index.js';
 import { DomainError, NotFoundError } from '../../error/index.js';
 import { UserCallers } from '../../identity/index.js';
@@ -15,6 +14,7 @@ import type { HarnessRun } from '../run/run.entity.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import { SecretMask } from '../secret/secret-mask.js';
 import { SessionRepository } from '../session/session.repository.js';
+import { mayCarryOn } from '../session/write.rule.js';
 import { HarnessSkills } from '../skill/harness-skills.js';
 import type { RunSkills } from '../skill/run-skills.js';
 import { WorkspaceRoots } from '../workspace/workspace-roots.js';
@@ -116,12 +116,9 @@ export class RunLoop {
 
   /** The user whose run it is, as of now. */
   private async callerOf(run: HarnessRun): Promise<Caller> {
-    const { userId, homeTenantId, tenantId, permissionMode } = run;
+    const { userId, homeTenantId, tenantId } = run;
     const caller = await this.callers.find({ userId, homeTenantId, tenantId });
-    const mayUse = caller && mayAny(caller, ['coding:harness:use']);
-    const mayWrite = caller && mayAny(caller, ['coding:harness:write']);
-    if (!mayUse || !(mayWrite || permissionMode === 'READ_ONLY'))
-      throw new PermissionRevokedError();
+    if (!caller || !mayCarryOn(caller, run)) throw new PermissionRevokedError();
     return caller;
   }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/index.js';
 import { RunLedger } from '../ledger/run.ledger.js';
 import type { RunWriter } from '../ledger/run-writer.js';
-import { newId, sha256 } from '../protocol/ids.js';
+import { newId } from '../protocol/ids.js';
 import { isEnded } from '../protocol/run.state.js';
 import { requestHash } from '../session/request.hash.js';
 import { IdempotencyConflictError, SessionDeletedError } from '../session/session.errors.js';
@@ -45,7 +45,7 @@ export class RunInputs {
     const { kind, content: requirement, idempotencyKey } = body;
     if (stored === 'ended' && kind === 'FOLLOW_UP') {
       // Keys of inputs are the run's own, and must not meet those of the session's runs.
-      const key = sha256(`${runId} ${idempotencyKey}`);
+      const key = requestHash([runId, idempotencyKey]);
       return this.control.create(caller, sessionId, { requirement, idempotencyKey: key });
     }
     const view = await this.runs.detail(caller, sessionId, runId);

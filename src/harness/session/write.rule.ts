@@ -3,6 +3,7 @@ import type { Caller } from '../../access/index.js';
 import { ForbiddenError } from '../../error/index.js';
 import type { HarnessSession } from './session.entity.js';
 
+const USE = 'coding:harness:use';
 const WRITE = 'coding:harness:write';
 
 /**
@@ -17,4 +18,12 @@ export function requireWrite(
   throw new ForbiddenError(
     `You need the permission ${WRITE}, because the session is ${permissionMode}. Ask an administrator for it, or use a READ_ONLY session.`,
   );
+}
+
+/** Whether a run of the mode may go on in the name of a user who has these permissions now. */
+export function mayCarryOn(
+  caller: Caller,
+  { permissionMode }: Pick<HarnessSession, 'permissionMode'>,
+): boolean {
+  return mayAny(caller, [USE]) && (permissionMode === 'READ_ONLY' || mayAny(caller, [WRITE]));
 }

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { ToolError } from '../tool/tool.error.js';
 
 /** What Linux takes. */
-const PATH_BYTES = 4_096;
+export const PATH_BYTES = 4_096;
 const NAME_BYTES = 255;
 
 const HINT = 'Give a path relative to the workspace, such as src/main.ts.';

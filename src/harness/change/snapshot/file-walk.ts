@@ -3,13 +3,12 @@ import type { Stats } from 'node:fs';
 import { SKIPPED_FOLDERS } from '../../../folder/index.js';
 import { isStandIn } from '../../sandbox/stand-ins.js';
 import { classifyPath } from '../../workspace/protected-path.js';
+import { PATH_BYTES } from '../../workspace/workspace-path.js';
 import type { FileIdentity } from './manifest.js';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 const ENTRIES = 250_000;
-/** The longest path that the system's calls take: nothing could put a longer one back. */
-const PATH_BYTES = 4_096;
 
 export class TooManyFilesError extends Error {}
 
@@ -26,8 +25,9 @@ export type Opener = () => number;
 
 /**
  * Visits the regular files of a workspace, in a fixed order. Links and special files are not followed and not visited,
- * and neither are names that are no UTF-8, paths of more than 4,096 bytes, what git keeps, and the folders that scans skip. Every name is looked up in
- * the folder opened before, so that nothing outside is ever read. Blocks its thread: only for one that does nothing else.
+ * and neither are names that are no UTF-8, paths of more than 4,096 bytes, what git keeps, and the folders that scans
+ * skip. Every name is looked up in the folder opened before, so that nothing outside is ever read. Blocks its thread: only
+ * for one that does nothing else.
  * Throws TooManyFilesError where there are more than 250,000 files and folders.
  */
 export function walkFiles(root: string, visit: (file: WalkedFile, open: Opener) => void): void {
@@ -41,6 +41,7 @@ export function walkFiles(root: string, visit: (file: WalkedFile, open: Opener) 
     for (const entry of found.sort((one, other) => (one.name < other.name ? -1 : 1))) {
       if (SKIPPED_FOLDERS.has(entry.name)) continue;
       const below = path === '' ? entry.name : `${path}/${entry.name}`;
+      // Nothing could put it back.
       if (Buffer.byteLength(below) > PATH_BYTES) continue;
       const name = `${at}/${entry.name}`;
       if (entry.isDirectory()) inFolder(name, (opened) => walk(opened, below));
