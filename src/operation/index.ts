@@ -1,5 +1,5 @@
 export { createLogger, logFormat } from './logger.js';
-export type { LogDestination } from './logger.js';
+export type { LogDestination } from './log-output.js';
 export { Metrics } from './metrics.js';
 export type { UpstreamCall, UpstreamKind } from './metrics.js';
 export { NestLogger } from './nest.logger.js';

@@ -1,12 +1,11 @@
 import { pino } from 'pino';
-import type { DestinationStream, Logger } from 'pino';
+import type { Logger } from 'pino';
 import type { Config } from '../config/index.js';
 import { currentRequest } from '../http/index.js';
+import { LogOutput } from './log-output.js';
+import type { LogDestination } from './log-output.js';
 import { withoutSecrets, withoutSecretsInText } from './redaction.js';
 import { asText } from './text-format.js';
-
-/** Where finished lines go: the standard output, or what a test hands over. */
-export type LogDestination = DestinationStream;
 
 /** `auto` means text for a person at a terminal and JSON for everything else. */
 export function logFormat(config: Config): 'json' | 'text' {
@@ -29,12 +28,18 @@ export function createLogger(config: Config, given?: LogDestination): Logger {
       serializers: { err: (fields: unknown) => fields },
       hooks: { streamWrite: withoutSecretsInText },
     },
-    destination(logFormat(config), given),
+    destination(logFormat(config) === 'text' ? asText : unchanged, given),
   );
 }
 
-function destination(format: 'json' | 'text', given: LogDestination | undefined): LogDestination {
-  if (format === 'json') return given ?? pino.destination(1);
-  const output = given ?? process.stdout;
-  return { write: (line) => void output.write(asText(line)) };
+function destination(
+  format: (line: string) => string,
+  given: LogDestination | undefined,
+): LogDestination {
+  if (given) return { write: (line) => given.write(format(line)) };
+  return new LogOutput(process.stdout, format);
+}
+
+function unchanged(line: string): string {
+  return line;
 }

@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { Logger } from '@nestjs/common';
 import type { INestApplication } from '@nestjs/common';
+import { outputTaken } from './log-output.js';
 
 type StopSignal = 'SIGINT' | 'SIGTERM';
 
@@ -10,6 +11,9 @@ const SAME_SIGNAL_MS = 300;
 
 /** What closing may take beyond the grace of the requests before the process ends regardless. */
 const CLOSE_LIMIT_MS = 15_000;
+
+/** What a slow reader of the log has for its end. */
+const LAST_LINES_MS = 2_000;
 
 const logger = new Logger('Process');
 
@@ -35,14 +39,16 @@ async function stop(app: INestApplication, limitMs: number): Promise<void> {
     logger.error({ msg: 'Stopping took too long and was broken off' });
     process.exit(1);
   }, limitMs).unref();
+  let code = 0;
   try {
     await app.close();
     logger.log({ msg: 'Stopped' });
-    process.exit(0);
   } catch (error) {
     logger.error({ msg: 'Stopping failed', err: error });
-    process.exit(1);
+    code = 1;
   }
+  await outputTaken(LAST_LINES_MS);
+  process.exit(code);
 }
 
 /** Logs what nobody caught. After an uncaught exception the state is unknown, so the process ends with code 1. */

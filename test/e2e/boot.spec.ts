@@ -57,6 +57,22 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
   );
 
   it(
+    'stops on SIGTERM although the reader of its log has stalled and then gone',
+    async () => {
+      const run = boot({ LOG_LEVEL: 'debug' });
+      const address = await addressOf(run);
+      const { stdout } = run.child;
+      stdout?.pause();
+      // More than any pipe and its two ends hold.
+      for (let line = 0; line < 3_000; line += 1) await (await fetch(`${address}/health`)).text();
+      stdout?.destroy();
+      run.child.kill('SIGTERM');
+      expect(await run.exit).toBe(0);
+    },
+    2 * START_MS,
+  );
+
+  it(
     'says plainly that the port is taken, and shows the password of the first start even so',
     async () => {
       const taken = createServer();

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Writable } from 'node:stream';
+import type { DestinationStream } from 'pino';
+
+/** Where finished lines go: the standard output, or what a test hands over. */
+export type LogDestination = DestinationStream;
+
+/** Bytes of lines that wait for a reader. */
+const MAX_WAITING = 16 * 2 ** 20;
+
+/**
+ * The standard output as a place for log lines. A reader that stalls holds up nobody: up to 16 MiB wait for it, and
+ * what comes then is dropped and counted in the next line that fits. A reader that has gone ends the log and nothing
+ * else. Node writes to a pipe at once while it has room, so that a process that ends loses nothing a reader could have
+ * taken; what still waits is given time by `outputTaken`.
+ *
+ * (pino's own destination, sonic-boom 4, repeats a failing write for ever when a process ends, and never ends it.)
+ */
+export class LogOutput implements LogDestination {
+  private hasGone = false;
+  private dropped = 0;
+
+  constructor(
+    private readonly output: Writable,
+    private readonly format: (line: string) => string,
+  ) {
+    output.on('error', () => (this.hasGone = true));
+  }
+
+  write(line: string): void {
+    if (this.hasGone) return;
+    if (this.output.writableLength > MAX_WAITING) {
+      this.dropped += 1;
+      return;
+    }
+    if (this.dropped > 0) {
+      this.output.write(this.format(noticeOf(this.dropped)));
+      this.dropped = 0;
+    }
+    this.output.write(this.format(line));
+  }
+}
+
+/** Resolves when the reader has taken what was written, or has gone, or after the limit in milliseconds. */
+export async function outputTaken(limitMs: number, output: Writable = process.stdout): Promise<void> {
+  if (output.writableLength === 0) return;
+  const taken = new Promise<void>((resolve) => void output.write('', () => resolve()));
+  await Promise.race([taken, sleep(limitMs)]);
+}
+
+function noticeOf(dropped: number): string {
+  const time = new Date().toISOString();
+  const msg = 'Log lines were dropped, because nobody read them';
+  return `${JSON.stringify({ level: 'warn', time, msg, dropped })}\n`;
+}
