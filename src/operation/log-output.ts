@@ -42,7 +42,10 @@ export class LogOutput implements LogDestination {
 }
 
 /** Resolves when the reader has taken what was written, or has gone, or after the limit in milliseconds. */
-export async function outputTaken(limitMs: number, output: Writable = process.stdout): Promise<void> {
+export async function outputTaken(
+  limitMs: number,
+  output: Writable = process.stdout,
+): Promise<void> {
   if (output.writableLength === 0) return;
   const taken = new Promise<void>((resolve) => void output.write('', () => resolve()));
   await Promise.race([taken, sleep(limitMs)]);
