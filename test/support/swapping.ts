@@ -54,9 +54,12 @@ export async function whileSwapped(
   throw new Error(`Only ${turn} calls and ${swaps} swaps, or not every outcome: ${found}.`);
 }
 
-/** In between, whoever writes there may have made something with the path. */
+/**
+ * In between, whoever writes there may have made something with the path, and whoever has made a folder in vain removes
+ * the one that stands there when it is empty.
+ */
 const SWAP = `
-  const { renameSync, rmSync, symlinkSync } = require('node:fs');
+  const { mkdirSync, renameSync, rmSync, symlinkSync } = require('node:fs');
   const { parentPort, workerData } = require('node:worker_threads');
   const { path, target, state } = workerData;
   const clock = new Int32Array(new SharedArrayBuffer(4));
@@ -71,7 +74,12 @@ const SWAP = `
     }
   };
   for (let count = 0; Atomics.load(state, ${STOP}) === 0; count += 1) {
-    renameSync(path, path + '-aside');
+    try {
+      renameSync(path, path + '-aside');
+    } catch (error) {
+      if (error.code !== 'ENOENT') throw error;
+      mkdirSync(path + '-aside');
+    }
     insisting(() => symlinkSync(target, path));
     // Not always the same time in either state.
     Atomics.wait(clock, 0, 0, (count % 4) / 4);
