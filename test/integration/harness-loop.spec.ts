@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { close, closeSync, constants, existsSync, open, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pendingOf } from '../support/approvals.js';
@@ -53,6 +54,17 @@ async function begin(
   return harness.createRun(sessionId);
 }
 
+/** Keeps this process from reaching any file, by pipes that all of Node's threads for files wait for. */
+function stallFiles(folder: string): { release(): void } {
+  const pipe = join(folder, 'stalled');
+  execFileSync('mkfifo', [pipe]);
+  const threads = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
+  for (let thread = 0; thread < threads; thread += 1) {
+    open(pipe, 'r', (_, file) => close(file));
+  }
+  return { release: () => closeSync(openSync(pipe, constants.O_RDWR)) };
+}
+
 async function toolMessages(run: RunView): Promise<Record<string, unknown>[]> {
   const messages = await harness.messages(run);
   return messages.filter(({ runId, role }) => runId === run.runId && role === 'TOOL');
@@ -90,6 +102,33 @@ describe('a read-only run', () => {
       'assistant.completed',
       'usage.updated',
       'run.completed',
+    ]);
+  });
+
+  it('says that a read has begun while it takes long', async () => {
+    const search = { toolCalls: [{ name: 'search_text', arguments: { pattern: 'return' } }] };
+    const run = await begin({ permissionMode: 'READ_ONLY' }, { ...search, hold: true }, DONE);
+    await eventually(
+      () => harness.simulator.held,
+      (held) => held === 1,
+    );
+    const stalled = stallFiles(harness.workspace);
+    try {
+      harness.simulator.release();
+      await eventually(
+        () => harness.events(run),
+        (events) => events.some(({ type }) => type === 'tool.started'),
+      );
+      const types = (await harness.events(run)).map(({ type }) => type);
+      expect(types).not.toContain('tool.completed');
+    } finally {
+      stalled.release();
+    }
+    expect((await harness.ended(run)).status).toBe('COMPLETED');
+    const types = (await harness.events(run)).map(({ type }) => type);
+    expect(types.filter((type) => type.startsWith('tool.'))).toEqual([
+      'tool.started',
+      'tool.completed',
     ]);
   });
 

@@ -5,6 +5,7 @@ import { FileChanges } from '../change/file-changes.js';
 import type { HarnessEffect } from '../effect/effect.entity.js';
 import { sightsOf } from '../effect/effect.repository.js';
 import { ToolResults } from '../effect/tool.results.js';
+import type { EventDraft } from '../event/event.catalogue.js';
 import type { RunWriter } from '../ledger/run-writer.js';
 import { RunLedger } from '../ledger/run.ledger.js';
 import { SecretMask } from '../secret/secret-mask.js';
@@ -28,14 +29,21 @@ export class CallRecord {
     private readonly mask: SecretMask,
   ) {}
 
-  /** `also` joins the transaction, after everything else; it gets the id of the call's message. */
+  /**
+   * `begun` says that the call has begun, where nothing has said so yet. `also` joins the transaction, after everything
+   * else; it gets the id of the call's message.
+   */
   async write(
     turn: CallTurn,
     effect: HarnessEffect,
-    what: { readonly outcome: CallOutcome; readonly durationMs: number },
+    what: {
+      readonly outcome: CallOutcome;
+      readonly durationMs: number;
+      readonly begun?: EventDraft;
+    },
     also: (writer: RunWriter, messageId: string) => Promise<void> | void = () => undefined,
   ): Promise<void> {
-    const { outcome, durationMs } = what;
+    const { outcome, durationMs, begun } = what;
     const { held, run, secrets, seen } = turn;
     const longest = effect.toolName === 'activate_skill' ? SKILL_BYTES : RESULT_BYTES;
     const result = cut(this.mask.apply(outcome.content, secrets), longest);
@@ -55,6 +63,7 @@ export class CallRecord {
         operations,
       };
       const summary = this.mask.apply(outcome.summary, secrets);
+      if (begun) writer.events([begun]);
       const note = { summary, durationMs, ...(truncated !== undefined && { truncated }) };
       const messageId = await this.results.settle(writer, effect, stored, note);
       writer.set({ toolCalls: writer.run.toolCalls + 1 });

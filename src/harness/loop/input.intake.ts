@@ -16,10 +16,13 @@ export class InputIntake {
     private readonly messages: MessageRepository,
   ) {}
 
+  /** Whether STEERs wait. */
+  async hasSteers(run: HarnessRun): Promise<boolean> {
+    return (await this.inputs.pending(run)).some(isSteer);
+  }
+
   /** Makes messages of the STEERs that wait. */
-  async takeInSteers(held: HeldRun, run: HarnessRun): Promise<void> {
-    const pending = await this.inputs.pending(run);
-    if (!pending.some(isSteer)) return;
+  async takeInSteers(held: HeldRun): Promise<void> {
     await this.ledger.asOwner(held.lease, (writer) => this.takeIn(writer, 'STEER'));
   }
 

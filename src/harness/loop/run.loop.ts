@@ -4,6 +4,7 @@ import { isConnectionFailure } from '../../database/index.js';
 import { DomainError, NotFoundError } from '../../error/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { ModelResolver } from '../../model/index.js';
+import { ApprovalService } from '../approval/approval.service.js';
 import { EffectRepository } from '../effect/effect.repository.js';
 import { EffectSettlement } from '../effect/effect.settlement.js';
 import { RunLedger } from '../ledger/run.ledger.js';
@@ -49,6 +50,7 @@ export class RunLoop {
     private readonly mask: SecretMask,
     private readonly settlement: EffectSettlement,
     private readonly effects: EffectRepository,
+    private readonly approvals: ApprovalService,
     private readonly step: RunStep,
     private readonly ending: RunEnding,
   ) {}
@@ -76,10 +78,14 @@ export class RunLoop {
       const model = await this.models.resolveChat(caller, session.modelName);
       this.mask.learn([model.connection.credential ?? '']);
       const skills = await this.skillsOf(held, run, workspace);
-      const seen = await this.effects.seenFiles(run);
+      const [seen, decided] = await Promise.all([
+        this.effects.seenFiles(run),
+        this.approvals.decided(run),
+      ]);
+      const approvals = new Map(decided.map((approval) => [approval.toolCallId, approval]));
       // Right after a start it is still being found out whether commands can be run.
       await this.sandbox.ready();
-      await this.steps({ held, session, workspace, caller, model, skills, seen });
+      await this.steps({ held, session, workspace, caller, model, skills, seen, approvals });
     } finally {
       await workspace.close();
     }

@@ -4,7 +4,7 @@ import { CONFIG } from '../../config/index.js';
 import type { Config } from '../../config/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import { UpstreamError } from '../../provider/index.js';
-import { ApprovalService } from '../approval/approval.service.js';
+import type { ApprovalRow } from '../approval/approval.repository.js';
 import { ContextBuilder, ContextOverflowError } from '../context/context.builder.js';
 import type { TurnInput } from '../context/context.builder.js';
 import { EffectRepository } from '../effect/effect.repository.js';
@@ -38,6 +38,8 @@ export interface StepTurn {
   readonly model: ResolvedChatModel;
   readonly skills: RunSkills;
   readonly seen: Map<string, string>;
+  /** Of the calls that the owner has found open; no other call has one, because asking for it ends the ownership. */
+  readonly approvals: ReadonlyMap<string, ApprovalRow>;
 }
 
 export type StepResult = 'next' | 'ended' | 'parked' | 'unsettled';
@@ -49,7 +51,6 @@ export class RunStep {
     @Inject(CONFIG) private readonly config: Config,
     private readonly ledger: RunLedger,
     private readonly effects: EffectRepository,
-    private readonly approvals: ApprovalService,
     private readonly sandbox: Sandbox,
     private readonly registry: ToolRegistry,
     private readonly calls: ToolCalls,
@@ -67,9 +68,12 @@ export class RunStep {
       this.effects.unanswered({ tenantId: lease.tenantId, id: lease.runId }),
     ]);
     if (open.length > 0) return this.carryOut(turn, run, open);
-    const end = await this.limitOf(turn, run);
+    const [end, hasSteers] = await Promise.all([
+      this.limitOf(turn, run),
+      this.inputs.hasSteers(run),
+    ]);
     if (end) return this.end(turn, end);
-    await this.inputs.takeInSteers(turn.held, run);
+    if (hasSteers) await this.inputs.takeInSteers(turn.held);
     return this.ask(turn, run);
   }
 
@@ -78,13 +82,11 @@ export class RunStep {
     run: HarnessRun,
     effects: readonly HarnessEffect[],
   ): Promise<StepResult> {
-    const approvals = await this.approvals.decided(run);
     const result = await this.calls.carryOut(
       {
         ...turn,
         run,
         offer: this.offer(turn, run),
-        approvals: new Map(approvals.map((approval) => [approval.toolCallId, approval])),
         secrets: secretsOf(turn.model),
       },
       effects,

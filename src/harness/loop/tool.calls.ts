@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { isConnectionFailure } from '../../database/index.js';
 import type { ApprovalAsk } from '../approval/approval.ask.js';
 import { ApprovalService } from '../approval/approval.service.js';
 import { decidePolicy } from '../approval/policy.js';
 import type { HarnessEffect } from '../effect/effect.entity.js';
+import type { EventDraft } from '../event/event.catalogue.js';
 import { stepIdOf } from '../event/event.catalogue.js';
 import { RunLedger } from '../ledger/run.ledger.js';
 import { FencedError } from '../protocol/lease.js';
@@ -20,12 +22,15 @@ import type { CallResult, CallTurn } from './call.turn.js';
 import { ChangeCalls } from './change.calls.js';
 import { PermissionRevokedError, UnrecordedError } from './loop.errors.js';
 import { PlanCalls } from './plan.calls.js';
+import type { HeldRun } from './held.run.js';
 import { sideBySide } from './side-by-side.js';
 
 /** What became of the calls of one message. */
 export type CallsResult = 'done' | 'parked' | 'stopped' | 'unsettled';
 
 const PARALLEL_READS = 4;
+/** A read that takes longer says that it has begun before it says what it found. */
+const QUICK_MS = 100;
 /** Calls of one message that are carried out. */
 const CALLS_PER_MESSAGE = 16;
 
@@ -157,16 +162,41 @@ export class ToolCalls {
     const consent = this.changes.consent(turn, effect, { title: call.title, operations: [] });
     if (decision.verdict === 'ask' && !consent.isGiven)
       return { kind: 'ask', ask: consent.ask([]) };
-    await this.ledger.append(held.lease, [
-      {
-        type: 'tool.started',
-        data: this.changes.startData(turn, effect, call.title),
-        subject: { toolCallId: effect.toolCallId, stepId: stepIdOf(effect.iteration) },
-      },
-    ]);
-    const outcome = doneOutcome(await call.run(context));
-    await this.record.write(turn, effect, { outcome, durationMs: performance.now() - started });
+    const begun: EventDraft = {
+      type: 'tool.started',
+      data: this.changes.startData(turn, effect, call.title),
+      subject: { toolCallId: effect.toolCallId, stepId: stepIdOf(effect.iteration) },
+    };
+    const { found, isTold } = await this.toldWhenSlow(held, begun, call.run(context));
+    const outcome =
+      found.status === 'fulfilled'
+        ? doneOutcome(found.value)
+        : this.failure(turn, effect, found.reason);
+    const durationMs = performance.now() - started;
+    await this.record.write(turn, effect, { outcome, durationMs, ...(!isTold && { begun }) });
     return { kind: 'done' };
+  }
+
+  /**
+   * Waits for a read, and stores that it has begun when it takes a moment; a quick one is spared the write. Fails only when
+   * the read is no longer at work.
+   */
+  private async toldWhenSlow<T>(
+    { lease }: HeldRun,
+    begun: EventDraft,
+    reading: Promise<T>,
+  ): Promise<{ found: PromiseSettledResult<T>; isTold: boolean }> {
+    const over = new AbortController();
+    const telling = sleep(QUICK_MS, true, { signal: over.signal })
+      .catch(() => false)
+      .then(async (isSlow) => {
+        if (isSlow) await this.ledger.append(lease, [begun]);
+        return isSlow;
+      });
+    const read = reading.finally(() => over.abort());
+    const [found, told] = await Promise.allSettled([read, telling]);
+    if (told.status === 'rejected') throw told.reason;
+    return { found, isTold: told.value };
   }
 
   private async park({ held }: CallTurn, asks: readonly ApprovalAsk[]): Promise<void> {
