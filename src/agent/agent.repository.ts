@@ -27,17 +27,14 @@ export interface AgentRow {
   readonly status: string;
 }
 
-const AGENT_FOR_CHAT = {
-  name: 'agent-for-chat',
-  text: `SELECT a.id, a.agent_name AS name, a.model_id AS "modelId", m.id IS NOT NULL AS "hasModel",
+const AGENT_FOR_CHAT = `SELECT a.id, a.agent_name AS name, a.model_id AS "modelId", m.id IS NOT NULL AS "hasModel",
       a.system_prompt AS "systemPrompt", a.enable_thinking AS "enableThinking", a.temperature, a.top_p AS "topP",
       a.max_tokens AS "maxTokens", a.skill_names AS "skillNames", a.status,
       (SELECT coalesce(jsonb_agg(k.id ORDER BY bound.place), '[]')
          FROM jsonb_array_elements_text(a.knowledge_ids) WITH ORDINALITY AS bound (id, place)
          JOIN knowledge_base k ON k.tenant_id = a.tenant_id AND k.id = bound.id::bigint) AS "knowledgeIds"
     FROM agent a LEFT JOIN model m ON m.tenant_id = a.tenant_id AND m.id = a.model_id
-    WHERE a.tenant_id = $1 AND a.id = $2`,
-};
+    WHERE a.tenant_id = $1 AND a.id = $2`;
 
 /** The agents of a tenant. Models and knowledge bases are tables of the features above, joined for their names. */
 @Injectable()

@@ -50,16 +50,11 @@ export interface StoredAnswer {
 /** How long a turn holds its session without renewing; a process that died loses it after this time. */
 export const LEASE_SECONDS = 30;
 
-const INSERT_QUESTION = {
-  name: 'chat-insert-question',
-  text: `INSERT INTO chat_message
+const INSERT_QUESTION = `INSERT INTO chat_message
       (tenant_id, user_id, turn_id, role, content, model_name, idempotency_key, request_hash)
-    VALUES ($1, $2, $3, 'user', $4, $5, $6, $7) RETURNING id`,
-};
+    VALUES ($1, $2, $3, 'user', $4, $5, $6, $7) RETURNING id`;
 
-const CLAIM_AND_INSERT_QUESTION = {
-  name: 'chat-claim-and-insert-question',
-  text: `WITH claimed AS (
+const CLAIM_AND_INSERT_QUESTION = `WITH claimed AS (
       UPDATE chat_session
       SET turn_id = $3, turn_lease = now() + interval '${LEASE_SECONDS} seconds',
         stop_requested = false, update_time = now()
@@ -69,8 +64,7 @@ const CLAIM_AND_INSERT_QUESTION = {
     )
     INSERT INTO chat_message
       (tenant_id, user_id, turn_id, role, content, model_name, idempotency_key, request_hash, session_id)
-    SELECT $1, $2, $3, 'user', $4, $5, $6, $7, id FROM claimed RETURNING id`,
-};
+    SELECT $1, $2, $3, 'user', $4, $5, $6, $7, id FROM claimed RETURNING id`;
 
 const ANSWER_COLUMNS = `tenant_id, user_id, turn_id, role, content, reasoning, model_name, state,
   finish_reason, error, input_tokens, output_tokens, total_tokens, usage_estimated, first_token_ms, duration_ms,
@@ -78,21 +72,15 @@ const ANSWER_COLUMNS = `tenant_id, user_id, turn_id, role, content, reasoning, m
 const ANSWER_VALUES = `$1, $2::bigint, $3::uuid, 'assistant', $4, $5, $6, $7, $8, $9, $10::integer, $11::integer, $12::integer,
   $13::boolean, $14::integer, $15::integer, $16::jsonb`;
 
-const INSERT_ANSWER = {
-  name: 'chat-insert-answer',
-  text: `INSERT INTO chat_message (${ANSWER_COLUMNS}) VALUES (${ANSWER_VALUES})`,
-};
+const INSERT_ANSWER = `INSERT INTO chat_message (${ANSWER_COLUMNS}) VALUES (${ANSWER_VALUES})`;
 
 /** The answer of a session that was deleted meanwhile is dropped with it. */
-const RELEASE_AND_INSERT_ANSWER = {
-  name: 'chat-release-and-insert-answer',
-  text: `WITH released AS (
+const RELEASE_AND_INSERT_ANSWER = `WITH released AS (
       UPDATE chat_session SET turn_id = NULL, turn_lease = NULL, stop_requested = false
       WHERE tenant_id = $1 AND id = $17 AND turn_id = $3
     )
     INSERT INTO chat_message (${ANSWER_COLUMNS}, session_id)
-    SELECT ${ANSWER_VALUES}, id FROM chat_session WHERE tenant_id = $1 AND id = $17`,
-};
+    SELECT ${ANSWER_VALUES}, id FROM chat_session WHERE tenant_id = $1 AND id = $17`;
 
 /** What a turn reads and writes: few statements, prepared once per connection, because every turn pays for them. */
 @Injectable()
@@ -150,13 +138,10 @@ export class TurnRepository {
     before: { turnId: string; limit: number },
   ): Promise<StoredMessage[]> {
     const rows = await this.database.prepared<StoredMessage>(
-      {
-        name: 'chat-history',
-        text: `SELECT role, content FROM chat_message
+      `SELECT role, content FROM chat_message
           WHERE tenant_id = $1 AND user_id = $2 AND session_id = $3
             AND turn_id IS DISTINCT FROM $4 AND role IN ('user', 'assistant')
           ORDER BY id DESC LIMIT $5`,
-      },
       [caller.tenantId, caller.userId, sessionId, before.turnId, before.limit],
     );
     return rows.reverse();

@@ -1,18 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { Pool, QueryResultRow } from 'pg';
+import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 
 interface OpenTransaction {
   readonly manager: EntityManager;
   readonly afterCommit: (() => void | Promise<void>)[];
-}
-
-/** A statement that each connection prepares once; the name must be unique to the text. */
-export interface PreparedStatement {
-  readonly name: string;
-  readonly text: string;
 }
 
 /**
@@ -22,6 +17,8 @@ export interface PreparedStatement {
 @Injectable()
 export class Database {
   private readonly open = new AsyncLocalStorage<OpenTransaction>();
+  /** Of prepared statements, by their texts. */
+  private readonly names = new Map<string, string>();
 
   constructor(readonly dataSource: DataSource) {}
 
@@ -60,14 +57,16 @@ export class Database {
   }
 
   /**
-   * Rows of a prepared statement straight from the driver's pool: for the few statements of the hot path.
-   * It takes a connection of its own and must not be called inside a transaction.
+   * The same, past the object mapper, and each connection parses and plans the statement once: for those of a hot path
+   * that find few rows by their keys. A plan knows no values, so what is quick for some of them only stays with `query`;
+   * and a connection keeps every text for its life, so the text must have few forms.
    */
-  async prepared<Row extends QueryResultRow>(
-    statement: PreparedStatement,
-    values: unknown[],
-  ): Promise<Row[]> {
-    const { rows } = await this.pool.query<Row>({ ...statement, values });
+  async prepared<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
+    const runner = this.open.getStore()?.manager.queryRunner;
+    if (runner?.isReleased) throw new Error('The transaction has ended.');
+    const connection = runner ? ((await runner.connect()) as PoolClient) : this.pool;
+    const statement = { name: this.nameOf(text), text, values: [...values] };
+    const { rows } = await connection.query<Row & QueryResultRow>(statement);
     return rows;
   }
 
@@ -75,6 +74,14 @@ export class Database {
   poolUse(): { total: number; idle: number; waiting: number } {
     const { totalCount, idleCount, waitingCount } = this.pool;
     return { total: totalCount, idle: idleCount, waiting: waitingCount };
+  }
+
+  private nameOf(text: string): string {
+    const known = this.names.get(text);
+    if (known !== undefined) return known;
+    const name = createHash('sha256').update(text).digest('hex').slice(0, 32);
+    this.names.set(text, name);
+    return name;
   }
 
   private get pool(): Pool {

@@ -1,6 +1,5 @@
 export { createDataSource } from './data-source.js';
 export { Database } from './database.js';
-export type { PreparedStatement } from './database.js';
 export { DatabaseModule } from './database.module.js';
 export type { DatabaseOptions } from './database.module.js';
 export { DirectoryInUseError } from './directory-lock.js';

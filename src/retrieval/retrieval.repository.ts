@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { QueryResultRow } from 'pg';
 import { Database } from '../database/index.js';
 
 /** A fragment that exists, with the name of its document. */
-export interface LiveFragment extends QueryResultRow {
+export interface LiveFragment {
   readonly fragmentId: number;
   readonly fid: string;
   readonly docId: string;
@@ -17,14 +16,11 @@ export interface LiveFragment extends QueryResultRow {
   readonly sourceName: string;
 }
 
-const LIVE_FRAGMENTS = {
-  name: 'retrieval-live-fragments',
-  text: `SELECT f.id AS "fragmentId", f.fid, f.doc_id AS "docId", f.knowledge_id AS "knowledgeId",
+const LIVE_FRAGMENTS = `SELECT f.id AS "fragmentId", f.fid, f.doc_id AS "docId", f.knowledge_id AS "knowledgeId",
                 f.attachment_id AS "attachmentId", f.idx, f.content, f.page, f.headings, f.location,
                 a.name AS "sourceName"
            FROM fragment f JOIN attachment a ON a.id = f.attachment_id AND a.tenant_id = f.tenant_id
-          WHERE f.tenant_id = $1 AND f.knowledge_id = $2 AND f.id = ANY ($3::bigint[])`,
-};
+          WHERE f.tenant_id = $1 AND f.knowledge_id = $2 AND f.id = ANY ($3::bigint[])`;
 
 @Injectable()
 export class RetrievalRepository {

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { Repetition } from '../queue/index.js';
 import { FileKeys } from './file-key.js';
 import { FileStorage } from './file-storage.js';
 import { StorageRepository } from './storage.repository.js';
@@ -16,9 +17,7 @@ const BATCH = 500;
 @Injectable()
 export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
   private readonly logger = new Logger(OrphanSweep.name);
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> = Promise.resolve();
-  private stopping = false;
+  private rounds: Repetition | undefined;
 
   constructor(
     private readonly files: FileStorage,
@@ -27,24 +26,20 @@ export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
   ) {}
 
   onModuleInit(): void {
-    this.timer = setInterval(() => {
-      this.running = this.running.then(() => this.sweepAndLog());
-    }, HOUR_MS).unref();
+    this.rounds = new Repetition(HOUR_MS, (ending) => this.sweepAndLog(ending));
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    this.stopping = true;
-    clearInterval(this.timer);
-    await this.running;
+    await this.rounds?.end();
   }
 
   /** One round; answers how many files it removed. */
-  async sweep(now = new Date()): Promise<number> {
-    const before = new Date(now.getTime() - HOUR_MS);
+  async sweep(ending?: AbortSignal): Promise<number> {
+    const before = new Date(Date.now() - HOUR_MS);
     let removed = await this.files.removeUnfinished(before);
     let batch: string[] = [];
     for await (const key of this.files.list(await this.keys.prefix(), before)) {
-      if (this.stopping) return removed;
+      if (ending?.aborted) return removed;
       batch.push(key);
       if (batch.length < BATCH) continue;
       removed += await this.removeUnknown(batch);
@@ -61,9 +56,9 @@ export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
     return unknown.length;
   }
 
-  private async sweepAndLog(): Promise<void> {
+  private async sweepAndLog(ending: AbortSignal): Promise<void> {
     try {
-      const removed = await this.sweep();
+      const removed = await this.sweep(ending);
       if (removed > 0) this.logger.log({ msg: 'Files without a record were removed', removed });
     } catch (error) {
       // The next round tries again.

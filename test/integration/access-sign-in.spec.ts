@@ -136,7 +136,7 @@ describe('what ends a sign-in and what changes it', () => {
     const asked = jest.spyOn(driver.master as Pool, 'query');
     await root.get('/system/menu/getRouters');
     expect(asked.mock.calls).toEqual([
-      [expect.objectContaining({ name: 'identity.sign-in-state' })],
+      [expect.objectContaining({ text: expect.stringContaining('FROM login_session') })],
     ]);
     asked.mockRestore();
   });

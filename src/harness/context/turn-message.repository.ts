@@ -20,7 +20,7 @@ export class TurnMessageRepository {
     { tenantId, id }: Pick<HarnessRun, 'tenantId' | 'id'>,
     prunedThrough: number,
   ): Promise<TurnMessage[]> {
-    return this.database.query<TurnMessage>(
+    return this.database.prepared<TurnMessage>(
       `SELECT id, sequence, role, CASE WHEN pruned THEN left(content, ${BEGINNING}) ELSE content END AS content, pruned,
               tool_calls AS "toolCalls", tool_call_id AS "toolCallId", tool_name AS "toolName",
               tool_error AS "toolError", usage, metadata

@@ -84,7 +84,7 @@ export class EffectRepository {
   constructor(private readonly database: Database) {}
 
   async prepare(run: HarnessRun, effects: readonly NewEffect[]): Promise<void> {
-    await this.database.query(
+    await this.database.prepared(
       `INSERT INTO harness_effect
           (tenant_id, session_id, run_id, tool_call_id, iteration, ordinal, provider_call_id, tool_name, effect_class,
            arguments_json, arguments_sha256, input, state)
@@ -149,7 +149,7 @@ export class EffectRepository {
    * only when every call is answered.
    */
   async unanswered({ tenantId, id }: RunKey): Promise<HarnessEffect[]> {
-    return this.database.query<HarnessEffect>(
+    return this.database.prepared<HarnessEffect>(
       `SELECT ${EFFECT_COLUMNS} FROM harness_effect e
         WHERE e.tenant_id = $1 AND e.run_id = $2 AND e.iteration > 0
           AND e.iteration = (SELECT max(iteration) FROM harness_effect WHERE tenant_id = $1 AND run_id = $2)
@@ -163,7 +163,7 @@ export class EffectRepository {
 
   /** Writes down what is about to happen; false when the effect is no longer prepared. Commit before acting. */
   async start({ tenantId }: RunKey, toolCallId: string, start: EffectStart): Promise<boolean> {
-    const rows = await this.database.query(
+    const rows = await this.database.prepared(
       `UPDATE harness_effect
           SET state = 'STARTED', fence = $3, boot = $4, operations = $5::jsonb, snapshot_sha256 = $6, started_at = now()
         WHERE tenant_id = $1 AND tool_call_id = $2 AND state = 'PREPARED' RETURNING tool_call_id`,
@@ -181,7 +181,7 @@ export class EffectRepository {
 
   /** Stores how a call has ended; false when it had already. */
   async finish({ tenantId }: RunKey, toolCallId: string, outcome: EffectOutcome): Promise<boolean> {
-    const rows = await this.database.query(
+    const rows = await this.database.prepared(
       `UPDATE harness_effect
           SET state = $3::text, result = $4, error_code = $5, exit_code = $6, reads = $8::jsonb,
               artifact_id = coalesce($7::uuid, artifact_id), operations = coalesce($9::jsonb, operations),
@@ -219,7 +219,7 @@ export class EffectRepository {
 
   /** The last settled calls of the run, the oldest first: what tells of loops. */
   async lastCalls({ tenantId, id }: RunKey, limit: number): Promise<PastCall[]> {
-    const rows = await this.database.query<PastCall>(
+    const rows = await this.database.prepared<PastCall>(
       `SELECT tool_name AS "toolName", arguments_sha256 AS "argumentsSha256", iteration, state
          FROM harness_effect
         WHERE tenant_id = $1 AND run_id = $2 AND iteration > 0

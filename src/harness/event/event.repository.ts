@@ -32,9 +32,7 @@ interface EventRow extends StoredEvent {
   readonly reached: number;
 }
 
-const PAGE = {
-  name: 'harness_event_page',
-  text: `SELECT page.*
+const PAGE = `SELECT page.*
     FROM (SELECT candidate.*, sum(octet_length(candidate.data)) OVER (ORDER BY candidate.sequence) AS reached
             FROM (SELECT session_id AS "sessionId", run_id AS "runId", sequence,
                          floor(extract(epoch FROM create_time) * 1000)::bigint AS timestamp, type,
@@ -43,8 +41,7 @@ const PAGE = {
                     FROM harness_event WHERE tenant_id = $1 AND run_id = $2 AND sequence > $3
                    ORDER BY sequence LIMIT $4) AS candidate) AS page
    WHERE page.reached - octet_length(page.data) < $5
-   ORDER BY page.sequence`,
-};
+   ORDER BY page.sequence`;
 
 /** The events of runs, to be read and at last to be removed; they are written with the runs (ledger). */
 @Injectable()

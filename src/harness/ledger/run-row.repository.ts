@@ -114,7 +114,7 @@ export class RunRowRepository {
    * or one with the same key.
    */
   async insert(run: NewRun): Promise<LockedRun | undefined> {
-    const [row] = await this.database.query<LockedRun>(
+    const [row] = await this.database.prepared<LockedRun>(
       `INSERT INTO harness_run
           (tenant_id, id, session_id, user_id, home_tenant_id, requirement, permission_mode, approval_policy, budget,
            phase, idempotency_key, idempotency_hash, status, reason)
@@ -140,7 +140,7 @@ export class RunRowRepository {
 
   /** Locks the row until the transaction ends. Undefined when there is none. */
   async lock(tenantId: string, runId: string): Promise<LockedRun | undefined> {
-    const [row] = await this.database.query<LockedRun>(
+    const [row] = await this.database.prepared<LockedRun>(
       `SELECT ${RUN_COLUMNS}, ${LEASE_STATE} FROM harness_run WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
       [tenantId, runId],
     );
@@ -159,7 +159,7 @@ export class RunRowRepository {
 
   /** The row as it stands, while the lease holds it. */
   async held({ tenantId, runId, owner, fence }: RunLease): Promise<HarnessRun | undefined> {
-    const [row] = await this.database.query<HarnessRun>(
+    const [row] = await this.database.prepared<HarnessRun>(
       `SELECT ${RUN_COLUMNS} FROM harness_run
         WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()`,
       [tenantId, runId, owner, fence],
@@ -194,11 +194,11 @@ export class RunRowRepository {
     );
     const update = `UPDATE harness_run SET ${sets.join(', ')} WHERE tenant_id = $1 AND id = $2`;
     if (drafts.length === 0) {
-      await this.database.query(update, values);
+      await this.database.prepared(update, values);
       return;
     }
     values.push(this.wire(drafts));
-    await this.database.query(
+    await this.database.prepared(
       `WITH changed AS (
          ${update} RETURNING tenant_id, id, session_id, next_event_sequence - ${drafts.length} AS first
        ) ${insertedEvents('changed', `$${values.length}`)}`,
@@ -208,7 +208,7 @@ export class RunRowRepository {
 
   /** Numbers and stores events for the holder of the lease; the last number, or undefined when the lease is lost. */
   async append(lease: RunLease, drafts: readonly EventDraft[]): Promise<number | undefined> {
-    const rows = await this.database.query<{ sequence: number }>(APPEND, [
+    const rows = await this.database.prepared<{ sequence: number }>(APPEND, [
       lease.tenantId,
       lease.runId,
       lease.owner,
@@ -221,7 +221,7 @@ export class RunRowRepository {
 
   /** Renews the lease and adds the time since the last time; undefined when it is lost. */
   async renew(lease: RunLease): Promise<{ cancelRequested: boolean } | undefined> {
-    const [row] = await this.database.query<{ cancelRequested: boolean }>(
+    const [row] = await this.database.prepared<{ cancelRequested: boolean }>(
       `UPDATE harness_run
           SET lease_until = now() + interval '${LEASE_SECONDS} seconds', active_ms = active_ms + ${UNCOUNTED_MS}
         WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()

@@ -36,7 +36,7 @@ export class ModelCallRepository {
     call: ModelCallStart,
   ): Promise<string> {
     const id = newId();
-    await this.database.query(
+    await this.database.prepared(
       `INSERT INTO harness_model_call
           (id, tenant_id, run_id, iteration, attempt, purpose, fence, input_tokens, estimated, state)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, true, 'STARTED')`,
@@ -55,7 +55,7 @@ export class ModelCallRepository {
   }
 
   async end({ tenantId }: Pick<RunKey, 'tenantId'>, id: string, end: ModelCallEnd): Promise<void> {
-    await this.database.query(
+    await this.database.prepared(
       `UPDATE harness_model_call
           SET state = $3, input_tokens = $4, output_tokens = $5, cached_tokens = $6, cost = $7, estimated = $8,
               duration_ms = $9, error_code = $10, ended_at = now()

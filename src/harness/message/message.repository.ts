@@ -41,7 +41,7 @@ export class MessageRepository {
     draft: MessageDraft,
   ): Promise<string> {
     const id = newId();
-    await this.database.query(
+    await this.database.prepared(
       `WITH numbered AS (
          UPDATE harness_session SET next_message_sequence = next_message_sequence + 1, update_time = now()
           WHERE tenant_id = $1 AND id = $2 RETURNING next_message_sequence - 1 AS sequence
@@ -104,7 +104,7 @@ export class MessageRepository {
 
   /** How many of the run's last answers in a row cannot be used; looks at `limit` of them. */
   async incompleteAtEnd(tenantId: string, runId: string, limit: number): Promise<number> {
-    const rows = await this.database.query<{ incomplete: boolean }>(
+    const rows = await this.database.prepared<{ incomplete: boolean }>(
       `SELECT metadata ? 'incomplete' AS incomplete FROM harness_message
         WHERE tenant_id = $1 AND run_id = $2 AND role = 'ASSISTANT' ORDER BY sequence DESC LIMIT $3`,
       [tenantId, runId, limit],

@@ -16,7 +16,7 @@ export class RunInputRepository {
 
   /** What the run has not taken in yet, the oldest first. */
   async pending({ tenantId, id }: RunKey): Promise<HarnessInput[]> {
-    return this.database.query<HarnessInput>(
+    return this.database.prepared<HarnessInput>(
       `SELECT ${COLUMNS} FROM harness_input
         WHERE tenant_id = $1 AND run_id = $2 AND consumed_at IS NULL ORDER BY id`,
       [tenantId, id],

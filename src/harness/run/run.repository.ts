@@ -9,7 +9,7 @@ export class RunRepository {
   constructor(private readonly database: Database) {}
 
   async find(tenantId: string, sessionId: string, runId: string): Promise<HarnessRun | undefined> {
-    const [row] = await this.database.query<HarnessRun>(
+    const [row] = await this.database.prepared<HarnessRun>(
       `SELECT ${RUN_COLUMNS} FROM harness_run WHERE tenant_id = $1 AND session_id = $2 AND id = $3`,
       [tenantId, sessionId, runId],
     );
@@ -18,7 +18,7 @@ export class RunRepository {
 
   /** The session's run with the key. */
   async byKey(tenantId: string, sessionId: string, key: string): Promise<HarnessRun | undefined> {
-    const [row] = await this.database.query<HarnessRun>(
+    const [row] = await this.database.prepared<HarnessRun>(
       `SELECT ${RUN_COLUMNS} FROM harness_run
         WHERE tenant_id = $1 AND session_id = $2 AND idempotency_key = $3`,
       [tenantId, sessionId, key],
@@ -28,7 +28,7 @@ export class RunRepository {
 
   /** The id of the session's unfinished run. */
   async liveId(tenantId: string, sessionId: string): Promise<string | undefined> {
-    const [row] = await this.database.query<{ id: string }>(
+    const [row] = await this.database.prepared<{ id: string }>(
       `SELECT id FROM harness_run
         WHERE tenant_id = $1 AND session_id = $2 AND status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')`,
       [tenantId, sessionId],

@@ -69,7 +69,7 @@ export class SessionRepository {
   }
 
   async find(tenantId: string, id: string): Promise<SessionRow | undefined> {
-    const [row] = await this.database.query<SessionRow>(
+    const [row] = await this.database.prepared<SessionRow>(
       `SELECT ${ROW} FROM harness_session s WHERE s.tenant_id = $1 AND s.id = $2`,
       [tenantId, id],
     );

@@ -1,26 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
-import type { QueryResultRow } from 'pg';
 import { containing, Database, TenantScoped } from '../../database/index.js';
 import type { Page, PageQuery } from '../../http/index.js';
 import { Role, SUPERADMIN_ROLE, UserRole } from './role.entity.js';
 
-interface ActiveRole extends QueryResultRow {
+interface ActiveRole {
   readonly roleKey: string;
   readonly permissions: string[];
 }
 
 /** The enabled roles of a user; asked for when the tenant's revision has moved. */
-const ACTIVE_ROLES = {
-  name: 'identity.active-roles',
-  text: `
+const ACTIVE_ROLES = `
     SELECT r.role_key AS "roleKey", r.permissions
       FROM user_role ur
       JOIN role r ON r.id = ur.role_id AND r.tenant_id = ur.tenant_id
      WHERE ur.tenant_id = $1 AND ur.user_id = $2 AND r.status = '0'
-     ORDER BY r.role_sort, r.id`,
-};
+     ORDER BY r.role_sort, r.id`;
 
 export interface RoleFilter {
   readonly roleName?: string | undefined;

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { QueryResultRow } from 'pg';
 import { Database } from '../../database/index.js';
 import { Page } from '../../http/index.js';
 import type { PageQuery } from '../../http/index.js';
@@ -13,7 +12,7 @@ export interface SignInKey {
   readonly clientId: string;
 }
 
-export interface SignInState extends QueryResultRow {
+export interface SignInState {
   readonly userName: string;
   readonly homeRevision: number;
   readonly actingTenantId: string | null;
@@ -23,9 +22,7 @@ export interface SignInState extends QueryResultRow {
 }
 
 /** Runs once for every request: whether the sign-in is valid, and the revisions that caches are valid for. */
-const SIGN_IN_STATE = {
-  name: 'identity.sign-in-state',
-  text: `
+const SIGN_IN_STATE = `
     SELECT u.user_name AS "userName",
            home.revision AS "homeRevision",
            acting.tenant_id AS "actingTenantId",
@@ -42,8 +39,7 @@ const SIGN_IN_STATE = {
        AND u.status = '0'
        AND c.status = '0'
        AND (home.tenant_id = '000000'
-            OR (home.status = '0' AND (home.expire_time IS NULL OR home.expire_time > now())))`,
-};
+            OR (home.status = '0' AND (home.expire_time IS NULL OR home.expire_time > now())))`;
 
 export type NewSignIn = Omit<LoginSession, 'actingTenantId' | 'createTime' | 'lastActiveTime'>;
 

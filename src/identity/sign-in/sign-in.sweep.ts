@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { Repetition } from '../../queue/index.js';
 import { LoginSessionRepository } from './login-session.repository.js';
 
 const HOUR_MS = 3_600_000;
@@ -8,25 +9,24 @@ const HOUR_MS = 3_600_000;
 @Injectable()
 export class SignInSweep implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(SignInSweep.name);
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> = Promise.resolve();
+  private rounds: Repetition | undefined;
 
   constructor(private readonly sessions: LoginSessionRepository) {}
 
   onApplicationBootstrap(): void {
-    this.timer = setInterval(() => void this.sweep(), HOUR_MS).unref();
+    this.rounds = new Repetition(HOUR_MS, () => this.sweep());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
-    await this.running;
+    await this.rounds?.end();
   }
 
   /** Never throws: what one sweep leaves, the next one finds. */
   async sweep(): Promise<void> {
-    this.running = this.sessions.sweep().catch((error: unknown) => {
+    try {
+      await this.sessions.sweep();
+    } catch (error) {
       this.logger.warn({ msg: 'Ended sign-ins could not be deleted', err: error });
-    });
-    return this.running;
+    }
   }
 }
