@@ -1,9 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import PQueue from 'p-queue';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
+
+/** What follows commits waits for services that may be away: so much of it waits at a time. */
+const AFTER_COMMIT_AT_ONCE = 16;
 
 interface OpenTransaction {
   readonly manager: EntityManager;
@@ -30,18 +34,23 @@ export class Database {
     return this.manager.getRepository(entity);
   }
 
-  /** Runs the work in one transaction, joining an open one. A thrown error rolls everything back. */
+  /**
+   * Runs the work in one transaction, joining an open one. A thrown error rolls everything back. Resolves when what was
+   * to follow the commit is done, and fails with the first failure of that; the commit stands then.
+   */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     if (this.open.getStore()) return work();
     const afterCommit: OpenTransaction['afterCommit'] = [];
     const result = await this.dataSource.transaction((manager) =>
       this.open.run({ manager, afterCommit }, work),
     );
-    for (const action of afterCommit) await action();
+    await allOf(afterCommit);
     return result;
   }
 
-  /** Runs the action once the open transaction is committed, or at once when there is none. */
+  /**
+   * Runs the action once the open transaction is committed, beside others and in no order, or at once when there is none.
+   */
   async afterCommit(action: () => void | Promise<void>): Promise<void> {
     const transaction = this.open.getStore();
     if (transaction) transaction.afterCommit.push(action);
@@ -89,4 +98,12 @@ export class Database {
     if (!('master' in driver)) throw new Error('The data source is not connected.');
     return driver.master as Pool;
   }
+}
+
+async function allOf(actions: OpenTransaction['afterCommit']): Promise<void> {
+  const queue = new PQueue({ concurrency: AFTER_COMMIT_AT_ONCE });
+  const results = await Promise.allSettled(
+    actions.map((action) => queue.add(async () => action())),
+  );
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }

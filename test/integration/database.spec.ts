@@ -5,19 +5,19 @@ import { Plinth } from '../support/plinth.js';
 
 const TRANSACTION = 'SELECT txid_current() AS id';
 
+let plinth: Plinth;
+let database: Database;
+
+beforeAll(async () => {
+  plinth = await Plinth.start();
+  database = plinth.app.get(Database);
+});
+
+afterAll(async () => {
+  await plinth.stop();
+});
+
 describe('a prepared statement', () => {
-  let plinth: Plinth;
-  let database: Database;
-
-  beforeAll(async () => {
-    plinth = await Plinth.start();
-    database = plinth.app.get(Database);
-  });
-
-  afterAll(async () => {
-    await plinth.stop();
-  });
-
   it('answers rows like any other', async () => {
     const text = 'SELECT $1::text AS name, $2::bigint AS count, $3::text[] AS list';
     const rows = await database.prepared(text, ['a', 1, ['b', 'c']]);
@@ -65,5 +65,36 @@ describe('a prepared statement', () => {
     expect(await database.prepared(`SELECT to_regclass('once') AS found`, [])).toEqual([
       { found: null },
     ]);
+  });
+});
+
+describe('what follows a commit', () => {
+  it('is done side by side, all of it, whatever fails', async () => {
+    const done: string[] = [];
+    const second = Promise.withResolvers<undefined>();
+    const work = database.transaction(async () => {
+      await database.afterCommit(async () => {
+        await second.promise;
+        done.push('first');
+        throw new Error('The first has failed.');
+      });
+      await database.afterCommit(() => {
+        done.push('second');
+        second.resolve(undefined);
+      });
+      expect(done).toEqual([]);
+    });
+    await expect(work).rejects.toThrow('The first has failed.');
+    expect(done).toEqual(['second', 'first']);
+  });
+
+  it('does not come without the commit', async () => {
+    const done: string[] = [];
+    const work = database.transaction(async () => {
+      await database.afterCommit(() => void done.push('never'));
+      throw new Error('Rolled back.');
+    });
+    await expect(work).rejects.toThrow('Rolled back.');
+    expect(done).toEqual([]);
   });
 });

@@ -26,17 +26,17 @@ export class ParsingService {
    * that are being parsed are left alone. Answers how many were marked.
    */
   async request(caller: Caller, attachments: readonly Pick<Attachment, 'id'>[]): Promise<number> {
-    const ids = await this.repository.request(
-      caller,
-      attachments.map(({ id }) => id),
-    );
-    await this.database.afterCommit(async () => {
+    return this.database.transaction(async () => {
+      const ids = await this.repository.request(
+        caller,
+        attachments.map(({ id }) => id),
+      );
       for (const id of ids) {
         const data = { tenantId: caller.tenantId, attachmentId: id };
-        await this.queue.add(PARSE_JOB, { id: String(id), data });
+        await this.database.afterCommit(() => this.queue.add(PARSE_JOB, { id: String(id), data }));
       }
+      return ids.length;
     });
-    return ids.length;
   }
 
   /** Ends what was asked for as failed with that reason, at once and for good; false when nothing was asked for. */
