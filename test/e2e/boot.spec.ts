@@ -64,7 +64,8 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
       const { stdout } = run.child;
       stdout?.pause();
       // More than any pipe and its two ends hold.
-      for (let line = 0; line < 3_000; line += 1) await (await fetch(`${address}/health`)).text();
+      for (let line = 0; line < 3_000; line += 1)
+        await (await fetch(`${address}/health/live`)).text();
       stdout?.destroy();
       run.child.kill('SIGTERM');
       expect(await run.exit).toBe(0);
