@@ -3,6 +3,8 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, it, jest } from '@jest/globals';
 import { createDataSource } from './data-source.js';
+import { Database } from './database.js';
+import { openInMemory } from './embedded.js';
 import { isConnectionFailure } from './violation.js';
 
 describe('a server that takes a connection and says nothing', () => {
@@ -25,6 +27,22 @@ describe('a server that takes a connection and says nothing', () => {
       jest.useRealTimers();
       for (const socket of sockets) socket.destroy();
       server.close();
+    }
+  });
+});
+
+describe('an embedded database', () => {
+  it('knows nothing any more of what an earlier client has prepared', async () => {
+    const embedded = await openInMemory();
+    try {
+      for (const answer of [1, 2]) {
+        const source = await createDataSource({ entities: [], embedded, poolSize: 1 }).initialize();
+        const rows = await new Database(source).prepared('SELECT $1::integer AS answer', [answer]);
+        expect(rows).toEqual([{ answer }]);
+        await source.destroy();
+      }
+    } finally {
+      await embedded.close();
     }
   });
 });

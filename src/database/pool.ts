@@ -28,17 +28,23 @@ export function postgresDriver(embedded?: PGlite, observe?: StatementObserver): 
     constructor(options: pg.PoolConfig = {}) {
       super({
         ...options,
-        ...(embedded && {
-          ...createPgConfig(fairEmbedded(embedded)),
-          max: 1,
-          idleTimeoutMillis: 0,
-        }),
+        ...(embedded && embeddedOptions(embedded)),
         ...(observe && { Client: ObservedClient }),
       });
     }
   }
 
   return { ...pg, Pool };
+}
+
+function embeddedOptions(database: PGlite): object {
+  return {
+    ...createPgConfig(fairEmbedded(database)),
+    max: 1,
+    idleTimeoutMillis: 0,
+    // PGlite has one session for all its clients: a name that one has prepared would be taken for the next.
+    onConnect: (client: pg.ClientBase) => client.query('DEALLOCATE ALL'),
+  };
 }
 
 function statementText(query: unknown): string {
