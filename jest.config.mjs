@@ -1,5 +1,5 @@
 // The workers inherit it: all tests of one run share one database template.
-process.env.PLINTH_TEST_RUN ??= String(process.pid);
+process.env.PLINTH_TEST_RUN ??= `${process.pid}_${Date.now().toString(36)}`;
 
 // Set by scripts/test.mjs: the suites to run a second time on servers, and where to leave the totals.
 const specs = process.env.PLINTH_SPECS?.split(',');
@@ -28,5 +28,5 @@ export default {
   maxWorkers: 2,
   workerIdleMemoryLimit: '1500MB',
   // A hook that boots Plinth shares two cores with the other worker.
-  testTimeout: 60_000,
+  testTimeout: 180_000,
 };

@@ -34,9 +34,21 @@ describe('LogOutput', () => {
   it('goes on without a reader that has gone', () => {
     const output = new PassThrough();
     const log = new LogOutput(output, unchanged);
-    output.emit('error', new Error('write EPIPE'));
+    output.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
     log.write('nobody reads this\n');
     expect(output.read()).toBeNull();
+  });
+});
+
+describe('a place that is full for a moment', () => {
+  it('gets the lines that come later, and is told of what it has not taken', () => {
+    const output = new PassThrough();
+    const log = new LogOutput(output, unchanged);
+    output.emit('error', Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
+    log.write('next\n');
+    const [notice = '', next] = String(output.read()).split('\n');
+    expect(JSON.parse(notice)).toMatchObject({ level: 'warn', dropped: 1 });
+    expect(next).toBe('next');
   });
 });
 

@@ -5,12 +5,15 @@ import type { DestinationStream } from 'pino';
 /** Where finished lines go: the standard output, or what a test hands over. */
 export type LogDestination = DestinationStream;
 
-/** Bytes of lines that wait for a reader. */
+/** Bytes of lines that wait for a reader; where Node counts characters, a little more. */
 const MAX_WAITING = 16 * 2 ** 20;
 
+/** Errors of an output that nobody will ever read again. */
+const GONE = new Set(['EPIPE', 'ECONNRESET', 'EBADF', 'ERR_STREAM_DESTROYED']);
+
 /**
- * The standard output as a place for log lines. A reader that stalls holds up nobody: up to 16 MiB wait for it, and
- * what comes then is dropped and counted in the next line that fits. A reader that has gone ends the log and nothing
+ * The standard output as a place for log lines. A reader of a pipe that stalls holds up nobody: about 16 MiB wait for
+ * it, and what comes then is dropped and counted in the next line that fits, as is what a full disk has no place for. A reader that has gone ends the log and nothing
  * else. Node writes to a pipe at once while it has room, so that a process that ends loses nothing a reader could have
  * taken; what still waits is given time by `outputTaken`.
  *
@@ -24,7 +27,10 @@ export class LogOutput implements LogDestination {
     private readonly output: Writable,
     private readonly format: (line: string) => string,
   ) {
-    output.on('error', () => (this.hasGone = true));
+    output.on('error', ({ code = '' }: NodeJS.ErrnoException) => {
+      if (GONE.has(code)) this.hasGone = true;
+      else this.dropped += 1;
+    });
   }
 
   write(line: string): void {
@@ -48,7 +54,10 @@ export async function outputTaken(
 ): Promise<void> {
   if (output.writableLength === 0) return;
   const taken = new Promise<void>((resolve) => void output.write('', () => resolve()));
-  await Promise.race([taken, sleep(limitMs)]);
+  const over = new AbortController();
+  const tooLong = sleep(limitMs, undefined, { signal: over.signal }).catch(() => undefined);
+  await Promise.race([taken, tooLong]);
+  over.abort();
 }
 
 function noticeOf(dropped: number): string {

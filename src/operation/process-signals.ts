@@ -58,6 +58,6 @@ export function reportUncaughtErrors(): void {
   });
   process.on('uncaughtException', (error) => {
     logger.fatal({ msg: 'An exception was not caught; the process ends', err: error });
-    process.exit(1);
+    void outputTaken(LAST_LINES_MS).finally(() => process.exit(1));
   });
 }

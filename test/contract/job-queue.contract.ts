@@ -148,7 +148,7 @@ export function describeJobQueue(name: string, subject: () => Promise<QueueSubje
       const seen: string[] = [];
       queue.handle('parse', { concurrency: 1 }, async ({ id }) => void seen.push(id));
       await queue.add('parse', job('late'), { delayMs: 3_600_000 });
-      await queue.add('parse', job('soon'), { delayMs: 50 });
+      await queue.add('parse', job('soon'), { delayMs: 1_000 });
       await queue.add('parse', job('now'));
       await eventually(
         () => seen,

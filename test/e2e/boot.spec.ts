@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,6 +19,13 @@ const dataDir = mkdtempSync(join(tmpdir(), 'plinth-boot-'));
 
 const boot = (environment: Record<string, string> = {}): BuiltProcess =>
   bootOn(environment['DATA_DIR'] ?? dataDir, environment);
+
+/** Makes it log more than any pipe and its two ends hold. */
+async function fillLog(address: string): Promise<void> {
+  for (let line = 0; line < 3_000; line += 1) {
+    await (await fetch(`${address}/health/live`)).text();
+  }
+}
 
 afterEach(killAll);
 
@@ -63,12 +71,24 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
       const address = await addressOf(run);
       const { stdout } = run.child;
       stdout?.pause();
-      // More than any pipe and its two ends hold.
-      for (let line = 0; line < 3_000; line += 1)
-        await (await fetch(`${address}/health/live`)).text();
+      await fillLog(address);
       stdout?.destroy();
       run.child.kill('SIGTERM');
       expect(await run.exit).toBe(0);
+    },
+    2 * START_MS,
+  );
+
+  it(
+    'stops on SIGTERM although the reader of its log has stalled',
+    async () => {
+      const run = boot({ LOG_LEVEL: 'debug' });
+      const address = await addressOf(run);
+      run.child.stdout?.pause();
+      await fillLog(address);
+      const exit = once(run.child, 'exit');
+      run.child.kill('SIGTERM');
+      expect(await exit).toEqual([0, null]);
     },
     2 * START_MS,
   );

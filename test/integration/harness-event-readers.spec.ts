@@ -82,7 +82,7 @@ describe('several readers', () => {
       last += 8;
       if (last > 160) await sleep(200);
     }
-    await quick.reaches(last);
+    await quick.reaches(last, 120_000);
     await eventually(
       () => streams.size,
       (open) => open === 1,
@@ -97,8 +97,8 @@ describe('several readers', () => {
     expect(slow.sequences).toEqual(upTo(slow.last));
     const again = await open(run, '', { 'Last-Event-ID': String(slow.last) });
     await complete(run);
-    await again.end();
-    await quick.end();
+    await again.end(120_000);
+    await quick.end(120_000);
     expect([...slow.sequences, ...again.sequences]).toEqual(upTo(last + 1));
     expect(slow.text + again.text).toBe(quick.text);
     await isQuiet();

@@ -11,6 +11,7 @@ import { deltas, ownRun, upTo } from '../support/harness-run.js';
 import type { OwnRun } from '../support/harness-run.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';
+import { eventually } from '../support/wait.js';
 
 interface Deed {
   readonly worker: 0 | 1;
@@ -161,11 +162,19 @@ describe('the ledger of a run', () => {
       .subscribe('harness.event', ({ runId, sequence }) => {
         if (runId === run.runId) told.push(sequence);
       });
+    const toldOf = async (sequences: string): Promise<void> => {
+      await eventually(
+        () => told.join(),
+        (found) => found === sequences,
+      );
+    };
     await run.ledger.append(run.lease, deltas(3, String));
+    await toldOf('3');
     await run.ledger.asOwner(run.lease, async (writer) => {
       writer.events(deltas(2, String));
       expect(told).toEqual([3]);
     });
+    await toldOf('3,5');
     const failing = run.ledger.asOwner(run.lease, (writer) => {
       writer.events(deltas(2, String));
       throw new OwnError();

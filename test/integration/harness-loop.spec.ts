@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { close, closeSync, constants, existsSync, open, openSync, readFileSync } from 'node:fs';
+import {
+  close,
+  closeSync,
+  constants,
+  existsSync,
+  open,
+  openSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pendingOf } from '../support/approvals.js';
@@ -62,7 +71,12 @@ function stallFiles(folder: string): { release(): void } {
   for (let thread = 0; thread < threads; thread += 1) {
     open(pipe, 'r', (_, file) => close(file));
   }
-  return { release: () => closeSync(openSync(pipe, constants.O_RDWR)) };
+  return {
+    release: () => {
+      closeSync(openSync(pipe, constants.O_RDWR));
+      rmSync(pipe);
+    },
+  };
 }
 
 async function toolMessages(run: RunView): Promise<Record<string, unknown>[]> {

@@ -153,7 +153,7 @@ describeWithSandbox('a command', () => {
     harness.write({ 'notes.txt': `${leaked}\n`, 'binary.dat': Buffer.from(`\0\xff${leaked}\0`) });
     const run = await runOf(
       shell('cat notes.txt binary.dat'),
-      shell('for i in $(seq 4000); do cat notes.txt; done'),
+      shell('text=$(cat notes.txt); for i in $(seq 4000); do printf "%s\\n" "$text"; done'),
       shell('cat notes.txt > copy.txt; sed -i s/^/x/ notes.txt; cat notes.txt >&2; exit 3'),
     );
     const [, first] = await toolResults(harness, run);

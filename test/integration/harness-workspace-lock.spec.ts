@@ -126,7 +126,7 @@ describe('the workspace of a run that is ended under its owner', () => {
     expect(await take(other, folder)).toBe(false);
     // An undo of the same run waits, too.
     expect(await take(one, folder)).toBe(false);
-    await set(one, `lease_until = now() - interval '59 seconds'`);
+    await set(one, `lease_until = now() - interval '30 seconds'`);
     expect(await take(other, folder)).toBe(false);
     await set(one, `lease_until = now() - interval '61 seconds'`);
     await claims().freeRevoked();

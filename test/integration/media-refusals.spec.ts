@@ -242,7 +242,7 @@ describe('a client that leaves', () => {
   });
 
   it('does not lose a task that it has begun', async () => {
-    simulator.script({ match: { path: '/model/generateImage' }, firstMs: 300 });
+    simulator.script({ match: { path: '/model/generateImage' }, firstMs: 2_000 });
     const excerpt = 'A lake that nobody waits for';
     await leaveWhile('/media/image', { model: 'async-image', prompt: excerpt });
     const found = await eventually(

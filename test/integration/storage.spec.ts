@@ -99,9 +99,9 @@ describe('files', () => {
   }
 
   async function eventually(condition: () => Promise<boolean>): Promise<void> {
-    const end = Date.now() + 5_000;
+    const end = Date.now() + 60_000;
     while (!(await condition())) {
-      if (Date.now() > end) throw new Error('It did not happen within 5 seconds.');
+      if (Date.now() > end) throw new Error('It did not happen within a minute.');
       await new Promise((next) => setTimeout(next, 20));
     }
   }

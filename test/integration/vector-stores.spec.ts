@@ -23,7 +23,6 @@ describe('an installation with Qdrant', () => {
       QDRANT_URL: qdrant.url,
       QDRANT_API_KEY: qdrant.apiKey,
       QDRANT_PREFIX: 'plinth-test',
-      QDRANT_TIMEOUT_SECONDS: '1',
     });
     root = await plinth.signIn();
   });

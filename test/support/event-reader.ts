@@ -71,7 +71,7 @@ export class EventReader {
   }
 
   /** Resolves once the event of the number, or a later one, has come. */
-  async reaches(sequence: number, limitMs = 30_000): Promise<void> {
+  async reaches(sequence: number, limitMs = 90_000): Promise<void> {
     await eventually(
       () => this.last,
       (last) => last >= sequence,
@@ -79,7 +79,7 @@ export class EventReader {
     );
   }
 
-  async said(comment: string, limitMs = 30_000): Promise<void> {
+  async said(comment: string, limitMs = 90_000): Promise<void> {
     await eventually(
       () => this.comments,
       (comments) => comments.includes(comment),
@@ -87,7 +87,7 @@ export class EventReader {
     );
   }
 
-  async end(limitMs = 30_000): Promise<void> {
+  async end(limitMs = 90_000): Promise<void> {
     await eventually(
       () => this.closed,
       (closed) => closed,

@@ -51,7 +51,7 @@ export interface RunView {
 type RunKey = Pick<RunView, 'sessionId' | 'runId'>;
 
 /** How long a run may take on a busy machine. */
-const RUN_MS = 60_000;
+const RUN_MS = 150_000;
 let keys = 0;
 
 /** An idempotency key that nobody has used. */

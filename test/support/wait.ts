@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function eventually<T>(
   ask: () => Promise<T> | T,
   hoped: (answer: T) => boolean,
-  limitMs = 30_000,
+  limitMs = 60_000,
 ): Promise<T> {
   const end = Date.now() + limitMs;
   for (;;) {

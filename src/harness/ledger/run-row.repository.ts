@@ -188,10 +188,10 @@ export class RunRowRepository {
         `lease_until = now() + interval '${LEASE_SECONDS} seconds'`,
       );
     }
-    sets.push(
-      `next_event_sequence = next_event_sequence + ${drafts.length}`,
-      'update_time = now()',
-    );
+    values.push(drafts.length);
+    // The count is a value: each text is prepared and kept by each connection.
+    const count = `$${values.length}::bigint`;
+    sets.push(`next_event_sequence = next_event_sequence + ${count}`, 'update_time = now()');
     const update = `UPDATE harness_run SET ${sets.join(', ')} WHERE tenant_id = $1 AND id = $2`;
     if (drafts.length === 0) {
       await this.database.prepared(update, values);
@@ -200,7 +200,7 @@ export class RunRowRepository {
     values.push(this.wire(drafts));
     await this.database.prepared(
       `WITH changed AS (
-         ${update} RETURNING tenant_id, id, session_id, next_event_sequence - ${drafts.length} AS first
+         ${update} RETURNING tenant_id, id, session_id, next_event_sequence - ${count} AS first
        ) ${insertedEvents('changed', `$${values.length}`)}`,
       values,
     );

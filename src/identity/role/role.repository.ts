@@ -32,7 +32,6 @@ export class RoleRepository {
     this.roles = new TenantScoped(database, Role, 'The role');
   }
 
-  /** For the hot path: outside of any transaction. */
   async activeOf(tenantId: string, userId: number): Promise<ActiveRole[]> {
     return this.database.prepared<ActiveRole>(ACTIVE_ROLES, [tenantId, userId]);
   }

@@ -228,7 +228,7 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
     });
 
     it('ends a silent stream', async () => {
-      const impatient = { limits: { ...limits, idleMs: 300 }, signal: options().signal };
+      const impatient = { limits: { ...limits, idleMs: 1_500 }, signal: options().signal };
       const call = callOf('sim--chunks-20--stall-2');
       const { text, failure } = await outcomeOf(adapter.stream(call, connection(), impatient));
       expect(failure).toMatchObject({ kind: 'timeout', retryable: false });
