@@ -32,13 +32,16 @@ describe('a server that takes a connection and says nothing', () => {
 });
 
 describe('an embedded database', () => {
-  it('knows nothing any more of what an earlier client has prepared', async () => {
+  it('prepares statements for a client that follows another, in the same pool or in the next', async () => {
     const embedded = await openInMemory();
     try {
       for (const answer of [1, 2]) {
         const source = await createDataSource({ entities: [], embedded, poolSize: 1 }).initialize();
-        const rows = await new Database(source).prepared('SELECT $1::integer AS answer', [answer]);
-        expect(rows).toEqual([{ answer }]);
+        const database = new Database(source);
+        const ask = () => database.prepared('SELECT $1::integer AS answer', [answer]);
+        expect(await ask()).toEqual([{ answer }]);
+        await expect(database.prepared('SELECT 1 / $1::integer', [0])).rejects.toThrow('zero');
+        expect(await ask()).toEqual([{ answer }]);
         await source.destroy();
       }
     } finally {

@@ -71,12 +71,18 @@ export class Database {
    * and a connection keeps every text for its life, so the text must have few forms.
    */
   async prepared<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
-    const runner = this.open.getStore()?.manager.queryRunner;
-    if (runner?.isReleased) throw new Error('The transaction has ended.');
-    const connection = runner ? ((await runner.connect()) as PoolClient) : this.pool;
-    const statement = { name: this.nameOf(text), text, values: [...values] };
-    const { rows } = await connection.query<Row & QueryResultRow>(statement);
-    return rows;
+    const joined = this.open.getStore()?.manager.queryRunner;
+    if (joined?.isReleased) throw new Error('The transaction has ended.');
+    // Not the pool's own query, which gives up the connection of a statement that fails.
+    const runner = joined ?? this.dataSource.createQueryRunner();
+    try {
+      const connection = (await runner.connect()) as PoolClient;
+      const statement = { name: this.nameOf(text), text, values: [...values] };
+      const { rows } = await connection.query<Row & QueryResultRow>(statement);
+      return rows;
+    } finally {
+      if (!joined) await runner.release();
+    }
   }
 
   /** Connections in use, idle and asked for. */

@@ -38,12 +38,17 @@ export function postgresDriver(embedded?: PGlite, observe?: StatementObserver): 
 }
 
 function embeddedOptions(database: PGlite): object {
+  let isFirst = true;
   return {
     ...createPgConfig(fairEmbedded(database)),
     max: 1,
     idleTimeoutMillis: 0,
-    // PGlite has one session for all its clients: a name that one has prepared would be taken for the next.
-    onConnect: (client: pg.ClientBase) => client.query('DEALLOCATE ALL'),
+    // PGlite has one session for all its clients. Those of a pool share what they know of prepared statements; the
+    // names that an earlier pool has left would be taken.
+    onConnect: async (client: pg.ClientBase) => {
+      if (isFirst) await client.query('DEALLOCATE ALL');
+      isFirst = false;
+    },
   };
 }
 
