@@ -13,9 +13,9 @@ const GONE = new Set(['EPIPE', 'ECONNRESET', 'EBADF', 'ERR_STREAM_DESTROYED']);
 
 /**
  * The standard output as a place for log lines. A reader of a pipe that stalls holds up nobody: about 16 MiB wait for
- * it, and what comes then is dropped and counted in the next line that fits, as is what a full disk has no place for. A reader that has gone ends the log and nothing
- * else. Node writes to a pipe at once while it has room, so that a process that ends loses nothing a reader could have
- * taken; what still waits is given time by `outputTaken`.
+ * it. What comes then is dropped and counted in the next line that fits, as is what a full disk has no place for. A
+ * reader that has gone ends the log and nothing else. Node writes to a pipe at once while it has room, so that a process
+ * that ends loses nothing a reader could have taken; what still waits is given time by `outputTaken`.
  *
  * (pino's own destination, sonic-boom 4, repeats a failing write for ever when a process ends, and never ends it.)
  */
@@ -62,6 +62,6 @@ export async function outputTaken(
 
 function noticeOf(dropped: number): string {
   const time = new Date().toISOString();
-  const msg = 'Log lines were dropped, because nobody read them';
+  const msg = 'Log lines were dropped, because the output did not take them';
   return `${JSON.stringify({ level: 'warn', time, msg, dropped })}\n`;
 }

@@ -11,6 +11,7 @@ import { Database } from '../../src/database/index.js';
 import { OrphanSweep } from '../../src/storage/orphan-sweep.js';
 import { Plinth } from '../support/plinth.js';
 import type { Answer, Session } from '../support/session.js';
+import { eventually } from '../support/wait.js';
 
 interface Upload {
   url: string;
@@ -96,14 +97,6 @@ describe('files', () => {
     return entries
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name));
-  }
-
-  async function eventually(condition: () => Promise<boolean>): Promise<void> {
-    const end = Date.now() + 60_000;
-    while (!(await condition())) {
-      if (Date.now() > end) throw new Error('It did not happen within a minute.');
-      await new Promise((next) => setTimeout(next, 20));
-    }
   }
 
   it('stores an upload and describes it', async () => {
@@ -212,9 +205,9 @@ describe('files', () => {
         `clientid: ${admin.headers['clientid']}\r\nContent-Type: multipart/form-data; boundary=x\r\n` +
         `Content-Length: 900000\r\n\r\n${head}${'a'.repeat(200_000)}`,
     );
-    await eventually(async () => (await filesOnDisk()).length > before.length);
+    await eventually(filesOnDisk, ({ length }) => length > before.length);
     socket.destroy();
-    await eventually(async () => (await filesOnDisk()).length === before.length);
+    await eventually(filesOnDisk, ({ length }) => length === before.length);
   });
 
   it('ends the reading when the client of a download goes away', async () => {
@@ -229,9 +222,15 @@ describe('files', () => {
     expect(openStoredFiles(plinth.dataDir)).toBe(1);
     leaving.abort();
     await expect(body.arrayBuffer()).rejects.toThrow();
-    await eventually(async () => openStoredFiles(plinth.dataDir) === 0);
+    await eventually(
+      () => openStoredFiles(plinth.dataDir),
+      (open) => open === 0,
+    );
     expect((await download(ossId)).bytes.equals(content)).toBe(true);
-    await eventually(async () => openStoredFiles(plinth.dataDir) === 0);
+    await eventually(
+      () => openStoredFiles(plinth.dataDir),
+      (open) => open === 0,
+    );
   });
 
   it('writes a file to the disk while it arrives', async () => {
@@ -251,7 +250,7 @@ describe('files', () => {
       headers: { ...admin.headers, 'content-type': 'multipart/form-data; boundary=x' },
       body: Readable.from(body()),
     });
-    await eventually(async () => (await filesOnDisk()).length > before.length);
+    await eventually(filesOnDisk, ({ length }) => length > before.length);
     release();
     const { data } = (await (await answer).body.json()) as Answer<Upload>;
     expect((await view(data.ossId)).byteSize).toBe(300_000);
