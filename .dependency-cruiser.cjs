@@ -1,17 +1,19 @@
-/** The architecture: a folder of src imports only from folders above it. docs/ARCHITECTURE.md explains each one. */
-const layers = [
+/** The architecture: a folder imports only from folders listed before it. docs/ARCHITECTURE.md explains each one. */
+const platform = [
   'config',
   'error',
-  'folder',
+  'filesystem',
   'http',
   'outbound',
   'database',
   'queue',
   'event',
   'access',
-  'operation',
+  'observability',
   'audit',
   'storage',
+];
+const features = [
   'identity',
   'dictionary',
   'provider',
@@ -26,23 +28,53 @@ const layers = [
   'agent',
   'chat',
   'harness',
-  'console',
   'demo',
 ];
+const layers = [...platform.map((name) => `platform/${name}`), ...features];
+
+/** The rooms of folders that have an order inside. */
+const rooms = {
+  harness: [
+    'fault',
+    'protocol',
+    'workspace',
+    'sandbox',
+    'store',
+    'change',
+    'tool',
+    'context',
+    'engine',
+    'api',
+  ],
+};
 
 const SPEC = '\\.spec\\.ts$';
+const DOOR = '^src/(platform/)?[^/]+/index\\.ts$';
+const LAYER = '^src/(platform/[^/]+|(?!platform/)[^/]+)/';
 
-const layerOrder = layers.slice(0, -1).map((layer, position) => ({
-  name: 'layer-order',
-  comment: `${layer} may import only from the folders listed before it in .dependency-cruiser.cjs.`,
-  severity: 'error',
-  from: { path: `^src/${layer}/`, pathNot: SPEC },
-  to: { path: `^src/(${layers.slice(position + 1).join('|')})/` },
-}));
+/** A rule for each folder of the list: it imports nothing from those after it. */
+const inOrder = (name, base, list) =>
+  list.slice(0, -1).map((folder, position) => ({
+    name,
+    comment: `${base}${folder} may import only from the folders listed before it in .dependency-cruiser.cjs.`,
+    severity: 'error',
+    from: { path: `^${base}${folder}/`, pathNot: SPEC },
+    to: { path: `^${base}(${list.slice(position + 1).join('|')})/` },
+  }));
 
 module.exports = {
   forbidden: [
-    ...layerOrder,
+    ...inOrder('layer-order', 'src/', layers),
+    ...Object.entries(rooms).flatMap(([folder, list]) =>
+      inOrder('room-order', `src/${folder}/`, list),
+    ),
+    ...Object.entries(rooms).map(([folder, list]) => ({
+      name: 'known-room',
+      comment: `A new folder of src/${folder} takes its place in the list of rooms first.`,
+      severity: 'error',
+      from: {},
+      to: { path: `^src/${folder}/[^/]+/`, pathNot: `^src/${folder}/(${list.join('|')})/` },
+    })),
     {
       name: 'known-layer',
       comment: 'A new folder of src takes its place in the list of layers first.',
@@ -54,18 +86,18 @@ module.exports = {
       name: 'features-below-the-root',
       comment: 'A feature never imports the files that put the features together.',
       severity: 'error',
-      from: { path: '^src/[^/]+/', pathNot: SPEC },
+      from: { path: LAYER, pathNot: SPEC },
       to: { path: '^src/[^/]+\\.ts$' },
     },
     {
       name: 'through-the-door',
       comment: 'A folder is entered through its index.ts; what that does not export is private.',
       severity: 'error',
-      from: { path: '^src/([^/]+)/' },
+      from: { path: LAYER },
       // The splitter has a door of its own: the worker threads that split load nothing but it.
       to: {
         path: '^src/[^/]+/',
-        pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$', '^src/fragment/splitter/index\\.ts$'],
+        pathNot: ['^src/$1/', DOOR, '^src/fragment/splitter/index\\.ts$'],
       },
     },
     {
@@ -73,7 +105,7 @@ module.exports = {
       comment: 'The root of src and the programs beside it use doors, too.',
       severity: 'error',
       from: { path: '^(src/[^/]+\\.ts|ormconfig\\.ts)$' },
-      to: { path: '^src/[^/]+/', pathNot: '^src/[^/]+/index\\.ts$' },
+      to: { path: '^src/[^/]+/', pathNot: DOOR },
     },
     {
       name: 'no-cycle',
@@ -116,15 +148,19 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: ['^src/database/', '\\.(repository|entity)\\.ts$', SPEC],
+        pathNot: ['^src/platform/database/', '\\.(repository|entity)\\.ts$', SPEC],
       },
       to: { path: 'node_modules/typeorm/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'one-way-to-each-store',
-      comment: 'Drivers are hidden behind src/database, src/event and src/queue.',
+      comment:
+        'Drivers are hidden behind src/platform/database, src/platform/event and src/platform/queue.',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/(database|event|queue|vector-store)/', SPEC] },
+      from: {
+        path: '^src/',
+        pathNot: ['^src/(platform/(database|event|queue)|vector-store)/', SPEC],
+      },
       to: {
         path: 'node_modules/(pg|ioredis|bull|@electric-sql)/',
         dependencyTypesNot: ['type-only'],
@@ -132,12 +168,17 @@ module.exports = {
     },
     {
       name: 'calls-through-outbound',
-      comment: 'src/outbound gives every call its time-out, its abort and its address check.',
+      comment:
+        'src/platform/outbound gives every call its time-out, its abort and its address check.',
       severity: 'error',
       // Qdrant and S3 are addresses of the operator, not of users; health asks Qdrant whether it is there.
       from: {
         path: '^src/',
-        pathNot: ['^src/(outbound|vector-store|storage)/', '^src/operation/health\\.', SPEC],
+        pathNot: [
+          '^src/(platform/(outbound|storage)|vector-store)/',
+          '^src/platform/observability/health\\.',
+          SPEC,
+        ],
       },
       to: { path: 'node_modules/undici/|^(node:)?https$', dependencyTypesNot: ['type-only'] },
     },
@@ -147,7 +188,7 @@ module.exports = {
       severity: 'error',
       from: { path: '/adapter/.+\\.(request|response|wire)\\.ts$' },
       to: {
-        path: '^src/(outbound|database|queue|event|storage)/|node_modules/undici/|^(node:)?(https?|net|fs|fs/promises|child_process)$',
+        path: '^src/platform/(outbound|database|queue|event|storage)/|node_modules/undici/|^(node:)?(https?|net|fs|fs/promises|child_process)$',
         dependencyTypesNot: ['type-only'],
       },
     },

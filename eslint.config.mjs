@@ -65,13 +65,13 @@ const notFromNest = [
   {
     name: '@nestjs/common',
     importNames: httpExceptions,
-    message: 'Throw a DomainError of src/error; the filter alone knows statuses.',
+    message: 'Throw a DomainError of src/platform/error; the filter alone knows statuses.',
   },
 ];
 const environment = {
   object: 'process',
   property: 'env',
-  message: 'src/config is the only reader of the environment: inject CONFIG.',
+  message: 'src/platform/config is the only reader of the environment: inject CONFIG.',
 };
 
 export default tseslint.config(
@@ -149,7 +149,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/**/*.repository.ts', 'src/database/**/*.ts'],
+    files: ['src/**/*.repository.ts', 'src/platform/database/**/*.ts'],
     rules: { 'no-restricted-syntax': ['error', ...always] },
   },
   {
@@ -165,12 +165,12 @@ export default tseslint.config(
   },
   {
     // It applies a method of node-postgres to the client it was taken from.
-    files: ['src/database/pool.ts'],
+    files: ['src/platform/database/pool.ts'],
     rules: { '@typescript-eslint/unbound-method': 'off' },
   },
-  { files: ['src/database/migrations/*.ts'], rules: { 'max-lines-per-function': 'off' } },
+  { files: ['src/platform/database/migrations/*.ts'], rules: { 'max-lines-per-function': 'off' } },
   {
-    files: ['src/error/**/*.ts'],
+    files: ['src/platform/error/**/*.ts'],
     rules: { 'no-restricted-imports': ['error', { paths: notFromNest.slice(0, 1) }] },
   },
   {
@@ -180,7 +180,7 @@ export default tseslint.config(
       'src/worker.ts',
       'src/knowledge-import.ts',
       'src/app.ts',
-      'src/config/**/*.ts',
+      'src/platform/config/**/*.ts',
     ],
     rules: { 'no-restricted-properties': 'off' },
   },

@@ -1,5 +1,5 @@
-import { loadConfig } from './src/config/index.js';
-import { createDataSource, openEmbedded } from './src/database/index.js';
+import { loadConfig } from './src/platform/config/index.js';
+import { createDataSource, openEmbedded } from './src/platform/database/index.js';
 import { entities } from './src/entities.js';
 
 /** The data source of the TypeORM command line, e.g. `npx typeorm -d dist/ormconfig.js migration:show`. */

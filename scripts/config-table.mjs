@@ -1,4 +1,4 @@
-// Writes the table of the configuration into README.md from dist/src/config; with --check it only compares.
+// Writes the table of the configuration into README.md from dist/src/platform/config; with --check it only compares.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, root } from './prepare.mjs';
@@ -7,7 +7,7 @@ const START = '<!-- config:start -->';
 const END = '<!-- config:end -->';
 
 const readme = join(root, 'README.md');
-const compiled = join(root, 'dist', 'src', 'config', 'index.js');
+const compiled = join(root, 'dist', 'src', 'platform', 'config', 'index.js');
 build();
 const { variables } = await import(compiled);
 

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
-import type { Config } from './config/index.js';
+import type { Config } from './platform/config/index.js';
 import type { InitialLogin } from './identity/index.js';
-import { logFormat } from './operation/index.js';
+import { logFormat } from './platform/observability/index.js';
 
 const logger = new Logger('Process');
 

@@ -1,35 +1,35 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
-import { AccessModule } from './access/index.js';
+import { AccessModule } from './platform/access/index.js';
 import { AgentModule } from './agent/index.js';
 import { AttachModule } from './attach/index.js';
-import { AuditModule } from './audit/index.js';
+import { AuditModule } from './platform/audit/index.js';
 import { ChatModule } from './chat/index.js';
-import { ConfigModule } from './config/index.js';
-import type { Config } from './config/index.js';
-import { DatabaseModule } from './database/index.js';
-import type { DatabaseOptions } from './database/index.js';
+import { ConfigModule } from './platform/config/index.js';
+import type { Config } from './platform/config/index.js';
+import { DatabaseModule } from './platform/database/index.js';
+import type { DatabaseOptions } from './platform/database/index.js';
 import { DemoModule } from './demo/index.js';
 import { DictionaryModule } from './dictionary/index.js';
 import { entities } from './entities.js';
-import { ErrorFilter } from './error/index.js';
-import { EventModule } from './event/index.js';
+import { ErrorFilter } from './platform/error/index.js';
+import { EventModule } from './platform/event/index.js';
 import { FragmentModule } from './fragment/index.js';
 import { HarnessModule } from './harness/index.js';
-import { EnvelopeInterceptor, inputPipe } from './http/index.js';
+import { EnvelopeInterceptor, inputPipe } from './platform/http/index.js';
 import { IdentityModule } from './identity/index.js';
 import { KnowledgeModule } from './knowledge/index.js';
 import { MediaModule } from './media/index.js';
 import type { MediaOptions } from './media/index.js';
 import { ModelModule } from './model/index.js';
-import { OperationModule } from './operation/index.js';
-import { OutboundModule } from './outbound/index.js';
+import { ObservabilityModule } from './platform/observability/index.js';
+import { OutboundModule } from './platform/outbound/index.js';
 import { ProviderModule } from './provider/index.js';
-import { QueueModule } from './queue/index.js';
+import { QueueModule } from './platform/queue/index.js';
 import { RetrievalModule } from './retrieval/index.js';
 import { SkillModule } from './skill/index.js';
-import { StorageModule } from './storage/index.js';
+import { StorageModule } from './platform/storage/index.js';
 import { VectorStoreModule } from './vector-store/index.js';
 
 export interface AppOptions extends Omit<DatabaseOptions, 'entities'> {
@@ -55,7 +55,7 @@ export class AppModule {
         OutboundModule,
         AccessModule,
         AuditModule,
-        OperationModule,
+        ObservabilityModule,
         StorageModule,
         IdentityModule,
         DictionaryModule,

@@ -4,8 +4,8 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
 import { AppModule } from './app.module.js';
 import type { AppOptions } from './app.module.js';
-import type { Config } from './config/index.js';
-import { requestContext } from './http/index.js';
+import type { Config } from './platform/config/index.js';
+import { requestContext } from './platform/http/index.js';
 import {
   createLogger,
   Metrics,
@@ -13,8 +13,8 @@ import {
   requestLog,
   serveOpenApi,
   Shutdown,
-} from './operation/index.js';
-import type { LogDestination } from './operation/index.js';
+} from './platform/observability/index.js';
+import type { LogDestination } from './platform/observability/index.js';
 
 /** Images of 8 MiB as base64 inside of JSON, and the longest text that comes with them. */
 const WITH_IMAGES_KB = 14 * 1_024;

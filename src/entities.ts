@@ -1,6 +1,6 @@
 import { agentEntities } from './agent/index.js';
 import { attachEntities } from './attach/index.js';
-import { auditEntities } from './audit/index.js';
+import { auditEntities } from './platform/audit/index.js';
 import { chatEntities } from './chat/index.js';
 import { dictionaryEntities } from './dictionary/index.js';
 import { fragmentEntities } from './fragment/index.js';
@@ -11,7 +11,7 @@ import { mediaEntities } from './media/index.js';
 import { modelEntities } from './model/index.js';
 import { providerEntities } from './provider/index.js';
 import { retrievalEntities } from './retrieval/index.js';
-import { storageEntities } from './storage/index.js';
+import { storageEntities } from './platform/storage/index.js';
 import { vectorStoreEntities } from './vector-store/index.js';
 
 /** Every entity of every feature, for the data source and the TypeORM command line. */

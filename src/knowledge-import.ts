@@ -3,14 +3,14 @@ import { parseArgs } from 'node:util';
 import { passwordLine } from './announcement.js';
 import { createApp } from './app.js';
 import { FolderImport, importReport, planReport } from './attach/index.js';
-import { ConfigError, loadConfig } from './config/index.js';
-import type { Config } from './config/index.js';
-import { DirectoryInUseError } from './database/index.js';
-import { DomainError } from './error/index.js';
+import { ConfigError, loadConfig } from './platform/config/index.js';
+import type { Config } from './platform/config/index.js';
+import { DirectoryInUseError } from './platform/database/index.js';
+import { DomainError } from './platform/error/index.js';
 import { InitialPassword, UserCallers } from './identity/index.js';
 import { ProgressLine } from './import-progress.js';
 import { KnowledgeService } from './knowledge/index.js';
-import { startFailure } from './operation/index.js';
+import { startFailure } from './platform/observability/index.js';
 
 const USAGE = `Makes the files of a folder documents of a knowledge base, and waits until they are parsed.
 

@@ -2,10 +2,14 @@ import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
 import { announceServer, announceWorker, passwordLine } from './announcement.js';
 import { createApp } from './app.js';
-import { ConfigError, loadConfig } from './config/index.js';
-import type { Config } from './config/index.js';
+import { ConfigError, loadConfig } from './platform/config/index.js';
+import type { Config } from './platform/config/index.js';
 import { InitialPassword } from './identity/index.js';
-import { reportUncaughtErrors, startFailure, stopOnSignals } from './operation/index.js';
+import {
+  reportUncaughtErrors,
+  startFailure,
+  stopOnSignals,
+} from './platform/observability/index.js';
 
 /** About 25 days, the longest that a timer takes. */
 const LONGEST_INTERVAL_MS = 2 ** 31 - 1;

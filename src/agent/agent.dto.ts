@@ -9,7 +9,7 @@ import {
   Text,
   Texts,
   Whole,
-} from '../http/index.js';
+} from '../platform/http/index.js';
 
 const INTEGER = 2_147_483_647;
 const ZERO_OR_ONE = ['0', '1'];

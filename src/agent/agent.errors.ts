@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../error/index.js';
+import { InvalidInputError } from '../platform/error/index.js';
 
 export class AgentDisabledError extends InvalidInputError {
   constructor(agentName: string) {

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
-import { AuditLog } from '../audit/index.js';
-import { Database } from '../database/index.js';
-import { NotFoundError } from '../error/index.js';
-import type { Page } from '../http/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { AuditLog } from '../platform/audit/index.js';
+import { Database } from '../platform/database/index.js';
+import { NotFoundError } from '../platform/error/index.js';
+import type { Page } from '../platform/http/index.js';
 import { KnowledgeContents } from '../knowledge/index.js';
 import { SkillCatalogue } from '../skill/index.js';
 import { AgentBindings } from './agent.bindings.js';

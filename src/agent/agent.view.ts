@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { wireTime } from '../http/index.js';
+import { wireTime } from '../platform/http/index.js';
 import type { Agent } from './agent.entity.js';
 
 const ids = { type: 'array', items: { type: 'integer' } } as const;

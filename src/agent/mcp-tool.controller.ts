@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiProperty, ApiTags } from '@nestjs/swagger';
-import { RequirePermission } from '../access/index.js';
-import { AnswersArray } from '../http/index.js';
+import { RequirePermission } from '../platform/access/index.js';
+import { AnswersArray } from '../platform/http/index.js';
 
 export class McpToolView {
   @ApiProperty({ type: 'integer', example: 1 })

@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiProperty, ApiTags } from '@nestjs/swagger';
-import { LoginOnly } from '../access/index.js';
-import { Answers } from '../http/index.js';
+import { LoginOnly } from '../platform/access/index.js';
+import { Answers } from '../platform/http/index.js';
 
 export class WorkflowView {
   @ApiProperty({ example: '018f6a2e-0000-7000-8000-000000000000' })

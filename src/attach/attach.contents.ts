@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
-import { FileOwners } from '../storage/index.js';
+import { FileOwners } from '../platform/storage/index.js';
 import { AttachRepository } from './attach.repository.js';
 import { AttachService, FILE_KIND } from './attach.service.js';
 import { AttachmentStatus } from './attachment.entity.js';

@@ -1,8 +1,8 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { CurrentCaller, RequirePermission } from '../access/index.js';
-import type { Caller } from '../access/index.js';
+import { CurrentCaller, RequirePermission } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import {
   Answers,
   AnswersArray,
@@ -12,10 +12,10 @@ import {
   IdPipe,
   IdsPipe,
   NoEnvelope,
-} from '../http/index.js';
-import type { Answer, Page } from '../http/index.js';
-import { ReceivedFiles, ReceivesFiles, sendAttachment } from '../storage/index.js';
-import type { UploadedPart } from '../storage/index.js';
+} from '../platform/http/index.js';
+import type { Answer, Page } from '../platform/http/index.js';
+import { ReceivedFiles, ReceivesFiles, sendAttachment } from '../platform/storage/index.js';
+import type { UploadedPart } from '../platform/storage/index.js';
 import { AttachListQuery, UpdateAttachmentBody, UploadBody } from './attach.dto.js';
 import { AttachParsing } from './attach.parsing.js';
 import { AttachService } from './attach.service.js';

@@ -1,4 +1,4 @@
-import { Flag, Id, PageQuery, Text, Whole } from '../http/index.js';
+import { Flag, Id, PageQuery, Text, Whole } from '../platform/http/index.js';
 
 const STATUS = '0 pending, 1 parsing, 2 parsed, 3 failed';
 

@@ -1,5 +1,5 @@
-import { ConflictError, DomainError, InvalidInputError } from '../error/index.js';
-import type { ErrorCode } from '../error/index.js';
+import { ConflictError, DomainError, InvalidInputError } from '../platform/error/index.js';
+import type { ErrorCode } from '../platform/error/index.js';
 
 export class DuplicateUploadError extends ConflictError {
   constructor(existingName?: string) {

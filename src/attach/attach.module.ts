@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
-import { StorageModule } from '../storage/index.js';
+import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
 import { AttachContents } from './attach.contents.js';
 import { AttachController } from './attach.controller.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import { FragmentService } from '../fragment/index.js';
-import { Answer, OK_MESSAGE } from '../http/index.js';
+import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import { NothingToCancelError } from './attach.errors.js';
 import { AttachRepository } from './attach.repository.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Any } from 'typeorm';
-import { containing, Database, TenantScoped } from '../database/index.js';
-import { NotFoundError } from '../error/index.js';
-import type { Page } from '../http/index.js';
+import { containing, Database, TenantScoped } from '../platform/database/index.js';
+import { NotFoundError } from '../platform/error/index.js';
+import type { Page } from '../platform/http/index.js';
 import type { AttachListQuery } from './attach.dto.js';
 import { Attachment, AttachmentStatus } from './attachment.entity.js';
 

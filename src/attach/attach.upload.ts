@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
-import { DomainError } from '../error/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { DomainError } from '../platform/error/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
-import { isRefused, UnreadableUploadError } from '../storage/index.js';
-import type { UploadedPart } from '../storage/index.js';
+import { isRefused, UnreadableUploadError } from '../platform/storage/index.js';
+import type { UploadedPart } from '../platform/storage/index.js';
 import type { UploadBody } from './attach.dto.js';
 import { UploadFailedError } from './attach.errors.js';
 import type { UploadFailure } from './attach.errors.js';

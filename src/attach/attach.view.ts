@@ -1,4 +1,4 @@
-import { Id, Text, Whole, wireTime } from '../http/index.js';
+import { Id, Text, Whole, wireTime } from '../platform/http/index.js';
 import { AttachmentStatus } from './attachment.entity.js';
 import type { Attachment } from './attachment.entity.js';
 

@@ -1,8 +1,8 @@
 import { Catch } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Response } from 'express';
-import { InvalidInputError, setEnvelopeCode } from '../error/index.js';
-import { SseWriter } from '../http/index.js';
+import { InvalidInputError, setEnvelopeCode } from '../platform/error/index.js';
+import { SseWriter } from '../platform/http/index.js';
 import { errorFrames } from './chat.frames.js';
 
 /** Far longer than this stream lives. */

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
-import { isForeignKeyViolation } from '../database/index.js';
-import { DomainError, setEnvelopeCode, unexpectedMessage } from '../error/index.js';
-import { currentRequest } from '../http/index.js';
-import type { SseWriter } from '../http/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { isForeignKeyViolation } from '../platform/database/index.js';
+import { DomainError, setEnvelopeCode, unexpectedMessage } from '../platform/error/index.js';
+import { currentRequest } from '../platform/http/index.js';
+import type { SseWriter } from '../platform/http/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
-import { Metrics } from '../operation/index.js';
+import { Metrics } from '../platform/observability/index.js';
 import { UpstreamError } from '../provider/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import { citationsIn } from './augmentation/citations.js';

@@ -1,9 +1,9 @@
 import { Body, Controller, Headers, Param, Post, Res, UseFilters } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { CurrentCaller, LoginOnly } from '../access/index.js';
-import type { Caller } from '../access/index.js';
-import { Answers, AnswersRaw, IdPipe, NoEnvelope } from '../http/index.js';
+import { CurrentCaller, LoginOnly } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { Answers, AnswersRaw, IdPipe, NoEnvelope } from '../platform/http/index.js';
 import { SendBody } from './chat.dto.js';
 import { ChatErrorFilter } from './chat-error.filter.js';
 import { ChatService } from './chat.service.js';

@@ -1,4 +1,4 @@
-import { Decimal, Flag, Id, Text, Texts, Whole } from '../http/index.js';
+import { Decimal, Flag, Id, Text, Texts, Whole } from '../platform/http/index.js';
 
 /** One message to a model. Fields that the documented clients do not send are optional additions. */
 export class SendBody {

@@ -3,7 +3,7 @@ import {
   DomainError,
   InvalidInputError,
   TooManyRequestsError,
-} from '../error/index.js';
+} from '../platform/error/index.js';
 
 export class TurnInProgressError extends ConflictError {
   constructor() {

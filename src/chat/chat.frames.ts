@@ -1,4 +1,4 @@
-import { sseFrame } from '../http/index.js';
+import { sseFrame } from '../platform/http/index.js';
 import type { Citations } from './augmentation/citations.js';
 import type { Source, SourceReference } from './augmentation/sources.js';
 import type { TurnUsage } from './chat.usage.js';

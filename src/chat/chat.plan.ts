@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import { AgentService } from '../agent/index.js';
 import type { AgentForChat } from '../agent/index.js';
 import { KnowledgeService } from '../knowledge/index.js';

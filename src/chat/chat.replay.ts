@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
-import { CONFIG } from '../config/index.js';
-import type { Config } from '../config/index.js';
-import type { SseWriter } from '../http/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import type { SseWriter } from '../platform/http/index.js';
 import { IdempotencyInProgressError, IdempotencyMismatchError } from './chat.errors.js';
 import {
   contentFrame,

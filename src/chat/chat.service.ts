@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
-import { OpenStreams } from '../access/index.js';
-import type { Caller } from '../access/index.js';
-import { CONFIG } from '../config/index.js';
-import type { Config } from '../config/index.js';
-import { NotFoundError } from '../error/index.js';
-import { SseWriter } from '../http/index.js';
+import { OpenStreams } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { NotFoundError } from '../platform/error/index.js';
+import { SseWriter } from '../platform/http/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
 import { ChatAnswer } from './chat.answer.js';

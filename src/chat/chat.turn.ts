@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { DomainError, setEnvelopeCode } from '../error/index.js';
-import type { SseWriter } from '../http/index.js';
+import { DomainError, setEnvelopeCode } from '../platform/error/index.js';
+import type { SseWriter } from '../platform/http/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import { retryBeforeFirstPart } from '../provider/index.js';
 import type { CallLimits, ChatMessage, ChatPart, Usage } from '../provider/index.js';

@@ -1,9 +1,16 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, RequirePermission } from '../access/index.js';
-import type { Caller } from '../access/index.js';
-import { Answers, AnswersId, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../http/index.js';
-import type { Page } from '../http/index.js';
+import { CurrentCaller, RequirePermission } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import {
+  Answers,
+  AnswersId,
+  AnswersPage,
+  AnswersStatus,
+  IdPipe,
+  IdsPipe,
+} from '../platform/http/index.js';
+import type { Page } from '../platform/http/index.js';
 import { CreateMessageBody, MessageListQuery, UpdateMessageBody } from './message.dto.js';
 import { MessageService } from './message.service.js';
 import { MessageView } from './message.view.js';

@@ -1,4 +1,4 @@
-import { Id, OneOf, PageQuery, Text } from '../http/index.js';
+import { Id, OneOf, PageQuery, Text } from '../platform/http/index.js';
 import type { MessageRole } from './message.entity.js';
 
 const roles: readonly MessageRole[] = ['user', 'assistant', 'system'];

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { containing, Database, TenantScoped } from '../database/index.js';
-import type { Page } from '../http/index.js';
+import { containing, Database, TenantScoped } from '../platform/database/index.js';
+import type { Page } from '../platform/http/index.js';
 import type { MessageListQuery } from './message.dto.js';
 import { ChatMessage } from './message.entity.js';
 

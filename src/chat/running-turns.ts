@@ -1,8 +1,8 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
-import { CONFIG } from '../config/index.js';
-import type { Config } from '../config/index.js';
-import { EventBus } from '../event/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { EventBus } from '../platform/event/index.js';
 import type { Turn } from './chat.turn.js';
 import { LEASE_SECONDS, TurnRepository } from './turn.repository.js';
 

@@ -1,4 +1,4 @@
-import { Id, PageQuery, Text } from '../http/index.js';
+import { Id, PageQuery, Text } from '../platform/http/index.js';
 
 export class SessionListQuery extends PageQuery {
   @Text({ optional: true, max: 255, description: 'Part of the title' })

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { containing, Database, TenantScoped } from '../database/index.js';
-import type { Page } from '../http/index.js';
+import { containing, Database, TenantScoped } from '../platform/database/index.js';
+import type { Page } from '../platform/http/index.js';
 import type { SessionListQuery } from './session.dto.js';
 import { ChatSession } from './session.entity.js';
 

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
-import { AuditLog } from '../audit/index.js';
-import { Database } from '../database/index.js';
-import { EventBus } from '../event/index.js';
-import type { Page } from '../http/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { AuditLog } from '../platform/audit/index.js';
+import { Database } from '../platform/database/index.js';
+import { EventBus } from '../platform/event/index.js';
+import type { Page } from '../platform/http/index.js';
 import type { CreateSessionBody, SessionListQuery, UpdateSessionBody } from './session.dto.js';
 import { SessionRepository } from './session.repository.js';
 import { toSessionView } from './session.view.js';

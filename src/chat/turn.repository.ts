@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
-import { Database } from '../database/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { Database } from '../platform/database/index.js';
 import type { StoredMessage } from './chat.history.js';
 import type { TurnUsage } from './chat.usage.js';
 import type { MessageState, StoredSource } from './message.entity.js';

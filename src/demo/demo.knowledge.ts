@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import { AgentService } from '../agent/index.js';
 import { AttachService } from '../attach/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
-import { isRefused, UploadEngine } from '../storage/index.js';
+import { isRefused, UploadEngine } from '../platform/storage/index.js';
 import { demoDocuments } from './demo.documents.js';
 
 const NAME = 'Demo handbook';

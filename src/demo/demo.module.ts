@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule, OnApplicationBootstrap } from '@nestjs/common';
-import type { Config } from '../config/index.js';
+import type { Config } from '../platform/config/index.js';
 import { AgentModule } from '../agent/index.js';
 import { AttachModule } from '../attach/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
 import { ProviderModule } from '../provider/index.js';
-import { StorageModule } from '../storage/index.js';
+import { StorageModule } from '../platform/storage/index.js';
 import { DemoKnowledge } from './demo.knowledge.js';
 import { DemoSeed } from './demo.seed.js';
 import { DemoSimulator } from './demo.simulator.js';

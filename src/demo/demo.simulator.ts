@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { z } from 'zod';
-import { CONFIG } from '../config/index.js';
-import type { Config } from '../config/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
 
 const START_LIMIT_MS = 10_000;
 const STOP_LIMIT_MS = 2_000;

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Config } from '../config/index.js';
+import type { Config } from '../platform/config/index.js';
 import { demoWorkspaceFiles } from './demo.workspace.files.js';
 
 /** The folder of the demo’s repository below the tenant’s workspaces. */

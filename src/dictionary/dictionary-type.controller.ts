@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, RequirePermission } from '../access/index.js';
-import type { Caller } from '../access/index.js';
+import { CurrentCaller, RequirePermission } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import {
   Answers,
   AnswersArray,
@@ -10,8 +10,8 @@ import {
   AnswersStatus,
   IdPipe,
   IdsPipe,
-} from '../http/index.js';
-import type { Page } from '../http/index.js';
+} from '../platform/http/index.js';
+import type { Page } from '../platform/http/index.js';
 import { DictionaryTypeService } from './dictionary-type.service.js';
 import {
   CreateDictionaryTypeBody,

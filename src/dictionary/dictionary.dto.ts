@@ -1,4 +1,4 @@
-import { Id, OneOf, PageQuery, Text, Whole } from '../http/index.js';
+import { Id, OneOf, PageQuery, Text, Whole } from '../platform/http/index.js';
 
 export const DICTIONARY_TYPE_NAME = /^[a-z][a-z0-9_]*$/;
 

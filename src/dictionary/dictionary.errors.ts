@@ -1,4 +1,4 @@
-import { ConflictError, InvalidInputError } from '../error/index.js';
+import { ConflictError, InvalidInputError } from '../platform/error/index.js';
 
 export class DuplicateDictionaryTypeError extends ConflictError {
   constructor(dictType: string) {

@@ -1,7 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
-import { containing, Database, isUniqueViolation, TenantScoped } from '../database/index.js';
-import type { Page } from '../http/index.js';
+import {
+  containing,
+  Database,
+  isUniqueViolation,
+  TenantScoped,
+} from '../platform/database/index.js';
+import type { Page } from '../platform/http/index.js';
 import type { DictionaryEntryListQuery, DictionaryTypeListQuery } from './dictionary.dto.js';
 import { DictionaryEntry, DictionaryType } from './dictionary.entity.js';
 import {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OnApplicationBootstrap } from '@nestjs/common';
-import { TenantLifecycle } from '../access/index.js';
+import { TenantLifecycle } from '../platform/access/index.js';
 import { DictionaryRepository } from './dictionary.repository.js';
 
 const FIRST_TENANT = '000000';

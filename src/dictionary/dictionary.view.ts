@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { wireTime } from '../http/index.js';
+import { wireTime } from '../platform/http/index.js';
 import type { DictionaryEntry, DictionaryType } from './dictionary.entity.js';
 
 export class DictionaryTypeView {

@@ -1,4 +1,4 @@
-import { Id, PageQuery, Text, Whole } from '../http/index.js';
+import { Id, PageQuery, Text, Whole } from '../platform/http/index.js';
 
 const INTEGER = 2_147_483_647;
 const LONGEST = 100_000;

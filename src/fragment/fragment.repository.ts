@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Any } from 'typeorm';
-import { containing, Database, TenantScoped } from '../database/index.js';
-import type { Page } from '../http/index.js';
+import { containing, Database, TenantScoped } from '../platform/database/index.js';
+import type { Page } from '../platform/http/index.js';
 import type { FragmentListQuery } from './fragment.dto.js';
 import { Fragment } from './fragment.entity.js';
 import type { DocumentScope, NewFragment } from './new-fragment.js';

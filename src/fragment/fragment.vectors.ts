@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Database } from '../database/index.js';
+import { Database } from '../platform/database/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { VectorStores } from '../vector-store/index.js';
 import type { VectorScope, VectorStore } from '../vector-store/index.js';

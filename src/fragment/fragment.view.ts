@@ -1,4 +1,4 @@
-import { Flag, Id, Text, Whole, wireTime } from '../http/index.js';
+import { Flag, Id, Text, Whole, wireTime } from '../platform/http/index.js';
 import type { Fragment } from './fragment.entity.js';
 
 /** A fragment as its document's page shows it. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { TenantRevision } from '../access/index.js';
-import { AuditLog } from '../audit/index.js';
-import type { AuditActor, AuditRecord } from '../audit/index.js';
-import { Database } from '../database/index.js';
+import { TenantRevision } from '../platform/access/index.js';
+import { AuditLog } from '../platform/audit/index.js';
+import type { AuditActor, AuditRecord } from '../platform/audit/index.js';
+import { Database } from '../platform/database/index.js';
 
 /**
  * A change of who may do what in a tenant: one transaction that ends what is cached, has open streams

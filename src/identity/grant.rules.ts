@@ -1,6 +1,6 @@
-import { isSuperAdmin } from '../access/index.js';
-import type { Caller } from '../access/index.js';
-import { ForbiddenError } from '../error/index.js';
+import { isSuperAdmin } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { ForbiddenError } from '../platform/error/index.js';
 
 interface Granting {
   readonly permissions: readonly string[];

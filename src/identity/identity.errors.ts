@@ -1,4 +1,4 @@
-import { DomainError } from '../error/index.js';
+import { DomainError } from '../platform/error/index.js';
 
 /**
  * A sign-in or registration that is refused. Its code is 500 and not 401: existing clients take 401 for

@@ -1,5 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { CallerResolver } from '../access/index.js';
+import { CallerResolver } from '../platform/access/index.js';
 import { AccessChange } from './access.change.js';
 import { ClientController } from './client/client.controller.js';
 import { ClientRepository } from './client/client.repository.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OnApplicationBootstrap } from '@nestjs/common';
-import { Database } from '../database/index.js';
+import { Database } from '../platform/database/index.js';
 import { secretDigest } from './client/client.secret.js';
 import { ClientRepository } from './client/client.repository.js';
 import { InitialPassword } from './initial.password.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../config/index.js';
-import type { Config } from '../config/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
 import { randomPassword } from './password/password.hasher.js';
 
 export interface InitialLogin {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
 
 /** What a knowledge base holds, as the features below it tell and remove it. */

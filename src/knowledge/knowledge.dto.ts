@@ -1,4 +1,13 @@
-import { Clearable, Decimal, Flag, Id, PageQuery, Text, Whole, ZeroOrOne } from '../http/index.js';
+import {
+  Clearable,
+  Decimal,
+  Flag,
+  Id,
+  PageQuery,
+  Text,
+  Whole,
+  ZeroOrOne,
+} from '../platform/http/index.js';
 
 const INTEGER = 2_147_483_647;
 const SIZE = 1_000_000;

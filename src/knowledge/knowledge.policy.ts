@@ -1,5 +1,5 @@
-import { isSuperAdmin } from '../access/index.js';
-import type { Caller } from '../access/index.js';
+import { isSuperAdmin } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
 
 /** The one rule of who may do what with a knowledge base of the caller's tenant; its repository says it in SQL. */

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
-import { isSuperAdmin } from '../access/index.js';
-import type { Caller } from '../access/index.js';
-import { containing, Database, TenantScoped } from '../database/index.js';
-import type { Page } from '../http/index.js';
+import { isSuperAdmin } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { containing, Database, TenantScoped } from '../platform/database/index.js';
+import type { Page } from '../platform/http/index.js';
 import type { KnowledgeListQuery } from './knowledge.dto.js';
 import { KnowledgeBase } from './knowledge.entity.js';
 

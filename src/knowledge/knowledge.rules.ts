@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { InvalidInputError } from '../error/index.js';
+import { InvalidInputError } from '../platform/error/index.js';
 import { ModelService } from '../model/index.js';
 import { VectorStores } from '../vector-store/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';

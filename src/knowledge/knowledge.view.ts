@@ -1,4 +1,4 @@
-import { Decimal, Id, Text, Whole, wireTime, ZeroOrOne } from '../http/index.js';
+import { Decimal, Id, Text, Whole, wireTime, ZeroOrOne } from '../platform/http/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
 
 /** A knowledge base. Empty texts are '', because a client's form stumbles over null; its switches are 0 or 1. */

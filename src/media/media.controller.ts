@@ -1,8 +1,8 @@
 import { Body, Controller, Get, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, LoginOnly } from '../access/index.js';
-import type { Caller } from '../access/index.js';
-import { Answers, WhileConnected } from '../http/index.js';
+import { CurrentCaller, LoginOnly } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { Answers, WhileConnected } from '../platform/http/index.js';
 import { ImageBody, PredictionQuery, SpeechBody, VideoBody, VideoQuery } from './media.dto.js';
 import { MediaLookup } from './media.lookup.js';
 import { MediaService } from './media.service.js';

@@ -1,5 +1,5 @@
 import { IsDefined } from 'class-validator';
-import { Decimal, Text, Whole } from '../http/index.js';
+import { Decimal, Text, Whole } from '../platform/http/index.js';
 
 const MODEL = 200;
 const TEXT = 100_000;

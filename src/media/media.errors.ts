@@ -1,4 +1,4 @@
-import { DomainError, InvalidInputError } from '../error/index.js';
+import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import type { MediaType } from '../provider/index.js';
 
 /**

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import type { MediaResult, MediaType } from '../provider/index.js';
 import type { PredictionQuery, VideoQuery } from './media.dto.js';
 import { NoPredictionsError } from './media.errors.js';

@@ -1,12 +1,12 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
-import { CONFIG } from '../config/index.js';
-import type { Config } from '../config/index.js';
-import { DomainError, InvalidInputError } from '../error/index.js';
-import { currentRequest } from '../http/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { DomainError, InvalidInputError } from '../platform/error/index.js';
+import { currentRequest } from '../platform/http/index.js';
 import { countedCall, ModelNotFoundError, ModelResolver } from '../model/index.js';
 import type { ResolvedMediaModel } from '../model/index.js';
-import { Metrics } from '../operation/index.js';
+import { Metrics } from '../platform/observability/index.js';
 import type { CallLimits, MediaCallOptions, MediaResult, MediaType } from '../provider/index.js';
 import { MediaFailedError, UnsupportedMediaError } from './media.errors.js';
 

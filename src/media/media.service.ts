@@ -1,9 +1,9 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
-import { CONFIG } from '../config/index.js';
-import type { Config } from '../config/index.js';
-import { RateLimiter } from '../event/index.js';
-import type { RateLimit } from '../event/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { RateLimiter } from '../platform/event/index.js';
+import type { RateLimit } from '../platform/event/index.js';
 import type { ResolvedMediaModel } from '../model/index.js';
 import type { MediaCallOptions, MediaResult, MediaType } from '../provider/index.js';
 import type { ImageBody, SpeechBody, VideoBody } from './media.dto.js';

@@ -1,4 +1,4 @@
-import type { Metrics, UpstreamKind } from '../operation/index.js';
+import type { Metrics, UpstreamKind } from '../platform/observability/index.js';
 import { UpstreamError } from '../provider/index.js';
 
 /** Makes one call of a model service and counts how it ended. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/index.js';
+import { Database } from '../platform/database/index.js';
 
 export interface SealedCredential {
   readonly id: number;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { loadConfig } from '../config/index.js';
+import { loadConfig } from '../platform/config/index.js';
 import { CredentialVault } from './credential.vault.js';
 import { UnreadableCredentialError } from './model.errors.js';
 

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG, keyId } from '../config/index.js';
-import type { Config } from '../config/index.js';
+import { CONFIG, keyId } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
 import { UnreadableCredentialError } from './model.errors.js';
 
 /** Where a credential is stored: it cannot be read from anywhere else. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
-import { Answer, OK_MESSAGE } from '../http/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import { ProviderService } from '../provider/index.js';
 import { ModelAdapters } from './model.adapters.js';
 import type { ModelEntriesQuery } from './model.dto.js';

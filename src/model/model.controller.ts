@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, LoginOnly, RequirePermission } from '../access/index.js';
-import type { Caller } from '../access/index.js';
+import { CurrentCaller, LoginOnly, RequirePermission } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import {
   Answers,
   AnswersArray,
@@ -9,8 +9,8 @@ import {
   AnswersStatus,
   IdPipe,
   IdsPipe,
-} from '../http/index.js';
-import type { Answer, Page } from '../http/index.js';
+} from '../platform/http/index.js';
+import type { Answer, Page } from '../platform/http/index.js';
 import { DiagnosisView } from './diagnosis/diagnosis.view.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
 import { ModelChoices } from './model.choices.js';

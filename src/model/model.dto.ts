@@ -1,4 +1,13 @@
-import { Clearable, Decimal, Flag, Id, OneOf, PageQuery, Text, Whole } from '../http/index.js';
+import {
+  Clearable,
+  Decimal,
+  Flag,
+  Id,
+  OneOf,
+  PageQuery,
+  Text,
+  Whole,
+} from '../platform/http/index.js';
 import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.category.js';
 
 const INTEGER = 2_147_483_647;

@@ -1,4 +1,4 @@
-import { DomainError, InvalidInputError } from '../error/index.js';
+import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import { PURPOSES } from './model.category.js';
 import type { CalledCategory } from './model.category.js';
 

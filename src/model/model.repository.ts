@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { In, Not } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
-import { containing, Database, TenantScoped } from '../database/index.js';
-import type { Page } from '../http/index.js';
+import { containing, Database, TenantScoped } from '../platform/database/index.js';
+import type { Page } from '../platform/http/index.js';
 import { CredentialVault, modelPlace } from './credential.vault.js';
 import { storedCategory } from './model.category.js';
 import type { ModelEntriesQuery, ModelListQuery } from './model.dto.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { TenantRevision } from '../access/index.js';
+import { TenantRevision } from '../platform/access/index.js';
 import { ProviderService } from '../provider/index.js';
 import type {
   ChatAdapter,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { InvalidInputError } from '../error/index.js';
-import { OutboundHttp } from '../outbound/index.js';
+import { InvalidInputError } from '../platform/error/index.js';
+import { OutboundHttp } from '../platform/outbound/index.js';
 import { ProviderService } from '../provider/index.js';
 import { ModelAdapters } from './model.adapters.js';
 import { storedCategory } from './model.category.js';

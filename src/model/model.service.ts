@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { TenantRevision } from '../access/index.js';
-import type { Caller } from '../access/index.js';
-import { AuditLog } from '../audit/index.js';
-import { Database } from '../database/index.js';
-import { Answer, OK_MESSAGE } from '../http/index.js';
-import type { Page } from '../http/index.js';
+import { TenantRevision } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { AuditLog } from '../platform/audit/index.js';
+import { Database } from '../platform/database/index.js';
+import { Answer, OK_MESSAGE } from '../platform/http/index.js';
+import type { Page } from '../platform/http/index.js';
 import { storedCategory } from './model.category.js';
 import type {
   BatchKeyBody,

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { wireTime } from '../http/index.js';
+import { wireTime } from '../platform/http/index.js';
 import type { Model } from './model.entity.js';
 
 const unknown = { nullable: true, description: 'null: unknown' };

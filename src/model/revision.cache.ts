@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Caller } from '../access/index.js';
-import { TenantRevision } from '../access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { TenantRevision } from '../platform/access/index.js';
 
 export type Asker = Pick<Caller, 'tenantId' | 'revision'>;
 

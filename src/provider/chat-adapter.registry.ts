@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { OutboundHttp } from '../outbound/index.js';
+import { OutboundHttp } from '../platform/outbound/index.js';
 import { AdapterRegistry, chatAdapters } from './adapter/index.js';
 import type { ChatAdapter } from './adapter/index.js';
 

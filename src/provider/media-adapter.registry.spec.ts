@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { loadConfig } from '../config/index.js';
-import { OutboundHttp } from '../outbound/index.js';
+import { loadConfig } from '../platform/config/index.js';
+import { OutboundHttp } from '../platform/outbound/index.js';
 import { ImageSdkAdapter } from './adapter/media/image-sdk/image-sdk.adapter.js';
 import { MediaAsyncAdapter } from './adapter/media/media-async/media-async.adapter.js';
 import { MediaSyncAdapter } from './adapter/media/media-sync/media-sync.adapter.js';

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../config/index.js';
-import type { Config } from '../config/index.js';
-import { OutboundHttp } from '../outbound/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import { OutboundHttp } from '../platform/outbound/index.js';
 import { AdapterRegistry, mediaAdapters, UnsupportedProviderError } from './adapter/index.js';
 import type { MediaAdapter } from './adapter/index.js';
 

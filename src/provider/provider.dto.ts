@@ -1,4 +1,4 @@
-import { Id, PageQuery, Text, Whole, ZeroOrOne } from '../http/index.js';
+import { Id, PageQuery, Text, Whole, ZeroOrOne } from '../platform/http/index.js';
 
 const INTEGER = 2_147_483_647;
 const CODE = { max: 50, pattern: /^\S+$/, patternMessage: 'must not be empty or hold spaces' };

@@ -1,4 +1,4 @@
-import { ConflictError, DomainError } from '../error/index.js';
+import { ConflictError, DomainError } from '../platform/error/index.js';
 
 export class DuplicateProviderCodeError extends ConflictError {
   constructor(providerCode: string) {

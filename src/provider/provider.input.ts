@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../error/index.js';
+import { InvalidInputError } from '../platform/error/index.js';
 import type { ProviderFields } from './provider.dto.js';
 
 /** The fields of a provider under the one name they are stored by; absent ones are not to be changed. */

@@ -1,8 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { In, IsNull } from 'typeorm';
-import { containing, Database, isUniqueViolation, TenantScoped } from '../database/index.js';
-import { NotFoundError } from '../error/index.js';
-import type { Page } from '../http/index.js';
+import {
+  containing,
+  Database,
+  isUniqueViolation,
+  TenantScoped,
+} from '../platform/database/index.js';
+import { NotFoundError } from '../platform/error/index.js';
+import type { Page } from '../platform/http/index.js';
 import type { ProviderListQuery } from './provider.dto.js';
 import { PROVIDER_ENABLED, Provider } from './provider.entity.js';
 import { DuplicateProviderCodeError } from './provider.errors.js';

@@ -1,4 +1,4 @@
-import { Id, Text, Whole, wireTime, ZeroOrOne } from '../http/index.js';
+import { Id, Text, Whole, wireTime, ZeroOrOne } from '../platform/http/index.js';
 import type { Provider } from './provider.entity.js';
 
 /** A provider under both names of its fields. Empty texts are '', because a client's form stumbles over null. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { OutboundHttp } from '../outbound/index.js';
+import { OutboundHttp } from '../platform/outbound/index.js';
 import { AdapterRegistry, rerankAdapters } from './adapter/index.js';
 import type { RerankAdapter } from './adapter/index.js';
 

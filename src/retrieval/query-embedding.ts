@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { Caller } from '../access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import { ModelEmbedder, ModelResolver } from '../model/index.js';
 
 const CACHED_QUERIES = 2_000;

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
-import { DomainError, InvalidInputError } from '../error/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import { ModelResolver, Reranker } from '../model/index.js';
 import { withReason } from './candidates.js';
 import type { RetrievalSettings, RetrievedFragment } from './retrieval.js';

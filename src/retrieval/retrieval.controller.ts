@@ -1,9 +1,9 @@
 import { Body, Controller, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, RequirePermission } from '../access/index.js';
-import type { Caller } from '../access/index.js';
-import { AnswersArray, WhileConnected } from '../http/index.js';
-import type { Answer } from '../http/index.js';
+import { CurrentCaller, RequirePermission } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { AnswersArray, WhileConnected } from '../platform/http/index.js';
+import type { Answer } from '../platform/http/index.js';
 import { RetrievalBody } from './retrieval.dto.js';
 import { RetrievalTrial } from './retrieval.trial.js';
 import { RetrievedFragmentView } from './retrieval.view.js';

@@ -1,4 +1,4 @@
-import { Decimal, Flag, Id, Text, Whole } from '../http/index.js';
+import { Decimal, Flag, Id, Text, Whole } from '../platform/http/index.js';
 
 /** A question to one knowledge base; what is not given is taken from its settings. */
 export class RetrievalBody {

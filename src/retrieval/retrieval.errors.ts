@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../error/index.js';
+import { InvalidInputError } from '../platform/error/index.js';
 
 export class EmptyQueryError extends InvalidInputError {
   constructor() {

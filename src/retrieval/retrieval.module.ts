@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
-import { StorageModule } from '../storage/index.js';
+import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
 import { QueryEmbedding } from './query-embedding.js';
 import { Reranking } from './reranking.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/index.js';
+import { Database } from '../platform/database/index.js';
 
 /** A fragment that exists, with the name of its document. */
 export interface LiveFragment {

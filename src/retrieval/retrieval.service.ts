@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
-import { DomainError } from '../error/index.js';
+import type { Caller } from '../platform/access/index.js';
+import { DomainError } from '../platform/error/index.js';
 import { KeywordIndex } from '../fragment/index.js';
 import type { KeywordHit } from '../fragment/index.js';
 import { NoEmbeddingModelError } from '../knowledge/index.js';

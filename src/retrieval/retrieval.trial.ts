@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../access/index.js';
-import type { Answer } from '../http/index.js';
+import type { Caller } from '../platform/access/index.js';
+import type { Answer } from '../platform/http/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { RetrievalBody } from './retrieval.dto.js';
 import { RetrievalService } from './retrieval.service.js';

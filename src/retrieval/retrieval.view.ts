@@ -1,4 +1,4 @@
-import { Answer, Decimal, Id, OK_MESSAGE, Text, Whole } from '../http/index.js';
+import { Answer, Decimal, Id, OK_MESSAGE, Text, Whole } from '../platform/http/index.js';
 import type { Explanation, RetrievalResult, RetrievedFragment } from './retrieval.js';
 
 /** One fragment that was found. */

@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../error/index.js';
+import { InvalidInputError } from '../platform/error/index.js';
 
 /** The SKILL.md breaks a rule, which the message names. */
 export class InvalidSkillError extends InvalidInputError {}

@@ -14,10 +14,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { DomainError } from '../error/index.js';
+import { DomainError } from '../platform/error/index.js';
 import { readSkill, readSkillResource } from './index.js';
 import type { SkillInfo } from './index.js';
-import { closing, OpenFolder } from '../folder/index.js';
+import { closing, OpenFolder } from '../platform/filesystem/index.js';
 
 const MIB = 1_048_576;
 const signal = new AbortController().signal;

@@ -1,5 +1,5 @@
-import { NotFoundError } from '../error/index.js';
-import { closing, ObstacleError, OpenFolder } from '../folder/index.js';
+import { NotFoundError } from '../platform/error/index.js';
+import { closing, ObstacleError, OpenFolder } from '../platform/filesystem/index.js';
 import { resourceNames } from './skill-path.js';
 import { readSkillText } from './skill-text.js';
 import {

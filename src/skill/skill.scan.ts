@@ -1,6 +1,11 @@
 import type { Dirent } from 'node:fs';
-import { closing, ObstacleError, OpenFolder, SKIPPED_FOLDERS } from '../folder/index.js';
-import type { Obstacle } from '../folder/index.js';
+import {
+  closing,
+  ObstacleError,
+  OpenFolder,
+  SKIPPED_FOLDERS,
+} from '../platform/filesystem/index.js';
+import type { Obstacle } from '../platform/filesystem/index.js';
 import { readSkillText } from './skill-text.js';
 import { InvalidSkillError } from './skill.errors.js';
 import type { SkillInfo, SkillProblem, SkillRoot, SkillScan } from './skill.info.js';

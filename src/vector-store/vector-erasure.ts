@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { TenantLifecycle } from '../access/index.js';
-import { Database } from '../database/index.js';
+import { TenantLifecycle } from '../platform/access/index.js';
+import { Database } from '../platform/database/index.js';
 import { VectorStores } from './vector-stores.js';
 
 /** How long the deletion of a tenant waits for one store. */

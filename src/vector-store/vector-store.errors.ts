@@ -1,4 +1,4 @@
-import { DomainError } from '../error/index.js';
+import { DomainError } from '../platform/error/index.js';
 
 /** A vector store that did not do what it was asked. The message may be shown; the cause is in the log. */
 export class VectorStoreError extends DomainError {

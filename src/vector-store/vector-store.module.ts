@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { CONFIG } from '../config/index.js';
-import type { Config } from '../config/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
 import { ExactRepository } from './exact/exact.repository.js';
 import { ExactVectorStore } from './exact/exact.vector-store.js';
 import { PgvectorRepository } from './pgvector/pgvector.repository.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { InvalidInputError } from '../error/index.js';
+import { InvalidInputError } from '../platform/error/index.js';
 import { QdrantVectorStore } from './qdrant/qdrant.vector-store.js';
 import { VectorStores } from './vector-stores.js';
 

@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../error/index.js';
+import { InvalidInputError } from '../platform/error/index.js';
 import type { VectorStore } from './vector-store.js';
 
 /** The specification's words for vectorModel: what existing clients send, and the stores there are. */

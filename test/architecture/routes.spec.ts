@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import ts from 'typescript';
-import { isKnownPermission } from '../../src/access/index.js';
+import { isKnownPermission } from '../../src/platform/access/index.js';
 import { Plinth } from '../support/plinth.js';
 import {
   documentedFields,

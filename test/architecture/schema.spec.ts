@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
-import { migrations } from '../../src/database/migrations/index.js';
+import { Database } from '../../src/platform/database/index.js';
+import { migrations } from '../../src/platform/database/migrations/index.js';
 import { PgvectorVectorStore } from '../../src/vector-store/pgvector/pgvector.vector-store.js';
 import { Plinth } from '../support/plinth.js';
 import { tenantTables } from '../support/statements/recorded-statements.js';

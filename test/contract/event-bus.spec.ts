@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { EventBus } from '../../src/event/event-bus.js';
-import { InProcessEventBus } from '../../src/event/in-process/in-process.event-bus.js';
-import { RateLimiter } from '../../src/event/rate-limiter.js';
-import { RedisEventBus } from '../../src/event/redis/redis.event-bus.js';
+import type { EventBus } from '../../src/platform/event/event-bus.js';
+import { InProcessEventBus } from '../../src/platform/event/in-process/in-process.event-bus.js';
+import { RateLimiter } from '../../src/platform/event/rate-limiter.js';
+import { RedisEventBus } from '../../src/platform/event/redis/redis.event-bus.js';
 import { eventually } from '../support/wait.js';
 
 const redisUrl = process.env['REDIS_URL'];

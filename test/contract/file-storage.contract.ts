@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { NotFoundError } from '../../src/error/index.js';
-import type { FileStorage } from '../../src/storage/index.js';
-import { FileTooLargeError } from '../../src/storage/index.js';
+import { NotFoundError } from '../../src/platform/error/index.js';
+import type { FileStorage } from '../../src/platform/storage/index.js';
+import { FileTooLargeError } from '../../src/platform/storage/index.js';
 
 export interface StorageUnderTest {
   readonly storage: FileStorage;

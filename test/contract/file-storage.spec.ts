@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { LocalFileStorage } from '../../src/storage/local/local.file-storage.js';
+import { LocalFileStorage } from '../../src/platform/storage/local/local.file-storage.js';
 import { describeFileStorage } from './file-storage.contract.js';
 
 async function filesIn(directory: string): Promise<string[]> {

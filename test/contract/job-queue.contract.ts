@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { JobHandler, JobQueue, QueuedJob } from '../../src/queue/index.js';
+import type { JobHandler, JobQueue, QueuedJob } from '../../src/platform/queue/index.js';
 import { eventually } from '../support/wait.js';
 
 export interface QueueSubject {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
-import { openEmbedded } from '../../src/database/index.js';
+import { openEmbedded } from '../../src/platform/database/index.js';
 import { addressOf, adminAt, boot, isBuilt, killAll, START_MS } from '../support/built-process.js';
 import {
   attachmentsOf,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Pool } from 'pg';
-import { CallerResolver } from '../../src/access/index.js';
-import type { Caller } from '../../src/access/index.js';
-import { Database } from '../../src/database/index.js';
+import { CallerResolver } from '../../src/platform/access/index.js';
+import type { Caller } from '../../src/platform/access/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { SignInSweep } from '../../src/identity/sign-in/sign-in.sweep.js';
 import { done, makeRole, makeTenant, makeUser, PASSWORD } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';

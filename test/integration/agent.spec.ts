@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { agentBody, agentForChat, agentOptions, createAgent } from '../support/agents.js';
 import type { AgentRow } from '../support/agents.js';
 import { createKnowledge } from '../support/knowledge.js';

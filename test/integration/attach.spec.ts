@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { request } from 'undici';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { attachmentsOf, createKnowledge, FAILED, settled, upload } from '../support/knowledge.js';
 import type { AttachmentRow } from '../support/knowledge.js';
 import { openLibrary, share } from '../support/library.js';

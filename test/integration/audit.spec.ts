@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AuditLog } from '../../src/audit/index.js';
-import { Database } from '../../src/database/index.js';
+import { AuditLog } from '../../src/platform/audit/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
 import { TurnRepository } from '../../src/chat/turn.repository.js';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { OpenChat, sendChat } from '../support/chat.js';
 import { createModel, createProvider } from '../support/models.js';
 import { done, makeUser, roleId } from '../support/people.js';

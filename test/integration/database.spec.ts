@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database, isUniqueViolation } from '../../src/database/index.js';
+import { Database, isUniqueViolation } from '../../src/platform/database/index.js';
 import { Plinth } from '../support/plinth.js';
 
 const TRANSACTION = 'SELECT txid_current() AS id';

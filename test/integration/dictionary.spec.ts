@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { TenantLifecycle } from '../../src/access/index.js';
-import { Database } from '../../src/database/index.js';
+import { TenantLifecycle } from '../../src/platform/access/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { DuplicateDictionaryValueError } from '../../src/dictionary/dictionary.errors.js';
 import { DictionaryRepository } from '../../src/dictionary/dictionary.repository.js';
 import { Plinth } from '../support/plinth.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { FragmentService, KeywordIndex } from '../../src/fragment/index.js';
 import type { NewFragment } from '../../src/fragment/index.js';
 import { FragmentVectors } from '../../src/fragment/fragment.vectors.js';

@@ -9,11 +9,11 @@ import {
   jest,
 } from '@jest/globals';
 import type { ScriptStep } from '../../simulator/index.js';
-import { Database } from '../../src/database/index.js';
-import { GrantRepository } from '../../src/harness/approval/grant.repository.js';
-import { EventRepository } from '../../src/harness/event/event.repository.js';
-import { DeltaLog } from '../../src/harness/loop/delta.log.js';
-import { SecretMask } from '../../src/harness/secret/secret-mask.js';
+import { Database } from '../../src/platform/database/index.js';
+import { GrantRepository } from '../../src/harness/store/grant.repository.js';
+import { EventRepository } from '../../src/harness/store/event.repository.js';
+import { DeltaLog } from '../../src/harness/engine/delta.log.js';
+import { SecretMask } from '../../src/harness/store/secret-mask.js';
 import { pendingOf } from '../support/approvals.js';
 import { ownRun } from '../support/harness-run.js';
 import { freshKey, startHarness } from '../support/harness.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
-import { ApprovalService } from '../../src/harness/approval/approval.service.js';
+import { Database } from '../../src/platform/database/index.js';
+import { ApprovalService } from '../../src/harness/engine/approval.service.js';
 import { sha256 } from '../../src/harness/protocol/ids.js';
 import * as approvals from '../support/approvals.js';
 import type { Approval, Decided } from '../support/approvals.js';

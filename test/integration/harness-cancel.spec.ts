@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
-import { EffectRepository } from '../../src/harness/effect/effect.repository.js';
-import { ModelCallRepository } from '../../src/harness/loop/model-call.repository.js';
+import { Database } from '../../src/platform/database/index.js';
+import { EffectRepository } from '../../src/harness/store/effect.repository.js';
+import { ModelCallRepository } from '../../src/harness/store/model-call.repository.js';
 import { newId, sha256 } from '../../src/harness/protocol/ids.js';
 import { CancelRequestedError } from '../../src/harness/protocol/run.state.js';
 import { startHarness } from '../support/harness.js';

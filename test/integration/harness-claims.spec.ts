@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { MAX_RECOVERIES } from '../../src/harness/protocol/run.state.js';
 import { CODER, startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';

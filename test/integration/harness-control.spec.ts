@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { freshKey, startHarness } from '../support/harness.js';
 import type { Harness } from '../support/harness.js';
 import { done, makeRole, makeTenant, makeUser } from '../support/people.js';

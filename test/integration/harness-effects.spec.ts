@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { BlobStore } from '../../src/harness/change/blob.store.js';
 import { startHarness } from '../support/harness.js';
 import type { Harness } from '../support/harness.js';

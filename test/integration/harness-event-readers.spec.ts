@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { OpenStreams } from '../../src/access/index.js';
-import { EventFeed } from '../../src/harness/event/event.feed.js';
+import { OpenStreams } from '../../src/platform/access/index.js';
+import { EventFeed } from '../../src/harness/api/event/event.feed.js';
 import { checkBrokenReading } from '../support/broken-reading.js';
 import { EventReader } from '../support/event-reader.js';
 import { complete, deltas, ownRun, upTo } from '../support/harness-run.js';

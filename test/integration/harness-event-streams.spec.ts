@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { OpenStreams } from '../../src/access/index.js';
-import { Database } from '../../src/database/index.js';
-import { EventBus } from '../../src/event/index.js';
-import { EventFeed } from '../../src/harness/event/event.feed.js';
+import { OpenStreams } from '../../src/platform/access/index.js';
+import { Database } from '../../src/platform/database/index.js';
+import { EventBus } from '../../src/platform/event/index.js';
+import { EventFeed } from '../../src/harness/api/event/event.feed.js';
 import { withoutPolls } from '../support/event-polls.js';
 import { EventReader } from '../support/event-reader.js';
 import { complete, deltas, ownRun, upTo } from '../support/harness-run.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
-import { EventRetention } from '../../src/harness/event/event.retention.js';
+import { Database } from '../../src/platform/database/index.js';
+import { EventRetention } from '../../src/harness/engine/event.retention.js';
 import { EventReader } from '../support/event-reader.js';
 import { complete, deltas, ownRun, upTo } from '../support/harness-run.js';
 import type { OwnRun } from '../support/harness-run.js';

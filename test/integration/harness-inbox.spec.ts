@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { GrantService } from '../../src/harness/approval/grant.service.js';
+import { GrantRepository } from '../../src/harness/store/grant.repository.js';
 import { approvalsOf, decide, firstApproval } from '../support/approvals.js';
 import { freshKey, startHarness } from '../support/harness.js';
 import type { Harness } from '../support/harness.js';
@@ -51,11 +51,11 @@ describe('a grant', () => {
       },
     ]);
     const key = { tenantId: '000000', sessionId: run.sessionId };
-    const service = harness.plinth.app.get(GrantService);
-    expect((await service.of(key)).command('npm test')).toBe(true);
-    expect((await service.of(key)).command('npm test; id')).toBe(false);
+    const grants = harness.plinth.app.get(GrantRepository);
+    expect((await grants.allowed(key)).command('npm test')).toBe(true);
+    expect((await grants.allowed(key)).command('npm test; id')).toBe(false);
     done(await harness.session.delete(`${path}/${String(data[0]?.['grantId'])}`));
-    expect((await service.of(key)).command('npm test')).toBe(false);
+    expect((await grants.allowed(key)).command('npm test')).toBe(false);
     expect((await harness.session.get(path)).data).toEqual([]);
     expect(await harness.session.delete(`${path}/${String(data[0]?.['grantId'])}`)).toMatchObject({
       code: 404,

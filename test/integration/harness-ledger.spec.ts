@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { Database } from '../../src/database/index.js';
-import { EventBus } from '../../src/event/index.js';
-import { RunWorker } from '../../src/harness/loop/run.worker.js';
+import { Database } from '../../src/platform/database/index.js';
+import { EventBus } from '../../src/platform/event/index.js';
+import { RunWorker } from '../../src/harness/engine/run.worker.js';
 import { FencedError } from '../../src/harness/protocol/lease.js';
 import type { RunLease } from '../../src/harness/protocol/lease.js';
 import { claimOf } from '../../src/harness/protocol/run.state.js';

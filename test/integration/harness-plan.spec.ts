@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { freshKey, startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';
 import { ParkedRuns } from '../support/parked-runs.js';
@@ -7,7 +7,7 @@ import type { ParkedRun } from '../support/parked-runs.js';
 import { done, makeRole, makeUser } from '../support/people.js';
 import type { Person } from '../support/people.js';
 import type { Answer, Session } from '../support/session.js';
-import type { Plan } from '../../src/harness/plan/plan.js';
+import type { Plan } from '../../src/harness/protocol/plan.js';
 
 type PlannedRun = ParkedRun & { readonly plan: Plan };
 

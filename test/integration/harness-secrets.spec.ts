@@ -11,9 +11,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../simulator/index.js';
 import type { ScriptStep, Simulator } from '../../simulator/index.js';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { canary } from '../support/canary.js';
-import { SecretMask } from '../../src/harness/secret/secret-mask.js';
+import { SecretMask } from '../../src/harness/store/secret-mask.js';
 import { CODER, startHarness } from '../support/harness.js';
 import type { Harness, RunView } from '../support/harness.js';
 import { done } from '../support/people.js';
@@ -180,7 +180,7 @@ describe('the file tools', () => {
       'self/environ',
       '/proc/self/environ',
       dataFile,
-      '../../../../../../proc/self/environ',
+      '../../../../proc/self/environ',
       '.env\0.txt',
     ];
     const steps = paths.flatMap((path) => [

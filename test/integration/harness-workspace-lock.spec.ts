@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
-import { ProcessPresence } from '../../src/harness/loop/process.presence.js';
-import { RunClaims } from '../../src/harness/loop/run.claims.js';
-import { RunWorker } from '../../src/harness/loop/run.worker.js';
-import { WorkspaceLockRepository } from '../../src/harness/loop/workspace-lock.repository.js';
+import { Database } from '../../src/platform/database/index.js';
+import { ProcessPresence } from '../../src/harness/engine/process.presence.js';
+import { RunClaims } from '../../src/harness/engine/run.claims.js';
+import { RunWorker } from '../../src/harness/engine/run.worker.js';
+import { WorkspaceLockRepository } from '../../src/harness/store/workspace-lock.repository.js';
 import { complete, ownRun } from '../support/harness-run.js';
 import type { OwnRun } from '../support/harness-run.js';
 import { done } from '../support/people.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { IdentitySeed } from '../../src/identity/identity.seed.js';
 import { canary } from '../support/canary.js';
 import { done } from '../support/people.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { ClientRepository } from '../../src/identity/client/client.repository.js';
 import { SignInService } from '../../src/identity/sign-in/sign-in.service.js';
 import { UserRepository } from '../../src/identity/user/user.repository.js';

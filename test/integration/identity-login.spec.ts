@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt, SignJWT } from 'jose';
-import { CONFIG } from '../../src/config/index.js';
-import type { Config } from '../../src/config/index.js';
+import { CONFIG } from '../../src/platform/config/index.js';
+import type { Config } from '../../src/platform/config/index.js';
 import { Plinth } from '../support/plinth.js';
 import { Session } from '../support/session.js';
 import { ADMIN_PASSWORD, WEB_CLIENT } from '../support/template.js';

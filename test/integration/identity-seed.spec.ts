@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from '../../src/app.js';
-import { loadConfig } from '../../src/config/index.js';
-import { Database, openInMemory } from '../../src/database/index.js';
+import { loadConfig } from '../../src/platform/config/index.js';
+import { Database, openInMemory } from '../../src/platform/database/index.js';
 import { InitialPassword } from '../../src/identity/index.js';
 
 /** Always on the embedded store: it is empty without a template. */

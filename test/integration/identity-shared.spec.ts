@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { CONFIG } from '../../src/config/index.js';
-import type { Config } from '../../src/config/index.js';
+import { CONFIG } from '../../src/platform/config/index.js';
+import type { Config } from '../../src/platform/config/index.js';
 import { done, makeRole, makeUser } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import { Session } from '../support/session.js';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { TenantLifecycle } from '../../src/access/index.js';
-import { CONFIG } from '../../src/config/index.js';
-import type { Config } from '../../src/config/index.js';
-import { Database } from '../../src/database/index.js';
+import { TenantLifecycle } from '../../src/platform/access/index.js';
+import { CONFIG } from '../../src/platform/config/index.js';
+import type { Config } from '../../src/platform/config/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { done, makeTenant, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';

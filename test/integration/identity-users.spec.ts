@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { done, makeRole, makeTenant, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { KeywordIndex } from '../../src/fragment/index.js';
 import type { AttachmentScope, KnowledgeScope } from '../../src/fragment/index.js';
 import { sampleQuestions, sampleTexts } from '../support/keyword-sample.js';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
-import type { Caller } from '../../src/access/index.js';
+import type { Caller } from '../../src/platform/access/index.js';
 import { FolderImport } from '../../src/attach/index.js';
 import { UserCallers } from '../../src/identity/index.js';
 import { KnowledgeService } from '../../src/knowledge/index.js';

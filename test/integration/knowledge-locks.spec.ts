@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import pg from 'pg';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
-import { systemCaller } from '../../src/access/index.js';
+import { systemCaller } from '../../src/platform/access/index.js';
 import { ParsingRepository } from '../../src/attach/parsing/parsing.repository.js';
-import { CONFIG } from '../../src/config/index.js';
-import type { Config } from '../../src/config/index.js';
-import { Database } from '../../src/database/index.js';
+import { CONFIG } from '../../src/platform/config/index.js';
+import type { Config } from '../../src/platform/config/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import {
   attachmentsOf,
   createKnowledge,

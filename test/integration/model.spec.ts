@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
-import { TenantRevision } from '../../src/access/index.js';
-import { Database } from '../../src/database/index.js';
+import { TenantRevision } from '../../src/platform/access/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { ModelResolver } from '../../src/model/index.js';
 import type { ResolvedChatModel } from '../../src/model/index.js';
 import { canary } from '../support/canary.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Shutdown } from '../../src/operation/index.js';
+import { Shutdown } from '../../src/platform/observability/index.js';
 import { Plinth } from '../support/plinth.js';
 import { eventually } from '../support/wait.js';
 

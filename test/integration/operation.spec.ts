@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Metrics } from '../../src/operation/index.js';
+import { Metrics } from '../../src/platform/observability/index.js';
 import { canary } from '../support/canary.js';
 import { Plinth } from '../support/plinth.js';
 import { WEB_CLIENT } from '../support/template.js';

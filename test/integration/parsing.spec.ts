@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
-import { systemCaller } from '../../src/access/index.js';
+import { systemCaller } from '../../src/platform/access/index.js';
 import { ParsingRepository } from '../../src/attach/parsing/parsing.repository.js';
 import { VectorReconciliation } from '../../src/attach/reconciliation/vector-reconciliation.js';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { VectorStores } from '../../src/vector-store/index.js';
 import {
   attachmentsOf,

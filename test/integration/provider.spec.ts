@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';
 

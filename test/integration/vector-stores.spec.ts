@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { VectorStores } from '../../src/vector-store/index.js';
 import { PgvectorVectorStore } from '../../src/vector-store/pgvector/pgvector.vector-store.js';
 import { canary } from '../support/canary.js';

@@ -1,4 +1,4 @@
-import { systemCaller } from '../../src/access/index.js';
+import { systemCaller } from '../../src/platform/access/index.js';
 import { AgentService } from '../../src/agent/index.js';
 import type { AgentForChat } from '../../src/agent/index.js';
 import { done } from './people.js';

@@ -1,4 +1,4 @@
-import { TenantRevision } from '../../src/access/index.js';
+import { TenantRevision } from '../../src/platform/access/index.js';
 import { ModelResolver } from '../../src/model/index.js';
 import type {
   ResolvedChatModel,

@@ -1,4 +1,4 @@
-import { EventRepository } from '../../src/harness/event/event.repository.js';
+import { EventRepository } from '../../src/harness/store/event.repository.js';
 import type { Plinth } from './plinth.js';
 
 /** Meanwhile readers learn of new events by notifications alone: who looks from time to time finds nothing new. */

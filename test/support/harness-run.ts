@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Database } from '../../src/database/index.js';
-import type { EventDraft } from '../../src/harness/event/event.catalogue.js';
-import { RunLedger } from '../../src/harness/ledger/run.ledger.js';
+import { Database } from '../../src/platform/database/index.js';
+import type { EventDraft } from '../../src/harness/store/event.catalogue.js';
+import { RunLedger } from '../../src/harness/store/run.ledger.js';
 import { newId } from '../../src/harness/protocol/ids.js';
 import type { RunLease } from '../../src/harness/protocol/lease.js';
 import type { Plinth } from './plinth.js';

@@ -1,4 +1,4 @@
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import { CODER } from './harness.js';
 import type { Harness, RunView } from './harness.js';
 import type { Plinth } from './plinth.js';

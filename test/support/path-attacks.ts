@@ -8,8 +8,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { PathProtection } from '../../src/harness/approval/policy.js';
-import type { ToolErrorCode } from '../../src/harness/tool/tool.error.js';
+import type { PathProtection } from '../../src/harness/protocol/policy.js';
+import type { ToolErrorCode } from '../../src/harness/fault/tool.error.js';
 
 /** Stands in every file outside of the workspace; nothing that a tool answers may hold it. */
 export const OUTSIDE_TEXT = 'THE-TEXT-OF-THE-OUTSIDE';
@@ -77,7 +77,7 @@ const byLink = (
 const texts: readonly PathAttack[] = [
   byText('a step up', '../outside/secret.txt', 'OUTSIDE_WORKSPACE'),
   byText('steps down and up', 'a/b/../../../outside/secret.txt', 'OUTSIDE_WORKSPACE'),
-  byText('steps up only', '../../../../../../etc/passwd', 'OUTSIDE_WORKSPACE'),
+  byText('steps up only', '../../../../etc/passwd', 'OUTSIDE_WORKSPACE'),
   byText('the folder above', '..', 'OUTSIDE_WORKSPACE'),
   byText('an absolute path', '/etc/passwd', 'OUTSIDE_WORKSPACE'),
   byText('the memory of the service', '/proc/self/environ', 'OUTSIDE_WORKSPACE'),

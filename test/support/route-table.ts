@@ -10,8 +10,8 @@ import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { MetadataScanner, ModulesContainer, Reflector } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { getMetadataStorage } from 'class-validator';
-import { ACCESS_RULE } from '../../src/access/index.js';
-import type { AccessRule } from '../../src/access/index.js';
+import { ACCESS_RULE } from '../../src/platform/access/index.js';
+import type { AccessRule } from '../../src/platform/access/index.js';
 
 type Source = 'path' | 'query' | 'body' | 'other';
 

@@ -2,7 +2,7 @@ import { mkdtemp, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe } from '@jest/globals';
-import { loadConfig } from '../../src/config/index.js';
+import { loadConfig } from '../../src/platform/config/index.js';
 import { Sandbox } from '../../src/harness/sandbox/sandbox.js';
 import type { SandboxRequest, SandboxResult } from '../../src/harness/sandbox/sandbox.result.js';
 

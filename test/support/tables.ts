@@ -1,4 +1,4 @@
-import { Database } from '../../src/database/index.js';
+import { Database } from '../../src/platform/database/index.js';
 import type { Plinth } from './plinth.js';
 
 /** What a request may change by having been let in. */

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { createApp } from '../../src/app.js';
-import { loadConfig } from '../../src/config/index.js';
-import { openInMemory } from '../../src/database/index.js';
+import { loadConfig } from '../../src/platform/config/index.js';
+import { openInMemory } from '../../src/platform/database/index.js';
 
 export const ADMIN_PASSWORD = 'admin-test-password';
 export const SECRET_KEY = 'test-secret-key-of-at-least-32-characters';

@@ -9,12 +9,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { PolicySubject } from '../../src/harness/approval/policy.js';
-import { loadConfig } from '../../src/config/index.js';
-import { HarnessRun } from '../../src/harness/run/run.entity.js';
-import { SecretMask } from '../../src/harness/secret/secret-mask.js';
-import { RunSkills } from '../../src/harness/skill/run-skills.js';
-import { ToolError } from '../../src/harness/tool/tool.error.js';
+import type { PolicySubject } from '../../src/harness/protocol/policy.js';
+import { loadConfig } from '../../src/platform/config/index.js';
+import { HarnessRun } from '../../src/harness/store/run.entity.js';
+import { SecretMask } from '../../src/harness/store/secret-mask.js';
+import { RunSkills } from '../../src/harness/store/run-skills.js';
+import { ToolError } from '../../src/harness/fault/tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../../src/harness/tool/tool.js';
 import { Workspace } from '../../src/harness/workspace/workspace.js';
 import { layOutside } from './path-attacks.js';

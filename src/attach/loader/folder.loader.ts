@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HEAD_BYTES, typeOf } from '../../storage/index.js';
+import { HEAD_BYTES, typeOf } from '../../platform/storage/index.js';
 import { Refusal } from '../parser/format/refusal.js';
 import { decodeText } from '../parser/format/text/text-encoding.js';
 import { refusalOf } from '../parser/index.js';

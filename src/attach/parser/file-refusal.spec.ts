@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { typeOf } from '../../storage/index.js';
+import { typeOf } from '../../platform/storage/index.js';
 import { refusalOf } from './file-refusal.js';
 
 function refusal(hex: string, name: string): string | undefined {

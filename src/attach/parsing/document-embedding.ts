@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import PQueue from 'p-queue';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import { ModelEmbedder } from '../../model/index.js';
 import type { ResolvedEmbeddingModel } from '../../model/index.js';
 import { ParsingRepository } from './parsing.repository.js';

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import { Database } from '../../database/index.js';
-import { NotFoundError } from '../../error/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { Database } from '../../platform/database/index.js';
+import { NotFoundError } from '../../platform/error/index.js';
 import { FragmentService, KeywordIndex, searchableText } from '../../fragment/index.js';
 import type { NewFragment } from '../../fragment/index.js';
 import { KnowledgeService, NoEmbeddingModelError } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import { ModelResolver } from '../../model/index.js';
-import { StorageService } from '../../storage/index.js';
+import { StorageService } from '../../platform/storage/index.js';
 import { VectorStores } from '../../vector-store/index.js';
 import type { VectorEntry, VectorStore } from '../../vector-store/index.js';
 import { DocumentParser } from '../parser/index.js';

@@ -1,4 +1,4 @@
-import { DomainError, InvalidInputError } from '../../error/index.js';
+import { DomainError, InvalidInputError } from '../../platform/error/index.js';
 
 /** Another process has taken the document over, or nobody wants it parsed any more. Nothing may be written for it. */
 export class LeaseLostError extends Error {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import { Database } from '../../database/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { Database } from '../../platform/database/index.js';
 import { AttachmentStatus } from '../attachment.entity.js';
 import type { Attachment } from '../attachment.entity.js';
 

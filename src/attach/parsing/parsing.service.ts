@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import { Database } from '../../database/index.js';
-import { EventBus } from '../../event/index.js';
-import { JobQueue } from '../../queue/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { Database } from '../../platform/database/index.js';
+import { EventBus } from '../../platform/event/index.js';
+import { JobQueue } from '../../platform/queue/index.js';
 import type { Attachment } from '../attachment.entity.js';
 import { ParsingRepository } from './parsing.repository.js';
 

@@ -1,8 +1,8 @@
 import { Body, Controller, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, RequirePermission } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { Answers, IdPipe, WhileConnected } from '../../http/index.js';
+import { CurrentCaller, RequirePermission } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { Answers, IdPipe, WhileConnected } from '../../platform/http/index.js';
 import { PreviewBody } from './preview.dto.js';
 import { PreviewService } from './preview.service.js';
 import { PreviewView } from './preview.view.js';

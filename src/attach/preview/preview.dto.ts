@@ -1,4 +1,4 @@
-import { Id, Text, Whole } from '../../http/index.js';
+import { Id, Text, Whole } from '../../platform/http/index.js';
 
 /** Settings to try out; what is not given is taken from the knowledge base. */
 export class PreviewBody {

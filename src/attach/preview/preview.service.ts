@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
+import type { Caller } from '../../platform/access/index.js';
 import { KnowledgeService, requireSplitSettings } from '../../knowledge/index.js';
-import { StorageService } from '../../storage/index.js';
+import { StorageService } from '../../platform/storage/index.js';
 import { AttachRepository } from '../attach.repository.js';
 import { DocumentParser } from '../parser/index.js';
 import type { PreviewBody } from './preview.dto.js';

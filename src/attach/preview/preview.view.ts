@@ -1,4 +1,4 @@
-import { Id, Text, Whole } from '../../http/index.js';
+import { Id, Text, Whole } from '../../platform/http/index.js';
 import type { FragmentDraft } from '../../fragment/splitter/index.js';
 
 /** A fragment as the settings would make it. */

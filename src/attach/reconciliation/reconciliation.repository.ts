@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/index.js';
+import { Database } from '../../platform/database/index.js';
 import type { VectorScope } from '../../vector-store/index.js';
 
 /** What the records say about vectors that a store holds. Reads all tenants, one scope at a time. */

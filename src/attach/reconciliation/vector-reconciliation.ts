@@ -1,10 +1,10 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import { FragmentService } from '../../fragment/index.js';
-import { Metrics } from '../../operation/index.js';
-import { Repetition } from '../../queue/index.js';
+import { Metrics } from '../../platform/observability/index.js';
+import { Repetition } from '../../platform/queue/index.js';
 import { VectorStores } from '../../vector-store/index.js';
 import type { VectorScope, VectorStore } from '../../vector-store/index.js';
 import { ReconciliationRepository } from './reconciliation.repository.js';

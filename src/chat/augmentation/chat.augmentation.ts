@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/index.js';
+import { Database } from '../../platform/database/index.js';
 import type { AnalysedText } from './analysed-text.js';
 import { rank } from './bm25.js';
 import type { KeywordResult } from './bm25.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/index.js';
+import { Database } from '../../platform/database/index.js';
 import type { AttachmentScope, KnowledgeScope } from './scope.js';
 import type { StemRequest } from './stem-request.js';
 

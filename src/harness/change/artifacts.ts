@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
-import { Database } from '../../database/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { Database } from '../../platform/database/index.js';
 import { newId } from '../protocol/ids.js';
-import type { HarnessRun } from '../run/run.entity.js';
-import type { HarnessArtifact } from './artifact.entity.js';
-import { ArtifactRepository } from './artifact.repository.js';
+import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessArtifact } from '../store/artifact.entity.js';
+import { ArtifactRepository } from '../store/artifact.repository.js';
 import { BlobStore } from './blob.store.js';
 
 const MIB = 1024 * 1024;

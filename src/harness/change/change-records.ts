@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { EventDraft } from '../event/event.catalogue.js';
-import type { HarnessRun } from '../run/run.entity.js';
-import { SecretMask } from '../secret/secret-mask.js';
+import type { EventDraft } from '../store/event.catalogue.js';
+import type { HarnessRun } from '../store/run.entity.js';
+import { SecretMask } from '../store/secret-mask.js';
 import { BlobStore } from './blob.store.js';
-import { FileChangeRepository } from './file-change.repository.js';
-import type { NewFileChange } from './file-change.repository.js';
-import type { FileOperation } from './file-operation.js';
+import { FileChangeRepository } from '../store/file-change.repository.js';
+import type { NewFileChange } from '../store/file-change.repository.js';
+import type { FileOperation } from '../workspace/file-operation.js';
 import { etagOf, netChanges } from './net-change.js';
 import type { DiffTotals, KeptState, NetChange } from './net-change.js';
 import { unifiedDiff } from './unified-diff.js';

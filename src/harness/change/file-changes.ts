@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import type { EventDraft } from '../event/event.catalogue.js';
+import type { EventDraft } from '../store/event.catalogue.js';
 import type { FilesFound } from '../protocol/effect.state.js';
-import type { HarnessRun } from '../run/run.entity.js';
-import { ToolError } from '../tool/tool.error.js';
+import type { HarnessRun } from '../store/run.entity.js';
+import { ToolError } from '../fault/tool.error.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { BlobStore } from './blob.store.js';
 import { ChangeRecords } from './change-records.js';
 import type { DescribedChanges } from './change-records.js';
-import { RollBackFailedError } from './change.errors.js';
-import type { FileOperation, FileState, PlannedFile } from './file-operation.js';
+import { RollBackFailedError } from '../fault/change.errors.js';
+import type { FileOperation, FileState, PlannedFile } from '../workspace/file-operation.js';
 import { foldersOf, FreedPlaces } from './freed-places.js';
 import type { DiffTotals } from './net-change.js';
 

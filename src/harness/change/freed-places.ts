@@ -1,6 +1,6 @@
-import { ToolError } from '../tool/tool.error.js';
+import { ToolError } from '../fault/tool.error.js';
 import type { Workspace } from '../workspace/workspace.js';
-import type { FileOperation, FileState } from './file-operation.js';
+import type { FileOperation, FileState } from '../workspace/file-operation.js';
 
 /** Every folder above the path, from the innermost on. */
 export function foldersOf(path: string): string[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { UnpairedCallError } from './context.errors.js';
 import { Conversation } from './conversation.js';
-import type { TurnMessage } from './conversation.js';
+import type { TurnMessage } from '../store/turn-message.repository.js';
 
 let sequence = 0;
 

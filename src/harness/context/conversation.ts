@@ -1,24 +1,6 @@
 import type { ToolCall } from '../../provider/index.js';
-import type { HarnessMessage } from '../message/message.entity.js';
+import type { TurnMessage } from '../store/turn-message.repository.js';
 import { UnpairedCallError } from './context.errors.js';
-
-/** As much of a stored message as the model is to know. */
-export type TurnMessage = Pick<
-  HarnessMessage,
-  | 'id'
-  | 'sequence'
-  | 'role'
-  | 'content'
-  | 'toolCalls'
-  | 'toolCallId'
-  | 'toolName'
-  | 'toolError'
-  | 'usage'
-  | 'metadata'
-> & {
-  /** Only the beginning of the content was read, because it is no longer sent. */
-  readonly pruned: boolean;
-};
 
 /** What is sent or left out as one: a text, or an answer of the model together with the results of its calls. */
 export interface Unit {

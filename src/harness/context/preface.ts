@@ -1,4 +1,4 @@
-import type { EarlierText } from './preface.repository.js';
+import type { EarlierText } from '../store/preface.repository.js';
 
 /** What is kept of a single text. */
 export const LONGEST_TEXT = 4_000;

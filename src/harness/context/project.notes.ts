@@ -1,4 +1,4 @@
-import { ToolError } from '../tool/tool.error.js';
+import { ToolError } from '../fault/tool.error.js';
 import type { Workspace } from '../workspace/workspace.js';
 
 /** The one file of a workspace that is given to the model unasked. */

@@ -1,10 +1,12 @@
 import { estimateMessageTokens, estimateTokens } from '../../model/index.js';
 import type { ChatMessage, ContentPart, ToolDefinition } from '../../provider/index.js';
-import type { RunSkills } from '../skill/run-skills.js';
-import type { Compaction } from './compaction.js';
-import type { Conversation, TurnMessage, Unit } from './conversation.js';
+import type { RunSkills } from '../store/run-skills.js';
+import type { Compaction } from '../protocol/compaction.js';
+import type { TurnMessage } from '../store/turn-message.repository.js';
+import type { Conversation, Unit } from './conversation.js';
 import type { DataMark } from './data-mark.js';
-import { isPrunable, SKILL_TOOL } from './pruning.js';
+import { SKILL_TOOL } from '../store/turn-message.repository.js';
+import { isPrunable } from './pruning.js';
 
 /** Everything that a turn may send; the compaction decides what of it is sent. */
 export interface TurnParts {

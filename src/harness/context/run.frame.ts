@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { estimateTokens } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';
-import type { HarnessRun } from '../run/run.entity.js';
+import type { HarnessRun } from '../store/run.entity.js';
 import type { Workspace } from '../workspace/workspace.js';
 import type { DataMark } from './data-mark.js';
 import { LONGEST_TEXT, prefaceOf } from './preface.js';
-import { PrefaceRepository } from './preface.repository.js';
+import { PrefaceRepository } from '../store/preface.repository.js';
 import { projectNotes } from './project.notes.js';
 import type { ProjectNotes } from './project.notes.js';
 import { listingOf } from './workspace.listing.js';

@@ -1,11 +1,11 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import { countedCall } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
-import { Metrics } from '../../operation/index.js';
+import { Metrics } from '../../platform/observability/index.js';
 import { retryCall, UpstreamError } from '../../provider/index.js';
-import { storableText } from '../ledger/storable.js';
+import { storableText } from '../store/storable.js';
 import { countedUsage, tokensOf, writtenIn } from './counted.usage.js';
 import type { CountedUsage } from './counted.usage.js';
 import type { DataMark } from './data-mark.js';

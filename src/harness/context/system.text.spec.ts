@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { estimateTokens } from '../../model/index.js';
-import { RunSkills } from '../skill/run-skills.js';
-import type { StoredSkill } from '../skill/run-skills.js';
+import { RunSkills } from '../store/run-skills.js';
+import type { StoredSkill } from '../store/run-skills.js';
 import { DataMark } from './data-mark.js';
 import { systemText } from './system.text.js';
 import type { SystemFacts } from './system.text.js';

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { identityOf } from '../../folder/index.js';
+import { identityOf } from '../../platform/filesystem/index.js';
 import { Workspace } from '../workspace/workspace.js';
 import { listingOf } from './workspace.listing.js';
 

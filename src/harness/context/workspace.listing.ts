@@ -1,6 +1,6 @@
-import { SKIPPED_FOLDERS } from '../../folder/index.js';
+import { SKIPPED_FOLDERS } from '../../platform/filesystem/index.js';
 import type { Workspace, WorkspaceEntry } from '../workspace/workspace.js';
-import { ToolError } from '../tool/tool.error.js';
+import { ToolError } from '../fault/tool.error.js';
 
 /** Lines of the listing in all, and of what lies directly in the workspace. */
 const LINES = 200;

@@ -1,4 +1,4 @@
-import { ToolError } from '../tool/tool.error.js';
+import { ToolError } from '../fault/tool.error.js';
 
 /** Commands cannot be run; nothing was started. */
 export class SandboxUnavailableError extends ToolError {

@@ -2,7 +2,7 @@ import { open, realpath, stat } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ToolError } from '../tool/tool.error.js';
+import { ToolError } from '../fault/tool.error.js';
 import { Bubblewrap } from './bubblewrap.js';
 import { OutputCollector } from './output-collector.js';
 import { ProcessGroup } from './process-group.js';

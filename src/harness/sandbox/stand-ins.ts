@@ -1,6 +1,6 @@
 import { lstat, mkdir, open, rmdir, stat, unlink, utimes } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { ToolError } from '../tool/tool.error.js';
+import { ToolError } from '../fault/tool.error.js';
 import { PROTECTED_FILES, PROTECTED_FOLDERS } from '../workspace/protected-path.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
-import { ToolError } from '../tool/tool.error.js';
+import { ToolError } from '../fault/tool.error.js';
 import { classifyPath, PROTECTED_FOLDERS } from '../workspace/protected-path.js';
 import { bufferOf, bytesOf, foldersAbove, joined, ordered, textOf } from './mount.js';
 import type { BytePath, Mount } from './mount.js';

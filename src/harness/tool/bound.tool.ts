@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { PolicySubject } from '../approval/policy.js';
+import type { PolicySubject } from '../protocol/policy.js';
 import type { EffectClass } from '../protocol/effect.state.js';
-import { ToolError } from './tool.error.js';
+import { ToolError } from '../fault/tool.error.js';
 import type {
   FilePlan,
   FileTool,

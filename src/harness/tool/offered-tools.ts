@@ -1,4 +1,4 @@
-import type { HarnessRun } from '../run/run.entity.js';
+import type { HarnessRun } from '../store/run.entity.js';
 import { TOOL_NAMES } from './tool.js';
 import type { ToolName } from './tool.js';
 

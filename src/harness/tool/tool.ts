@@ -1,15 +1,16 @@
 import type { z } from 'zod';
-import type { EventDraft } from '../event/event.catalogue.js';
-import type { Plan } from '../plan/plan.js';
-import type { PolicySubject } from '../approval/policy.js';
-import type { FileOperation, PlannedFile } from '../change/file-operation.js';
-import type { HarnessRun } from '../run/run.entity.js';
-import type { RunSkills } from '../skill/run-skills.js';
+import type { EventDraft } from '../store/event.catalogue.js';
+import type { Plan } from '../protocol/plan.js';
+import type { PolicySubject } from '../protocol/policy.js';
+import type { FileOperation, PlannedFile } from '../workspace/file-operation.js';
+import type { HarnessRun } from '../store/run.entity.js';
+import type { RunSkills } from '../store/run-skills.js';
+import type { SeenFile, SeenFiles } from '../workspace/seen-files.js';
 import type { Workspace } from '../workspace/workspace.js';
-import type { ToolErrorCode } from './tool.error.js';
+import type { ToolErrorCode } from '../fault/tool.error.js';
 
-export { ToolError } from './tool.error.js';
-export type { ToolErrorCode } from './tool.error.js';
+export { ToolError } from '../fault/tool.error.js';
+export type { ToolErrorCode } from '../fault/tool.error.js';
 
 /** Names on the wire, as models and existing clients know them. */
 export const TOOL_NAMES = [
@@ -30,18 +31,6 @@ export const TOOL_NAMES = [
   'read_skill_resource',
 ] as const;
 export type ToolName = (typeof TOOL_NAMES)[number];
-
-/** A file as it was when a tool read or wrote it in this run: what an edit is checked against. */
-export interface SeenFile {
-  readonly path: string;
-  readonly sha256: string;
-}
-
-/** What has been seen in this run; the last sight of a path counts. */
-export interface SeenFiles {
-  /** SHA-256 of the path's content when it was last seen whole or in part; undefined when it never was. */
-  get(path: string): string | undefined;
-}
 
 export interface ToolContext {
   readonly run: HarnessRun;

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { ObstacleError } from '../../folder/index.js';
-import type { OpenFolder } from '../../folder/index.js';
+import { ObstacleError } from '../../platform/filesystem/index.js';
+import type { OpenFolder } from '../../platform/filesystem/index.js';
 import { pathError } from './workspace.errors.js';
 import { namesOf, relativeTo } from './workspace-path.js';
 

@@ -1,4 +1,4 @@
-import type { PathProtection } from '../approval/policy.js';
+import type { PathProtection } from '../protocol/policy.js';
 
 export interface PathClass {
   readonly protection: PathProtection;

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
-import { closing, ObstacleError } from '../../folder/index.js';
-import type { OpenFolder } from '../../folder/index.js';
-import type { FileState } from '../change/file-operation.js';
+import { closing, ObstacleError } from '../../platform/filesystem/index.js';
+import type { OpenFolder } from '../../platform/filesystem/index.js';
+import type { FileState } from './file-operation.js';
 import { isUnfinished, unfinishedName } from './unfinished-file.js';
 import { pathError } from './workspace.errors.js';
 import { namesOf } from './workspace-path.js';

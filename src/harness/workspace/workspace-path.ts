@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { ToolError } from '../tool/tool.error.js';
+import { ToolError } from '../fault/tool.error.js';
 
 /** What Linux takes. */
 export const PATH_BYTES = 4_096;

@@ -13,10 +13,10 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
-import { TenantLifecycle } from '../../access/index.js';
-import { ConfigError, loadConfig } from '../../config/index.js';
-import { Database } from '../../database/index.js';
-import { DomainError } from '../../error/index.js';
+import { TenantLifecycle } from '../../platform/access/index.js';
+import { ConfigError, loadConfig } from '../../platform/config/index.js';
+import { Database } from '../../platform/database/index.js';
+import { DomainError } from '../../platform/error/index.js';
 import { packageRoot } from './package-root.js';
 import { WorkspaceRoots } from './workspace-roots.js';
 

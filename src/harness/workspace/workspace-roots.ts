@@ -2,11 +2,11 @@ import { mkdir, realpath, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { TenantLifecycle } from '../../access/index.js';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
-import { Database } from '../../database/index.js';
-import { identityOf } from '../../folder/index.js';
+import { TenantLifecycle } from '../../platform/access/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { Database } from '../../platform/database/index.js';
+import { identityOf } from '../../platform/filesystem/index.js';
 import { classifyPath } from './protected-path.js';
 import { packageRoot } from './package-root.js';
 import {

@@ -1,8 +1,8 @@
-import { ConflictError, DomainError, InvalidInputError } from '../../error/index.js';
-import { ObstacleError } from '../../folder/index.js';
-import type { Obstacle } from '../../folder/index.js';
-import { ToolError } from '../tool/tool.error.js';
-import type { ToolErrorCode } from '../tool/tool.error.js';
+import { ConflictError, DomainError, InvalidInputError } from '../../platform/error/index.js';
+import { ObstacleError } from '../../platform/filesystem/index.js';
+import type { Obstacle } from '../../platform/filesystem/index.js';
+import { ToolError } from '../fault/tool.error.js';
+import type { ToolErrorCode } from '../fault/tool.error.js';
 import { shown } from './workspace-path.js';
 
 /** The folder of the session is no longer the one that the session was made for. */

@@ -24,9 +24,9 @@ import {
   pathAttacks,
 } from '../../../test/support/path-attacks.js';
 import { whileSwapped } from '../../../test/support/swapping.js';
-import type { FileState } from '../change/file-operation.js';
+import type { FileState } from './file-operation.js';
 import { sha256 } from '../protocol/ids.js';
-import { ToolError } from '../tool/tool.error.js';
+import { ToolError } from '../fault/tool.error.js';
 import { newFileMode } from './file-mode.js';
 import { Workspace } from './workspace.js';
 import { WorkspaceGoneError } from './workspace.errors.js';

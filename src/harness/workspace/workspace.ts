@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
-import { closing, identityOf, ObstacleError, OpenFolder } from '../../folder/index.js';
-import type { OpenFile } from '../../folder/index.js';
-import type { FileState } from '../change/file-operation.js';
+import { closing, identityOf, ObstacleError, OpenFolder } from '../../platform/filesystem/index.js';
+import type { OpenFile } from '../../platform/filesystem/index.js';
+import type { FileState } from './file-operation.js';
 import { sha256 } from '../protocol/ids.js';
 import { PathWalk } from './path-walk.js';
 import type { Arrival } from './path-walk.js';

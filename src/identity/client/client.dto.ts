@@ -1,4 +1,4 @@
-import { Id, OneOf, PageQuery, Text, Texts, Whole } from '../../http/index.js';
+import { Id, OneOf, PageQuery, Text, Texts, Whole } from '../../platform/http/index.js';
 
 const STATUS = ['0', '1'];
 /** The longest that PostgreSQL's integer column could hold is 68 years; ten are plenty. */

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import type { Caller } from '../../access/index.js';
-import { Database } from '../../database/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { Database } from '../../platform/database/index.js';
 import {
   ConflictError,
   ForbiddenError,
   InvalidInputError,
   NotFoundError,
-} from '../../error/index.js';
-import { EventBus } from '../../event/index.js';
-import type { Page } from '../../http/index.js';
+} from '../../platform/error/index.js';
+import { EventBus } from '../../platform/event/index.js';
+import type { Page } from '../../platform/http/index.js';
 import { AccessChange } from '../access.change.js';
 import { atHome } from '../sign-in/sign-in.service.js';
 import type {

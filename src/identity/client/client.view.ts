@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { wireTime } from '../../http/index.js';
+import { wireTime } from '../../platform/http/index.js';
 import type { Client } from './client.entity.js';
 
 /** A client without its secret. */

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
-import { REDIS } from '../../event/index.js';
+import { REDIS } from '../../platform/event/index.js';
 
 const LIFETIME_SECONDS = 120;
 const KEY_PREFIX = 'captcha:';

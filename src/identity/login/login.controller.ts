@@ -1,8 +1,8 @@
 import { Body, Controller, Get, Headers, Ip, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { OptionalCaller, Public } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { Answers, AnswersStatus } from '../../http/index.js';
+import { OptionalCaller, Public } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { Answers, AnswersStatus } from '../../platform/http/index.js';
 import type { SignInOrigin } from '../sign-in/sign-in.service.js';
 import { SignInService } from '../sign-in/sign-in.service.js';
 import { Captcha } from './captcha.js';

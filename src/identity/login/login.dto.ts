@@ -1,4 +1,4 @@
-import { Text } from '../../http/index.js';
+import { Text } from '../../platform/http/index.js';
 
 /** What both existing clients send; fields of other grants are dropped. */
 export class LoginDto {

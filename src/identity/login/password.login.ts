@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { AuditLog } from '../../audit/index.js';
-import { InvalidInputError } from '../../error/index.js';
+import { AuditLog } from '../../platform/audit/index.js';
+import { InvalidInputError } from '../../platform/error/index.js';
 import { WrongPasswordError } from '../identity.errors.js';
 import { Passwords } from '../password/passwords.js';
 import type { User } from '../user/user.entity.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { RateLimiter } from '../../event/index.js';
+import { RateLimiter } from '../../platform/event/index.js';
 import { LoginRefusedError } from '../identity.errors.js';
 import { USER_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';

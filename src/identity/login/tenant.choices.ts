@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { isSuperAdmin } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { RateLimiter } from '../../event/index.js';
+import { isSuperAdmin } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { RateLimiter } from '../../platform/event/index.js';
 import { tenantProblem } from '../tenant/tenant.entity.js';
 import { TenantRepository } from '../tenant/tenant.repository.js';
 import type { TenantChoicesView } from './login.view.js';

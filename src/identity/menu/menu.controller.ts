@@ -1,8 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, LoginOnly } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { AnswersArray } from '../../http/index.js';
+import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { AnswersArray } from '../../platform/http/index.js';
 import { menuOf } from './menu.tree.js';
 import { RouteView } from './menu.view.js';
 

@@ -1,5 +1,5 @@
-import { mayAny } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
+import { mayAny } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
 import { menu } from './menu.pages.js';
 import type { MenuFolder, MenuPage } from './menu.pages.js';
 import type { RouteView } from './menu.view.js';

@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Response } from 'express';
-import { OpenStreams } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
-import { TooManyRequestsError } from '../../error/index.js';
-import { SseWriter } from '../../http/index.js';
+import { OpenStreams } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { TooManyRequestsError } from '../../platform/error/index.js';
+import { SseWriter } from '../../platform/http/index.js';
 
 const PING_MS = 30_000;
 

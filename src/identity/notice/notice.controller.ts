@@ -1,9 +1,9 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { CurrentCaller, LoginOnly, OptionalCaller, Public } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { AnswersRaw, AnswersStatus, NoEnvelope } from '../../http/index.js';
+import { CurrentCaller, LoginOnly, OptionalCaller, Public } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { AnswersRaw, AnswersStatus, NoEnvelope } from '../../platform/http/index.js';
 import { NoticeChannel } from './notice.channel.js';
 
 @ApiTags('own account')

@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
-import { TooManyRequestsError } from '../../error/index.js';
-import { RateLimiter } from '../../event/index.js';
-import type { RateLimit } from '../../event/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { TooManyRequestsError } from '../../platform/error/index.js';
+import { RateLimiter } from '../../platform/event/index.js';
+import type { RateLimit } from '../../platform/event/index.js';
 import { LoginRefusedError } from '../identity.errors.js';
 import { PasswordHasher } from './password.hasher.js';
 

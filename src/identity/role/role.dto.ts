@@ -1,4 +1,4 @@
-import { Id, Ids, OneOf, PageQuery, Text, Texts, Whole } from '../../http/index.js';
+import { Id, Ids, OneOf, PageQuery, Text, Texts, Whole } from '../../platform/http/index.js';
 
 const STATUS = ['0', '1'];
 

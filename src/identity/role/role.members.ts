@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { mayAny } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import type { Page } from '../../http/index.js';
+import { mayAny } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import type { Page } from '../../platform/http/index.js';
 import { AccessChange } from '../access.change.js';
 import { requireHeld } from '../grant.rules.js';
 import { requireOther, UserReach } from '../user/user.reach.js';

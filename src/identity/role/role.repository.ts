@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
-import { containing, Database, TenantScoped } from '../../database/index.js';
-import type { Page, PageQuery } from '../../http/index.js';
+import { containing, Database, TenantScoped } from '../../platform/database/index.js';
+import type { Page, PageQuery } from '../../platform/http/index.js';
 import { Role, SUPERADMIN_ROLE, UserRole } from './role.entity.js';
 
 interface ActiveRole {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { ALL_PERMISSIONS, isKnownPermission, isSuperAdmin } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { ConflictError, ForbiddenError, InvalidInputError } from '../../error/index.js';
-import type { Page } from '../../http/index.js';
+import { ALL_PERMISSIONS, isKnownPermission, isSuperAdmin } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { ConflictError, ForbiddenError, InvalidInputError } from '../../platform/error/index.js';
+import type { Page } from '../../platform/http/index.js';
 import { AccessChange } from '../access.change.js';
 import { requireHeld, requireNotAbove } from '../grant.rules.js';
 import type { ChangedRoleDto, NewRoleDto, RoleListQuery } from './role.dto.js';

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { wireTime } from '../../http/index.js';
+import { wireTime } from '../../platform/http/index.js';
 import { SUPERADMIN_ROLE } from './role.entity.js';
 import type { Role } from './role.entity.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/index.js';
-import { Page } from '../../http/index.js';
-import type { PageQuery } from '../../http/index.js';
+import { Database } from '../../platform/database/index.js';
+import { Page } from '../../platform/http/index.js';
+import type { PageQuery } from '../../platform/http/index.js';
 import { LoginSession } from './login-session.entity.js';
 
 /** The sign-in a token names. */

@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 
 /** What a token says. It is proof of nothing alone: the sign-in it names must still be there. */
 const claimsSchema = z.object({

@@ -1,8 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown } from '@nestjs/common';
-import { ALL_PERMISSIONS, CallerResolver } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { UnauthenticatedError } from '../../error/index.js';
+import { ALL_PERMISSIONS, CallerResolver } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { UnauthenticatedError } from '../../platform/error/index.js';
 import { UserGrants } from '../user/user.grants.js';
 import { LoginSessionRepository } from './login-session.repository.js';
 import type { SignInKey } from './login-session.repository.js';

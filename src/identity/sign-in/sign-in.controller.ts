@@ -1,9 +1,9 @@
 import { Controller, Delete, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, LoginOnly, RequirePermission } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { AnswersArray, AnswersPage, AnswersStatus } from '../../http/index.js';
-import type { Page } from '../../http/index.js';
+import { CurrentCaller, LoginOnly, RequirePermission } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { AnswersArray, AnswersPage, AnswersStatus } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
 import { SignInListQuery } from './sign-in.dto.js';
 import { SignInList } from './sign-in.list.js';
 import { SignInView } from './sign-in.view.js';

@@ -1,4 +1,4 @@
-import { PageQuery, Text } from '../../http/index.js';
+import { PageQuery, Text } from '../../platform/http/index.js';
 
 export class SignInListQuery extends PageQuery {
   @Text({ optional: true, description: 'Part of the name' })

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import { NotFoundError } from '../../error/index.js';
-import type { Page } from '../../http/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { NotFoundError } from '../../platform/error/index.js';
+import type { Page } from '../../platform/http/index.js';
 import { UserReach } from '../user/user.reach.js';
 import { LoginSessionRepository } from './login-session.repository.js';
 import type { SignInListQuery } from './sign-in.dto.js';

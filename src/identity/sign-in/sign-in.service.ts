@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { Caller } from '../../access/index.js';
-import { AuditLog } from '../../audit/index.js';
-import { Database } from '../../database/index.js';
-import { EventBus } from '../../event/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { AuditLog } from '../../platform/audit/index.js';
+import { Database } from '../../platform/database/index.js';
+import { EventBus } from '../../platform/event/index.js';
 import type { Client } from '../client/client.entity.js';
 import { WrongPasswordError } from '../identity.errors.js';
 import type { User } from '../user/user.entity.js';

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
-import { Repetition } from '../../queue/index.js';
+import { Repetition } from '../../platform/queue/index.js';
 import { LoginSessionRepository } from './login-session.repository.js';
 
 const HOUR_MS = 3_600_000;

@@ -7,7 +7,7 @@ import {
   PageQuery,
   Text,
   Whole,
-} from '../../http/index.js';
+} from '../../platform/http/index.js';
 
 const STATUS = ['0', '1'];
 

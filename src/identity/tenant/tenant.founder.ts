@@ -5,8 +5,8 @@ import {
   TenantLifecycle,
   tenantAdminPermissions,
   userPermissions,
-} from '../../access/index.js';
-import { Database } from '../../database/index.js';
+} from '../../platform/access/index.js';
+import { Database } from '../../platform/database/index.js';
 import { ADMIN_ROLE, SUPERADMIN_ROLE, USER_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { UserAccounts } from '../user/user.accounts.js';

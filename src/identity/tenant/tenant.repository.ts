@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import type { DeepPartial } from 'typeorm';
-import { containing, Database } from '../../database/index.js';
-import { NotFoundError } from '../../error/index.js';
-import { Page } from '../../http/index.js';
-import type { PageQuery } from '../../http/index.js';
+import { containing, Database } from '../../platform/database/index.js';
+import { NotFoundError } from '../../platform/error/index.js';
+import { Page } from '../../platform/http/index.js';
+import type { PageQuery } from '../../platform/http/index.js';
 import { Tenant } from './tenant.entity.js';
 
 export interface TenantFilter {

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
-import { requireSuperAdmin, TenantLifecycle, TenantRevision } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { isDeadlock } from '../../database/index.js';
-import { ConflictError, NotFoundError } from '../../error/index.js';
-import { givenTime } from '../../http/index.js';
-import type { Page } from '../../http/index.js';
+import { requireSuperAdmin, TenantLifecycle, TenantRevision } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { isDeadlock } from '../../platform/database/index.js';
+import { ConflictError, NotFoundError } from '../../platform/error/index.js';
+import { givenTime } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
 import { AccessChange } from '../access.change.js';
 import { atHome } from '../sign-in/sign-in.service.js';
 import type { ChangedTenantDto, NewTenantDto, TenantListQuery } from './tenant.dto.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { requireSuperAdmin } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { AuditLog } from '../../audit/index.js';
-import { Database } from '../../database/index.js';
-import { NotFoundError } from '../../error/index.js';
+import { requireSuperAdmin } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { AuditLog } from '../../platform/audit/index.js';
+import { Database } from '../../platform/database/index.js';
+import { NotFoundError } from '../../platform/error/index.js';
 import { LoginSessionRepository } from '../sign-in/login-session.repository.js';
 import { atHome } from '../sign-in/sign-in.service.js';
 import { TenantRepository } from './tenant.repository.js';

@@ -1,8 +1,8 @@
 import { Body, Controller, Get, Put } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, LoginOnly } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { Answers, AnswersStatus } from '../../http/index.js';
+import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { Answers, AnswersStatus } from '../../platform/http/index.js';
 import { OwnPasswordDto, ProfileDto } from './user.dto.js';
 import { UserPasswords } from './user.passwords.js';
 import { UserProfile } from './user.profile.js';

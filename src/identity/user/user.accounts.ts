@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { AuditAction, AuditActor } from '../../audit/index.js';
-import { ConflictError } from '../../error/index.js';
+import type { AuditAction, AuditActor } from '../../platform/audit/index.js';
+import { ConflictError } from '../../platform/error/index.js';
 import { AccessChange } from '../access.change.js';
 import { Passwords } from '../password/passwords.js';
 import { RoleRepository } from '../role/role.repository.js';

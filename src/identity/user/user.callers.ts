@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { ALL_PERMISSIONS, TenantRevision } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
+import { ALL_PERMISSIONS, TenantRevision } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
 import { UserGrants } from './user.grants.js';
 import { UserRepository } from './user.repository.js';
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { mayAny } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { readTimeRange } from '../../http/index.js';
-import type { Page } from '../../http/index.js';
+import { mayAny } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { readTimeRange } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
 import type { Role } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { toRoleView } from '../role/role.view.js';

@@ -1,4 +1,12 @@
-import { Id, Ids, OneOf, PageQuery, Text, TimeRange, TimeRangeField } from '../../http/index.js';
+import {
+  Id,
+  Ids,
+  OneOf,
+  PageQuery,
+  Text,
+  TimeRange,
+  TimeRangeField,
+} from '../../platform/http/index.js';
 
 /** A user name holds no white space, so that no two look alike. */
 const NAME = { min: 2, max: 64, pattern: /^\S+$/, patternMessage: 'must not contain spaces' };

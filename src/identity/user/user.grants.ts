@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { ALL_PERMISSIONS } from '../../access/index.js';
+import { ALL_PERMISSIONS } from '../../platform/access/index.js';
 import { SUPERADMIN_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { HOME_TENANT } from '../tenant/tenant.entity.js';

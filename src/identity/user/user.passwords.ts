@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import { InvalidInputError } from '../../error/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { InvalidInputError } from '../../platform/error/index.js';
 import { AccessChange } from '../access.change.js';
 import { Passwords } from '../password/passwords.js';
 import { LoginSessionRepository } from '../sign-in/login-session.repository.js';

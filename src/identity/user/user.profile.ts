@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { mayAny } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
+import { mayAny } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
 import { AccessChange } from '../access.change.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { atHome } from '../sign-in/sign-in.service.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import { ConflictError, ForbiddenError, NotFoundError } from '../../error/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { ConflictError, ForbiddenError, NotFoundError } from '../../platform/error/index.js';
 import { requireHeld, requireNotAbove } from '../grant.rules.js';
 import type { Role } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { And, In, LessThan, MoreThanOrEqual, Not } from 'typeorm';
 import type { DeepPartial, FindOptionsWhere } from 'typeorm';
-import { containing, Database, TenantScoped } from '../../database/index.js';
-import type { Page, PageQuery } from '../../http/index.js';
+import { containing, Database, TenantScoped } from '../../platform/database/index.js';
+import type { Page, PageQuery } from '../../platform/http/index.js';
 import { User } from './user.entity.js';
 
 export interface UserFilter {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import type { AuditRecord } from '../../audit/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import type { AuditRecord } from '../../platform/audit/index.js';
 import { AccessChange } from '../access.change.js';
 import { UserAccounts } from './user.accounts.js';
 import type { ChangedUserDto, NewUserDto } from './user.dto.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import type { AuditRecord } from '../../audit/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import type { AuditRecord } from '../../platform/audit/index.js';
 import { AccessChange } from '../access.change.js';
 import { SUPERADMIN_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';

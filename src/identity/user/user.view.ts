@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { wireTime } from '../../http/index.js';
+import { wireTime } from '../../platform/http/index.js';
 import type { Role } from '../role/role.entity.js';
 import { RoleView, toRoleView } from '../role/role.view.js';
 import type { User } from './user.entity.js';

@@ -1,5 +1,5 @@
 import type { MediaType } from '../../provider/index.js';
-import { typeOf } from '../../storage/index.js';
+import { typeOf } from '../../platform/storage/index.js';
 import { ContentRefusedError } from './content.errors.js';
 
 /** So many bytes from the start tell every format below. */

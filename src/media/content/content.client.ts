@@ -1,10 +1,14 @@
-import { ForbiddenAddressError, OutboundError, OutboundHttp } from '../../outbound/index.js';
+import {
+  ForbiddenAddressError,
+  OutboundError,
+  OutboundHttp,
+} from '../../platform/outbound/index.js';
 import type {
   OutboundErrorKind,
   OutboundHttpOptions,
   OutboundResponse,
   OutboundTimeouts,
-} from '../../outbound/index.js';
+} from '../../platform/outbound/index.js';
 import { ContentRefusedError } from './content.errors.js';
 
 /** What tests put in the place of the network. No setting changes any of it. */

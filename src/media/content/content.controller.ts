@@ -1,9 +1,9 @@
 import { Controller, Get, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { CurrentCaller, LoginOnly } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { AnswersRaw, NoEnvelope, WhileConnected } from '../../http/index.js';
+import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { AnswersRaw, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
 import { ContentQuery } from './content.dto.js';
 import { ContentService } from './content.service.js';
 

@@ -1,5 +1,5 @@
 import { IsDefined } from 'class-validator';
-import { Text } from '../../http/index.js';
+import { Text } from '../../platform/http/index.js';
 
 export class ContentQuery {
   @Text({ max: 200, description: 'The model that the task was given to' })

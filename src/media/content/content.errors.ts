@@ -1,4 +1,4 @@
-import { ConflictError, DomainError, TooManyRequestsError } from '../../error/index.js';
+import { ConflictError, DomainError, TooManyRequestsError } from '../../platform/error/index.js';
 
 /** A resource that is not handed on. The message says why, and holds no address. */
 export class ContentRefusedError extends DomainError {

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
-import { Metrics } from '../../operation/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { Metrics } from '../../platform/observability/index.js';
 import { ContentMemoryError } from './content.errors.js';
 
 /** The room that all requests of this process share for resources whose length nobody has said. */

@@ -1,4 +1,4 @@
-import type { OutboundResponse } from '../../outbound/index.js';
+import type { OutboundResponse } from '../../platform/outbound/index.js';
 import type { MediaType } from '../../provider/index.js';
 import { contentType, SIGNATURE_BYTES } from './content-type.js';
 import { ContentRefusedError } from './content.errors.js';

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import type { MediaType } from '../../provider/index.js';
 import { MediaLookup } from '../media.lookup.js';
 import { contentAddress } from './content-address.js';

@@ -1,9 +1,9 @@
 import { Controller, Delete, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, LoginOnly } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { AnswersPage, AnswersStatus, IdsPipe } from '../../http/index.js';
-import type { Page } from '../../http/index.js';
+import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { AnswersPage, AnswersStatus, IdsPipe } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
 import { TaskListQuery } from './task.dto.js';
 import { TaskService } from './task.service.js';
 import { TaskView } from './task.view.js';

@@ -1,4 +1,4 @@
-import { OneOf, PageQuery } from '../../http/index.js';
+import { OneOf, PageQuery } from '../../platform/http/index.js';
 
 export class TaskListQuery extends PageQuery {
   @OneOf(['image', 'audio', 'video'], { optional: true, description: 'What is made' })

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database, TenantScoped } from '../../database/index.js';
-import type { Page } from '../../http/index.js';
+import { Database, TenantScoped } from '../../platform/database/index.js';
+import type { Page } from '../../platform/http/index.js';
 import type { TaskListQuery } from './task.dto.js';
 import { MediaTask } from './task.entity.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import type { Page } from '../../http/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import type { Page } from '../../platform/http/index.js';
 import type { ResolvedMediaModel } from '../../model/index.js';
 import type { TaskListQuery } from './task.dto.js';
 import { EXCERPT_LENGTH } from './task.entity.js';

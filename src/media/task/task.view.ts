@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { wireTime } from '../../http/index.js';
+import { wireTime } from '../../platform/http/index.js';
 import type { MediaTask } from './task.entity.js';
 
 /** A task with what is needed to look it up: the model's name and the task's id. */

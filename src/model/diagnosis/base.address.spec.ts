@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { OutboundHttp } from '../../outbound/index.js';
+import { OutboundHttp } from '../../platform/outbound/index.js';
 import {
   ChatAdapterRegistry,
   EmbeddingAdapterRegistry,

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../test/support/wait.js';
-import { OutboundError, OutboundHttp } from '../../outbound/index.js';
+import { OutboundError, OutboundHttp } from '../../platform/outbound/index.js';
 import { probeConnection } from './connection.probe.js';
 import { StepLog } from './step.log.js';
 

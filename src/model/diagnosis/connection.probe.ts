@@ -3,8 +3,12 @@ import { lookup } from 'node:dns/promises';
 import { connect, isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { ForbiddenAddressError, OutboundError, OutboundHttp } from '../../outbound/index.js';
-import type { OutboundErrorKind } from '../../outbound/index.js';
+import {
+  ForbiddenAddressError,
+  OutboundError,
+  OutboundHttp,
+} from '../../platform/outbound/index.js';
+import type { OutboundErrorKind } from '../../platform/outbound/index.js';
 import type { StepLog } from './step.log.js';
 
 const STEP_LIMIT_MS = 10_000;

@@ -1,6 +1,6 @@
-import { DomainError } from '../../error/index.js';
-import { ForbiddenAddressError, OutboundError } from '../../outbound/index.js';
-import type { OutboundErrorKind } from '../../outbound/index.js';
+import { DomainError } from '../../platform/error/index.js';
+import { ForbiddenAddressError, OutboundError } from '../../platform/outbound/index.js';
+import type { OutboundErrorKind } from '../../platform/outbound/index.js';
 import {
   InvalidAddressError,
   UnsupportedProviderError,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import { OutboundHttp } from '../../outbound/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { OutboundHttp } from '../../platform/outbound/index.js';
 import { ModelAdapters } from '../model.adapters.js';
 import type { ModelTestBody } from '../model.dto.js';
 import { ModelResolver } from '../model.resolver.js';

@@ -1,4 +1,4 @@
-import { DomainError } from '../../error/index.js';
+import { DomainError } from '../../platform/error/index.js';
 
 /** The model answers vectors of another size than its record says. Nothing of them may be stored. */
 export class EmbeddingDimensionError extends DomainError {

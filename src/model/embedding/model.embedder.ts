@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
-import { Metrics } from '../../operation/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { Metrics } from '../../platform/observability/index.js';
 import { abortedError, retryCall, UpstreamError } from '../../provider/index.js';
 import type { CallLimits } from '../../provider/index.js';
 import { inBatches } from '../batches.js';

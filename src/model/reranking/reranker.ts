@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
-import { Metrics } from '../../operation/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { Metrics } from '../../platform/observability/index.js';
 import { retryCall } from '../../provider/index.js';
 import type { CallLimits, RankedDocument, RerankCall } from '../../provider/index.js';
 import { inBatches } from '../batches.js';

@@ -1,4 +1,4 @@
-import { DomainError } from '../../error/index.js';
+import { DomainError } from '../../platform/error/index.js';
 
 /** A call to a provider whose code has no adapter of the kind needed (specification, Errors 7). */
 export class UnsupportedProviderError extends DomainError {

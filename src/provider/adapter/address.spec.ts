@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { OutboundHttp } from '../../outbound/index.js';
+import { OutboundHttp } from '../../platform/outbound/index.js';
 import { AdapterRegistry } from './adapter.registry.js';
 import { chatAdapters } from './chat/chat-adapters.js';
 import { embeddingAdapters } from './embedding/embedding-adapters.js';

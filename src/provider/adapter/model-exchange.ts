@@ -1,4 +1,8 @@
-import type { OutboundHttp, OutboundRequest, OutboundResponse } from '../../outbound/index.js';
+import type {
+  OutboundHttp,
+  OutboundRequest,
+  OutboundResponse,
+} from '../../platform/outbound/index.js';
 import { cutError, parseJson } from './answer-failure.js';
 import type { ModelCallOptions } from './model-call.js';
 import type { Secrets } from './safe-text.js';

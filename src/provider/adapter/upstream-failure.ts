@@ -1,5 +1,5 @@
-import { ForbiddenAddressError, OutboundError } from '../../outbound/index.js';
-import type { OutboundErrorKind } from '../../outbound/index.js';
+import { ForbiddenAddressError, OutboundError } from '../../platform/outbound/index.js';
+import type { OutboundErrorKind } from '../../platform/outbound/index.js';
 import { isRecord, textIn } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
 import { retryAfterMs } from './retry-after.js';

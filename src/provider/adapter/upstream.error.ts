@@ -1,4 +1,4 @@
-import { DomainError } from '../../error/index.js';
+import { DomainError } from '../../platform/error/index.js';
 
 export type UpstreamErrorKind =
   | 'authentication'

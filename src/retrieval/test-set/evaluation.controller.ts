@@ -1,9 +1,9 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, RequirePermission } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
-import { Answers, AnswersPage, IdPipe, WhileConnected } from '../../http/index.js';
-import type { Answer, Page } from '../../http/index.js';
+import { CurrentCaller, RequirePermission } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { Answers, AnswersPage, IdPipe, WhileConnected } from '../../platform/http/index.js';
+import type { Answer, Page } from '../../platform/http/index.js';
 import { EvaluateBody, EvaluationListQuery } from './evaluation.dto.js';
 import { EvaluationService } from './evaluation.service.js';
 import { EvaluationView, NewEvaluationView } from './evaluation.view.js';

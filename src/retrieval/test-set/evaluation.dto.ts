@@ -1,4 +1,4 @@
-import { Decimal, Flag, PageQuery, Text, Whole } from '../../http/index.js';
+import { Decimal, Flag, PageQuery, Text, Whole } from '../../platform/http/index.js';
 
 const MOST = 200;
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Database, isForeignKeyViolation, TenantScoped } from '../../database/index.js';
-import { NotFoundError } from '../../error/index.js';
-import type { Page, PageQuery } from '../../http/index.js';
+import { Database, isForeignKeyViolation, TenantScoped } from '../../platform/database/index.js';
+import { NotFoundError } from '../../platform/error/index.js';
+import type { Page, PageQuery } from '../../platform/http/index.js';
 import { Evaluation } from './test-set.entity.js';
 import type { QueryResult } from './test-set.entity.js';
 import type { Scope } from './test-set.repository.js';

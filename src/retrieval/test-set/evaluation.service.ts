@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
-import { Answer, OK_MESSAGE } from '../../http/index.js';
-import type { Page } from '../../http/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { Answer, OK_MESSAGE } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import { settingsOf } from '../retrieval.js';

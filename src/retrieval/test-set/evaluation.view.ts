@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Decimal, Flag, Id, Text, Whole, wireTime } from '../../http/index.js';
+import { Decimal, Flag, Id, Text, Whole, wireTime } from '../../platform/http/index.js';
 import type { EvaluationSummary } from './evaluation.repository.js';
 import type { Evaluation, MeasuredSettings, QueryResult } from './test-set.entity.js';
 

@@ -1,8 +1,8 @@
 import { Body, Controller, Delete, Get, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiConsumes, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { CurrentCaller, RequirePermission } from '../../access/index.js';
-import type { Caller } from '../../access/index.js';
+import { CurrentCaller, RequirePermission } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
 import {
   Answers,
   AnswersPage,
@@ -11,10 +11,10 @@ import {
   IdPipe,
   IdsPipe,
   NoEnvelope,
-} from '../../http/index.js';
-import type { Answer, Page } from '../../http/index.js';
-import { ReceivedFiles, ReceivesFiles } from '../../storage/index.js';
-import type { UploadedPart } from '../../storage/index.js';
+} from '../../platform/http/index.js';
+import type { Answer, Page } from '../../platform/http/index.js';
+import { ReceivedFiles, ReceivesFiles } from '../../platform/storage/index.js';
+import type { UploadedPart } from '../../platform/storage/index.js';
 import {
   CreateTestQueryBody,
   ExportTestSetQuery,

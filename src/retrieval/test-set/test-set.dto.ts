@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { Id, OneOf, PageQuery, Text, Whole } from '../../http/index.js';
+import { Id, OneOf, PageQuery, Text, Whole } from '../../platform/http/index.js';
 import { ID_FORM, LONGEST_ID, LONGEST_QUERY } from './beir.js';
 
 const MOST_EXPECTED = 1_000;

@@ -1,4 +1,4 @@
-import { ConflictError, InvalidInputError } from '../../error/index.js';
+import { ConflictError, InvalidInputError } from '../../platform/error/index.js';
 
 export class MalformedImportError extends InvalidInputError {
   constructor(part: 'queries' | 'qrels', line: number, problem: string) {

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { Injectable } from '@nestjs/common';
-import { FileStorage, isRefused, StorageService } from '../../storage/index.js';
-import type { UploadedPart } from '../../storage/index.js';
+import { FileStorage, isRefused, StorageService } from '../../platform/storage/index.js';
+import type { UploadedPart } from '../../platform/storage/index.js';
 import type { ImportTestSetBody } from './test-set.dto.js';
 import { ImportTooLargeError } from './test-set.errors.js';
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../access/index.js';
-import type { Answer } from '../../http/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import type { Answer } from '../../platform/http/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
-import type { UploadedPart } from '../../storage/index.js';
+import type { UploadedPart } from '../../platform/storage/index.js';
 import { readJudgements, readQueries } from './beir.js';
 import type { BeirJudgement } from './beir.js';
 import { distinct, Expectations } from './expectations.js';

@@ -5,9 +5,9 @@ import {
   isForeignKeyViolation,
   isUniqueViolation,
   TenantScoped,
-} from '../../database/index.js';
-import { NotFoundError } from '../../error/index.js';
-import type { Page } from '../../http/index.js';
+} from '../../platform/database/index.js';
+import { NotFoundError } from '../../platform/error/index.js';
+import type { Page } from '../../platform/http/index.js';
 import type { TestQueryListQuery } from './test-set.dto.js';
 import { TestQuery } from './test-set.entity.js';
 import type { Expected } from './test-set.entity.js';

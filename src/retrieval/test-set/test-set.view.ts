@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Answer, Id, OK_MESSAGE, Text, Whole, wireTime } from '../../http/index.js';
+import { Answer, Id, OK_MESSAGE, Text, Whole, wireTime } from '../../platform/http/index.js';
 import { keyOf } from './judgement.js';
 import type { Expected, TestQuery } from './test-set.entity.js';
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
-import { CONFIG } from '../../config/index.js';
-import type { Config } from '../../config/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import { RelationalVectorStore } from '../relational/relational.vector-store.js';
 import { VectorStoreError } from '../vector-store.errors.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';

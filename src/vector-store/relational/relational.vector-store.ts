@@ -1,4 +1,4 @@
-import { isForeignKeyViolation } from '../../database/index.js';
+import { isForeignKeyViolation } from '../../platform/database/index.js';
 import { assertNoneLeft } from '../none-left.js';
 import { storeCall } from '../store-call.js';
 import { batchesOf } from '../vector-batches.js';

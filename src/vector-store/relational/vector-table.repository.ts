@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/index.js';
+import { Database } from '../../platform/database/index.js';
 import type { VectorEntry, VectorScope } from '../vector-store.js';
 
 export type ScopeCount = VectorScope & { readonly count: number };

@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../../../dist/src/app.js';
-import { loadConfig } from '../../../dist/src/config/index.js';
-import { Database } from '../../../dist/src/database/index.js';
-import { RunLedger } from '../../../dist/src/harness/ledger/run.ledger.js';
+import { loadConfig } from '../../../dist/src/platform/config/index.js';
+import { Database } from '../../../dist/src/platform/database/index.js';
+import { RunLedger } from '../../../dist/src/harness/store/run.ledger.js';
 import { bareCreation, bareSteps, copyOfEvents } from './bare.mjs';
 
 const TEXT = 'a piece of what the model says, as long as most pieces are ';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../../dist/src/app.js';
-import { loadConfig } from '../../../dist/src/config/index.js';
+import { loadConfig } from '../../../dist/src/platform/config/index.js';
 import { KeywordIndex } from '../../../dist/src/fragment/index.js';
 import { KnowledgeService } from '../../../dist/src/knowledge/index.js';
 import { RetrievalService } from '../../../dist/src/retrieval/index.js';

@@ -5,8 +5,8 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../../../dist/src/app.js';
-import { loadConfig } from '../../../dist/src/config/index.js';
-import { Metrics } from '../../../dist/src/operation/index.js';
+import { loadConfig } from '../../../dist/src/platform/config/index.js';
+import { Metrics } from '../../../dist/src/platform/observability/index.js';
 import { answerAboutMemory } from './memory.mjs';
 
 const PASSWORD = 'a-password-of-the-bench';

@@ -12,7 +12,7 @@ export async function withPlinth(url, work) {
   const database = url ? await createDatabase(url) : undefined;
   try {
     const { createApp } = await import('../../../dist/src/app.js');
-    const { loadConfig } = await import('../../../dist/src/config/index.js');
+    const { loadConfig } = await import('../../../dist/src/platform/config/index.js');
     const settings = {
       DATA_DIR: folder,
       SECRET_KEY: randomBytes(32).toString('base64'),
@@ -36,7 +36,7 @@ export async function withPlinth(url, work) {
 
 /** An empty knowledge base, and a way to add the row of a document to it. */
 export async function makeKnowledge(app) {
-  const { Database } = await import('../../../dist/src/database/index.js');
+  const { Database } = await import('../../../dist/src/platform/database/index.js');
   const database = app.get(Database);
   const [{ id: knowledgeId }] = await database.query(
     `INSERT INTO knowledge_base (tenant_id, name, text_block_size) VALUES ($1, 'Bench', 8000) RETURNING id`,

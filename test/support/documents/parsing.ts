@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { DocumentParser } from '../../../src/attach/parser/index.js';
 import type { ParsedDocument } from '../../../src/attach/parser/index.js';
-import { loadConfig } from '../../../src/config/index.js';
+import { loadConfig } from '../../../src/platform/config/index.js';
 
 export const SETTINGS = { textBlockSize: 500, overlapChar: 50, separator: '' };
 

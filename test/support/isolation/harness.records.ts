@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Database } from '../../../src/database/index.js';
+import { Database } from '../../../src/platform/database/index.js';
 import { done } from '../people.js';
 import type { Plinth } from '../plinth.js';
 import type { Session } from '../session.js';

@@ -1,4 +1,4 @@
-import { permissionCatalogue } from '../../../src/access/index.js';
+import { permissionCatalogue } from '../../../src/platform/access/index.js';
 import { createModel, createProvider } from '../models.js';
 import { done, makeRole, makeTenant, makeUser, PASSWORD, roleId } from '../people.js';
 import type { Plinth } from '../plinth.js';

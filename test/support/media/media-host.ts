@@ -4,7 +4,7 @@ import { createServer } from 'node:https';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { MediaOptions } from '../../../src/media/index.js';
-import type { OutboundTimeouts } from '../../../src/outbound/index.js';
+import type { OutboundTimeouts } from '../../../src/platform/outbound/index.js';
 import { certificateFor } from './certificate.js';
 import type { Certificate } from './certificate.js';
 

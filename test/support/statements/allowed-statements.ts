@@ -14,25 +14,25 @@ export const allowedStatements: readonly AllowedStatement[] = [
   {
     begins:
       'SELECT id, tenant_id AS "tenantId" FROM harness_run WHERE (status = \'QUEUED\' AND due_at <= now())',
-    file: 'src/harness/loop/claim.repository.ts',
+    file: 'src/harness/store/claim.repository.ts',
     why: 'The sweep of runs that wait for an owner: each is then claimed with its own tenant.',
   },
   {
     begins:
       "SELECT id, tenant_id AS \"tenantId\" FROM harness_run WHERE status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED') AND cancel_requested_at < now()",
-    file: 'src/harness/loop/claim.repository.ts',
+    file: 'src/harness/store/claim.repository.ts',
     why: 'The sweep of cancelled runs whose owner does not end them: each is then ended with its own tenant.',
   },
   {
     begins:
       'SELECT id, tenant_id AS "tenantId", lease_owner AS "leaseOwner", lease_boot AS "leaseBoot" FROM harness_run',
-    file: 'src/harness/loop/claim.repository.ts',
+    file: 'src/harness/store/claim.repository.ts',
     why: 'The sweep of runs whose owner may be gone: each lease is then ended with its own tenant.',
   },
   {
     begins:
       'SELECT r.id, r.tenant_id AS "tenantId", r.lease_boot AS boot, r.lease_until <= now() - make_interval(secs => $2) AS "isOver" FROM harness_workspace_lock l JOIN harness_run r ON r.tenant_id = l.tenant_id AND r.id = l.run_id WHERE r.lease_owner',
-    file: 'src/harness/loop/workspace-lock.repository.ts',
+    file: 'src/harness/store/workspace-lock.repository.ts',
     why: 'The sweep of workspaces whose run was ended under its owner: each is then freed with its own tenant.',
   },
   {
@@ -49,7 +49,7 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins: 'SELECT storage_key FROM stored_file WHERE storage_key = ANY($1)',
-    file: 'src/storage/storage.repository.ts',
+    file: 'src/platform/storage/storage.repository.ts',
     why: 'The sweep of files without a record: a key names one file of one tenant, and only its existence is read.',
   },
   {
@@ -106,23 +106,23 @@ export const allowedStatements: readonly AllowedStatement[] = [
   {
     begins:
       'SELECT run.tenant_id AS "tenantId", run.id, run.ended_at::text AS "endedAt" FROM harness_run run',
-    file: 'src/harness/event/event.repository.ts',
+    file: 'src/harness/store/event.repository.ts',
     why: 'The removal of old events: each run that it finds is then pruned with its own tenant.',
   },
   {
     begins: 'SELECT tenant_id AS "tenantId", run_id AS "runId" FROM harness_approval WHERE state =',
-    file: 'src/harness/approval/approval.repository.ts',
+    file: 'src/harness/store/approval.repository.ts',
     why: 'The sweep of approvals whose time is over: each run is then ended with its own tenant.',
   },
   {
     begins:
       'SELECT tool_call_id AS "toolCallId", tenant_id AS "tenantId", session_id AS "sessionId", run_id AS "runId", coalesce(boot, \'\') AS boot, extract(epoch FROM now() - started_at)::float8 AS seconds FROM harness_effect',
-    file: 'src/harness/change/undo/undo.repository.ts',
+    file: 'src/harness/store/undo.repository.ts',
     why: 'The sweep of undos whose process died: each is then settled with its own tenant.',
   },
   {
     begins: "SELECT count(*) AS count FROM harness_run WHERE status = 'QUEUED'",
-    file: 'src/harness/run/run.repository.ts',
+    file: 'src/harness/store/run.repository.ts',
     why: 'The limit of the queue, which is that of all tenants: one number, no row of any.',
   },
 ];

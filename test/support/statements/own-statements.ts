@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { Database } from '../../../src/database/index.js';
+import { Database } from '../../../src/platform/database/index.js';
 import { withoutRecording } from '../statement-recorder.js';
 
 const tests = fileURLToPath(new URL('../..', import.meta.url));

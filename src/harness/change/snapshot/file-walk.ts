@@ -1,6 +1,6 @@
 import { closeSync, constants, lstatSync, openSync, readdirSync } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { SKIPPED_FOLDERS } from '../../../folder/index.js';
+import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { isStandIn } from '../../sandbox/stand-ins.js';
 import { classifyPath } from '../../workspace/protected-path.js';
 import { PATH_BYTES } from '../../workspace/workspace-path.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sha256 } from '../../protocol/ids.js';
-import type { FileOperation, FileState } from '../file-operation.js';
+import type { FileOperation, FileState } from '../../workspace/file-operation.js';
 
 /** A regular file as it was found. */
 export interface ManifestFile {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 import { isEnvelope, parseEnvelope } from './envelope-patch.js';
 import { givenText } from './given-text.js';
 import { refused } from './patch.js';

@@ -1,9 +1,9 @@
-import type { FileOperation, FileState, PlannedFile } from '../../change/file-operation.js';
+import type { FileOperation, FileState, PlannedFile } from '../../workspace/file-operation.js';
 import { sha256 } from '../../protocol/ids.js';
 import { newFileMode } from '../../workspace/file-mode.js';
 import { shown } from '../../workspace/workspace-path.js';
 import type { ToolContext } from '../tool.js';
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 
 /** Largest file that is removed, moved or replaced as a whole: it is kept, so that this can be undone. */
 const LARGEST_KEPT = 16 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { shown } from '../../workspace/workspace-path.js';
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 import { numbered } from './closest-region.js';
 import type { EditableFile } from './editable-file.js';
 import { decodeText, encodeText, linesOf } from './text-content.js';

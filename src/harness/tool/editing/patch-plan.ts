@@ -1,8 +1,8 @@
-import type { PlannedFile } from '../../change/file-operation.js';
+import type { PlannedFile } from '../../workspace/file-operation.js';
 import { newFileMode } from '../../workspace/file-mode.js';
 import { shown } from '../../workspace/workspace-path.js';
 import type { ToolContext } from '../tool.js';
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 import {
   findEditable,
   getEditable,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createTwoFilesPatch, formatPatch, structuredPatch } from 'diff';
 import fc from 'fast-check';
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 import { isEnvelope, parseEnvelope } from './envelope-patch.js';
 import { applyHunks } from './hunk-apply.js';
 import type { PatchSection } from './patch.js';

@@ -1,4 +1,4 @@
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 
 /** One line of a hunk: a space before what stays, `-` before what goes, `+` before what comes. */
 export interface HunkLine {

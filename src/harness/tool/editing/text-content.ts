@@ -1,4 +1,4 @@
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 
 /** A line with what ends it; only the last line of a text may have no end. */
 export interface Line {

@@ -1,4 +1,4 @@
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 import { BlockSearch } from './block-search.js';
 import type { FoundBy } from './block-search.js';
 import { closestRegion } from './closest-region.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import type { PlannedFile } from '../../change/file-operation.js';
+import type { PlannedFile } from '../../workspace/file-operation.js';
 import { shown } from '../../workspace/workspace-path.js';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 import { findEditable, pathOfFile, planCreate, planUpdate } from './editable-file.js';
 import { givenPath, givenText, titled } from './given-text.js';
 

@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { CONFIG } from '../../../config/index.js';
-import type { Config } from '../../../config/index.js';
-import { storableText } from '../../ledger/storable.js';
-import { ToolError } from '../tool.error.js';
+import { CONFIG } from '../../../platform/config/index.js';
+import type { Config } from '../../../platform/config/index.js';
+import { storableText } from '../../store/storable.js';
+import { ToolError } from '../../fault/tool.error.js';
 import type { RunTool, RunToolDecision } from '../tool.js';
 
 const input = z.strictObject({

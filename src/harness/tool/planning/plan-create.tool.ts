@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { planApprovalNeeded } from '../../approval/policy.js';
-import { storableText } from '../../ledger/storable.js';
-import { planHash } from '../../plan/plan.hash.js';
-import { PLAN_STEPS, PLAN_VERSIONS } from '../../plan/plan.js';
-import type { Plan } from '../../plan/plan.js';
+import { planApprovalNeeded } from '../../protocol/policy.js';
+import { storableText } from '../../store/storable.js';
+import { planHash } from '../../protocol/plan.hash.js';
+import { PLAN_STEPS, PLAN_VERSIONS } from '../../protocol/plan.js';
+import type { Plan } from '../../protocol/plan.js';
 import { newId } from '../../protocol/ids.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 import type { RunTool, RunToolDecision, ToolContext } from '../tool.js';
 
 const FILES = 200;

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { storableText } from '../../ledger/storable.js';
-import { planHash } from '../../plan/plan.hash.js';
-import { PLAN_STEPS, STEP_STATUSES } from '../../plan/plan.js';
-import type { Plan, PlanStep } from '../../plan/plan.js';
+import { storableText } from '../../store/storable.js';
+import { planHash } from '../../protocol/plan.hash.js';
+import { PLAN_STEPS, STEP_STATUSES } from '../../protocol/plan.js';
+import type { Plan, PlanStep } from '../../protocol/plan.js';
 import { newId } from '../../protocol/ids.js';
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 import type { RunTool, RunToolDecision, ToolContext } from '../tool.js';
 
 const input = z.strictObject({

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import type { PolicySubject } from '../../approval/policy.js';
+import type { PolicySubject } from '../../protocol/policy.js';
 import type { Workspace } from '../../workspace/workspace.js';
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 import { FileSearch } from './search/file.search.js';
 import { SearchPatternError, SearchStoppedError } from './search/search.query.js';

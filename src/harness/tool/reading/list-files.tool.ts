@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { SKIPPED_FOLDERS } from '../../../folder/index.js';
-import type { PolicySubject } from '../../approval/policy.js';
+import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
+import type { PolicySubject } from '../../protocol/policy.js';
 import type { Workspace, WorkspaceEntry } from '../../workspace/workspace.js';
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 import { askedFor, pathText, ShownLines, sizeOf } from './shown-text.js';
 import { TimeLimit } from './time-limit.js';

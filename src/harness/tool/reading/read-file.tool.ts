@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import type { PolicySubject } from '../../approval/policy.js';
-import { SecretMask } from '../../secret/secret-mask.js';
+import type { PolicySubject } from '../../protocol/policy.js';
+import { SecretMask } from '../../store/secret-mask.js';
 import type { WorkspaceFile } from '../../workspace/workspace.js';
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 import { nearPaths } from './near-names.js';
 import { secrecyOf } from './secret-path.js';

@@ -6,7 +6,7 @@ import { SECRET_TEXT } from '../../../../test/support/path-attacks.js';
 import { whileSwapped } from '../../../../test/support/swapping.js';
 import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspace.js';
 import { sha256 } from '../../protocol/ids.js';
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 import { ListFilesTool } from './list-files.tool.js';
 import { ReadFileTool } from './read-file.tool.js';
 

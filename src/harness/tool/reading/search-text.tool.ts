@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import type { PolicySubject } from '../../approval/policy.js';
-import { SecretMask } from '../../secret/secret-mask.js';
+import type { PolicySubject } from '../../protocol/policy.js';
+import { SecretMask } from '../../store/secret-mask.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 import { confirmedLines } from './search/confirmed-lines.js';
 import type { ConfirmedLine } from './search/confirmed-lines.js';

@@ -1,5 +1,5 @@
 import type { ToolContext } from '../tool.js';
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 
 type Where = Pick<ToolContext, 'workspace'>;
 

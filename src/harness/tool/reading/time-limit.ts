@@ -1,4 +1,4 @@
-import { ToolError } from '../tool.error.js';
+import { ToolError } from '../../fault/tool.error.js';
 
 /** A signal that aborts with another one, or after a time. */
 export class TimeLimit {

@@ -1,5 +1,5 @@
 import type { SandboxResult } from '../../sandbox/sandbox.result.js';
-import type { SecretMask } from '../../secret/secret-mask.js';
+import type { SecretMask } from '../../store/secret-mask.js';
 import type { ToolOutcome } from '../tool.js';
 import { firstBytes, lastBytes, outputText } from './shown-output.js';
 

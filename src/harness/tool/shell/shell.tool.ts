@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { WorkspaceSnapshots } from '../../change/snapshot/workspace.snapshots.js';
 import { Sandbox } from '../../sandbox/sandbox.js';
 import type { SandboxResult } from '../../sandbox/sandbox.result.js';
-import { SecretMask } from '../../secret/secret-mask.js';
-import type { ToolErrorCode } from '../tool.error.js';
+import { SecretMask } from '../../store/secret-mask.js';
+import type { ToolErrorCode } from '../../fault/tool.error.js';
 import type { ShellOutcome, ShellStarted, ShellTool, ToolContext } from '../tool.js';
 import { commandOutput } from './command-output.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import type { PolicySubject } from '../../approval/policy.js';
-import { SkillRepository } from '../../skill/skill.repository.js';
+import type { PolicySubject } from '../../protocol/policy.js';
+import { SkillRepository } from '../../store/skill.repository.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 import { unknownSkill } from './unknown-skill.js';
 

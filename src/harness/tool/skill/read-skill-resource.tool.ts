@@ -1,12 +1,12 @@
 import { StringDecoder } from 'node:string_decoder';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import type { PolicySubject } from '../../approval/policy.js';
-import { DomainError, NotFoundError } from '../../../error/index.js';
+import type { PolicySubject } from '../../protocol/policy.js';
+import { DomainError, NotFoundError } from '../../../platform/error/index.js';
 import { readSkillResource } from '../../../skill/index.js';
 import type { SkillInfo } from '../../../skill/index.js';
 import { sha256 } from '../../protocol/ids.js';
-import { BUILT_IN } from '../../skill/skill.discovery.js';
+import { BUILT_IN } from '../../store/run-skills.js';
 import { ToolError } from '../tool.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 import { unknownSkill } from './unknown-skill.js';

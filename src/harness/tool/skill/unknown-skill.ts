@@ -1,4 +1,4 @@
-import type { RunSkills } from '../../skill/run-skills.js';
+import type { RunSkills } from '../../store/run-skills.js';
 import { ToolError } from '../tool.js';
 
 /** Tells the model which skills there are. */

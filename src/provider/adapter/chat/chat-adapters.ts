@@ -1,4 +1,4 @@
-import type { OutboundHttp } from '../../../outbound/index.js';
+import type { OutboundHttp } from '../../../platform/outbound/index.js';
 import type { ChatAdapter } from './chat.adapter.js';
 import { chatCompletions } from './chat-completions/chat-completions.protocol.js';
 import { messages } from './messages/messages.protocol.js';

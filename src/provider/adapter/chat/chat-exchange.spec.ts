@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { OutboundHttp } from '../../../outbound/index.js';
+import { OutboundHttp } from '../../../platform/outbound/index.js';
 import { AdapterRegistry } from '../adapter.registry.js';
 import type { ChatCall, ChatPart } from './chat.adapter.js';
 import { chatAdapters } from './chat-adapters.js';

@@ -1,4 +1,4 @@
-import type { OutboundHttp, OutboundResponse } from '../../../outbound/index.js';
+import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
 import { protocolError } from '../answer-failure.js';
 import type { ModelCallOptions } from '../model-call.js';
 import { jsonOf, postToModel } from '../model-exchange.js';

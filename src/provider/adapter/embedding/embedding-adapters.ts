@@ -1,4 +1,4 @@
-import type { OutboundHttp } from '../../../outbound/index.js';
+import type { OutboundHttp } from '../../../platform/outbound/index.js';
 import type { EmbeddingAdapter } from './embedding.adapter.js';
 import { OllamaEmbeddingAdapter } from './ollama/ollama.adapter.js';
 import { OpenAiCompatibleAdapter } from './openai-compatible/openai-compatible.adapter.js';

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { startSimulator } from '../../../../simulator/index.js';
 import type { Simulator } from '../../../../simulator/index.js';
 import { eventually } from '../../../../test/support/wait.js';
-import { OutboundHttp } from '../../../outbound/index.js';
+import { OutboundHttp } from '../../../platform/outbound/index.js';
 import type { ModelConnection } from '../model-call.js';
 import { UpstreamError } from '../upstream.error.js';
 import type { EmbeddingAnswer, EmbeddingCall } from './embedding.adapter.js';

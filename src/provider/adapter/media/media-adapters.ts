@@ -1,4 +1,4 @@
-import type { OutboundHttp } from '../../../outbound/index.js';
+import type { OutboundHttp } from '../../../platform/outbound/index.js';
 import { ImageSdkAdapter } from './image-sdk/image-sdk.adapter.js';
 import type { ImageSdkOptions } from './image-sdk/image-sdk.adapter.js';
 import { MediaAsyncAdapter } from './media-async/media-async.adapter.js';

@@ -1,4 +1,4 @@
-import type { OutboundHttp, OutboundResponse } from '../../../outbound/index.js';
+import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
 import { getJson, postForJson, postToModel } from '../model-exchange.js';
 import type { ModelRequest } from '../model-exchange.js';
 import { safeText } from '../safe-text.js';

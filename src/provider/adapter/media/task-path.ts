@@ -1,4 +1,4 @@
-import { InvalidInputError } from '../../../error/index.js';
+import { InvalidInputError } from '../../../platform/error/index.js';
 
 /** A task's id as one segment of a path. Throws InvalidInputError for what cannot be an id. */
 export function taskSegment(id: string): string {

@@ -1,4 +1,4 @@
-import type { OutboundHttp } from '../../../outbound/index.js';
+import type { OutboundHttp } from '../../../platform/outbound/index.js';
 import { queryDocumentsPresets } from './presets.js';
 import { QueryDocumentsAdapter } from './query-documents/query-documents.adapter.js';
 import type { RerankAdapter } from './rerank.adapter.js';

@@ -1,7 +1,7 @@
-import type { OpenFile } from '../../../../folder/index.js';
-import type { SecretMask } from '../../../secret/secret-mask.js';
+import type { OpenFile } from '../../../../platform/filesystem/index.js';
+import type { SecretMask } from '../../../store/secret-mask.js';
 import type { Workspace } from '../../../workspace/workspace.js';
-import { ToolError } from '../../tool.error.js';
+import { ToolError } from '../../../fault/tool.error.js';
 import type { FoundLine } from './search.query.js';
 
 const CHARACTERS = 500;

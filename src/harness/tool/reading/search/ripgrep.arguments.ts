@@ -1,4 +1,4 @@
-import { SKIPPED_FOLDERS } from '../../../../folder/index.js';
+import { SKIPPED_FOLDERS } from '../../../../platform/filesystem/index.js';
 import { SECRET_PATTERNS } from '../../../workspace/protected-path.js';
 import { Glob } from './glob.js';
 import { SEARCHED_FILE_MIB } from './search.query.js';

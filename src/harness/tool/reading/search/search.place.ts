@@ -1,5 +1,5 @@
 import type { Workspace } from '../../../workspace/workspace.js';
-import { ToolError } from '../../tool.error.js';
+import { ToolError } from '../../../fault/tool.error.js';
 import type { SearchPatternError } from './search.query.js';
 
 /**

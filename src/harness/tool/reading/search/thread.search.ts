@@ -10,7 +10,7 @@ import {
 import { join, posix } from 'node:path';
 import ignore from 'ignore';
 import type { Ignore } from 'ignore';
-import { SKIPPED_FOLDERS } from '../../../../folder/index.js';
+import { SKIPPED_FOLDERS } from '../../../../platform/filesystem/index.js';
 import { classifyPath } from '../../../workspace/protected-path.js';
 import { wantedBy } from './glob.js';
 import { SEARCHED_FILE_MIB } from './search.query.js';

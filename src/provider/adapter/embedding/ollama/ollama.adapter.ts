@@ -1,4 +1,4 @@
-import type { OutboundHttp } from '../../../../outbound/index.js';
+import type { OutboundHttp } from '../../../../platform/outbound/index.js';
 import { endpointOf, LOCAL_ENDPOINTS } from '../../address.js';
 import type { ModelCallOptions, ModelConnection } from '../../model-call.js';
 import { postForJson } from '../../model-exchange.js';

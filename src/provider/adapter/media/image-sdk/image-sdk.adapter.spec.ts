@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { startSimulator } from '../../../../../simulator/index.js';
 import type { Simulator } from '../../../../../simulator/index.js';
-import { OutboundHttp } from '../../../../outbound/index.js';
+import { OutboundHttp } from '../../../../platform/outbound/index.js';
 import type { MediaResult } from '../media.adapter.js';
 import { ImageSdkAdapter } from './image-sdk.adapter.js';
 

@@ -1,4 +1,4 @@
-import type { OutboundHttp } from '../../../../outbound/index.js';
+import type { OutboundHttp } from '../../../../platform/outbound/index.js';
 import { bearerOf } from '../../bearer.js';
 import type { ModelConnection } from '../../model-call.js';
 import { pause, retryCall } from '../../retry.js';

@@ -1,5 +1,5 @@
-import { OutboundError } from '../../../../outbound/index.js';
-import type { OutboundHttp, OutboundResponse } from '../../../../outbound/index.js';
+import { OutboundError } from '../../../../platform/outbound/index.js';
+import type { OutboundHttp, OutboundResponse } from '../../../../platform/outbound/index.js';
 import { bearerOf } from '../../bearer.js';
 import type { ModelConnection } from '../../model-call.js';
 import { jsonOf } from '../../model-exchange.js';

@@ -1,4 +1,4 @@
-import type { OutboundHttp } from '../../../../outbound/index.js';
+import type { OutboundHttp } from '../../../../platform/outbound/index.js';
 import { endpointOf, FAMILY_ENDPOINTS } from '../../address.js';
 import { bearerOf } from '../../bearer.js';
 import type { ModelCallOptions, ModelConnection } from '../../model-call.js';

@@ -1,3 +1,3 @@
-import { loadConfig } from './config/config.js';
+import { loadConfig } from './platform/config/config.js';
 
 loadConfig();

@@ -1,0 +1,131 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../../platform/access/index.js';
+import { AuditLog } from '../../../platform/audit/index.js';
+import { NotFoundError } from '../../../platform/error/index.js';
+import { stepIdOf } from '../../store/event.catalogue.js';
+import { RunLedger } from '../../store/run.ledger.js';
+import type { RunWriter } from '../../store/run-writer.js';
+import { RunEnding } from '../../engine/run.ending.js';
+import { RunService } from '../run/run.service.js';
+import type { RunView } from '../run/run.view.js';
+import type { ResolveApprovalBody } from './approval.dto.js';
+import {
+  ApprovalResolvedError,
+  ApprovalStaleError,
+  NotGrantableError,
+} from '../../store/approval.errors.js';
+import { ApprovalRepository } from '../../store/approval.repository.js';
+import type { ApprovalRow } from '../../store/approval.repository.js';
+import { ApprovalService } from '../../engine/approval.service.js';
+import type { ApprovalState, Decision } from '../../protocol/approval.values.js';
+import { toApprovalView } from './approval.view.js';
+import type { ApprovalView } from './approval.view.js';
+import { GrantRepository } from '../../store/grant.repository.js';
+
+export interface ApprovalKey {
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly approvalId: string;
+}
+
+const STATE_AFTER: Readonly<Record<Decision, ApprovalState>> = {
+  APPROVE: 'APPROVED',
+  APPROVE_SESSION: 'APPROVED',
+  DENY: 'DENIED',
+  DENY_AND_STOP: 'DENIED',
+};
+
+/** What people decide about tool calls. */
+@Injectable()
+export class ApprovalDecisions {
+  constructor(
+    private readonly approvals: ApprovalRepository,
+    private readonly service: ApprovalService,
+    private readonly grants: GrantRepository,
+    private readonly runs: RunService,
+    private readonly ledger: RunLedger,
+    private readonly ending: RunEnding,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /** All approvals of one of the caller's runs, the oldest first. */
+  async list(caller: Caller, sessionId: string, runId: string): Promise<ApprovalView[]> {
+    const { run } = await this.runs.own(caller, sessionId, runId);
+    const rows = await this.approvals.ofRun(run);
+    return rows.map(toApprovalView);
+  }
+
+  /**
+   * Stores the first decision about the approval and lets the run go on once nothing is pending. The same decision again
+   * is answered alike; another one is an ApprovalResolvedError. ApprovalStaleError when revision or hash are not those
+   * of the approval, NotGrantableError, and NotFoundError when it is not one of the caller's.
+   */
+  async resolve(caller: Caller, key: ApprovalKey, body: ResolveApprovalBody): Promise<RunView> {
+    const { run } = await this.runs.own(caller, key.sessionId, key.runId);
+    const late = await this.ledger.asOther(run.tenantId, run.id, async (writer) => {
+      const approval = await this.approvals.find(run, key.approvalId);
+      if (!approval) throw new NotFoundError('The approval');
+      if (approval.argumentsSha256 !== body.argumentsSha256.toLowerCase()) {
+        throw new ApprovalStaleError(approval);
+      }
+      if (approval.state !== 'PENDING') {
+        if (isSameAnswer(approval, body)) return undefined;
+        throw new ApprovalResolvedError(approval);
+      }
+      if (approval.isDue) {
+        // The sweep has not seen it yet. To the approver its time was over when the shown clock said so.
+        await this.service.expire(writer);
+        return approval;
+      }
+      await this.decide(caller, { writer, approval }, body);
+      return undefined;
+    });
+    if (late) throw new ApprovalResolvedError({ ...late, state: 'EXPIRED' });
+    return this.runs.detail(caller, key.sessionId, key.runId);
+  }
+
+  private async decide(
+    caller: Caller,
+    { writer, approval }: { readonly writer: RunWriter; readonly approval: ApprovalRow },
+    { decision, decisionId, expectedRevision, note }: ResolveApprovalBody,
+  ): Promise<void> {
+    if (approval.revision !== expectedRevision) throw new ApprovalStaleError(approval);
+    if (decision === 'APPROVE_SESSION' && !approval.grantable) {
+      throw new NotGrantableError(approval.id);
+    }
+    const state = STATE_AFTER[decision];
+    const decidedBy = caller.userId;
+    const values = { state, decision, decisionId, note: note ?? null, decidedBy };
+    if (!(await this.approvals.decide(approval, values))) throw new ApprovalResolvedError(approval);
+    if (decision === 'APPROVE_SESSION') await this.grants.insert(approval, decidedBy);
+    const { id: approvalId, toolCallId, toolName, runId } = approval;
+    await this.audit.record(caller, {
+      action: 'status-change',
+      target: 'harness_approval',
+      id: approvalId,
+      detail: { decision, toolName, runId },
+    });
+    writer.event(
+      'approval.resolved',
+      { approvalId, decision, state, by: decidedBy, ...(note !== undefined && { note }) },
+      { stepId: stepIdOf(writer.run.iteration), toolCallId, approvalId },
+    );
+    await this.goOn(writer, decision);
+  }
+
+  private async goOn(writer: RunWriter, decision: Decision): Promise<void> {
+    if (writer.current.waitKind !== 'TOOL') return;
+    if (decision === 'DENY_AND_STOP') {
+      // As a cancel: a person has stopped the run, and nothing in it has failed.
+      await this.ending.end(writer, { status: 'CANCELLED', stopReason: 'APPROVAL_REJECTED_STOP' });
+      return;
+    }
+    if ((await this.approvals.countPending(writer.run)) === 0) writer.enqueue('approval_resolved');
+  }
+}
+
+/** The first answer, sent again: by the same id unchanged, or by somebody else who decided alike. */
+function isSameAnswer(approval: ApprovalRow, body: ResolveApprovalBody): boolean {
+  if (approval.decision !== body.decision) return false;
+  return approval.decisionId !== body.decisionId || approval.note === (body.note ?? null);
+}

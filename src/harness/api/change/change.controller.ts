@@ -1,0 +1,70 @@
+import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
+import type { Caller } from '../../../platform/access/index.js';
+import { Answers, AnswersArray, AnswersRaw, NoEnvelope } from '../../../platform/http/index.js';
+import { UuidPipe } from '../session/uuid.pipe.js';
+import { RunArtifacts } from './run-artifacts.js';
+import { ArtifactContentQuery, RunDiffQuery } from './change.dto.js';
+import { ArtifactView, ChangedFileView, RunDiffView } from './change.view.js';
+import { RunChanges } from './run-changes.js';
+
+@ApiTags('coding harness')
+@Controller('coding/harness/sessions/:sessionId/runs/:runId')
+@RequirePermission('coding:harness:use')
+export class ChangeController {
+  constructor(
+    private readonly changes: RunChanges,
+    private readonly artifacts: RunArtifacts,
+  ) {}
+
+  /** What the run has changed, as one difference; undone changes are left out. */
+  @Get('diff')
+  @Answers(RunDiffView)
+  diff(
+    @CurrentCaller() caller: Caller,
+    @Param('sessionId', UuidPipe) sessionId: string,
+    @Param('runId', UuidPipe) runId: string,
+    @Query() query: RunDiffQuery,
+  ): Promise<RunDiffView> {
+    return this.changes.diff(caller, { sessionId, runId }, query);
+  }
+
+  /** The files that the run has changed, and whether each could be undone. */
+  @Get('files')
+  @AnswersArray(ChangedFileView)
+  files(
+    @CurrentCaller() caller: Caller,
+    @Param('sessionId', UuidPipe) sessionId: string,
+    @Param('runId', UuidPipe) runId: string,
+  ): Promise<ChangedFileView[]> {
+    return this.changes.files(caller, sessionId, runId);
+  }
+
+  /** The whole outputs of the run's tools, and the images of its requirement. */
+  @Get('artifacts')
+  @AnswersArray(ArtifactView)
+  list(
+    @CurrentCaller() caller: Caller,
+    @Param('sessionId', UuidPipe) sessionId: string,
+    @Param('runId', UuidPipe) runId: string,
+  ): Promise<ArtifactView[]> {
+    return this.artifacts.list(caller, sessionId, runId);
+  }
+
+  /** The bytes of an artifact, or some of them, as a file to download: an image, or plain text. */
+  @Get('artifacts/:artifactId')
+  @NoEnvelope()
+  @AnswersRaw('*/*', 'The bytes of the artifact')
+  send(
+    @CurrentCaller() caller: Caller,
+    @Param('sessionId', UuidPipe) sessionId: string,
+    @Param('runId', UuidPipe) runId: string,
+    @Param('artifactId', UuidPipe) artifactId: string,
+    @Query() query: ArtifactContentQuery,
+    @Res() response: Response,
+  ): Promise<void> {
+    return this.artifacts.send(caller, { sessionId, runId, artifactId, ...query }, response);
+  }
+}

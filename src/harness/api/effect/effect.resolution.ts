@@ -1,0 +1,179 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { Caller } from '../../../platform/access/index.js';
+import { AuditLog } from '../../../platform/audit/index.js';
+import { NotFoundError } from '../../../platform/error/index.js';
+import type { DescribedChanges } from '../../change/change-records.js';
+import { FileChanges } from '../../change/file-changes.js';
+import type { FileOperation } from '../../workspace/file-operation.js';
+import { UndoExecution } from '../../engine/undo/undo.execution.js';
+import { undoOf } from '../../engine/undo/undo.record.js';
+import { stepIdOf } from '../../store/event.catalogue.js';
+import { RunLedger } from '../../store/run.ledger.js';
+import type { RunWriter } from '../../store/run-writer.js';
+import { MessageRepository } from '../../store/message.repository.js';
+import { isEnded } from '../../protocol/run.state.js';
+import { RunService } from '../run/run.service.js';
+import type { SessionRow } from '../../store/session.repository.js';
+import { Workspace } from '../../workspace/workspace.js';
+import type { ResolveEffectBody } from './effect.dto.js';
+import type { HarnessEffect } from '../../store/effect.entity.js';
+import { EffectNotUncertainError } from '../../store/effect.errors.js';
+import { EffectRepository } from '../../store/effect.repository.js';
+import type { EffectResolution } from '../../store/effect.repository.js';
+import { toEffectView } from './effect.view.js';
+import type { EffectView } from './effect.view.js';
+import { ToolResults } from '../../engine/tool.results.js';
+
+export interface EffectKey {
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly toolCallId: string;
+}
+
+/** Longest look at the files of a call before somebody's word about it is stored. */
+const LOOK_MS = 20_000;
+
+const FOUND = {
+  EXECUTED:
+    'The server stopped in the middle of this call. A person has looked: it was executed. Its output is lost, so look at the workspace before you rely on it.',
+  NOT_EXECUTED:
+    'The server stopped in the middle of this call. A person has looked: it was not executed. Call it again if it is still wanted.',
+} as const;
+
+/** What people say about tool calls of which nobody knows what they have done. */
+@Injectable()
+export class EffectResolutions {
+  private readonly logger = new Logger('Harness');
+
+  constructor(
+    private readonly runs: RunService,
+    private readonly ledger: RunLedger,
+    private readonly effects: EffectRepository,
+    private readonly messages: MessageRepository,
+    private readonly results: ToolResults,
+    private readonly changes: FileChanges,
+    private readonly undos: UndoExecution,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /** All tool calls of one of the caller's runs, in the order in which the model asked for them. */
+  async list(caller: Caller, sessionId: string, runId: string): Promise<EffectView[]> {
+    const { run } = await this.runs.own(caller, sessionId, runId);
+    const effects = await this.effects.ofRun(run);
+    return effects.map(toEffectView);
+  }
+
+  /**
+   * Stores what the caller has found out, gives the model the call's result, and lets the run go on once nothing is
+   * uncertain any more. What an executed call has changed counts among the changes of the run, also when it has ended: then
+   * only the record changes, and an event says so. The same resolution again is answered alike. EffectNotUncertainError
+   * for any other call.
+   */
+  async resolve(caller: Caller, key: EffectKey, body: ResolveEffectBody): Promise<EffectView> {
+    const { run, session } = await this.runs.own(caller, key.sessionId, key.runId);
+    const seen = await this.effects.find(run, key.toolCallId);
+    if (!seen) throw new NotFoundError('The tool call');
+    // Diffs are made from stored contents, which takes too long for a transaction.
+    const described = body.resolution === 'EXECUTED' && (await this.described(seen, session));
+    return this.ledger.asOther(run.tenantId, run.id, async (writer) => {
+      const effect = await this.effects.find(run, key.toolCallId);
+      if (!effect) throw new NotFoundError('The tool call');
+      if (effect.state !== 'UNCERTAIN') {
+        if (effect.resolution === body.resolution) return toEffectView(effect);
+        throw new EffectNotUncertainError(effect);
+      }
+      const found = resolutionOf(caller, body);
+      await this.effects.resolve(run, effect.toolCallId, found);
+      await this.audit.record(caller, {
+        action: 'status-change',
+        target: 'harness_effect',
+        id: effect.toolCallId,
+        detail: { resolution: found.resolution, runId: run.id },
+      });
+      const isLive = !isEnded(writer.run.status);
+      announce(writer, effect, found);
+      if (isLive) await this.answer(writer, effect, found);
+      if (described) writer.events(await this.changes.record(run, effect.toolCallId, described));
+      if (isLive) await this.goOn(writer);
+      else if (found.resolution === 'EXECUTED') await this.undos.confirm(writer, effect);
+      const resolved = await this.effects.find(run, effect.toolCallId);
+      return toEffectView(resolved ?? effect);
+    });
+  }
+
+  /** What an executed call has changed; undefined for an undo, which has changes of its own to mark. */
+  private async described(
+    effect: HarnessEffect,
+    session: SessionRow,
+  ): Promise<DescribedChanges | undefined> {
+    const { tenantId, runId: id, effectClass, operations } = effect;
+    if (undoOf(effect)) return undefined;
+    // Of a command they are what was found; of a change of files what was planned, and it may have been cut off.
+    const done = effectClass === 'FILE' ? await this.done(effect, session) : operations;
+    return this.changes.describe({ tenantId, id }, done);
+  }
+
+  /** Without those whose files are as before; all where nobody can look. */
+  private async done(
+    { tenantId, operations }: HarnessEffect,
+    { workspace: root, workspaceIdentity }: SessionRow,
+  ): Promise<readonly FileOperation[]> {
+    try {
+      const workspace = await Workspace.open(root, workspaceIdentity);
+      try {
+        const signal = AbortSignal.timeout(LOOK_MS);
+        return await this.changes.carriedOut({ tenantId, workspace }, operations, signal);
+      } finally {
+        await workspace.close();
+      }
+    } catch (error) {
+      this.logger.warn({ msg: 'Files of an uncertain call could not be looked at', err: error });
+      return operations;
+    }
+  }
+
+  private async answer(
+    writer: RunWriter,
+    effect: HarnessEffect,
+    { state, result, errorCode }: EffectResolution,
+  ): Promise<void> {
+    const { toolCallId } = effect;
+    const answered = await this.messages.answeredCalls(writer.run.tenantId, writer.run.id);
+    if (answered.has(toolCallId)) return;
+    const artifactId = effect.artifactId ?? undefined;
+    const outcome = { state, result, errorCode: errorCode ?? undefined, artifactId };
+    await this.results.answer(writer, effect, outcome);
+  }
+
+  private async goOn(writer: RunWriter): Promise<void> {
+    if (writer.current.waitKind !== 'EFFECT') return;
+    const { tenantId, id } = writer.run;
+    const open = await this.effects.openOf(tenantId, [id]);
+    if (open.some(({ state }) => state === 'UNCERTAIN')) return;
+    writer.set({ errorCode: null, errorMessage: null });
+    writer.enqueue('effects_resolved');
+  }
+}
+
+/** Also in a run that has ended, whose readers were told that nobody knew. */
+function announce(
+  writer: RunWriter,
+  { toolCallId, toolName, iteration }: HarnessEffect,
+  { resolution, resolvedBy: by, note }: EffectResolution,
+): void {
+  const data = { toolName, resolution, by, ...(note !== null && { note }) };
+  writer.event('effect.resolved', data, { toolCallId, stepId: stepIdOf(iteration) });
+}
+
+function resolutionOf(caller: Caller, { resolution, note }: ResolveEffectBody): EffectResolution {
+  const said = note === undefined ? '' : ` Note: ${note}`;
+  const state = resolution === 'EXECUTED' ? 'SUCCEEDED' : 'NOT_EXECUTED';
+  return {
+    state,
+    resolution,
+    resolvedBy: caller.userId,
+    note: note ?? null,
+    result: `${FOUND[resolution]}${said}`,
+    errorCode: resolution === 'EXECUTED' ? null : 'NOT_EXECUTED',
+  };
+}

@@ -1,0 +1,126 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { Response } from 'express';
+import { OpenStreams } from '../../../platform/access/index.js';
+import type { Caller } from '../../../platform/access/index.js';
+import { CONFIG } from '../../../platform/config/index.js';
+import type { Config } from '../../../platform/config/index.js';
+import { setEnvelopeCode } from '../../../platform/error/index.js';
+import { SseWriter } from '../../../platform/http/index.js';
+import { isEnded } from '../../protocol/run.state.js';
+import { RunService } from '../run/run.service.js';
+import { EVENTS_PER_PAGE } from './event.dto.js';
+import type { EventListQuery } from './event.dto.js';
+import { BadLastEventIdError, TooManyReadersError } from './event.errors.js';
+import { EventFeed } from './event.feed.js';
+import { EventRepository } from '../../store/event.repository.js';
+import { EventStream } from './event.stream.js';
+import { toEventView } from './event.view.js';
+import type { EventView } from './event.view.js';
+
+/** Data of one page at most, so that large events do not fill the memory. */
+const PAGE_BYTES = 16 * 1024 * 1024;
+
+const PING_MS = 10_000;
+
+/** A client that takes nothing for so long is cut off; it comes back with the number of its last event. */
+const STALLED_MS = 10_000;
+
+const NOTHING_NEW = 204;
+
+/** Which run, and the number of the last event that the reader has, in one or both of the ways to say so. */
+export interface StreamRequest {
+  readonly sid: string;
+  readonly rid: string;
+  readonly afterSequence?: number;
+  readonly lastEventId?: string | undefined;
+}
+
+/** The events of runs for those who own them: as pages, and as streams that go on until the run is over. */
+@Injectable()
+export class EventService {
+  private readonly logger = new Logger('HarnessEvents');
+  /** How many streams a user has of a run. */
+  private readonly readers = new Map<string, number>();
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly runs: RunService,
+    private readonly repository: EventRepository,
+    private readonly feed: EventFeed,
+    private readonly streams: OpenStreams,
+  ) {}
+
+  /** The events after a number, in their order; fewer than `limit` where they are large. Pruned ones are gone. */
+  async list(
+    caller: Caller,
+    sid: string,
+    rid: string,
+    { afterSequence: after = 0, limit = EVENTS_PER_PAGE }: EventListQuery,
+  ): Promise<EventView[]> {
+    const { run } = await this.runs.own(caller, sid, rid);
+    const { events } = await this.repository.page(run, { after, limit, bytes: PAGE_BYTES });
+    return events.map(toEventView);
+  }
+
+  /**
+   * Streams the events after the reader's last one; resolves when the stream has ended. Who has all events of a run that
+   * is over gets an empty 204. Throws only before the stream is open.
+   */
+  async stream(
+    caller: Caller,
+    { sid, rid, afterSequence = 0, lastEventId }: StreamRequest,
+    response: Response,
+  ): Promise<void> {
+    const position = Math.max(afterSequence, sequenceOf(lastEventId));
+    const { run } = await this.runs.own(caller, sid, rid);
+    const isOver = isEnded(run.status);
+    const leave = this.admit(caller, rid);
+    // Nobody can have more than there is; one who says so would wait for ever.
+    const follower = this.feed.follow(run, Math.min(position, run.nextEventSequence - 1));
+    const writer = new SseWriter(response, PING_MS, STALLED_MS);
+    const stream = new EventStream(writer, follower, (error) =>
+      this.logger.warn({ msg: 'The events of a run could not be read', runId: rid, err: error }),
+    );
+    const release = this.streams.add(caller, () => stream.end(), 'harness');
+    try {
+      const first = await follower.read();
+      if (isOver && first.chunks.length === 0) {
+        setEnvelopeCode(response, NOTHING_NEW);
+        response.status(NOTHING_NEW).end();
+        return;
+      }
+      if (response.destroyed) return;
+      writer.start();
+      await stream.write(first, isOver);
+    } finally {
+      release();
+      follower.leave();
+      leave();
+      if (response.headersSent) writer.end();
+    }
+  }
+
+  /** Counts the reader in; the answer takes it out again. */
+  private admit(caller: Caller, runId: string): () => void {
+    const { HARNESS_STREAMS_PER_RUN: perRun, HARNESS_STREAMS_PER_USER: perUser } = this.config;
+    const key = `${caller.userId} ${runId}`;
+    const ofRun = this.readers.get(key) ?? 0;
+    if (ofRun >= perRun) throw new TooManyReadersError('run', perRun);
+    if (this.streams.countOf(caller, 'harness') >= perUser) {
+      throw new TooManyReadersError('user', perUser);
+    }
+    this.readers.set(key, ofRun + 1);
+    return () => {
+      const left = (this.readers.get(key) ?? 1) - 1;
+      if (left > 0) this.readers.set(key, left);
+      else this.readers.delete(key);
+    };
+  }
+}
+
+function sequenceOf(lastEventId: string | undefined): number {
+  const given = lastEventId?.trim() ?? '';
+  if (given === '') return 0;
+  if (!/^\d{1,15}$/.test(given)) throw new BadLastEventIdError();
+  return Number(given);
+}

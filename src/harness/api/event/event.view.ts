@@ -1,0 +1,69 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { StoredEvent } from '../../store/event.repository.js';
+
+const SCHEMA_VERSION = 1;
+
+/** One event of a run. Existing clients read these names strictly; ids that do not apply are null. */
+export class EventView {
+  @ApiProperty({ type: 'integer', example: SCHEMA_VERSION })
+  schemaVersion: number;
+
+  @ApiProperty({ example: '019a9c1e-7c7e-7b6e-8a52-3f6f6d0f5b11-1' })
+  eventId: string;
+
+  @ApiProperty({ format: 'uuid' })
+  sessionId: string;
+
+  @ApiProperty({ format: 'uuid' })
+  runId: string;
+
+  @ApiProperty({ type: 'integer', example: 1, description: 'From 1 without gaps in a run' })
+  sequence: number;
+
+  @ApiProperty({ type: 'integer', example: 1_767_225_600_000, description: 'Epoch milliseconds' })
+  timestamp: number;
+
+  @ApiProperty({ example: 'run.created' })
+  type: string;
+
+  @ApiProperty({ type: String, nullable: true, example: 'step-1' })
+  stepId: string | null;
+
+  @ApiProperty({ type: String, nullable: true, format: 'uuid' })
+  toolCallId: string | null;
+
+  @ApiProperty({ type: String, nullable: true, format: 'uuid' })
+  approvalId: string | null;
+
+  @ApiProperty({ type: 'object', additionalProperties: true, description: 'Depends on the type' })
+  data: Record<string, unknown>;
+}
+
+export function toEventView(event: StoredEvent): EventView {
+  return { ...headOf(event), data: JSON.parse(event.data) as Record<string, unknown> };
+}
+
+/**
+ * The same object as a server-sent event whose id is the sequence. The data goes in as the text that the database gives:
+ * reading and writing it again would be most of the work of a replay.
+ */
+export function eventFrame(event: StoredEvent): string {
+  const head = JSON.stringify(headOf(event)).slice(0, -1);
+  return `id: ${event.sequence}\nevent: ${event.type}\ndata: ${head},"data":${event.data}}\n\n`;
+}
+
+function headOf(event: StoredEvent): Omit<EventView, 'data'> {
+  const { sessionId, runId, sequence, timestamp, type, stepId, toolCallId, approvalId } = event;
+  return {
+    schemaVersion: SCHEMA_VERSION,
+    eventId: `${runId}-${sequence}`,
+    sessionId,
+    runId,
+    sequence,
+    timestamp,
+    type,
+    stepId,
+    toolCallId,
+    approvalId,
+  };
+}

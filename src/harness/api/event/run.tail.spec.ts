@@ -1,0 +1,138 @@
+import { describe, expect, it } from '@jest/globals';
+import type { EventRange } from '../../store/event.repository.js';
+import type { StoredEvent } from '../../store/event.repository.js';
+import { RunTail } from './run.tail.js';
+
+/** A table that answers when it is told to, with what it held when it was asked. */
+class SlowTable {
+  last = 0;
+  readonly asked: number[] = [];
+  private readonly answers: ((fails: boolean) => void)[] = [];
+
+  page(_: unknown, { after }: EventRange): Promise<{ events: StoredEvent[]; more: boolean }> {
+    this.asked.push(after);
+    const events: StoredEvent[] = [];
+    for (let sequence = after + 1; sequence <= this.last; sequence += 1) {
+      events.push(eventOf(sequence));
+    }
+    return new Promise((resolve, reject) => {
+      this.answers.push((fails) => {
+        if (fails) reject(new Error('The table is away.'));
+        else resolve({ events, more: false });
+      });
+    });
+  }
+
+  /** Answers the oldest question. */
+  answer(fails = false): void {
+    this.answers.shift()?.(fails);
+  }
+}
+
+function eventOf(sequence: number): StoredEvent {
+  const ids = { sessionId: 's', runId: 'r', stepId: null, toolCallId: null, approvalId: null };
+  return { ...ids, sequence, timestamp: 0, type: 'usage.updated', data: '{}' };
+}
+
+function newTail(onEmpty = (): void => undefined): { table: SlowTable; tail: RunTail } {
+  const table = new SlowTable();
+  return { table, tail: new RunTail({ tenantId: '000000', id: 'r' }, table, onEmpty) };
+}
+
+const never = new AbortController().signal;
+
+/** True when the promise settles before the event loop has turned. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  void promise.then(() => (settled = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  return settled;
+}
+
+describe('a follower', () => {
+  it('is woken by what comes while it reads', async () => {
+    const { table, tail } = newTail();
+    const follower = tail.follow(0);
+    const reading = follower.read();
+    table.last = 1;
+    tail.reaches(1);
+    table.answer();
+    expect((await reading).last).toBe(0);
+    expect(await isSettled(follower.changed(never))).toBe(true);
+    const again = follower.read();
+    table.answer();
+    expect((await again).last).toBe(1);
+  });
+
+  it('sleeps when it has read everything that it was told of', async () => {
+    const { table, tail } = newTail();
+    const follower = tail.follow(0);
+    table.last = 3;
+    const reading = follower.read();
+    table.answer();
+    await reading;
+    tail.reaches(2);
+    tail.reaches(3);
+    const change = follower.changed(never);
+    expect(await isSettled(change)).toBe(false);
+    tail.reaches(4);
+    expect(await isSettled(change)).toBe(true);
+  });
+
+  it('shares a reading with others at the same place, but none that began before it was woken', async () => {
+    const { table, tail } = newTail();
+    const [first, second, third] = [tail.follow(0), tail.follow(0), tail.follow(0)];
+    const readings = [first.read(), second.read()];
+    expect(table.asked).toEqual([0]);
+    table.last = 1;
+    tail.reaches(1);
+    readings.push(third.read());
+    expect(table.asked).toEqual([0, 0]);
+    table.answer();
+    table.answer();
+    expect((await Promise.all(readings)).map(({ last }) => last)).toEqual([0, 0, 1]);
+    const later = first.read();
+    expect(table.asked).toEqual([0, 0, 0]);
+    table.answer();
+    expect((await later).last).toBe(1);
+  });
+
+  it('reads anew when the table could not be read', async () => {
+    const { table, tail } = newTail();
+    const follower = tail.follow(0);
+    table.last = 1;
+    const failing = follower.read();
+    table.answer(true);
+    await expect(failing).rejects.toThrow('away');
+    const reading = follower.read();
+    table.answer();
+    expect((await reading).last).toBe(1);
+  });
+
+  it('is woken when the run is over, and when it is not wanted any more', async () => {
+    const { table, tail } = newTail();
+    const follower = tail.follow(0);
+    const reading = follower.read();
+    table.answer();
+    await reading;
+    const leaving = new AbortController();
+    const waiting = follower.changed(leaving.signal);
+    expect(await isSettled(waiting)).toBe(false);
+    leaving.abort();
+    expect(await isSettled(waiting)).toBe(true);
+    tail.end();
+    expect(follower.isOver).toBe(true);
+    expect(await isSettled(follower.changed(never))).toBe(true);
+  });
+
+  it('leaves, and with the last one the tail', () => {
+    let empty = 0;
+    const { tail } = newTail(() => (empty += 1));
+    const [first, second] = [tail.follow(0), tail.follow(0)];
+    first.leave();
+    first.leave();
+    expect(empty).toBe(0);
+    second.leave();
+    expect(empty).toBe(1);
+  });
+});

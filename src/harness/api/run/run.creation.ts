@@ -1,0 +1,179 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Caller } from '../../../platform/access/index.js';
+import { AuditLog } from '../../../platform/audit/index.js';
+import { CONFIG } from '../../../platform/config/index.js';
+import type { Config } from '../../../platform/config/index.js';
+import { Artifacts } from '../../change/artifacts.js';
+import { BlobStore } from '../../change/blob.store.js';
+import { HarnessSwitches } from '../../store/harness.switches.js';
+import { RunLedger } from '../../store/run.ledger.js';
+import type { NewRun } from '../../store/run-row.repository.js';
+import type { RunWriter } from '../../store/run-writer.js';
+import { MessageRepository } from '../../store/message.repository.js';
+import { newId, sha256 } from '../../protocol/ids.js';
+import { HarnessModels } from '../session/harness.models.js';
+import { requestHash } from '../session/request.hash.js';
+import { IdempotencyConflictError, SessionDeletedError } from '../../store/session.errors.js';
+import { SessionRepository } from '../../store/session.repository.js';
+import type { SessionRow } from '../../store/session.repository.js';
+import { requireWrite } from '../../protocol/write.rule.js';
+import type { CreateRunBody } from './run.dto.js';
+import type { HarnessRun } from '../../store/run.entity.js';
+import {
+  NoRoomForImagesError,
+  QueueFullError,
+  RunActiveError,
+  WritesDisabledError,
+} from '../../store/run.errors.js';
+import { readImages } from './run.images.js';
+import type { RunImage } from './run.images.js';
+import { budgetOf, serverBudget } from './run.limits.js';
+import { RunRepository } from '../../store/run.repository.js';
+
+/** A run that was asked for, and whether it was there already. */
+export interface CreatedRun {
+  readonly runId: string;
+  readonly replayed: boolean;
+}
+
+/** What a run begins with beside its row. */
+interface Beginning {
+  readonly images: readonly RunImage[];
+  readonly model: string;
+}
+
+/** Somebody's run may end between two looks; a session that changes so fast is not waited for any longer. */
+const LOOKS = 5;
+
+/** Creates runs: who may, and in which sessions. */
+@Injectable()
+export class RunCreation {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly runs: RunRepository,
+    private readonly sessions: SessionRepository,
+    private readonly models: HarnessModels,
+    private readonly switches: HarnessSwitches,
+    private readonly ledger: RunLedger,
+    private readonly messages: MessageRepository,
+    private readonly artifacts: Artifacts,
+    private readonly blobs: BlobStore,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /**
+   * Puts a new run of the session into the queue or, for a key that the session has seen with the same body, answers the
+   * run of then. RunActiveError while another run of the session is unfinished.
+   */
+  async create(caller: Caller, session: SessionRow, body: CreateRunBody): Promise<CreatedRun> {
+    requireWrite(caller, session);
+    const images = readImages(body.images ?? []);
+    const hash = hashOf(body);
+    for (let look = 1; look <= LOOKS; look += 1) {
+      // In this order: the unfinished run may be the one that a faster request with the same key has just begun.
+      const active = await this.runs.liveId(session.tenantId, session.id);
+      const earlier = await this.replay(session, body.idempotencyKey, hash);
+      if (earlier) return earlier;
+      if (active) throw new RunActiveError(active);
+      await this.admit(caller, session, images);
+      const run = this.newRun(session, body, hash);
+      const created = await this.insert(caller, run, { images, model: session.modelName });
+      if (created) return { runId: created, replayed: false };
+    }
+    throw new Error('The runs of a session come and go too fast for another one.');
+  }
+
+  private async replay(
+    { tenantId, id }: SessionRow,
+    key: string,
+    hash: string,
+  ): Promise<CreatedRun | undefined> {
+    const run = await this.runs.byKey(tenantId, id, key);
+    if (!run) return undefined;
+    if (run.idempotencyHash !== hash) throw new IdempotencyConflictError();
+    return { runId: run.id, replayed: true };
+  }
+
+  /** What else speaks against a new run. */
+  private async admit(
+    caller: Caller,
+    session: SessionRow,
+    images: readonly RunImage[],
+  ): Promise<void> {
+    const { permissionMode, modelName } = session;
+    if (session.deletedAt) throw new SessionDeletedError();
+    if (permissionMode !== 'READ_ONLY' && !(await this.switches.writesEnabled())) {
+      throw new WritesDisabledError();
+    }
+    await this.models.forRun(caller, modelName, { images: images.length > 0 });
+    if ((await this.runs.queued()) >= this.config.HARNESS_QUEUE_SIZE) throw new QueueFullError();
+  }
+
+  /** The run is its session's user's, whoever asks for it: what that user may not do, the run may not. */
+  private newRun(session: SessionRow, body: CreateRunBody, hash: string): NewRun {
+    const { tenantId, userId, homeTenantId, permissionMode, approvalPolicy } = session;
+    return {
+      id: newId(),
+      ...{ tenantId, sessionId: session.id, userId, homeTenantId, permissionMode, approvalPolicy },
+      requirement: body.requirement,
+      budget: budgetOf(body.budget ?? {}, serverBudget(this.config)),
+      phase: permissionMode === 'READ_ONLY' ? 'BUILD' : 'PLAN',
+      idempotencyKey: body.idempotencyKey,
+      idempotencyHash: hash,
+    };
+  }
+
+  /** Undefined when another request was faster. */
+  private async insert(
+    caller: Caller,
+    run: NewRun,
+    { images, model }: Beginning,
+  ): Promise<string | undefined> {
+    const { id, tenantId, sessionId, permissionMode } = run;
+    // On the disk before the transaction, which must not wait for it.
+    for (const { bytes } of images) await this.blobs.put(tenantId, bytes);
+    return this.ledger.asCreator(run, async (writer) => {
+      await this.begin(writer, { images, model });
+      const detail = { sessionId, permissionMode };
+      await this.audit.record(caller, { action: 'create', target: 'harness_run', id, detail });
+      return id;
+    });
+  }
+
+  private async begin(writer: RunWriter, { images, model }: Beginning): Promise<void> {
+    const { run } = writer;
+    const kept = await this.keep(run, images);
+    const metadata = { kind: 'INITIAL', ...(kept.length > 0 && { images: kept }) };
+    await this.messages.append(run, { role: 'USER', content: run.requirement, metadata });
+    // The message holds the session's row from here on: whoever deletes the session now sees the run.
+    if (await this.sessions.isDeleted(run.tenantId, run.sessionId)) throw new SessionDeletedError();
+    const { requirement, permissionMode, approvalPolicy, budget: limits } = run;
+    writer.event('run.created', {
+      ...writer.statusData,
+      ...{ requirement, permissionMode, approvalPolicy, model },
+      limits: { ...limits },
+    });
+    writer.event('run.queued', { ...writer.statusData, reason: 'created' });
+  }
+
+  private async keep(run: HarnessRun, images: readonly RunImage[]): Promise<object[]> {
+    const kept: object[] = [];
+    for (const { mediaType, bytes, detail } of images) {
+      const artifact = { toolCallId: null, kind: 'image', mediaType, bytes };
+      const artifactId = await this.artifacts.keep(run, artifact);
+      if (artifactId === undefined) throw new NoRoomForImagesError();
+      kept.push({ artifactId, mediaType, byteSize: bytes.length, detail });
+    }
+    return kept;
+  }
+}
+
+function hashOf({ requirement, images = [], budget = {} }: CreateRunBody): string {
+  const { maxIterations, maxToolCalls, maxInputTokens, maxOutputTokens, maxWallTimeMillis } =
+    budget;
+  return requestHash([
+    requirement,
+    images.map(({ dataUrl, detail }) => [sha256(dataUrl), detail ?? 'auto']),
+    [maxIterations, maxToolCalls, maxInputTokens, maxOutputTokens, maxWallTimeMillis],
+  ]);
+}

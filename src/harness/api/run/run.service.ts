@@ -1,0 +1,94 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../../platform/access/index.js';
+import { ApprovalRepository } from '../../store/approval.repository.js';
+import { EffectRepository } from '../../store/effect.repository.js';
+import { isEnded } from '../../protocol/run.state.js';
+import type { SessionRow } from '../../store/session.repository.js';
+import { SessionService } from '../session/session.service.js';
+import { RunInputRepository } from '../../store/run-input.repository.js';
+import type { RunListQuery } from './run.dto.js';
+import type { HarnessRun } from '../../store/run.entity.js';
+import { RunNotFoundError } from '../../store/run.errors.js';
+import { RunRepository } from '../../store/run.repository.js';
+import { toRunView } from './run.view.js';
+import type { RunParts, RunView } from './run.view.js';
+
+const PAGE_SIZE = 100;
+const NOTHING = { inputs: [], approvals: [] };
+
+/** The runs of sessions, visible to those who may see the session. */
+@Injectable()
+export class RunService {
+  constructor(
+    private readonly sessions: SessionService,
+    private readonly runs: RunRepository,
+    private readonly inputs: RunInputRepository,
+    private readonly approvals: ApprovalRepository,
+    private readonly effects: EffectRepository,
+  ) {}
+
+  /** The run with its session; NotFoundError unless the caller may see both. */
+  async own(
+    caller: Caller,
+    sessionId: string,
+    runId: string,
+  ): Promise<{ session: SessionRow; run: HarnessRun }> {
+    const session = await this.sessions.own(caller, sessionId);
+    return { session, run: await this.find(session, runId) };
+  }
+
+  /** The session, for a new run in it. */
+  async sessionOf(caller: Caller, sessionId: string): Promise<SessionRow> {
+    return this.sessions.own(caller, sessionId);
+  }
+
+  /** The run as it is now, with everything that waits for somebody. */
+  async detail(caller: Caller, sessionId: string, runId: string): Promise<RunView> {
+    return this.view(await this.sessions.own(caller, sessionId), runId);
+  }
+
+  /** The same, for somebody who has been let see the session already. */
+  async view(session: SessionRow, runId: string): Promise<RunView> {
+    const run = await this.find(session, runId);
+    const [effects, waiting] = await Promise.all([
+      this.effects.openOf(run.tenantId, [run.id]),
+      this.waiting(run),
+    ]);
+    return toRunView(run, { ...waiting, effects, model: session.modelName });
+  }
+
+  /** The runs of a session, the newest first. What was said is shown with the unfinished one alone. */
+  async list(caller: Caller, sessionId: string, query: RunListQuery): Promise<RunView[]> {
+    const session = await this.sessions.own(caller, sessionId);
+    const { pageNum = 1, pageSize: limit = PAGE_SIZE } = query;
+    const page = { limit, offset: (pageNum - 1) * limit };
+    const runs = await this.runs.page(session.tenantId, session.id, page);
+    const ids = runs.map(({ id }) => id);
+    const effects = await this.effects.openOf(session.tenantId, ids);
+    // A session has one unfinished run at most, and what has ended waits for nobody.
+    const live = runs.find(({ status }) => !isEnded(status));
+    const waiting = live ? await this.waiting(live) : NOTHING;
+    return runs.map((run) =>
+      toRunView(run, {
+        ...(run === live ? waiting : NOTHING),
+        effects: effects.filter(({ runId }) => runId === run.id),
+        model: session.modelName,
+      }),
+    );
+  }
+
+  private async find({ tenantId, id }: SessionRow, runId: string): Promise<HarnessRun> {
+    const run = await this.runs.find(tenantId, id, runId);
+    if (!run) throw new RunNotFoundError();
+    return run;
+  }
+
+  private async waiting(run: HarnessRun): Promise<Pick<RunParts, 'inputs' | 'approvals'>> {
+    const [inputs, approvals] = await Promise.all([
+      // What a run has not taken in when it ends stays to be seen: whoever has said it may say it again.
+      this.inputs.pending(run),
+      isEnded(run.status) ? [] : this.approvals.ofRun(run),
+    ]);
+    return { inputs, approvals: approvals.filter(({ state }) => state === 'PENDING') };
+  }
+}

@@ -1,0 +1,60 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { Repetition } from '../../platform/queue/index.js';
+import { EventRepository } from '../store/event.repository.js';
+import type { PrunableRun } from '../store/event.repository.js';
+
+const ROUND_MS = 60 * 60_000;
+const RUNS_AT_ONCE = 100;
+
+/**
+ * Removes the events of runs that ended longer ago than HARNESS_RETENTION_DAYS, always all of a run; the run and its
+ * messages stay. Once an hour, in processes that run jobs.
+ */
+@Injectable()
+export class EventRetention implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(EventRetention.name);
+  private rounds: Repetition | undefined;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly repository: EventRepository,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (this.config.ROLE === 'api') return;
+    this.rounds = new Repetition(ROUND_MS, (ending) => this.pruneAndLog(ending));
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.rounds?.end();
+  }
+
+  /** One round; answers how many events it has removed. Each run is a statement of its own, so nobody waits long. */
+  async prune(ending?: AbortSignal): Promise<number> {
+    let removed = 0;
+    let after: PrunableRun | undefined;
+    for (;;) {
+      const page = { after, limit: RUNS_AT_ONCE };
+      const runs = await this.repository.prunable(this.config.HARNESS_RETENTION_DAYS, page);
+      for (const run of runs) {
+        if (ending?.aborted) return removed;
+        removed += await this.repository.prune(run);
+      }
+      after = runs.at(-1);
+      if (runs.length < RUNS_AT_ONCE) return removed;
+    }
+  }
+
+  private async pruneAndLog(ending: AbortSignal): Promise<void> {
+    try {
+      const removed = await this.prune(ending);
+      if (removed > 0) this.logger.log({ msg: 'Events of old runs were removed', removed });
+    } catch (error) {
+      // The next round tries again.
+      this.logger.warn({ msg: 'Events of old runs could not be removed', err: error });
+    }
+  }
+}

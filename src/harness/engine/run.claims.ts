@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import type { QueueReason } from '../store/event.catalogue.js';
+import { RunLedger } from '../store/run.ledger.js';
+import type { RunWriter } from '../store/run-writer.js';
+import type { RunLease } from '../protocol/lease.js';
+import { claimOf, isEnded } from '../protocol/run.state.js';
+import type { HarnessRun } from '../store/run.entity.js';
+import { SessionRepository } from '../store/session.repository.js';
+import { Attempts } from './attempts.js';
+import { ClaimRepository } from '../store/claim.repository.js';
+import type { DueRun } from '../store/claim.repository.js';
+import { ProcessPresence } from './process.presence.js';
+import { RunEnding } from './run.ending.js';
+import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
+
+/** A run that this process holds from now on. */
+export interface ClaimedRun {
+  readonly lease: RunLease;
+  readonly run: HarnessRun;
+}
+
+/** How long a run waits before it is looked at again that found its workspace or its user's limit taken. */
+const WAIT_SECONDS = 5;
+/** How long an owner may take to end a run that is cancelled, before it is ended without it: in all, 10 seconds. */
+const CANCEL_SECONDS = 8;
+const AT_ONCE = 200;
+
+/** Takes runs up: one process at a time, as many of a user's as are allowed, and one in a workspace. */
+@Injectable()
+export class RunClaims {
+  private readonly logger = new Logger('Harness');
+  private readonly attempts = new Attempts(this.logger);
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly ledger: RunLedger,
+    private readonly claims: ClaimRepository,
+    private readonly sessions: SessionRepository,
+    private readonly locks: WorkspaceLockRepository,
+    private readonly presence: ProcessPresence,
+    private readonly ending: RunEnding,
+  ) {}
+
+  /** Undefined when the run is not to be taken up now: it is held, parked, ended, or has to wait. */
+  async claim({ tenantId, id }: DueRun): Promise<ClaimedRun | undefined> {
+    return this.ledger.asOther(tenantId, id, async (writer) => {
+      const what = claimOf(writer.current);
+      if (what === 'cancel') await this.ending.cancel(writer);
+      if (what === 'give-up') await this.giveUp(writer);
+      if (what !== 'claim') return undefined;
+      const wait = await this.reasonToWait(writer);
+      if (wait) {
+        await this.wait(writer, wait);
+        return undefined;
+      }
+      const owner = randomUUID();
+      writer.claim(owner, this.presence.boot);
+      const { run } = writer;
+      return { lease: { tenantId, runId: id, owner, fence: run.fence }, run };
+    });
+  }
+
+  /** Whether the run still waits, because there was a reason to. */
+  async isWaiting(tenantId: string, id: string): Promise<boolean> {
+    return this.claims.isWaiting(tenantId, id);
+  }
+
+  async due(): Promise<DueRun[]> {
+    return this.claims.due(AT_ONCE);
+  }
+
+  /** Ends runs whose owner has not ended them in time although it was asked to. */
+  async forceCancels(): Promise<void> {
+    for (const { tenantId, id } of await this.claims.slowCancels(CANCEL_SECONDS, AT_ONCE)) {
+      const end = () =>
+        this.ledger.asOtherIfFree(tenantId, id, async (writer) => {
+          if (!isEnded(writer.run.status)) await this.ending.cancel(writer);
+        });
+      await this.attempts.try('A cancelled run could not be ended', end, id);
+    }
+  }
+
+  /** Frees the workspaces of runs that were ended under their owner, as soon as that owner can no longer act. */
+  async freeRevoked(): Promise<void> {
+    for (const { tenantId, id, boot, isOver } of await this.locks.revoked(AT_ONCE)) {
+      const free = async (): Promise<void> => {
+        const presence = isOver ? 'gone' : await this.presence.of(boot, id);
+        if (presence !== 'gone' && presence !== 'idle') return;
+        await this.locks.releaseUnused({ tenantId, id });
+      };
+      await this.attempts.try('A workspace could not be freed', free, id);
+    }
+  }
+
+  /** Lets go of runs whose owner on this host is gone, so that they are taken up at once. */
+  async freeLost(): Promise<void> {
+    const gone = new Map<string, Promise<boolean>>();
+    for (const row of await this.claims.held(AT_ONCE)) {
+      const { leaseBoot } = row;
+      if (!gone.has(leaseBoot)) gone.set(leaseBoot, this.presence.isGone(leaseBoot));
+      if (!(await gone.get(leaseBoot))) continue;
+      const expire = () => this.claims.expire(row);
+      await this.attempts.try('The lease of a lost owner could not be ended', expire, row.id);
+    }
+  }
+
+  private async giveUp(writer: RunWriter): Promise<void> {
+    const { id, recoveryAttempts } = writer.run;
+    this.logger.error({ msg: 'A run was given up', runId: id, recoveries: recoveryAttempts });
+    const message =
+      'The server was lost several times while it worked on this run. What was done stays; start a new run to go on.';
+    await this.ending.end(writer, {
+      status: 'FAILED',
+      stopReason: 'RECOVERY_EXHAUSTED',
+      error: { code: 'RECOVERY_EXHAUSTED', message },
+    });
+  }
+
+  private async reasonToWait(writer: RunWriter): Promise<QueueReason | undefined> {
+    const { tenantId, userId, id, sessionId, permissionMode, status, fence } = writer.run;
+    await this.claims.lockUser(tenantId, userId);
+    const others = await this.claims.heldOf(tenantId, userId, id);
+    if (status === 'QUEUED' && others >= this.config.HARNESS_RUNS_PER_USER)
+      return 'limit_of_live_runs';
+    if (permissionMode === 'READ_ONLY') return undefined;
+    const session = await this.sessions.find(tenantId, sessionId);
+    if (!session) return undefined;
+    const { workspace } = session;
+    const taken = await this.locks.take({ tenantId, workspace, runId: id, fence: fence + 1 });
+    return taken ? undefined : 'workspace_busy';
+  }
+
+  /** Says once why the run goes on waiting. */
+  private async wait(writer: RunWriter, reason: QueueReason): Promise<void> {
+    await this.claims.postpone(writer.run, WAIT_SECONDS);
+    if (writer.run.reason === reason || writer.run.status !== 'QUEUED') return;
+    writer.set({ reason });
+    writer.event('run.queued', { ...writer.statusData, reason });
+  }
+}

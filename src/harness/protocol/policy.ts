@@ -1,0 +1,148 @@
+import type { ApprovalPolicy, PermissionMode } from './session.values.js';
+import type { ToolErrorCode } from '../fault/tool.error.js';
+
+/** How a path is to be treated; the strictest counts. */
+export type PathProtection = 'NONE' | 'PROTECTED' | 'GIT';
+
+export interface FileSubject {
+  readonly path: string;
+  readonly protection: PathProtection;
+  readonly secret: boolean;
+  /** Deletes, moves away, or overwrites what the run has not read. */
+  readonly destructive: boolean;
+  /** Named in the approved plan. */
+  readonly planned: boolean;
+  /** Granted for this session by a person. */
+  readonly granted: boolean;
+}
+
+/** What a tool call would do, as far as the policy must know. */
+export type PolicySubject =
+  | { readonly kind: 'read'; readonly secret: boolean }
+  | { readonly kind: 'run' }
+  | { readonly kind: 'files'; readonly files: readonly FileSubject[] }
+  | { readonly kind: 'shell'; readonly granted: boolean };
+
+export type PolicyDecision =
+  | { readonly verdict: 'allow' }
+  /** Grantable: a person may allow the same for the rest of the session. */
+  | { readonly verdict: 'ask'; readonly grantable: boolean }
+  | { readonly verdict: 'deny'; readonly code: ToolErrorCode; readonly message: string };
+
+export interface PolicyFacts {
+  readonly permissionMode: PermissionMode;
+  readonly approvalPolicy: ApprovalPolicy;
+}
+
+export type DecidePolicy = (facts: PolicyFacts, subject: PolicySubject) => PolicyDecision;
+
+const ALLOW: PolicyDecision = { verdict: 'allow' };
+const ASK: PolicyDecision = { verdict: 'ask', grantable: false };
+const ASK_OR_GRANT: PolicyDecision = { verdict: 'ask', grantable: true };
+
+/**
+ * Who may do what (harness design, settled points): a pure function of the session's mode and policy and of what the
+ * call would do. What the workspace, a skill, the model or a tool result says is no argument of it. A call that touches
+ * several files is treated as its strictest file.
+ */
+export const decidePolicy: DecidePolicy = (facts, subject) => {
+  switch (subject.kind) {
+    case 'run':
+      return ALLOW;
+    case 'read':
+      return subject.secret ? ofSecretRead(facts) : ALLOW;
+    case 'shell':
+      return ofShell(facts, subject.granted);
+    case 'files':
+      return ofFiles(facts, subject.files);
+  }
+};
+
+/** Whether a person reviews the plan before anything is changed. A READ_ONLY run has no plan step. */
+export function planApprovalNeeded({ permissionMode, approvalPolicy }: PolicyFacts): boolean {
+  return permissionMode !== 'READ_ONLY' && approvalPolicy !== 'NEVER';
+}
+
+function ofSecretRead({ permissionMode, approvalPolicy }: PolicyFacts): PolicyDecision {
+  if (permissionMode !== 'READ_ONLY' && approvalPolicy === 'ON_REQUEST') return ASK;
+  return deny(
+    'SECRET_PATH',
+    'The file may hold secrets, and nobody is asked in this run. Go on without it, or tell the user what is missing.',
+  );
+}
+
+function ofShell(
+  { permissionMode, approvalPolicy }: PolicyFacts,
+  granted: boolean,
+): PolicyDecision {
+  switch (permissionMode) {
+    case 'FULL_ACCESS':
+      return ALLOW;
+    case 'WORKSPACE_WRITE':
+      if (approvalPolicy === 'ON_REQUEST') return granted ? ALLOW : ASK_OR_GRANT;
+      return deny(
+        'DENIED',
+        'Commands need the consent of a person, and nobody is asked in this run. Use the file tools instead.',
+      );
+    case 'READ_ONLY':
+      return deny(
+        'TOOL_NOT_OFFERED',
+        'This run is READ_ONLY: no command is run. Use the reading tools.',
+      );
+  }
+}
+
+function ofFiles(facts: PolicyFacts, files: readonly FileSubject[]): PolicyDecision {
+  if (facts.permissionMode === 'READ_ONLY') {
+    return deny(
+      'TOOL_NOT_OFFERED',
+      'This run is READ_ONLY: no file is changed. Describe the change in your answer instead.',
+    );
+  }
+  return files
+    .map((file) => ofFile(facts, file))
+    .reduce((strictest, one) => (strictness(one) > strictness(strictest) ? one : strictest), ALLOW);
+}
+
+function ofFile(
+  { permissionMode, approvalPolicy }: PolicyFacts,
+  file: FileSubject,
+): PolicyDecision {
+  const { path } = file;
+  const isAsked = approvalPolicy === 'ON_REQUEST';
+  if (file.protection === 'GIT') {
+    return deny(
+      'PROTECTED_PATH',
+      `${path} belongs to git, which no tool may change. Leave it as it is.`,
+    );
+  }
+  if (file.protection === 'PROTECTED' || file.secret) {
+    if (isAsked) return ASK;
+    return deny(
+      'PROTECTED_PATH',
+      `${path} is protected, and nobody is asked in this run. Leave it, or tell the user what to change.`,
+    );
+  }
+  const isFree = permissionMode === 'FULL_ACCESS' && approvalPolicy === 'NEVER';
+  if (file.destructive && !isFree) {
+    if (isAsked) return ASK;
+    return deny(
+      'DENIED',
+      `Deleting, moving or overwriting ${path} unread needs the consent of a person, and nobody is asked in this run. Read a file before you write it, and keep the old one.`,
+    );
+  }
+  const isOpen =
+    permissionMode === 'FULL_ACCESS' || approvalPolicy === 'NEVER' || file.planned || file.granted;
+  return isOpen ? ALLOW : ASK_OR_GRANT;
+}
+
+/** An ask that a grant could spare is laxer than one that must be answered each time. */
+function strictness(decision: PolicyDecision): number {
+  if (decision.verdict === 'allow') return 0;
+  if (decision.verdict === 'deny') return 3;
+  return decision.grantable ? 1 : 2;
+}
+
+function deny(code: ToolErrorCode, message: string): PolicyDecision {
+  return { verdict: 'deny', code, message };
+}

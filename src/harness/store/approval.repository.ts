@@ -1,0 +1,159 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/index.js';
+import { storableJson, storableText } from './storable.js';
+import { newId, sha256 } from '../protocol/ids.js';
+import type { HarnessRun } from './run.entity.js';
+import type { ApprovalAsk } from './approval.ask.js';
+import type { HarnessApproval } from './approval.entity.js';
+import type { ApprovalState, Decision } from '../protocol/approval.values.js';
+
+/** An approval, and whether its time is over by the database's clock. */
+export type ApprovalRow = HarnessApproval & { readonly isDue: boolean };
+
+export interface DecisionValues {
+  readonly state: ApprovalState;
+  readonly decision: Decision;
+  readonly decisionId: string;
+  readonly note: string | null;
+  readonly decidedBy: number;
+}
+
+type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
+
+/** Width of the column, in characters. */
+const SUMMARY_LENGTH = 2_000;
+/** What an inbox shows at most. */
+const INBOX_LENGTH = 500;
+
+const COLUMNS = `id, tenant_id AS "tenantId", session_id AS "sessionId", run_id AS "runId", user_id AS "userId",
+  tool_call_id AS "toolCallId", tool_name AS "toolName", summary, arguments_json AS "argumentsJson",
+  arguments_sha256 AS "argumentsSha256", subject_hash AS "subjectHash", grantable, grants, notes, state, revision,
+  decision, decision_id AS "decisionId", note, decided_by AS "decidedBy", decided_at AS "decidedAt",
+  expires_at AS "expiresAt", create_time AS "createTime", expires_at <= now() AS "isDue"`;
+
+/** The approvals of runs. Call every change while the run's row is locked. */
+@Injectable()
+export class ApprovalRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Stores asks as pending, in their order. */
+  async insert(
+    run: HarnessRun,
+    asks: readonly ApprovalAsk[],
+    hours: number,
+  ): Promise<ApprovalRow[]> {
+    const values = asks.map((ask) => ({
+      ...ask,
+      id: newId(),
+      summary: [...ask.summary].slice(0, SUMMARY_LENGTH).join(''),
+      argumentsSha256: sha256(ask.argumentsJson),
+    }));
+    const rows = await this.database.query<ApprovalRow>(
+      `INSERT INTO harness_approval
+          (tenant_id, session_id, run_id, user_id, id, tool_call_id, tool_name, summary, arguments_json,
+           arguments_sha256, subject_hash, grantable, grants, notes, state, expires_at)
+       SELECT $1, $2, $3, $4, (a ->> 'id')::uuid, (a ->> 'toolCallId')::uuid, a ->> 'toolName', a ->> 'summary',
+              a ->> 'argumentsJson', a ->> 'argumentsSha256', a ->> 'subjectHash', a -> 'grants' <> '[]',
+              a -> 'grants', a -> 'notes', 'PENDING', now() + make_interval(hours => $6)
+         FROM jsonb_array_elements($5::jsonb) AS a
+       RETURNING ${COLUMNS}`,
+      [run.tenantId, run.sessionId, run.id, run.userId, storableJson(values), hours],
+    );
+    return values.flatMap(({ id }) => rows.filter((row) => row.id === id));
+  }
+
+  async ofRun({ tenantId, id }: RunKey): Promise<ApprovalRow[]> {
+    return this.database.query<ApprovalRow>(
+      `SELECT ${COLUMNS} FROM harness_approval WHERE tenant_id = $1 AND run_id = $2 ORDER BY id`,
+      [tenantId, id],
+    );
+  }
+
+  async find({ tenantId, id }: RunKey, approvalId: string): Promise<ApprovalRow | undefined> {
+    const [row] = await this.database.query<ApprovalRow>(
+      `SELECT ${COLUMNS} FROM harness_approval WHERE tenant_id = $1 AND run_id = $2 AND id = $3`,
+      [tenantId, id, approvalId],
+    );
+    return row;
+  }
+
+  /** The last approval of each tool call that is still open. */
+  async ofOpenCalls({ tenantId, id }: RunKey): Promise<ApprovalRow[]> {
+    return this.database.query<ApprovalRow>(
+      `SELECT DISTINCT ON (tool_call_id) ${COLUMNS} FROM harness_approval a
+        WHERE a.tenant_id = $1 AND a.run_id = $2
+          AND EXISTS (SELECT 1 FROM harness_effect e
+                       WHERE e.tenant_id = $1 AND e.run_id = $2 AND e.tool_call_id = a.tool_call_id
+                         AND e.state IN ('PREPARED', 'STARTED', 'UNCERTAIN'))
+        ORDER BY tool_call_id, id DESC`,
+      [tenantId, id],
+    );
+  }
+
+  /** The pending approvals of a user's runs, the oldest first. */
+  async pendingOfUser(tenantId: string, userId: number): Promise<ApprovalRow[]> {
+    return this.database.query<ApprovalRow>(
+      `SELECT ${COLUMNS} FROM harness_approval
+        WHERE tenant_id = $1 AND user_id = $2 AND state = 'PENDING' ORDER BY id LIMIT ${INBOX_LENGTH}`,
+      [tenantId, userId],
+    );
+  }
+
+  async countPending({ tenantId, id }: RunKey): Promise<number> {
+    const [row] = await this.database.query<{ count: number }>(
+      `SELECT count(*) AS count FROM harness_approval
+        WHERE tenant_id = $1 AND run_id = $2 AND state = 'PENDING'`,
+      [tenantId, id],
+    );
+    return row?.count ?? 0;
+  }
+
+  /** Writes the decision down; undefined when there is one already. */
+  async decide(approval: ApprovalRow, values: DecisionValues): Promise<ApprovalRow | undefined> {
+    const [row] = await this.database.query<ApprovalRow>(
+      `UPDATE harness_approval
+          SET state = $3, decision = $4, decision_id = $5, note = $6, decided_by = $7, decided_at = now(),
+              revision = revision + 1
+        WHERE tenant_id = $1 AND id = $2 AND state = 'PENDING' RETURNING ${COLUMNS}`,
+      [
+        approval.tenantId,
+        approval.id,
+        values.state,
+        values.decision,
+        values.decisionId,
+        values.note === null ? null : storableText(values.note),
+        values.decidedBy,
+      ],
+    );
+    return row;
+  }
+
+  /** Ends what nobody needs to decide any more. */
+  async cancelPending({ tenantId, id }: RunKey): Promise<ApprovalRow[]> {
+    return this.database.query<ApprovalRow>(
+      `UPDATE harness_approval SET state = 'CANCELLED', decided_at = now(), revision = revision + 1
+        WHERE tenant_id = $1 AND run_id = $2 AND state = 'PENDING' RETURNING ${COLUMNS}`,
+      [tenantId, id],
+    );
+  }
+
+  /** Ends what nobody has decided in time. */
+  async expire({ tenantId, id }: RunKey): Promise<ApprovalRow[]> {
+    return this.database.query<ApprovalRow>(
+      `UPDATE harness_approval SET state = 'EXPIRED', decided_at = now(), revision = revision + 1
+        WHERE tenant_id = $1 AND run_id = $2 AND state = 'PENDING' AND expires_at <= now()
+        RETURNING ${COLUMNS}`,
+      [tenantId, id],
+    );
+  }
+
+  /** The runs of any tenant with an approval whose time is over, the longest first. */
+  async dueRuns(limit: number): Promise<{ readonly tenantId: string; readonly runId: string }[]> {
+    return this.database.query(
+      `SELECT tenant_id AS "tenantId", run_id AS "runId" FROM harness_approval
+        WHERE state = 'PENDING' AND expires_at <= now()
+        GROUP BY tenant_id, run_id ORDER BY min(expires_at) LIMIT $1`,
+      [limit],
+    );
+  }
+}

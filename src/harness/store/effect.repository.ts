@@ -1,0 +1,266 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/index.js';
+import type { FileOperation } from '../workspace/file-operation.js';
+import { storableJson, storableText } from './storable.js';
+import type { EffectState, SettledEffectState } from '../protocol/effect.state.js';
+import type { HarnessRun } from './run.entity.js';
+import type { SeenFile } from '../workspace/seen-files.js';
+import type { HarnessEffect } from './effect.entity.js';
+import type { Resolution } from '../protocol/effect.values.js';
+
+/** A tool call as it is written down with the message that asked for it. */
+export type NewEffect = Pick<
+  HarnessEffect,
+  | 'toolCallId'
+  | 'iteration'
+  | 'ordinal'
+  | 'providerCallId'
+  | 'toolName'
+  | 'effectClass'
+  | 'argumentsJson'
+  | 'argumentsSha256'
+  | 'input'
+>;
+
+/** How a call has ended. */
+export interface EffectOutcome {
+  readonly state: SettledEffectState | 'UNCERTAIN';
+  readonly result: string;
+  readonly errorCode?: string | undefined;
+  readonly exitCode?: number | undefined;
+  readonly artifactId?: string | undefined;
+  readonly seen?: readonly SeenFile[] | undefined;
+  readonly operations?: readonly FileOperation[] | undefined;
+  /** Settled by a new owner from what it found. */
+  readonly reconciled?: boolean;
+}
+
+/** What a person has found out about an uncertain effect. */
+export interface EffectResolution {
+  readonly state: 'SUCCEEDED' | 'NOT_EXECUTED';
+  readonly resolution: Resolution;
+  readonly resolvedBy: number;
+  readonly note: string | null;
+  readonly result: string;
+  readonly errorCode: string | null;
+}
+
+/** What an interrupted call has left. */
+export interface EffectTraces {
+  /** The files that have changed since it began; those that it was to change stay where this is left out. */
+  readonly operations?: readonly FileOperation[] | undefined;
+  /** What it had written until then. */
+  readonly artifactId?: string | undefined;
+}
+
+export interface EffectStart {
+  readonly fence: number;
+  readonly boot: string;
+  readonly operations: readonly FileOperation[];
+  readonly snapshotSha256?: string | undefined;
+}
+
+/** What tells of loops in a settled call. */
+export type PastCall = Pick<HarnessEffect, 'toolName' | 'argumentsSha256' | 'iteration' | 'state'>;
+
+type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
+
+/** Outcomes of calls that have not begun, unless their row says when. */
+const NEVER_BEGUN: readonly EffectState[] = ['DENIED', 'INVALID', 'NOT_EXECUTED'];
+
+/** As the model asked for them; what was undone and redone has iterations below 0 and comes after. */
+export const IN_ORDER = 'iteration < 0, abs(iteration), ordinal';
+
+export const EFFECT_COLUMNS = `tool_call_id AS "toolCallId", tenant_id AS "tenantId", session_id AS "sessionId",
+  run_id AS "runId", iteration, ordinal, provider_call_id AS "providerCallId", tool_name AS "toolName",
+  effect_class AS "effectClass", arguments_json AS "argumentsJson", arguments_sha256 AS "argumentsSha256", input,
+  state, fence, boot, operations, snapshot_sha256 AS "snapshotSha256", reads, result, error_code AS "errorCode",
+  exit_code AS "exitCode", artifact_id AS "artifactId", reconciled, resolution, resolved_by AS "resolvedBy", note,
+  create_time AS "createTime", started_at AS "startedAt", ended_at AS "endedAt"`;
+
+/** The tool calls of runs and what came of them. Call every change while the run's row is locked. */
+@Injectable()
+export class EffectRepository {
+  constructor(private readonly database: Database) {}
+
+  async prepare(run: HarnessRun, effects: readonly NewEffect[]): Promise<void> {
+    await this.database.prepared(
+      `INSERT INTO harness_effect
+          (tenant_id, session_id, run_id, tool_call_id, iteration, ordinal, provider_call_id, tool_name, effect_class,
+           arguments_json, arguments_sha256, input, state)
+       SELECT $1, $2, $3, (e ->> 'toolCallId')::uuid, (e ->> 'iteration')::integer, (e ->> 'ordinal')::integer,
+              e ->> 'providerCallId', e ->> 'toolName', e ->> 'effectClass', e ->> 'argumentsJson',
+              e ->> 'argumentsSha256', e -> 'input', 'PREPARED'
+         FROM jsonb_array_elements($4::jsonb) AS e`,
+      [run.tenantId, run.sessionId, run.id, storableJson(effects)],
+    );
+  }
+
+  /** The tool calls of the run in the order in which the model asked for them, then what was undone and redone. */
+  async ofRun({ tenantId, id }: RunKey): Promise<HarnessEffect[]> {
+    return this.database.query<HarnessEffect>(
+      `SELECT ${EFFECT_COLUMNS} FROM harness_effect WHERE tenant_id = $1 AND run_id = $2
+        ORDER BY ${IN_ORDER}`,
+      [tenantId, id],
+    );
+  }
+
+  /** Those of the runs whose outcome is not settled, in their order. */
+  async openOf(tenantId: string, runIds: readonly string[]): Promise<HarnessEffect[]> {
+    return this.database.query<HarnessEffect>(
+      `SELECT ${EFFECT_COLUMNS} FROM harness_effect
+        WHERE tenant_id = $1 AND run_id = ANY ($2::uuid[]) AND state IN ('PREPARED', 'STARTED', 'UNCERTAIN')
+        ORDER BY iteration, ordinal`,
+      [tenantId, runIds],
+    );
+  }
+
+  async find({ tenantId, id }: RunKey, toolCallId: string): Promise<HarnessEffect | undefined> {
+    const [row] = await this.database.query<HarnessEffect>(
+      `SELECT ${EFFECT_COLUMNS} FROM harness_effect WHERE tenant_id = $1 AND run_id = $2 AND tool_call_id = $3`,
+      [tenantId, id, toolCallId],
+    );
+    return row;
+  }
+
+  /** Stores what a person has said about an uncertain effect; false when it is not uncertain any more. */
+  async resolve({ tenantId }: RunKey, toolCallId: string, by: EffectResolution): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE harness_effect
+          SET state = $3, resolution = $4, resolved_by = $5, note = $6, result = $7, error_code = $8,
+              ended_at = coalesce(ended_at, now())
+        WHERE tenant_id = $1 AND tool_call_id = $2 AND state = 'UNCERTAIN' RETURNING tool_call_id`,
+      [
+        tenantId,
+        toolCallId,
+        by.state,
+        by.resolution,
+        by.resolvedBy,
+        by.note === null ? null : storableText(by.note),
+        storableText(by.result),
+        by.errorCode,
+      ],
+    );
+    return rows.length > 0;
+  }
+
+  /**
+   * The calls of the last turn that have no result, in their order. Earlier ones have theirs: the model is asked again
+   * only when every call is answered.
+   */
+  async unanswered({ tenantId, id }: RunKey): Promise<HarnessEffect[]> {
+    return this.database.prepared<HarnessEffect>(
+      `SELECT ${EFFECT_COLUMNS} FROM harness_effect e
+        WHERE e.tenant_id = $1 AND e.run_id = $2 AND e.iteration > 0
+          AND e.iteration = (SELECT max(iteration) FROM harness_effect WHERE tenant_id = $1 AND run_id = $2)
+          AND NOT EXISTS (SELECT 1 FROM harness_message m
+                           WHERE m.tenant_id = $1 AND m.run_id = $2 AND m.role = 'TOOL'
+                             AND m.tool_call_id = e.tool_call_id)
+        ORDER BY e.iteration, e.ordinal`,
+      [tenantId, id],
+    );
+  }
+
+  /** Writes down what is about to happen; false when the effect is no longer prepared. Commit before acting. */
+  async start({ tenantId }: RunKey, toolCallId: string, start: EffectStart): Promise<boolean> {
+    const rows = await this.database.prepared(
+      `UPDATE harness_effect
+          SET state = 'STARTED', fence = $3, boot = $4, operations = $5::jsonb, snapshot_sha256 = $6, started_at = now()
+        WHERE tenant_id = $1 AND tool_call_id = $2 AND state = 'PREPARED' RETURNING tool_call_id`,
+      [
+        tenantId,
+        toolCallId,
+        start.fence,
+        start.boot,
+        storableJson(start.operations),
+        start.snapshotSha256 ?? null,
+      ],
+    );
+    return rows.length > 0;
+  }
+
+  /** Stores how a call has ended; false when it had already. */
+  async finish({ tenantId }: RunKey, toolCallId: string, outcome: EffectOutcome): Promise<boolean> {
+    const rows = await this.database.prepared(
+      `UPDATE harness_effect
+          SET state = $3::text, result = $4, error_code = $5, exit_code = $6, reads = $8::jsonb,
+              artifact_id = coalesce($7::uuid, artifact_id), operations = coalesce($9::jsonb, operations),
+              reconciled = $10, ended_at = now(),
+              started_at = coalesce(started_at, CASE WHEN $3::text <> ALL ($11::text[]) THEN now() END)
+        WHERE tenant_id = $1 AND tool_call_id = $2 AND state IN ('PREPARED', 'STARTED', 'UNCERTAIN')
+        RETURNING tool_call_id`,
+      [
+        tenantId,
+        toolCallId,
+        outcome.state,
+        storableText(outcome.result),
+        outcome.errorCode ?? null,
+        outcome.exitCode ?? null,
+        outcome.artifactId ?? null,
+        storableJson(outcome.seen ?? []),
+        outcome.operations ? storableJson(outcome.operations) : null,
+        outcome.reconciled ?? false,
+        NEVER_BEGUN,
+      ],
+    );
+    return rows.length > 0;
+  }
+
+  /** Marks a started effect as one whose outcome nobody knows, with what was found of it. */
+  async doubt({ tenantId }: RunKey, toolCallId: string, found: EffectTraces = {}): Promise<void> {
+    const { operations, artifactId } = found;
+    await this.database.query(
+      `UPDATE harness_effect
+          SET state = 'UNCERTAIN', operations = coalesce($3::jsonb, operations), artifact_id = $4::uuid
+        WHERE tenant_id = $1 AND tool_call_id = $2 AND state = 'STARTED' RETURNING tool_call_id`,
+      [tenantId, toolCallId, operations ? storableJson(operations) : null, artifactId ?? null],
+    );
+  }
+
+  /** The last settled calls of the run, the oldest first: what tells of loops. */
+  async lastCalls({ tenantId, id }: RunKey, limit: number): Promise<PastCall[]> {
+    const rows = await this.database.prepared<PastCall>(
+      `SELECT tool_name AS "toolName", arguments_sha256 AS "argumentsSha256", iteration, state
+         FROM harness_effect
+        WHERE tenant_id = $1 AND run_id = $2 AND iteration > 0
+          AND state NOT IN ('PREPARED', 'STARTED', 'UNCERTAIN')
+        ORDER BY iteration DESC, ordinal DESC LIMIT $3`,
+      [tenantId, id, limit],
+    );
+    return rows.reverse();
+  }
+
+  /** What the run has seen of files, by path; the last sight counts. */
+  async seenFiles({ tenantId, id }: RunKey): Promise<Map<string, string>> {
+    const rows = await this.database.query<
+      Pick<HarnessEffect, 'reads' | 'operations' | 'state' | 'effectClass'>
+    >(
+      `SELECT reads, operations, state, effect_class AS "effectClass" FROM harness_effect
+        WHERE tenant_id = $1 AND run_id = $2 AND iteration > 0 AND (reads <> '[]' OR operations <> '[]')
+        ORDER BY ended_at, iteration, ordinal`,
+      [tenantId, id],
+    );
+    const seen = new Map<string, string>();
+    for (const row of rows) for (const file of sightsOf(row)) seen.set(file.path, file.sha256);
+    return seen;
+  }
+}
+
+/** What a call has shown of files; a file that a tool wrote is known, too. */
+export function sightsOf({
+  reads,
+  operations,
+  state,
+  effectClass,
+}: {
+  readonly reads: readonly SeenFile[];
+  readonly operations: readonly FileOperation[];
+  readonly state: EffectState;
+  readonly effectClass: string;
+}): SeenFile[] {
+  if (state !== 'SUCCEEDED' || effectClass !== 'FILE') return [...reads];
+  const written = operations.flatMap(({ path, after }) =>
+    after ? [{ path, sha256: after.sha256 }] : [],
+  );
+  return [...reads, ...written];
+}

@@ -1,0 +1,295 @@
+import type { Decision } from '../protocol/approval.values.js';
+import type { Phase, RunStatus, StopReason, WaitKind } from '../protocol/run.state.js';
+import type { EffectState } from '../protocol/effect.state.js';
+
+/** What every event that tells of the run's status carries. `revision` is the run's. */
+interface StatusData {
+  readonly status: RunStatus;
+  readonly revision: number;
+  readonly phase: Phase;
+  /** What it waits for, while it waits for somebody. */
+  readonly waitKind?: WaitKind;
+}
+
+export interface WireError {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Why a run waits in the queue. */
+export type QueueReason =
+  | 'created'
+  | 'approval_resolved'
+  | 'plan_approved'
+  | 'plan_revision_requested'
+  | 'question_answered'
+  | 'effects_resolved'
+  | 'resumed'
+  | 'server_restart'
+  | 'limit_of_live_runs'
+  | 'workspace_busy';
+
+export interface PlanData {
+  readonly taskId: string;
+  readonly revision: number;
+  readonly summary: string;
+  readonly steps: readonly {
+    readonly id: string;
+    readonly text: string;
+    readonly status: string;
+  }[];
+  readonly files: readonly string[];
+  readonly risks: readonly string[];
+}
+
+/** Changes of a finished run that were undone or redone; the conflicts were left out, which is only ever so with force. */
+interface UndoData {
+  readonly changeIds: readonly number[];
+  readonly files: readonly string[];
+  readonly conflicts: readonly { readonly path: string; readonly reason: string }[];
+}
+
+interface EndData extends StatusData {
+  readonly stopReason: StopReason;
+  readonly error?: WireError;
+}
+
+/**
+ * Every event of a run (harness design, part A) with what it carries. Existing clients read the names strictly; fields
+ * may be added, none may be renamed.
+ */
+export interface EventDataOf {
+  'run.created': StatusData & {
+    readonly requirement: string;
+    readonly permissionMode: string;
+    readonly approvalPolicy: string;
+    readonly model: string;
+    readonly limits: Readonly<Record<string, number>>;
+  };
+  'run.queued': StatusData & { readonly reason: QueueReason };
+  'run.started': StatusData;
+  'run.waiting_for_approval': StatusData & { readonly pendingApprovals: readonly string[] };
+  'run.waiting_for_input': StatusData & {
+    readonly reason: 'plan' | 'question';
+    readonly question?: string;
+  };
+  'run.suspended': StatusData & {
+    readonly waitKind: WaitKind;
+    readonly code: string;
+    readonly message: string;
+    readonly effectIds?: readonly string[];
+  };
+  'run.recovering': StatusData & { readonly attempt: number; readonly reason: 'owner_lost' };
+  'run.recovered': StatusData & {
+    readonly attempt: number;
+    readonly settled: readonly { readonly toolCallId: string; readonly state: EffectState }[];
+  };
+  'run.cancel.requested': StatusData & { readonly code: string; readonly by: number };
+  'run.completed': EndData;
+  'run.failed': EndData;
+  'run.cancelled': EndData;
+
+  'skills.loaded': {
+    readonly skills: readonly {
+      readonly name: string;
+      readonly description: string;
+      readonly source: string;
+    }[];
+    readonly skipped: readonly { readonly path: string; readonly reason: string }[];
+  };
+  /** `sha` is the SHA-256 of the text that the model got, lower-case hex. */
+  'skill.activated': { readonly name: string; readonly source: string; readonly sha: string };
+  /** `sha` and `bytes` are those of the whole file. */
+  'skill.resource_read': {
+    readonly name: string;
+    readonly source: string;
+    readonly sha: string;
+    readonly path: string;
+    readonly bytes: number;
+  };
+
+  'plan.created': PlanData;
+  'plan.updated': PlanData;
+  'plan.awaiting_approval': {
+    readonly taskId: string;
+    readonly planMarkdown: string;
+    readonly canonicalHash: string;
+    readonly expectedRevision: number;
+    readonly reviewState: 'AWAITING_APPROVAL';
+  };
+  'plan.approved': {
+    readonly taskId: string;
+    readonly revision: number;
+    readonly hash: string;
+    /** Absent when the policy approved it. */
+    readonly idempotencyKey?: string;
+    readonly by?: number;
+  };
+  'plan.revision.requested': {
+    readonly taskId: string;
+    readonly feedbackId: string;
+    readonly revision: number;
+    readonly hash: string;
+    readonly content: string;
+    readonly by: number;
+  };
+
+  'input.queued': { readonly inputId: string; readonly kind: string };
+  'input.consumed': { readonly inputId: string; readonly kind: string; readonly messageId: string };
+
+  'model.turn.started': {
+    readonly effectId: string;
+    readonly iteration: number;
+    readonly attempt: number;
+  };
+  'model.turn.abandoned': {
+    readonly effectId: string;
+    readonly outcome: 'ABANDONED';
+    readonly code: string;
+  };
+  'model.retrying': {
+    readonly effectId: string;
+    readonly retry: number;
+    readonly maxRetries: number;
+    readonly failureKind: string;
+    readonly delayMs: number;
+  };
+  'assistant.text.delta': { readonly effectId: string; readonly delta: string };
+  'assistant.thinking.delta': { readonly effectId: string; readonly delta: string };
+  'assistant.tool.complete': {
+    readonly effectId: string;
+    readonly index: number;
+    readonly name: string;
+    readonly arguments: string;
+  };
+  'assistant.completed': {
+    readonly effectId: string;
+    readonly messageId: string;
+    readonly toolCallCount: number;
+    readonly text: string;
+    readonly finishReason: string;
+  };
+
+  'tool.started': {
+    readonly toolName: string;
+    readonly title: string;
+    readonly effectClass: string;
+    readonly argumentsJson: string;
+  };
+  'tool.completed': {
+    readonly toolName: string;
+    readonly messageId: string;
+    readonly error: boolean;
+    readonly code: string | null;
+    readonly status: EffectState;
+    readonly summary: string;
+    readonly truncated: boolean;
+    readonly artifactId?: string;
+    readonly exitCode?: number;
+    readonly durationMs: number;
+  };
+  'file.changed': {
+    readonly path: string;
+    readonly op: string;
+    readonly additions: number | null;
+    readonly deletions: number | null;
+    /** Unified, at most 64 KiB. */
+    readonly diff: string;
+    readonly diffTruncated: boolean;
+  };
+  'run.diff': {
+    readonly files: number;
+    readonly additions: number;
+    readonly deletions: number;
+    readonly etag: string;
+  };
+
+  'approval.requested': {
+    readonly approvalId: string;
+    readonly toolName: string;
+    readonly summary: string;
+    readonly argumentsSha256: string;
+    readonly argumentsJson: string;
+    readonly state: 'PENDING';
+    readonly expectedRevision: number;
+    /** Milliseconds since the epoch. */
+    readonly expiresAt: number;
+    readonly available: readonly Decision[];
+    /** What the approver should know, such as that the changes cannot be undone. */
+    readonly notes: readonly string[];
+  };
+  'approval.resolved': {
+    readonly approvalId: string;
+    /** Absent when nobody has decided: the run ended first, and the state is CANCELLED. */
+    readonly decision?: Decision;
+    readonly state: string;
+    readonly by?: number;
+    readonly note?: string;
+  };
+  'approval.expired': {
+    readonly approvalId: string;
+    readonly state: 'EXPIRED';
+    readonly revision: number;
+  };
+
+  'effect.uncertain': {
+    readonly toolName: string;
+    readonly reason: string;
+    /** Milliseconds since the epoch. */
+    readonly startedAt?: number;
+    /** Of a command: what has changed since it began, as far as that can be told; else what the call was to change. */
+    readonly fileCount?: number;
+    /** The first 100 of them. */
+    readonly files?: readonly { readonly path: string; readonly op: string }[];
+    /** What a command had written until then, as far as it was kept. */
+    readonly artifactId?: string;
+  };
+  'effect.resolved': {
+    readonly toolName: string;
+    readonly resolution: 'EXECUTED' | 'NOT_EXECUTED';
+    readonly by: number;
+    readonly note?: string;
+  };
+
+  'usage.updated': {
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+    readonly cachedTokens: number;
+    readonly cost?: number;
+    readonly contextUsed?: number;
+    readonly contextLimit?: number;
+  };
+  'context.compacted': {
+    readonly beforeTokens: number;
+    readonly afterTokens: number;
+    readonly prunedCalls: number;
+    readonly summarised: boolean;
+  };
+  'loop.warning': { readonly kind: string; readonly count: number; readonly limit: number };
+  'limit.warning': { readonly kind: string; readonly count: number; readonly limit: number };
+  'undo.applied': UndoData;
+  'redo.applied': UndoData;
+}
+
+export type EventType = keyof EventDataOf;
+
+/** What an event is about, beside its run. */
+export interface EventSubject {
+  readonly stepId?: string;
+  readonly toolCallId?: string;
+  readonly approvalId?: string;
+}
+
+/** An event before it has its number. */
+export type EventDraft = {
+  readonly [Type in EventType]: {
+    readonly type: Type;
+    readonly data: EventDataOf[Type];
+    readonly subject?: EventSubject;
+  };
+}[EventType];
+
+/** Names a step on the wire: the model's turn and the tool calls that follow from it. */
+export function stepIdOf(iteration: number): string {
+  return `step-${iteration}`;
+}

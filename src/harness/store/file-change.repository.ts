@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/index.js';
+import { storableJson } from './storable.js';
+import type { HarnessFileChange } from './file-change.entity.js';
+
+const COLUMNS = `id, tenant_id AS "tenantId", run_id AS "runId", tool_call_id AS "toolCallId", path, op,
+  before_sha256 AS "beforeSha256", after_sha256 AS "afterSha256", before_mode AS "beforeMode",
+  after_mode AS "afterMode", additions, deletions, restorable, undone, create_time AS "createTime"`;
+
+export type NewFileChange = Omit<HarnessFileChange, 'id' | 'createTime' | 'undone'>;
+
+/** The changed files of runs, in the order of the changes. */
+@Injectable()
+export class FileChangeRepository {
+  constructor(private readonly database: Database) {}
+
+  async insert(changes: readonly NewFileChange[]): Promise<void> {
+    const [first] = changes;
+    if (!first) return;
+    await this.database.query(
+      `INSERT INTO harness_file_change (tenant_id, run_id, tool_call_id, path, op, before_sha256, after_sha256,
+          before_mode, after_mode, additions, deletions, restorable)
+        SELECT $1, $2, $3, c.path, c.op, c."beforeSha256", c."afterSha256", c."beforeMode", c."afterMode",
+               c.additions, c.deletions, c.restorable
+          FROM ROWS FROM (jsonb_to_recordset($4::jsonb) AS (path text, op text, "beforeSha256" text,
+                 "afterSha256" text, "beforeMode" integer, "afterMode" integer, additions integer,
+                 deletions integer, restorable boolean)) WITH ORDINALITY AS c
+         ORDER BY c.ordinality`,
+      [first.tenantId, first.runId, first.toolCallId, storableJson(changes)],
+    );
+  }
+
+  /** Of one run, oldest first, with those that were undone. */
+  async ofRun(tenantId: string, runId: string): Promise<HarnessFileChange[]> {
+    return this.database.query<HarnessFileChange>(
+      `SELECT ${COLUMNS} FROM harness_file_change WHERE tenant_id = $1 AND run_id = $2 ORDER BY id`,
+      [tenantId, runId],
+    );
+  }
+
+  /** Marks changes of one run as undone, or as done again. */
+  async mark(
+    { tenantId, id }: { readonly tenantId: string; readonly id: string },
+    changeIds: readonly number[],
+    undone: boolean,
+  ): Promise<void> {
+    await this.database.query(
+      `UPDATE harness_file_change SET undone = $4
+        WHERE tenant_id = $1 AND run_id = $2 AND id = ANY ($3::bigint[])`,
+      [tenantId, id, changeIds, undone],
+    );
+  }
+}

@@ -1,0 +1,125 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/index.js';
+import { storableJson, storableText } from './storable.js';
+import { newId } from '../protocol/ids.js';
+import type { HarnessRun } from './run.entity.js';
+import type { HarnessMessage } from './message.entity.js';
+import type { MessageRole, MessageToolCall, MessageUsage } from '../protocol/message.values.js';
+
+/** A message before it has its id and number. */
+export interface MessageDraft {
+  readonly role: MessageRole;
+  readonly content: string;
+  readonly thinking?: string;
+  readonly toolCalls?: readonly MessageToolCall[];
+  readonly toolCallId?: string;
+  readonly toolName?: string;
+  readonly toolError?: boolean;
+  readonly finishReason?: string;
+  readonly usage?: MessageUsage;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** The conversation whose messages are numbered together. */
+export type Conversation = Pick<HarnessRun, 'tenantId' | 'sessionId' | 'id'>;
+
+const COLUMNS = `id, tenant_id AS "tenantId", session_id AS "sessionId", run_id AS "runId", sequence, role, content,
+  thinking, tool_calls AS "toolCalls", tool_call_id AS "toolCallId", tool_name AS "toolName",
+  tool_error AS "toolError", finish_reason AS "finishReason", usage, metadata, create_time AS "createTime"`;
+
+/** The messages of sessions. None is ever changed. */
+@Injectable()
+export class MessageRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Stores a message with the next number of its session; answers its id. Call it while the run's row is locked: that
+   * is what makes the numbers of a session follow each other.
+   */
+  async append(
+    { tenantId, sessionId, id: runId }: Conversation,
+    draft: MessageDraft,
+  ): Promise<string> {
+    const id = newId();
+    await this.database.prepared(
+      `WITH numbered AS (
+         UPDATE harness_session SET next_message_sequence = next_message_sequence + 1, update_time = now()
+          WHERE tenant_id = $1 AND id = $2 RETURNING next_message_sequence - 1 AS sequence
+       )
+       INSERT INTO harness_message
+           (id, tenant_id, session_id, run_id, sequence, role, content, thinking, tool_calls, tool_call_id, tool_name,
+            tool_error, finish_reason, usage, metadata)
+       SELECT $3, $1, $2, $4, numbered.sequence, $5, $6, $7, $8::jsonb, $9, $10, $11, $12, $13::jsonb, $14::jsonb
+         FROM numbered`,
+      [
+        tenantId,
+        sessionId,
+        id,
+        runId,
+        draft.role,
+        storableText(draft.content),
+        draft.thinking === undefined ? null : storableText(draft.thinking),
+        storableJson(draft.toolCalls ?? []),
+        draft.toolCallId ?? null,
+        draft.toolName ?? null,
+        draft.toolError ?? false,
+        draft.finishReason ?? null,
+        draft.usage ? JSON.stringify(draft.usage) : null,
+        storableJson(draft.metadata ?? {}),
+      ],
+    );
+    return id;
+  }
+
+  /** Messages of the session after a number, in their order; fewer than `limit` where they have more than `bytes`. */
+  async page(
+    { tenantId, id }: { readonly tenantId: string; readonly id: string },
+    {
+      after,
+      limit,
+      bytes,
+    }: { readonly after: number; readonly limit: number; readonly bytes: number },
+  ): Promise<HarnessMessage[]> {
+    return this.database.query<HarnessMessage>(
+      `WITH sized AS (
+         SELECT id, sum(octet_length(content) + coalesce(octet_length(thinking), 0) + pg_column_size(tool_calls))
+                    OVER (ORDER BY sequence) AS total,
+                row_number() OVER (ORDER BY sequence) AS place
+           FROM (SELECT id, sequence, content, thinking, tool_calls FROM harness_message
+                  WHERE tenant_id = $1 AND session_id = $2 AND sequence > $3 ORDER BY sequence LIMIT $4) few
+       )
+       SELECT ${COLUMNS} FROM harness_message
+        WHERE tenant_id = $1 AND id IN (SELECT id FROM sized WHERE total <= $5 OR place = 1) ORDER BY sequence`,
+      [tenantId, id, after, limit, bytes],
+    );
+  }
+
+  /** All messages of the run, in their order. */
+  async ofRun(tenantId: string, runId: string): Promise<HarnessMessage[]> {
+    return this.database.query<HarnessMessage>(
+      `SELECT ${COLUMNS} FROM harness_message WHERE tenant_id = $1 AND run_id = $2 ORDER BY sequence`,
+      [tenantId, runId],
+    );
+  }
+
+  /** How many of the run's last answers in a row cannot be used; looks at `limit` of them. */
+  async incompleteAtEnd(tenantId: string, runId: string, limit: number): Promise<number> {
+    const rows = await this.database.prepared<{ incomplete: boolean }>(
+      `SELECT metadata ? 'incomplete' AS incomplete FROM harness_message
+        WHERE tenant_id = $1 AND run_id = $2 AND role = 'ASSISTANT' ORDER BY sequence DESC LIMIT $3`,
+      [tenantId, runId, limit],
+    );
+    const whole = rows.findIndex(({ incomplete }) => !incomplete);
+    return whole === -1 ? rows.length : whole;
+  }
+
+  /** The ids of the tool calls of the run that have their result. */
+  async answeredCalls(tenantId: string, runId: string): Promise<Set<string>> {
+    const rows = await this.database.query<{ toolCallId: string }>(
+      `SELECT tool_call_id AS "toolCallId" FROM harness_message
+        WHERE tenant_id = $1 AND run_id = $2 AND role = 'TOOL'`,
+      [tenantId, runId],
+    );
+    return new Set(rows.map(({ toolCallId }) => toolCallId));
+  }
+}

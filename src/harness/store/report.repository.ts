@@ -1,0 +1,115 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/index.js';
+import type { HarnessEffect } from './effect.entity.js';
+import { IN_ORDER } from './effect.repository.js';
+import type { HarnessEvent } from './event.entity.js';
+import type { HarnessModelCall } from './model-call.entity.js';
+import type { HarnessRun } from './run.entity.js';
+
+type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
+
+/** A tool call without what it was given and what it answered, which may be long. */
+export type ReportedCall = Pick<
+  HarnessEffect,
+  | 'toolCallId'
+  | 'iteration'
+  | 'toolName'
+  | 'effectClass'
+  | 'state'
+  | 'errorCode'
+  | 'exitCode'
+  | 'reconciled'
+  | 'resolution'
+  | 'resolvedBy'
+  | 'note'
+  | 'createTime'
+  | 'startedAt'
+  | 'endedAt'
+> & {
+  /** What it is about, as far as one of its arguments says it. */
+  readonly subject: string | null;
+};
+
+export type ReportedEvent = Pick<HarnessEvent, 'type' | 'toolCallId' | 'data' | 'createTime'>;
+
+export interface ReportedSkill {
+  readonly name: string;
+  readonly source: string;
+  readonly sha256: string;
+}
+
+/** Of what is about a tool call, so many characters. */
+const SUBJECT = 2_000;
+
+/** Events that say what no row says. */
+const EVENTS = ['run.started', 'plan.approved', 'plan.revision.requested', 'tool.started'];
+
+/** Everything that a run has left behind, as a report needs it. */
+@Injectable()
+export class ReportRepository {
+  constructor(private readonly database: Database) {}
+
+  /** The tool calls in the order in which the model asked for them, then what was undone and redone. */
+  async calls({ tenantId, id }: RunKey): Promise<ReportedCall[]> {
+    return this.database.query<ReportedCall>(
+      `SELECT tool_call_id AS "toolCallId", iteration, tool_name AS "toolName", effect_class AS "effectClass", state,
+              error_code AS "errorCode", exit_code AS "exitCode", reconciled, resolution,
+              resolved_by AS "resolvedBy", note, create_time AS "createTime", started_at AS "startedAt",
+              ended_at AS "endedAt",
+              left(coalesce(input ->> 'command', input ->> 'path', input ->> 'name', input ->> 'pattern'), ${SUBJECT})
+                AS subject
+         FROM harness_effect WHERE tenant_id = $1 AND run_id = $2 ORDER BY ${IN_ORDER}`,
+      [tenantId, id],
+    );
+  }
+
+  /** The calls of the model service, oldest first. */
+  async modelCalls({ tenantId, id }: RunKey): Promise<HarnessModelCall[]> {
+    return this.database.query<HarnessModelCall>(
+      `SELECT id, tenant_id AS "tenantId", run_id AS "runId", iteration, attempt, purpose, fence, state,
+              input_tokens AS "inputTokens", output_tokens AS "outputTokens", cached_tokens AS "cachedTokens", cost,
+              estimated, duration_ms AS "durationMs", error_code AS "errorCode", create_time AS "createTime",
+              ended_at AS "endedAt"
+         FROM harness_model_call WHERE tenant_id = $1 AND run_id = $2 ORDER BY id`,
+      [tenantId, id],
+    );
+  }
+
+  /** Oldest first; none once the run's events were pruned. */
+  async events({ tenantId, id }: RunKey): Promise<ReportedEvent[]> {
+    return this.database.query<ReportedEvent>(
+      `SELECT type, tool_call_id AS "toolCallId", create_time AS "createTime",
+              CASE type WHEN 'tool.started' THEN jsonb_build_object('title', data -> 'title') ELSE data END AS data
+         FROM harness_event
+        WHERE tenant_id = $1 AND run_id = $2 AND type = ANY($3) ORDER BY sequence`,
+      [tenantId, id, EVENTS],
+    );
+  }
+
+  async skills({ tenantId, id }: RunKey): Promise<ReportedSkill[]> {
+    return this.database.query<ReportedSkill>(
+      `SELECT name, source, sha256 FROM harness_skill WHERE tenant_id = $1 AND run_id = $2 ORDER BY position`,
+      [tenantId, id],
+    );
+  }
+
+  /** The last thing that the model said without calling a tool. */
+  async lastAnswer({ tenantId, id }: RunKey): Promise<string | undefined> {
+    const [row] = await this.database.query<{ content: string }>(
+      `SELECT content FROM harness_message
+        WHERE tenant_id = $1 AND run_id = $2 AND role = 'ASSISTANT' AND tool_calls = '[]' AND content <> ''
+        ORDER BY sequence DESC LIMIT 1`,
+      [tenantId, id],
+    );
+    return row?.content;
+  }
+
+  /** Names of users of the tenant. */
+  async names(tenantId: string, userIds: readonly number[]): Promise<Map<number, string>> {
+    const rows = await this.database.query<{ id: number; userName: string }>(
+      `SELECT id, user_name AS "userName" FROM user_account WHERE tenant_id = $1 AND id = ANY($2)`,
+      [tenantId, userIds],
+    );
+    return new Map(rows.map(({ id, userName }) => [id, userName]));
+  }
+}

@@ -1,0 +1,103 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { MaskedText } from './masked-text.js';
+
+/** Shorter ones would mask ordinary words. */
+const SHORTEST = 8;
+const MASK = '[secret]';
+
+/** Keys of model services that are remembered; those that were not used for longest are forgotten first. */
+const LEARNED = 1_000;
+
+/** Takes the service's own secrets out of whatever a tool, a model or a command brings up. */
+@Injectable()
+export class SecretMask {
+  private readonly secrets: readonly string[];
+  private readonly learned = new LRUCache<string, true>({ max: LEARNED });
+
+  constructor(@Inject(CONFIG) config: Config) {
+    this.secrets = usable(config.secrets);
+  }
+
+  /** From now on these are known, too: the keys of the model services that runs of this process use. */
+  learn(secrets: readonly string[]): void {
+    for (const secret of usable(secrets)) this.learned.set(secret, true);
+  }
+
+  /** The text with every known secret replaced by `[secret]`; `more` are secrets of this occasion. */
+  apply(text: string, more: readonly string[] = []): string {
+    let masked = text;
+    for (const secret of this.known(more)) {
+      if (masked.includes(secret)) masked = masked.replaceAll(secret, MASK);
+    }
+    return masked;
+  }
+
+  /** The value with every text in it masked, at any depth; the names of properties stay. */
+  applyIn<Value>(value: Value): Value {
+    const text = JSON.stringify(value, (_, part: unknown) =>
+      typeof part === 'string' ? this.apply(part) : part,
+    );
+    return JSON.parse(text) as Value;
+  }
+
+  /** For a text that comes in pieces. */
+  pieces(): MaskedText {
+    return new MaskedText(
+      () => this.known([]),
+      (text) => this.apply(text),
+    );
+  }
+
+  /** Masks the beginning of a longer text, and leaves out what may be the beginning of a secret at its end. */
+  applyToBeginning(text: string): string {
+    return this.pieces().add(text);
+  }
+
+  /** Masks the end of a longer text, and leaves out what may be the end of a secret at its beginning. */
+  applyToEnd(text: string): string {
+    const backwards = new MaskedText(
+      () => this.known([]).map(reversed),
+      (part) => reversed(this.apply(reversed(part))),
+    );
+    return reversed(backwards.add(reversed(text)));
+  }
+
+  /** How many bytes of UTF-8 the longest known secret has. */
+  longest(): number {
+    return Math.max(0, ...this.known([]).map((secret) => Buffer.byteLength(secret)));
+  }
+
+  /** The same as `apply` for bytes, whatever else they hold. */
+  applyToBytes(bytes: Buffer, more: readonly string[] = []): Buffer {
+    const found = this.known(more).filter((secret) => bytes.includes(secret));
+    if (found.length === 0) return bytes;
+    // Latin 1 turns every byte into one character and back.
+    let text = bytes.toString('latin1');
+    for (const secret of found)
+      text = text.replaceAll(Buffer.from(secret).toString('latin1'), MASK);
+    return Buffer.from(text, 'latin1');
+  }
+
+  private known(more: readonly string[]): string[] {
+    return [...this.secrets, ...this.learned.keys(), ...usable(more)];
+  }
+}
+
+/** By UTF-16 units, so that twice is the same again. */
+function reversed(text: string): string {
+  return text.split('').reverse().join('');
+}
+
+/**
+ * Also as they are written in JSON, in which arguments of tools are. The longest first, so that an address is masked as a
+ * whole before the password in it.
+ */
+function usable(secrets: readonly string[]): string[] {
+  const long = secrets.filter((secret) => secret.length >= SHORTEST);
+  return [...new Set(long.flatMap((one) => [one, JSON.stringify(one).slice(1, -1)]))].sort(
+    (a, b) => b.length - a.length,
+  );
+}

@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/index.js';
+import type { HarnessSession } from './session.entity.js';
+
+/** A session with its unfinished run, where it has one. */
+export type SessionRow = HarnessSession & { readonly activeRunId: string | null };
+
+export type NewSession = Pick<
+  HarnessSession,
+  | 'id'
+  | 'tenantId'
+  | 'userId'
+  | 'homeTenantId'
+  | 'title'
+  | 'workspace'
+  | 'workspaceIdentity'
+  | 'modelName'
+  | 'permissionMode'
+  | 'approvalPolicy'
+  | 'idempotencyKey'
+  | 'idempotencyHash'
+>;
+
+export interface SessionPage {
+  readonly deleted: boolean;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+const ROW = `s.id, s.tenant_id AS "tenantId", s.user_id AS "userId", s.home_tenant_id AS "homeTenantId", s.title,
+  s.workspace, s.workspace_identity AS "workspaceIdentity", s.model_name AS "modelName",
+  s.permission_mode AS "permissionMode", s.approval_policy AS "approvalPolicy",
+  s.next_message_sequence AS "nextMessageSequence", s.idempotency_key AS "idempotencyKey",
+  s.idempotency_hash AS "idempotencyHash", s.revision, s.pinned_at AS "pinnedAt", s.deleted_at AS "deletedAt",
+  s.create_time AS "createTime", s.update_time AS "updateTime",
+  (SELECT r.id FROM harness_run r
+    WHERE r.tenant_id = $1 AND r.session_id = s.id AND r.status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
+  ) AS "activeRunId"`;
+
+/** The sessions of users. Deleted ones stay until their tenant or user goes. */
+@Injectable()
+export class SessionRepository {
+  constructor(private readonly database: Database) {}
+
+  /** False when the user has a session with the same key already. */
+  async insert(session: NewSession): Promise<boolean> {
+    const rows = await this.database.query(
+      `INSERT INTO harness_session
+          (tenant_id, id, user_id, home_tenant_id, title, workspace, workspace_identity, model_name, permission_mode,
+           approval_policy, idempotency_key, idempotency_hash)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+        ON CONFLICT (tenant_id, user_id, idempotency_key) DO NOTHING RETURNING id`,
+      [
+        session.tenantId,
+        session.id,
+        session.userId,
+        session.homeTenantId,
+        session.title,
+        session.workspace,
+        session.workspaceIdentity,
+        session.modelName,
+        session.permissionMode,
+        session.approvalPolicy,
+        session.idempotencyKey,
+        session.idempotencyHash,
+      ],
+    );
+    return rows.length > 0;
+  }
+
+  async find(tenantId: string, id: string): Promise<SessionRow | undefined> {
+    const [row] = await this.database.prepared<SessionRow>(
+      `SELECT ${ROW} FROM harness_session s WHERE s.tenant_id = $1 AND s.id = $2`,
+      [tenantId, id],
+    );
+    return row;
+  }
+
+  async byKey(tenantId: string, userId: number, key: string): Promise<SessionRow | undefined> {
+    const [row] = await this.database.query<SessionRow>(
+      `SELECT ${ROW} FROM harness_session s
+        WHERE s.tenant_id = $1 AND s.user_id = $2 AND s.idempotency_key = $3`,
+      [tenantId, userId, key],
+    );
+    return row;
+  }
+
+  /** The user's sessions, pinned ones first, newest first. */
+  async page(tenantId: string, userId: number, page: SessionPage): Promise<SessionRow[]> {
+    return this.database.query<SessionRow>(
+      `SELECT ${ROW} FROM harness_session s
+        WHERE s.tenant_id = $1 AND s.user_id = $2 AND (s.deleted_at IS NOT NULL) = $3
+        ORDER BY s.pinned_at IS NULL, s.id DESC LIMIT $4 OFFSET $5`,
+      [tenantId, userId, page.deleted, page.limit, page.offset],
+    );
+  }
+
+  /** Whether somebody has deleted the session by now; true when it is gone altogether. */
+  async isDeleted(tenantId: string, id: string): Promise<boolean> {
+    const rows = await this.database.query(
+      'SELECT id FROM harness_session WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL',
+      [tenantId, id],
+    );
+    return rows.length === 0;
+  }
+
+  /** Nothing changes when the session is as wished already. */
+  async setPinned(tenantId: string, id: string, pinned: boolean): Promise<void> {
+    await this.database.query(
+      `UPDATE harness_session
+          SET pinned_at = CASE WHEN $3 THEN now() END, revision = revision + 1, update_time = now()
+        WHERE tenant_id = $1 AND id = $2 AND (pinned_at IS NOT NULL) <> $3`,
+      [tenantId, id, pinned],
+    );
+  }
+
+  /** False when the session is as wished already. */
+  async setDeleted(tenantId: string, id: string, deleted: boolean): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE harness_session
+          SET deleted_at = CASE WHEN $3 THEN now() END, revision = revision + 1, update_time = now()
+        WHERE tenant_id = $1 AND id = $2 AND (deleted_at IS NOT NULL) <> $3 RETURNING id`,
+      [tenantId, id, deleted],
+    );
+    return rows.length > 0;
+  }
+}

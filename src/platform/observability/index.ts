@@ -1,0 +1,11 @@
+export { createLogger, logFormat } from './logger.js';
+export type { LogDestination } from './log-output.js';
+export { Metrics } from './metrics.js';
+export type { UpstreamCall, UpstreamKind } from './metrics.js';
+export { NestLogger } from './nest.logger.js';
+export { serveOpenApi } from './open-api.js';
+export { ObservabilityModule } from './observability.module.js';
+export { reportUncaughtErrors, stopOnSignals } from './process-signals.js';
+export { requestLog } from './request-log.js';
+export { Shutdown } from './shutdown.js';
+export { startFailure } from './start-failure.js';

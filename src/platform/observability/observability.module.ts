@@ -1,0 +1,17 @@
+import { Global, Module } from '@nestjs/common';
+import { GreetingController } from './greeting.controller.js';
+import { HealthController } from './health.controller.js';
+import { HealthRepository } from './health.repository.js';
+import { HealthService } from './health.service.js';
+import { MetricsController } from './metrics.controller.js';
+import { Metrics } from './metrics.js';
+import { Shutdown } from './shutdown.js';
+
+/** What an operator sees of a running process: log, health, metrics, and its end. */
+@Global()
+@Module({
+  controllers: [GreetingController, HealthController, MetricsController],
+  providers: [HealthRepository, HealthService, Metrics, Shutdown],
+  exports: [Metrics, Shutdown],
+})
+export class ObservabilityModule {}

@@ -1,1 +1,0 @@
-export { entities } from '../entities.js';

@@ -1,0 +1,1 @@
+export const toRunView = 1;

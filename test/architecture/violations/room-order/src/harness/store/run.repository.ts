@@ -1,0 +1,1 @@
+export { toRunView } from '../api/run.view.js';
