@@ -1,32 +1,48 @@
+import { randomInt } from 'node:crypto';
+import { notTested, places, servers } from './test/places.mjs';
+
 // The workers inherit it: all tests of one run share one database template.
 process.env.PLINTH_TEST_RUN ??= `${process.pid}_${Date.now().toString(36)}`;
 
-// Set by scripts/test.mjs: the suites to run a second time on servers, and where to leave the totals.
-const specs = process.env.PLINTH_SPECS?.split(',');
+// `npm run test:random`: the examples of property tests are others in each run.
+if (process.env.PLINTH_TEST_SEED === 'random') {
+  process.env.PLINTH_TEST_SEED = String(randomInt(2 ** 31));
+  console.log(`Seed of the property tests: PLINTH_TEST_SEED=${process.env.PLINTH_TEST_SEED}`);
+}
+
+const variables = servers.map(({ variable }) => variable);
+const onServers = variables.some((name) => process.env[name]);
+
+// Set by scripts/test.mjs: where to leave the totals.
 const countsFile = process.env.PLINTH_TEST_COUNTS;
 
-/** Tests are TypeScript modules; swc compiles each file on the fly, so that types are the type check's business alone. */
+/** docs/TESTING.md says how the tests run and why. */
 export default {
-  rootDir: '.',
-  testMatch: specs?.map((spec) => `<rootDir>/${spec}`) ?? [
-    '<rootDir>/src/**/*.spec.ts',
-    '<rootDir>/simulator/**/*.spec.ts',
-    '<rootDir>/test/**/*.spec.ts',
-  ],
-  testPathIgnorePatterns: ['/node_modules/', '/dist/', '<rootDir>/test/architecture/violations/'],
-  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.plinth/'],
-  testEnvironment: 'node',
-  extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transform: { '^.+\\.ts$': ['@swc/jest', { swcrc: true, module: { type: 'es6' } }] },
-  setupFilesAfterEnv: ['<rootDir>/test/support/every-suite.ts'],
+  projects: places.flatMap((place) => [
+    project(place, place.name, place.onServers),
+    ...(onServers && place.repeat ? [project(place, `${place.name}, embedded`, false)] : []),
+  ]),
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   reporters: [
     'default',
     ...(countsFile ? [['<rootDir>/scripts/test-counts.mjs', { file: countsFile }]] : []),
   ],
   maxWorkers: 2,
+  // A worker that holds more than this is replaced before its next file.
   workerIdleMemoryLimit: '1500MB',
-  // A hook that boots Plinth shares two cores with the other worker.
-  testTimeout: 180_000,
 };
+
+function project({ folders }, displayName, useServers) {
+  return {
+    displayName,
+    rootDir: import.meta.dirname,
+    roots: folders.map((folder) => `<rootDir>/${folder}`),
+    testMatch: ['**/*.spec.ts'],
+    testPathIgnorePatterns: notTested.map((folder) => `<rootDir>/${folder}/`),
+    runner: '<rootDir>/test/runner/index.mjs',
+    testEnvironmentOptions: { withoutVariables: useServers ? [] : variables },
+    setupFilesAfterEnv: ['<rootDir>/test/support/every-suite.ts'],
+    // A hook that boots Plinth shares two cores with the other worker.
+    testTimeout: 180_000,
+  };
+}

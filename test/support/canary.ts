@@ -17,6 +17,10 @@ const TOKEN = /eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/;
 export class Canary {
   private readonly secrets = new Map<string, string>();
 
+  forget(): void {
+    this.secrets.clear();
+  }
+
   /** Makes a secret, always of one length, that must never be seen again outside the vault. */
   plant(label: string): string {
     const secret = `sk-canary-${label}-${randomBytes(12).toString('hex')}`;

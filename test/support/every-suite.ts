@@ -1,5 +1,14 @@
 import { afterAll } from '@jest/globals';
-import { recordedStatements } from './statement-recorder.js';
+import fc from 'fast-check';
+import { canary } from './canary.js';
+import { forgetStatements, recordedStatements } from './statement-recorder.js';
+
+// Test files run one after another in one process, and each has its own secrets and statements.
+canary.forget();
+forgetStatements();
+
+// The same examples in each run; `npm run test:random` looks for others.
+fc.configureGlobal({ seed: Number(process.env['PLINTH_TEST_SEED'] ?? 1) });
 
 /**
  * Runs with every test file, for what ran outside of a Plinth: Plinth.stop() has checked the rest.

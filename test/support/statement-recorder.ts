@@ -21,3 +21,7 @@ export function withoutRecording<T>(work: () => T): T {
 export function forgetStatement(sql: string): void {
   seen.delete(sql);
 }
+
+export function forgetStatements(): void {
+  seen.clear();
+}

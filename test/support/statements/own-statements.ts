@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { getCallSites } from 'node:util';
 import { Database } from '../../../src/platform/database/index.js';
 import { withoutRecording } from '../statement-recorder.js';
 
@@ -19,8 +20,8 @@ export function leaveOutStatementsOfTests(): void {
   } as Query;
 }
 
-/** Looks at the frame that called the method above. */
+/** Looks at the frame that called the method above; a stack text would be mapped to the sources at each statement. */
 function isCalledByTest(): boolean {
-  const [, , , caller = ''] = (new Error().stack ?? '').split('\n');
-  return caller.includes(tests);
+  const [, , caller] = getCallSites(3, { sourceMap: false });
+  return caller?.scriptName.includes(tests) ?? false;
 }

@@ -1,0 +1,41 @@
+import { readdirSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import { notTested, places } from '../places.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Folders of the repository without sources of its own. */
+const FOREIGN = ['node_modules', 'dist', '.git', '.plinth', 'data', 'coverage'];
+
+function suitesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return FOREIGN.includes(entry.name) ? [] : suitesBelow(path);
+    return /\.(spec|test)\.[cm]?[jt]sx?$/.test(entry.name) ? [relative(root, path)] : [];
+  });
+}
+
+describe('every suite', () => {
+  const folders = places.flatMap((place) => place.folders);
+  const suites = suitesBelow(root).filter(
+    (path) => !notTested.some((folder) => path.startsWith(`${folder}/`)),
+  );
+
+  it('is found', () => {
+    expect(suites).toContain('test/architecture/places.spec.ts');
+    expect(suites.length).toBeGreaterThan(200);
+  });
+
+  it('belongs to one place', () => {
+    const placesOf = (path: string): string[] =>
+      folders.filter((folder) => path.startsWith(`${folder}/`));
+
+    expect(suites.filter((path) => placesOf(path).length !== 1)).toEqual([]);
+  });
+
+  it('has the ending that the runs look for', () => {
+    expect(suites.filter((path) => !path.endsWith('.spec.ts'))).toEqual([]);
+  });
+});

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Database } from '../../../src/platform/database/index.js';
+import { EffectRepository } from '../../../src/harness/store/effect.repository.js';
+import { ModelCallRepository } from '../../../src/harness/store/model-call.repository.js';
+import { newId, sha256 } from '../../../src/harness/protocol/ids.js';
+import { CancelRequestedError } from '../../../src/harness/protocol/run.state.js';
+import { startHarness } from '../../support/harness.js';
+import type { Harness, RunView } from '../../support/harness.js';
+import { ownRun } from '../../support/harness-run.js';
+import type { OwnRun } from '../../support/harness-run.js';
+import { done } from '../../support/people.js';
+import { eventually } from '../../support/wait.js';
+
+let harness: Harness;
+
+const call = (name: string, args: object): object => ({
+  toolCalls: [{ name, arguments: args }],
+});
+const PLAN = call('plan_create', {
+  ...{ summary: 'Repair add', steps: [{ text: 'Add' }], files: ['src/add.js'], risks: [] },
+});
+
+beforeAll(async () => {
+  harness = await startHarness({
+    environment: { HARNESS_MODEL_RETRY_MS: '1', HARNESS_ASK_USER: 'true' },
+    files: { 'src/add.js': 'export {};\n', '.env': 'A=1\n' },
+  });
+});
+
+afterAll(() => harness.stop());
+
+/** Asks for the cancel as another process does whose word does not get through. */
+async function cancelUnheard({ runId }: RunView): Promise<void> {
+  await harness.plinth.app
+    .get(Database)
+    .query(
+      'UPDATE harness_run SET cancel_requested_at = now(), cancel_requested_by = 1 WHERE id = $1',
+      [runId],
+    );
+}
+
+async function typesOf(run: Pick<OwnRun, 'sessionId' | 'runId'>): Promise<string[]> {
+  return (await harness.events(run)).map(({ type }) => type);
+}
+
+describe('a cancel of which the owner has not heard', () => {
+  it.each([
+    ['has its last answer', [{ text: 'Done.', hold: true }]],
+    ['asks for consent', [{ ...call('read_file', { path: '.env' }), hold: true }]],
+    ['proposes a plan', [{ ...PLAN, hold: true }]],
+    ['asks a question', [{ ...call('ask_user', { question: 'Which?' }), hold: true }]],
+    ['loses its model', [{ status: 503, hold: true }, { status: 503 }, { status: 503 }]],
+  ])('ends the run at once when it %s', async (_, steps) => {
+    const { sessionId } = await harness.createSession();
+    harness.script(...steps);
+    const run = await harness.createRun(sessionId);
+    await eventually(
+      () => harness.simulator.held,
+      (held) => held === 1,
+    );
+    await cancelUnheard(run);
+    harness.simulator.release();
+
+    expect(await harness.ended(run)).toMatchObject({
+      ...{ status: 'CANCELLED', stopReason: 'USER_CANCEL', question: null },
+    });
+    const types = await typesOf(run);
+    for (const waiting of ['run.waiting_for_approval', 'run.waiting_for_input', 'run.suspended']) {
+      expect(types).not.toContain(waiting);
+    }
+    expect(types).not.toContain('approval.requested');
+    expect(types.at(-1)).toBe('run.cancelled');
+  });
+
+  it('lets the run neither wait nor go back into the queue', async () => {
+    const { ledger, lease, ...run } = await ownRun(harness.plinth, harness.session);
+    done(await harness.post(run, '/cancel'));
+
+    const park = ledger.asOwner(lease, (writer) => writer.park('TOOL'));
+    await expect(park).rejects.toThrow(CancelRequestedError);
+    const release = ledger.asOwner(lease, (writer) => writer.enqueue('server_restart'));
+    await expect(release).rejects.toThrow(CancelRequestedError);
+  });
+});
+
+describe('a cancel that the owner does not follow', () => {
+  it('is forced within 10 seconds, says why, and leaves no call of the model open', async () => {
+    const { lease, ...run } = await ownRun(harness.plinth, harness.session);
+    const calls = harness.plinth.app.get(ModelCallRepository, { strict: false });
+    const effectId = await calls.start(
+      { tenantId: lease.tenantId, id: lease.runId, fence: 1 },
+      { iteration: 1, attempt: 1, purpose: 'TURN', sentTokens: 0 },
+    );
+    const began = performance.now();
+    done(await harness.session.delete(`/coding/harness/sessions/${run.sessionId}`));
+
+    expect(await harness.ended(run)).toMatchObject({
+      ...{ status: 'CANCELLED', stopReason: 'SESSION_CLOSED' },
+    });
+    expect(performance.now() - began).toBeLessThan(30_000);
+    const events = await harness.events(run);
+    expect(events.map(({ type }) => type)).toEqual([
+      'run.cancel.requested',
+      'model.turn.abandoned',
+      'run.cancelled',
+    ]);
+    expect(events[1]?.data).toEqual({ effectId, outcome: 'ABANDONED', code: 'RUN_CANCELLED' });
+  });
+
+  it('is seen in whatever state the run is', async () => {
+    const { ledger, lease, ...run } = await ownRun(harness.plinth, harness.session);
+    await ledger.asOwner(lease, (writer) => writer.park('PLAN'));
+    await harness.plinth.app
+      .get(Database)
+      .query(
+        `UPDATE harness_run SET cancel_requested_at = now() - interval '1 minute' WHERE id = $1`,
+        [run.runId],
+      );
+
+    expect(await harness.ended(run)).toMatchObject({ stopReason: 'USER_CANCEL' });
+  });
+});
+
+describe('a cancel of a run that waits because of an uncertain call', () => {
+  it('does not say a second time that it is uncertain', async () => {
+    const { ledger, lease, ...run } = await ownRun(harness.plinth, harness.session);
+    const effects = harness.plinth.app.get(EffectRepository, { strict: false });
+    const toolCallId = newId();
+    await ledger.asOwner(lease, async (writer) => {
+      await effects.prepare(writer.run, [
+        {
+          ...{ toolCallId, iteration: 1, ordinal: 0, providerCallId: 'call-1', toolName: 'shell' },
+          ...{ effectClass: 'SHELL', argumentsJson: '{}', argumentsSha256: sha256('{}') },
+          input: {},
+        },
+      ]);
+      await effects.start(writer.run, toolCallId, { fence: 1, boot: 'test', operations: [] });
+      await effects.doubt(writer.run, toolCallId);
+      writer.event('effect.uncertain', { toolName: 'shell', reason: 'Lost.' }, { toolCallId });
+      writer.park('EFFECT');
+    });
+
+    expect(done(await harness.post(run, '/cancel')).data).toMatchObject({
+      status: 'CANCELLED',
+    });
+    expect(await typesOf(run)).toEqual(['effect.uncertain', 'tool.completed', 'run.cancelled']);
+  });
+});

@@ -1,0 +1,257 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { OpenStreams } from '../../../src/platform/access/index.js';
+import { Database } from '../../../src/platform/database/index.js';
+import { EventBus } from '../../../src/platform/event/index.js';
+import { EventFeed } from '../../../src/harness/api/event/event.feed.js';
+import { withoutPolls } from '../../support/event-polls.js';
+import { EventReader } from '../../support/event-reader.js';
+import { complete, deltas, ownRun, upTo } from '../../support/harness-run.js';
+import type { OwnRun } from '../../support/harness-run.js';
+import { makeRole, makeUser, PASSWORD } from '../../support/people.js';
+import type { Person } from '../../support/people.js';
+import { Plinth } from '../../support/plinth.js';
+import type { Session } from '../../support/session.js';
+import { eventually } from '../../support/wait.js';
+
+let plinth: Plinth;
+let admin: Session;
+let user: Person;
+
+beforeAll(async () => {
+  plinth = await Plinth.start({ HARNESS_STREAMS_PER_RUN: '12', HARNESS_STREAMS_PER_USER: '40' });
+  admin = await plinth.signIn();
+  user = await makeUser(plinth, admin, 'watcher', [
+    await makeRole(admin, 'watcher', ['coding:harness:use']),
+  ]);
+});
+
+afterAll(() => plinth.stop());
+
+function open(run: OwnRun, query = '', headers: Record<string, string> = {}): Promise<EventReader> {
+  return EventReader.open(user.session, run.stream + query, headers);
+}
+
+async function write(
+  run: OwnRun,
+  count: number,
+  text: (number: number) => string = String,
+): Promise<void> {
+  await run.ledger.append(run.lease, deltas(count, text));
+}
+
+/** Nobody reads any more, and nothing is left of those who did. */
+async function isQuiet(): Promise<void> {
+  const feed = plinth.app.get(EventFeed, { strict: false });
+  const streams = plinth.app.get(OpenStreams);
+  await eventually(
+    () => [feed.size, streams.size],
+    ([runs, open]) => runs === 0 && open === 0,
+  );
+}
+
+describe('the stream of a run', () => {
+  it('has the headers that keep it open and unchanged on its way', async () => {
+    const run = await ownRun(plinth, user.session);
+    await complete(run);
+    const { status, headers, text } = await user.session.raw('GET', run.stream, undefined, {
+      'accept-encoding': 'gzip, br',
+    });
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    });
+    expect(headers['content-encoding']).toBeUndefined();
+    expect(text).toMatch(
+      /^: connected\n\nid: 1\nevent: run\.completed\ndata: \{[^\n]+\}\n\n: sync 1\n\n$/,
+    );
+  });
+
+  it('replays, says where the replay ends, goes on live and ends with the run', async () => {
+    const run = await ownRun(plinth, user.session);
+    await write(run, 1_234);
+    const reader = await open(run);
+    await reader.said('sync 1234');
+    expect(reader.sequences).toEqual(upTo(1_234));
+    await withoutPolls(plinth, async () => {
+      await write(run, 3, () => 'live ');
+      await reader.reaches(1_237);
+    });
+    expect(reader.closed).toBe(false);
+    await complete(run);
+    await reader.end();
+    expect(reader.sequences).toEqual(upTo(1_238));
+    expect(reader.comments).toEqual(['connected', 'sync 1234']);
+    expect(reader.text).toBe(
+      `${upTo(1_234)
+        .map((number) => number - 1)
+        .join('')}live live live `,
+    );
+    await isQuiet();
+  });
+
+  it('goes on after the larger of Last-Event-ID and afterSequence', async () => {
+    const run = await ownRun(plinth, user.session);
+    await write(run, 10);
+    const first = async (query: string, id?: string): Promise<number | undefined> => {
+      const reader = await open(run, query, id === undefined ? {} : { 'Last-Event-ID': id });
+      await eventually(
+        () => reader.comments.length,
+        (comments) => comments > 1,
+      );
+      reader.leave();
+      return reader.sequences[0];
+    };
+    expect(await first('')).toBe(1);
+    expect(await first('?afterSequence=4')).toBe(5);
+    expect(await first('', '6')).toBe(7);
+    expect(await first('?afterSequence=4', '6')).toBe(7);
+    expect(await first('?afterSequence=8', '6')).toBe(9);
+    expect(await first('?afterSequence=', '')).toBe(1);
+    expect(await first('?afterSequence=10')).toBeUndefined();
+    for (const id of ['abc', '-1', '1.5', '0x10', '9'.repeat(40), '1e3']) {
+      const headers = { 'Last-Event-ID': id };
+      const answer = await user.session.raw('GET', run.stream, undefined, headers);
+      expect(answer.headers['content-type']).toMatch(/^application\/json/);
+      expect(JSON.parse(answer.text)).toMatchObject({
+        code: 400,
+        data: { errorCode: 'INVALID_INPUT' },
+      });
+    }
+    for (const number of ['abc', '-1', '1.5']) {
+      const answer = await user.session.get(`${run.stream}?afterSequence=${number}`);
+      expect(answer).toMatchObject({ code: 400 });
+    }
+    await isQuiet();
+  });
+
+  it('does not wait for ever for who says to have more than there is', async () => {
+    const run = await ownRun(plinth, user.session);
+    await write(run, 2);
+    const reader = await open(run, '?afterSequence=1000');
+    await reader.said('sync 2');
+    await complete(run);
+    await reader.end();
+    expect(reader.sequences).toEqual([3]);
+  });
+
+  it('of a run that is over replays and ends, and answers 204 to who has everything', async () => {
+    const run = await ownRun(plinth, user.session);
+    await write(run, 700);
+    await complete(run);
+    const reader = await open(run);
+    await reader.end();
+    expect(reader.sequences).toEqual(upTo(701));
+    const late = await open(run, '', { 'Last-Event-ID': '700' });
+    await late.end();
+    expect(late.sequences).toEqual([701]);
+    for (const query of ['?afterSequence=701', '?afterSequence=9999']) {
+      const answer = await user.session.raw('GET', run.stream + query);
+      expect(answer).toMatchObject({ status: 204, text: '' });
+    }
+    await run.ledger.asOther(run.lease.tenantId, run.runId, (writer) =>
+      writer.event('limit.warning', { kind: 'after', count: 1, limit: 1 }),
+    );
+    const later = await open(run, '?afterSequence=700');
+    await later.end();
+    expect(later.events.map(({ type }) => type)).toEqual(['run.completed', 'limit.warning']);
+    await isQuiet();
+  });
+
+  it('answers a HEAD with the headers alone', async () => {
+    const run = await ownRun(plinth, user.session);
+    const { status, headers } = await user.session.raw('HEAD', run.stream);
+    expect(status).toBe(200);
+    expect(headers['content-type']).toMatch(/^text\/event-stream/);
+    await isQuiet();
+  });
+
+  it('finds what no notification has told of', async () => {
+    const run = await ownRun(plinth, user.session);
+    const reader = await open(run);
+    await reader.said('sync 0');
+    const bus = plinth.app.get(EventBus);
+    const { publish } = bus;
+    bus.publish = () => Promise.resolve();
+    try {
+      await write(run, 5);
+      await complete(run);
+    } finally {
+      bus.publish = publish;
+    }
+    await reader.end();
+    expect(reader.sequences).toEqual(upTo(6));
+  });
+
+  it('ends when the run is deleted under it', async () => {
+    const run = await ownRun(plinth, user.session);
+    const reader = await open(run);
+    await reader.said('sync 0');
+    await plinth.app
+      .get(Database)
+      .query('DELETE FROM harness_session WHERE tenant_id = $1 AND id = $2', [
+        run.lease.tenantId,
+        run.sessionId,
+      ]);
+    await reader.end();
+    await isQuiet();
+  });
+
+  it('pings its reader when there has been nothing to say for ten seconds', async () => {
+    const run = await ownRun(plinth, user.session);
+    const reader = await open(run);
+    await reader.said('sync 0');
+    const { now } = Date;
+    Date.now = () => now() + 10_000;
+    try {
+      await reader.said('ping');
+    } finally {
+      Date.now = now;
+    }
+    await complete(run);
+    await reader.end();
+    expect(reader.sequences).toEqual([1]);
+  });
+});
+
+describe('a stream ends', () => {
+  it('when its user signs out', async () => {
+    const run = await ownRun(plinth, user.session);
+    const second = await plinth.signIn(user.name, PASSWORD);
+    const [staying, leaving] = [await open(run), await EventReader.open(second, run.stream)];
+    await leaving.said('sync 0');
+    await second.post('/auth/logout');
+    await leaving.end();
+    expect(staying.closed).toBe(false);
+    expect(await second.get(run.stream)).toMatchObject({ code: 401 });
+    await complete(run);
+    await staying.end();
+    await isQuiet();
+  });
+
+  it('when its user may no longer use the harness', async () => {
+    const role = await makeRole(admin, 'short-lived', ['coding:harness:use']);
+    const person = await makeUser(plinth, admin, 'short-lived', [role]);
+    const run = await ownRun(plinth, person.session);
+    const reader = await EventReader.open(person.session, run.stream);
+    await reader.said('sync 0');
+    const changed = { roleId: role, roleName: 'x', roleKey: 'short-lived', permissions: [] };
+    expect(await admin.put('/system/role', changed)).toMatchObject({ code: 200 });
+    await reader.end();
+    expect(await person.session.get(run.stream)).toMatchObject({ code: 403 });
+    await isQuiet();
+  });
+});
+
+it('a stop of the service ends its streams', async () => {
+  const own = await Plinth.start();
+  const session = await own.signIn();
+  const run = await ownRun(own, session);
+  const reader = await EventReader.open(session, run.stream);
+  await reader.said('sync 0');
+  const began = Date.now();
+  await own.stop();
+  expect(Date.now() - began).toBeLessThan(60_000);
+  await reader.end();
+});

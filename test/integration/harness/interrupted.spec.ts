@@ -1,0 +1,234 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { BlobStore } from '../../../src/harness/change/blob.store.js';
+import type { FileOperation } from '../../../src/harness/workspace/file-operation.js';
+import { WorkspaceSnapshots } from '../../../src/harness/change/snapshot/workspace.snapshots.js';
+import { PartialOutputs } from '../../../src/harness/engine/partial.outputs.js';
+import { ChangedRuns } from '../../support/changed-runs.js';
+import type { ChangedFile } from '../../support/changed-runs.js';
+import { freshKey, startHarness } from '../../support/harness.js';
+import type { Harness, RunView } from '../../support/harness.js';
+import { CALLS, ParkedRuns } from '../../support/parked-runs.js';
+import type { ParkedRun } from '../../support/parked-runs.js';
+import { done } from '../../support/people.js';
+import { describeSandboxed } from '../../support/sandbox.js';
+import { eventually } from '../../support/wait.js';
+
+const describeWithSandbox = await describeSandboxed();
+
+const TENANT = '000000';
+const ALONE = { permissionMode: 'FULL_ACCESS', approvalPolicy: 'NEVER' };
+const { signal } = new AbortController();
+
+interface Effect {
+  readonly toolName: string;
+  readonly state: string;
+  readonly artifactId: string | null;
+  readonly operations: readonly { readonly path: string; readonly op: string }[];
+}
+
+let harness: Harness;
+let runs: ChangedRuns;
+let parked: ParkedRuns;
+
+beforeAll(async () => {
+  harness = await startHarness();
+  runs = new ChangedRuns(harness);
+  parked = new ParkedRuns(harness.plinth);
+});
+
+afterAll(() => harness.stop());
+
+beforeEach(() => {
+  harness.simulator.reset();
+  runs.clear();
+});
+
+async function effectsOf(run: ParkedRun | RunView): Promise<Effect[]> {
+  return done(await harness.session.get<Effect[]>(harness.path(run, '/effects'))).data;
+}
+
+async function filesOf(run: ParkedRun | RunView): Promise<ChangedFile[]> {
+  return done(await harness.session.get<ChangedFile[]>(harness.path(run, '/files'))).data;
+}
+
+async function resolve(run: ParkedRun, resolution: string): Promise<void> {
+  const path = `/effects/${run.toolCallIds[0] ?? ''}/resolution`;
+  done(await harness.post(run, path, { resolution }));
+}
+
+/** A run whose process was lost in the middle of a command that has changed a file, made one and said something. */
+async function lostInCommand(): Promise<ParkedRun> {
+  const { app } = harness.plinth;
+  harness.write({ 'a.txt': 'one\n', 'same.txt': 'same\n' });
+  const { sessionId } = await harness.createSession(ALONE);
+  const target = { tenantId: TENANT, root: harness.workspace };
+  const { sha256 } = await app.get(WorkspaceSnapshots, { strict: false }).take(target, signal);
+  const run = await parked.lost(sessionId, [{ ...CALLS.SHELL, snapshotSha256: sha256 }]);
+  const effect = { tenantId: TENANT, toolCallId: run.toolCallIds[0] ?? '' };
+  const output = app.get(PartialOutputs, { strict: false }).begin(effect, (bytes) => bytes);
+  output.add(Buffer.from('2 of 5 tests\n'));
+  await output.end();
+  harness.write({ 'a.txt': 'two\n', 'made/b.txt': 'new\n' });
+  return run;
+}
+
+describe('a command that a lost process was in the middle of', () => {
+  it('is shown with what it has changed and written until then', async () => {
+    const run = await lostInCommand();
+    const mark = new Date('2001-02-03T04:05:06Z');
+    harness.write({ '.npmrc': '' });
+    await utimes(join(harness.workspace, '.npmrc'), mark, mark);
+    await parked.takeUp(TENANT, run);
+    await harness.waitFor(run, 'SUSPENDED');
+    const [effect] = await effectsOf(run);
+    const files = [
+      { path: 'a.txt', op: 'UPDATE' },
+      { path: 'made/b.txt', op: 'CREATE' },
+    ];
+    expect(effect).toMatchObject({
+      state: 'UNCERTAIN',
+      operations: files,
+      startedAt: expect.any(Number),
+      artifactId: expect.any(String),
+    });
+    const uncertain = (await harness.events(run)).find(({ type }) => type === 'effect.uncertain');
+    expect(uncertain?.data).toMatchObject({
+      toolName: 'shell',
+      startedAt: expect.any(Number),
+      fileCount: 2,
+      files,
+      artifactId: effect?.artifactId,
+    });
+    const path = harness.path(run, `/artifacts/${effect?.artifactId ?? ''}`);
+    expect((await harness.session.raw('GET', path)).text).toBe('2 of 5 tests\n');
+    // What stood for protected paths while it ran.
+    expect(existsSync(join(harness.workspace, '.npmrc'))).toBe(false);
+    done(await harness.post(run, '/cancel'));
+  });
+
+  it('was executed: what it has changed is in the changes of the run, and can be undone', async () => {
+    const run = await lostInCommand();
+    await parked.takeUp(TENANT, run);
+    await harness.waitFor(run, 'SUSPENDED');
+    harness.script({ text: 'Done.' });
+    await resolve(run, 'EXECUTED');
+    await harness.ended(run);
+    expect((await filesOf(run)).map(({ path }) => path)).toEqual(['a.txt', 'made/b.txt']);
+    done(await harness.post(run, '/undo'));
+    expect(runs.all()).toEqual({ 'a.txt': 'one\n', 'same.txt': 'same\n' });
+  });
+
+  it('was not executed: nothing is recorded as its change', async () => {
+    const run = await lostInCommand();
+    await parked.takeUp(TENANT, run);
+    await harness.waitFor(run, 'SUSPENDED');
+    harness.script({ text: 'Done.' });
+    await resolve(run, 'NOT_EXECUTED');
+    await harness.ended(run);
+    expect(await filesOf(run)).toEqual([]);
+  });
+});
+
+describe('a change of files that was cut off', () => {
+  it('and cancelled can be undone as far as it has come', async () => {
+    harness.write({ 'a.txt': 'two\n', 'b.txt': 'one\n' });
+    const { sessionId } = await harness.createSession(ALONE);
+    const operations = [await changeOf('a.txt'), await changeOf('b.txt')];
+    const call = { ...CALLS.EDIT, toolName: 'apply_patch', operations };
+    const run = await parked.uncertain(sessionId, [call]);
+    done(await harness.post(run, '/cancel'));
+    expect(await effectsOf(run)).toMatchObject([{ state: 'UNCERTAIN' }]);
+    expect(await filesOf(run)).toEqual([]);
+    await resolve(run, 'EXECUTED');
+    expect(await filesOf(run)).toMatchObject([{ path: 'a.txt', undoable: true }]);
+    done(await harness.post(run, '/undo'));
+    expect(runs.all()).toEqual({ 'a.txt': 'one\n', 'b.txt': 'one\n' });
+  });
+});
+
+/** Of a file from `one` to `two`. */
+async function changeOf(path: string): Promise<FileOperation> {
+  const blobs = harness.plinth.app.get(BlobStore, { strict: false });
+  const [before = '', after = ''] = await Promise.all(
+    ['one\n', 'two\n'].map((text) => blobs.put(TENANT, Buffer.from(text))),
+  );
+  const state = { size: 4, mode: 0o644 };
+  return {
+    ...{ path, op: 'UPDATE', restorable: true },
+    before: { ...state, sha256: before },
+    after: { ...state, sha256: after },
+  };
+}
+
+describeWithSandbox('a command that is asked for', () => {
+  it('says what of the workspace could not be put back', async () => {
+    harness.write({ 'large.bin': Buffer.alloc(3 * 2 ** 20) });
+    const { sessionId } = await harness.createSession({ approvalPolicy: 'ON_REQUEST' });
+    const summary = { summary: 'Run it', steps: [{ text: 'Run it' }], files: [] };
+    harness.script(
+      { toolCalls: [{ name: 'plan_create', arguments: summary }] },
+      { toolCalls: [{ name: 'shell', arguments: { command: 'true' } }] },
+    );
+    const run = await harness.createRun(sessionId);
+    await harness.waitFor(run, 'WAITING_FOR_INPUT');
+    const { data: plan } = await harness.session.get<Record<string, unknown>>(
+      harness.path(run, '/plan'),
+    );
+    const { taskId, expectedRevision, canonicalHash: expectedHash } = plan;
+    const decision = { taskId, expectedRevision, expectedHash, idempotencyKey: freshKey() };
+    done(await harness.post(run, '/plan/approve', decision));
+    await harness.waitFor(run, 'WAITING_FOR_APPROVAL');
+    const { data } = await harness.session.get(harness.path(run, '/approvals'));
+    const notes = [expect.stringMatching(/^Changes of 1 file could not be undone/)];
+    expect(data).toMatchObject([{ toolName: 'shell', notes }]);
+    done(await harness.post(run, '/cancel'));
+  });
+});
+
+/** 0 while the file is not there. */
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+describeWithSandbox('a command that is cancelled', () => {
+  const planned = { summary: 'Run it', steps: [{ text: 'Run it' }], files: [] };
+
+  async function running(command: string): Promise<RunView> {
+    const { sessionId } = await harness.createSession(ALONE);
+    harness.script(
+      { toolCalls: [{ name: 'plan_create', arguments: planned }] },
+      { toolCalls: [{ name: 'shell', arguments: { command } }] },
+    );
+    const run = await harness.createRun(sessionId);
+    await eventually(() => sizeOf(runs.at('begun')), Boolean);
+    return run;
+  }
+
+  it('keeps its outcome, with what it has changed', async () => {
+    const run = await running('echo x > begun; sleep 60');
+    done(await harness.post(run, '/cancel'));
+    expect(await harness.ended(run)).toMatchObject({ status: 'CANCELLED' });
+    const effect = (await effectsOf(run)).find(({ toolName }) => toolName === 'shell');
+    expect(effect).toMatchObject({ state: 'CANCELLED', operations: [{ path: 'begun' }] });
+  });
+
+  it('is uncertain when nobody can look at what it has changed', async () => {
+    const run = await running('echo content that cannot be kept > begun; sleep 60');
+    const folder = join(harness.plinth.dataDir, 'harness', 'blobs', TENANT);
+    await rename(folder, `${folder}-away`);
+    await writeFile(folder, '');
+    try {
+      done(await harness.post(run, '/cancel'));
+      expect(await harness.ended(run)).toMatchObject({ status: 'CANCELLED' });
+    } finally {
+      await rm(folder);
+      await rename(`${folder}-away`, folder);
+    }
+    const effect = (await effectsOf(run)).find(({ toolName }) => toolName === 'shell');
+    expect(effect).toMatchObject({ state: 'UNCERTAIN', code: 'UNCERTAIN' });
+    expect(readFileSync(runs.at('begun'), 'utf8')).toContain('content');
+  });
+});

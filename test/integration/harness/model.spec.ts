@@ -1,0 +1,287 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ScriptStep } from '../../../simulator/index.js';
+import { startHarness } from '../../support/harness.js';
+import type { Harness, RunView } from '../../support/harness.js';
+import {
+  call,
+  calling,
+  DONE,
+  FREE,
+  planning,
+  READ_ONLY,
+  sentTo,
+  toolResults,
+} from '../../support/scripted-model.js';
+import type { SentMessage } from '../../support/scripted-model.js';
+
+const FILES = { 'README.md': '# Example\n', 'src/add.js': 'export const add = 1;\n' };
+const environment = { HARNESS_MODEL_RETRY_MS: '1', HARNESS_MODEL_IDLE_SECONDS: '30' };
+
+let harness: Harness;
+
+beforeAll(async () => {
+  harness = await startHarness({ environment });
+});
+
+afterAll(() => harness.stop());
+
+beforeEach(() => {
+  harness.simulator.reset();
+  rmSync(harness.workspace, { recursive: true, force: true });
+  harness.write(FILES);
+});
+
+const write = (path: string): object => ({ path, content: 'x\n' });
+const PLAN = planning('new.txt', 'other.txt');
+
+async function begin(
+  session: Record<string, unknown>,
+  steps: readonly ScriptStep[],
+  run: Record<string, unknown> = {},
+): Promise<RunView> {
+  const { sessionId } = await harness.createSession(session);
+  harness.script(...steps);
+  return harness.createRun(sessionId, run);
+}
+
+async function finished(...[session, steps, run]: Parameters<typeof begin>): Promise<RunView> {
+  return harness.ended(await begin(session, steps, run));
+}
+
+const eventsOf = async (run: RunView, type: string) =>
+  (await harness.events(run)).filter((event) => event.type === type);
+
+const content = (path: string): string | undefined => {
+  const file = join(harness.workspace, path);
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+};
+
+const lastSent = (): SentMessage[] => sentTo(harness.simulator).at(-1) ?? [];
+
+describe('a model that cuts its arguments', () => {
+  const half = '{"path":"new.txt","content":"half of wh';
+  const whole = '{"path":"new.txt","content":"whole"}';
+  const cuts: readonly (readonly [string, ScriptStep])[] = [
+    ['though it says that it has finished', calling('write_file', half)],
+    ['at its length', { toolCalls: call('write_file', half), finishReason: 'length' }],
+    [
+      'at its length, by chance after a whole call',
+      { toolCalls: call('write_file', whole), length: true },
+    ],
+    ['at a filter', { toolCalls: call('write_file', whole), finishReason: 'content_filter' }],
+    ['with text instead of JSON', calling('write_file', 'path=new.txt')],
+    ['with a list', calling('write_file', '["new.txt"]')],
+    ['with one object after another', calling('write_file', `${whole}${whole}`)],
+  ];
+
+  it.each(cuts)('%s: nothing is written, and it is told', async (_, cut) => {
+    const run = await finished(FREE, [PLAN, cut, DONE]);
+    expect(run).toMatchObject({ status: 'COMPLETED', stopReason: 'END_TURN' });
+    expect(content('new.txt')).toBeUndefined();
+    const notes = lastSent().filter(
+      ({ role, content: text }) => role === 'user' && text?.startsWith('[harness'),
+    );
+    expect(notes.at(-1)?.content).toMatch(/nothing of it was carried out/);
+    expect(await eventsOf(run, 'tool.started')).toEqual([]);
+  });
+
+  it('again and again ends the run', async () => {
+    const cut = { toolCalls: call('write_file', half), times: 20 };
+    const run = await finished(FREE, [PLAN, cut]);
+    expect(run).toMatchObject({ status: 'FAILED', stopReason: 'FORMAT_ERRORS' });
+    expect(content('new.txt')).toBeUndefined();
+    expect(harness.simulator.requests.length).toBeLessThan(10);
+  });
+});
+
+describe('a model service that breaks off', () => {
+  const toolCalls = call('write_file', write('new.txt'));
+
+  it.each([
+    ['resets the connection in the middle of a call', 'PROVIDER_START_FAILURE', { reset: 3 }],
+    ['ends in the middle of a call', 'PROVIDER_ERROR', { cut: 3 }],
+    ['says an error in the middle of a call', 'PROVIDER_ERROR', { error: 3 }],
+  ] as readonly (readonly [string, string, ScriptStep])[])(
+    '%s (%s): the call is made once, by the answer that is whole',
+    (_, code, fault) => isCalledOnce(harness, code, fault),
+  );
+
+  it('says nothing more in the middle of a call: the call is made once, too', async () => {
+    // No other answer of this file is held to so short a silence.
+    const impatient = await startHarness({
+      environment: { ...environment, HARNESS_MODEL_IDLE_SECONDS: '5' },
+      files: FILES,
+    });
+    try {
+      await isCalledOnce(impatient, 'MODEL_DEADLINE_EXCEEDED', { stall: 3 });
+    } finally {
+      await impatient.stop();
+    }
+  });
+
+  async function isCalledOnce(by: Harness, code: string, fault: ScriptStep): Promise<void> {
+    const { sessionId } = await by.createSession(FREE);
+    by.script(PLAN, { ...fault, toolCalls }, { toolCalls }, DONE);
+    const run = await by.ended(await by.createRun(sessionId));
+    expect(run).toMatchObject({ status: 'COMPLETED', iteration: 3 });
+    const events = await by.events(run);
+    expect(events.filter(({ type }) => type === 'file.changed')).toHaveLength(1);
+    const abandoned = events.filter(({ type }) => type === 'model.turn.abandoned');
+    expect(abandoned).toMatchObject([{ data: { outcome: 'ABANDONED', code } }]);
+    const messages = await by.messages(run);
+    expect(messages.filter(({ role }) => role === 'ASSISTANT')).toHaveLength(3);
+  }
+
+  it('with what is no event of the protocol: nothing is carried out, and the run ends', async () => {
+    const run = await finished(FREE, [PLAN, { malformed: 2, toolCalls }, { toolCalls }, DONE]);
+    expect(run).toMatchObject({ status: 'FAILED', stopReason: 'MODEL_REFUSED' });
+    expect(content('new.txt')).toBeUndefined();
+  });
+
+  it('for good: the run waits for it, and can be resumed', async () => {
+    const run = await begin(READ_ONLY, [{ chunks: 4, reset: 2, times: 3 }, DONE]);
+    const parked = await harness.waitFor(run, 'SUSPENDED');
+    expect(parked.error).toMatchObject({ code: 'model_unavailable' });
+    expect((await harness.post(run, '/resume')).code).toBe(200);
+    expect(await harness.ended(run)).toMatchObject({ status: 'COMPLETED' });
+    // Of the answers that were given up nothing is left but the deltas, which were said as they came.
+    const texts = (await harness.messages(run)).filter(({ role }) => role === 'ASSISTANT');
+    expect(texts.map((message) => message['content'])).toEqual(['Done.']);
+  });
+});
+
+describe('a model that repeats itself', () => {
+  it('may repeat the ids of its calls: each has its own result', async () => {
+    const twice = {
+      toolCalls: [
+        ...call('read_file', { path: 'README.md' }, 'same'),
+        ...call('read_file', { path: 'src/add.js' }, 'same'),
+      ],
+    };
+    const run = await finished(READ_ONLY, [twice, calling('list_files', {}, 'same'), DONE]);
+    expect(run.status).toBe('COMPLETED');
+    const found = await toolResults(harness, run);
+    expect(found.map(({ content: text }) => /# Example|add = 1|README/.exec(text)?.[0])).toEqual([
+      '# Example',
+      'add = 1',
+      'README',
+    ]);
+    expect(new Set(found.map(({ toolCallId }) => toolCallId)).size).toBe(3);
+    const asked = lastSent().flatMap(({ tool_calls: calls = [] }) => calls.map(({ id }) => id));
+    const answered = lastSent().flatMap(({ tool_call_id: id }) => (id ? [id] : []));
+    expect(new Set(asked).size).toBe(3);
+    expect(answered).toEqual(asked);
+  });
+
+  it('is stopped when two calls take turns for ever', async () => {
+    const turns = Array.from({ length: 10 }, () => [
+      calling('list_files', {}),
+      calling('read_file', { path: 'README.md' }),
+    ]).flat();
+    const run = await finished(READ_ONLY, turns);
+    expect(run).toMatchObject({ status: 'FAILED', stopReason: 'LOOP_DETECTED' });
+    expect(await eventsOf(run, 'loop.warning')).not.toEqual([]);
+    expect(run['toolCallCount']).toBeLessThanOrEqual(12);
+  });
+
+  it('is stopped when it calls tools that do not exist, or never gives valid arguments', async () => {
+    const names = Array.from({ length: 9 }, (_, n) => calling(`tool_${n}`, {}));
+    const unknown = await finished(READ_ONLY, names);
+    expect(unknown).toMatchObject({
+      status: 'FAILED',
+      stopReason: 'FORMAT_ERRORS',
+      toolCallCount: 5,
+    });
+    harness.simulator.reset();
+    const wrong = Array.from({ length: 9 }, (_, n) => calling('read_file', { n }));
+    expect(await finished(READ_ONLY, wrong)).toMatchObject({
+      stopReason: 'FORMAT_ERRORS',
+      toolCallCount: 5,
+    });
+  });
+
+  it('is stopped by the budget when it always finds something new to look at', async () => {
+    const looks = Array.from({ length: 9 }, (_, n) => ({
+      toolCalls: call('search_text', { pattern: `word${n}` }),
+      inputTokens: 400,
+    }));
+    const steps = await finished(READ_ONLY, looks, {
+      budget: { maxIterations: 3 },
+    });
+    expect(steps).toMatchObject({ status: 'FAILED', stopReason: 'MAX_STEPS', iteration: 3 });
+    harness.simulator.reset();
+    const calls = await finished(READ_ONLY, looks, {
+      budget: { maxToolCalls: 2 },
+    });
+    expect(calls).toMatchObject({ stopReason: 'MAX_TOOL_CALLS', toolCallCount: 2 });
+    harness.simulator.reset();
+    const read = await finished(READ_ONLY, looks, {
+      budget: { maxInputTokens: 1_000 },
+    });
+    expect(read).toMatchObject({ stopReason: 'MAX_TOKENS', iteration: 3 });
+    const { error } = read;
+    expect(error?.message).toContain('start a new run');
+  });
+});
+
+describe('a model that floods', () => {
+  it('with words: they are merged into few events, which say the same', async () => {
+    const run = await finished(READ_ONLY, [{ chunks: 5_000 }]);
+    expect(run.status).toBe('COMPLETED');
+    const deltas = await eventsOf(run, 'assistant.text.delta');
+    const [completed] = await eventsOf(run, 'assistant.completed');
+    expect(deltas.map(({ data }) => data['delta']).join('')).toBe(completed?.data['text']);
+    expect(deltas.length).toBeLessThan(300);
+  });
+
+  it('with one word of two megabytes, which no service sends', async () => {
+    const run = await finished(READ_ONLY, [{ huge: true }]);
+    expect(run).toMatchObject({ status: 'FAILED', stopReason: 'MODEL_REFUSED' });
+    expect(run.error?.message).toContain('more than 1 MiB');
+    expect(await eventsOf(run, 'assistant.text.delta')).toEqual([]);
+  });
+
+  it('with calls: 16 of a message are carried out, the others are answered', async () => {
+    const calls = Array.from({ length: 40 }, (_, n) => call('search_text', { pattern: `w${n}` }));
+    const run = await finished(READ_ONLY, [{ toolCalls: calls.flat() }, DONE]);
+    expect(run.status).toBe('COMPLETED');
+    const found = await toolResults(harness, run);
+    expect(found).toHaveLength(40);
+    const refused = found.filter(({ metadata }) => metadata.code === 'LIMIT_REACHED');
+    expect(refused).toHaveLength(24);
+    expect(await eventsOf(run, 'tool.started')).toHaveLength(16);
+  });
+
+  it('with arguments of a megabyte: refused by the tool, and too long for its window to go on', async () => {
+    const large = { path: 'new.txt', content: 'x'.repeat(1_100_000) };
+    const step = { ...calling('write_file', large), outputTokens: 10 };
+    const run = await finished(FREE, [PLAN, step, DONE]);
+    expect(run).toMatchObject({ status: 'FAILED', stopReason: 'CONTEXT_OVERFLOW' });
+    expect(content('new.txt')).toBeUndefined();
+    expect((await toolResults(harness, run)).at(-1)).toMatchObject({ toolError: true });
+  });
+});
+
+describe('several calls in one message', () => {
+  it('of which one fails: the others are carried out, and all are answered in their order', async () => {
+    const calls = [
+      ...call('write_file', write('new.txt')),
+      ...call('edit_file', { path: 'src/add.js', oldText: 'nowhere', newText: 'x' }),
+      ...call('read_file', { path: 'missing.txt' }),
+      ...call('write_file', write('other.txt')),
+    ];
+    const run = await finished(FREE, [PLAN, { toolCalls: calls }, DONE]);
+    expect(run.status).toBe('COMPLETED');
+    expect([content('new.txt'), content('other.txt')]).toEqual(['x\n', 'x\n']);
+    const asked = lastSent().flatMap(({ tool_calls: made = [] }) => made.map(({ id }) => id));
+    const answers = new Map(
+      lastSent().flatMap(({ tool_call_id: id, content: text }) => (id ? [[id, text ?? '']] : [])),
+    );
+    const failures = asked.map((id) =>
+      /^\[data \S+ [^\]]*, an error\]/.test(answers.get(id) ?? ''),
+    );
+    expect(failures).toEqual([false, false, true, true, false]);
+  });
+});

@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { CONFIG } from '../../../src/platform/config/index.js';
+import type { Config } from '../../../src/platform/config/index.js';
+import { done, makeRole, makeUser } from '../../support/people.js';
+import { Plinth } from '../../support/plinth.js';
+import { Session } from '../../support/session.js';
+
+/** Both hear each other's events, and no other test does. */
+const REDIS_PREFIX = `plinth-shared-${process.pid}`;
+
+const onServer = process.env['DATABASE_URL'] ? describe : describe.skip;
+
+onServer('two processes on one database', () => {
+  let one: Plinth;
+  let two: Plinth;
+
+  beforeAll(async () => {
+    one = await Plinth.start({ REDIS_PREFIX });
+    const { DATABASE_URL } = one.app.get<Config>(CONFIG);
+    two = await Plinth.start({ REDIS_PREFIX, DATABASE_URL: DATABASE_URL ?? '' });
+  });
+  afterAll(async () => {
+    await two.stop();
+    await one.stop();
+  });
+
+  it('acts on one what was decided on the other, with the next request', async () => {
+    const root = await one.signIn();
+    const lists = await makeRole(root, 'lists', ['system:user:list']);
+    const { session, id } = await makeUser(one, root, 'shared', [lists]);
+    const onTwo = new Session(two.url, session.headers);
+    expect(await onTwo.get('/system/user/list')).toMatchObject({ code: 200 });
+    done(await root.put('/system/role', { roleId: lists, permissions: [] }));
+    expect(await onTwo.get('/system/user/list')).toMatchObject({ code: 403 });
+    done(await root.put('/system/user/changeStatus', { userId: id, status: '1' }));
+    expect(await onTwo.get('/system/user/getInfo')).toMatchObject({ code: 401 });
+  });
+});

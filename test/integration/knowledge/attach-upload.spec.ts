@@ -1,0 +1,219 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { FormData, request } from 'undici';
+import { attachmentsOf, createKnowledge, upload } from '../../support/knowledge.js';
+import type { AttachmentRow } from '../../support/knowledge.js';
+import { openLibrary } from '../../support/library.js';
+import type { Library } from '../../support/library.js';
+import { done } from '../../support/people.js';
+import { Plinth } from '../../support/plinth.js';
+import type { Answer, Session } from '../../support/session.js';
+
+const LIMIT_MB = 1;
+const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+
+const MISSING_BASE = {
+  code: 404,
+  msg: 'The knowledge base was not found. It may have been deleted.',
+  data: null,
+};
+const READ_ONLY = {
+  code: 403,
+  msg: 'This knowledge base is shared with you for reading only. Ask its owner to change it.',
+  data: null,
+};
+
+describe('an upload to a knowledge base', () => {
+  let plinth: Plinth;
+  let library: Library;
+  let owner: Session;
+  let count = 0;
+  let base: number;
+
+  beforeAll(async () => {
+    plinth = await Plinth.start({ UPLOAD_LIMIT_MB: String(LIMIT_MB) });
+    library = await openLibrary(plinth);
+    owner = library.owner.session;
+  });
+
+  afterAll(() => plinth.stop());
+
+  beforeEach(async () => {
+    base = await newBase();
+  });
+
+  function newBase(fields: object = {}, session = owner): Promise<number> {
+    count += 1;
+    return createKnowledge(session, { name: `Shelf ${count}`, ...fields });
+  }
+
+  async function filesOnDisk(): Promise<number> {
+    const folder = join(plinth.dataDir, 'files');
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+    return entries.filter((entry) => entry.isFile()).length;
+  }
+
+  /** Sends a form with the given fields and one file. */
+  async function sendForm(fields: Record<string, string>, file = 'text'): Promise<Answer> {
+    const form = new FormData();
+    form.append('file', new Blob([file]), 'a.txt');
+    for (const [name, value] of Object.entries(fields)) form.append(name, value);
+    const { body } = await request(`${plinth.url}/system/attach/upload`, {
+      method: 'POST',
+      headers: owner.headers,
+      body: form,
+    });
+    return (await body.json()) as Answer;
+  }
+
+  it('makes a document that waits to be asked for', async () => {
+    const name = 'Größe 報告.TXT';
+    const answer = await upload(owner, base, [[name, 'About birds.']], false);
+    const { rows, total } = await owner.get<AttachmentRow[]>(
+      `/system/attach/list?knowledgeId=${base}&pageSize=100`,
+    );
+
+    expect(answer).toEqual({
+      code: 200,
+      msg: 'Done.',
+      data: [{ id: expect.any(Number), name, status: 0 }],
+    });
+    expect(total).toBe(1);
+    expect(rows).toEqual([
+      {
+        id: answer.data[0]?.id,
+        knowledgeId: base,
+        docId: expect.stringMatching(/^[a-z0-9]{10}$/),
+        name,
+        type: '.txt',
+        ossId: expect.stringMatching(/^\d+$/),
+        byteSize: 12,
+        encoding: null,
+        status: 0,
+        remark: null,
+        reason: 'Parsing has not been asked for.',
+        waitingFor: 'Parsing has not been asked for.',
+        fragmentCount: 0,
+        progressDone: 0,
+        progressTotal: null,
+        createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+        updateTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+        parsedTime: null,
+      },
+    ]);
+  });
+
+  it('tells what became of each of several files, and keeps the good ones', async () => {
+    const before = await filesOnDisk();
+    const tooLarge = Buffer.alloc(LIMIT_MB * 2 ** 20 + 1, 65);
+    const answer = await upload(
+      owner,
+      base,
+      [
+        ['one.txt', 'one'],
+        ['large.txt', tooLarge],
+        ['picture.txt', PNG],
+        ['two.txt', 'two'],
+        ['again.txt', 'one'],
+      ],
+      false,
+    );
+    const documents = await attachmentsOf(owner, base);
+
+    expect(answer.code).toBe(400);
+    expect(answer.msg).toMatch(/^3 of 5 files were not stored\. large\.txt: .*picture\.txt: /);
+    expect(answer.data).toEqual([
+      { id: expect.any(Number), name: 'one.txt', status: 0 },
+      {
+        name: 'large.txt',
+        error: 'The file is larger than 1 MiB, which is the limit. Upload a smaller one.',
+      },
+      { name: 'picture.txt', error: expect.stringContaining('Images are not supported') },
+      { id: expect.any(Number), name: 'two.txt', status: 0 },
+      { name: 'again.txt', error: expect.stringContaining('already uploaded') },
+    ]);
+    expect(documents.map(({ name }) => name).sort()).toEqual(['one.txt', 'two.txt']);
+    expect(await filesOnDisk()).toBe(before + 2);
+  });
+
+  it('is refused alone with the reason as the message', async () => {
+    const before = await filesOnDisk();
+    const tooLarge = Buffer.alloc(LIMIT_MB * 2 ** 20 + 1, 65);
+
+    expect(await upload(owner, base, [['large.txt', tooLarge]])).toMatchObject({
+      code: 400,
+      msg: 'The file is larger than 1 MiB, which is the limit. Upload a smaller one.',
+      data: [{ name: 'large.txt' }],
+    });
+    expect(await upload(owner, base, [['bird.pdf', PNG]])).toMatchObject({
+      code: 400,
+      msg: expect.stringContaining('Images are not supported'),
+    });
+    expect(await attachmentsOf(owner, base)).toEqual([]);
+    expect(await filesOnDisk()).toBe(before);
+  });
+
+  it('takes a file once per knowledge base, whatever its name, and again in another base', async () => {
+    const before = await filesOnDisk();
+    done(await upload(owner, base, [['one.txt', 'same']], false));
+    const duplicate = await upload(owner, base, [['renamed.md', 'same']], false);
+
+    expect(duplicate).toEqual({
+      code: 409,
+      msg: 'This file was already uploaded to the knowledge base as one.txt. Do not upload it twice; to read it again, parse the existing document.',
+      data: [{ name: 'renamed.md', error: duplicate.msg }],
+    });
+    done(await upload(owner, await newBase(), [['one.txt', 'same']], false));
+    done(await upload(owner, base, [['one.txt', 'other content']], false));
+    expect(await filesOnDisk()).toBe(before + 3);
+  });
+
+  it('takes a file once when several uploads of it race, and leaves no other', async () => {
+    const before = await filesOnDisk();
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, n) => upload(owner, base, [[`${n}.txt`, 'raced']], false)),
+    );
+
+    expect(answers.map(({ code }) => code).sort()).toEqual([200, 409, 409, 409, 409, 409]);
+    expect(await attachmentsOf(owner, base)).toHaveLength(1);
+    expect(await filesOnDisk()).toBe(before + 1);
+  });
+
+  it('leaves no file when its knowledge base or its fields are wrong', async () => {
+    const { other, stranger } = library;
+    const theirs = await newBase({}, other.session);
+    const shared = await newBase({ share: 1 }, other.session);
+    const foreign = await newBase({}, stranger);
+    const before = await filesOnDisk();
+    const wrong: [Record<string, string>, object][] = [
+      [{ knowledgeId: '987654321' }, MISSING_BASE],
+      [{ knowledgeId: String(theirs) }, MISSING_BASE],
+      [{ knowledgeId: String(foreign) }, MISSING_BASE],
+      [{ knowledgeId: String(shared) }, READ_ONLY],
+      [{}, { code: 400, msg: expect.stringContaining('knowledgeId') }],
+      [{ knowledgeId: 'x' }, { code: 400, msg: expect.stringContaining('knowledgeId') }],
+      [
+        { knowledgeId: String(base), autoParse: 'perhaps' },
+        { code: 400, msg: 'autoParse must be true or false' },
+      ],
+    ];
+    for (const [fields, refusal] of wrong) {
+      expect(await sendForm(fields)).toMatchObject(refusal);
+    }
+
+    expect(await filesOnDisk()).toBe(before);
+    expect(await upload(owner, base, [])).toMatchObject({
+      code: 400,
+      msg: expect.stringContaining('it holds no file'),
+    });
+  });
+
+  it('does not wait for parsing to be asked for without autoParse', async () => {
+    done(await sendForm({ knowledgeId: String(base) }));
+
+    expect(await attachmentsOf(owner, base)).toMatchObject([
+      { status: 0, waitingFor: 'Parsing has not been asked for.' },
+    ]);
+  });
+});

@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { compoundFileOf } from '../../support/documents/compound-file.js';
+import { csvOf } from '../../support/documents/csv.js';
+import { encoded } from '../../support/documents/encoded.js';
+import { docxOf, docxParts, xlsxOf, xlsxParts, zipOf } from '../../support/documents/office.js';
+import { TestParser } from '../../support/documents/parsing.js';
+import { eastAsianPdf, encryptedPdf, pdfOf } from '../../support/documents/pdf.js';
+
+/** Leaves each part of a document a fragment of its own. */
+const SMALL = { textBlockSize: 80, overlapChar: 0, separator: '' };
+
+let parser: TestParser;
+
+beforeAll(async () => {
+  parser = await TestParser.start();
+});
+
+afterAll(async () => {
+  await parser[Symbol.asyncDispose]();
+});
+
+/** All fragments in one text. */
+async function contentOf(name: string, bytes: Buffer): Promise<string> {
+  const { fragments } = await parser.parse(name, bytes);
+  return fragments.map(({ content }) => content).join('\n\n');
+}
+
+describe('text formats', () => {
+  it.each([
+    ['notes.txt', 'text'],
+    ['server.log', 'text'],
+    ['settings.yaml', 'text'],
+    ['page.html', 'text'],
+    ['README', 'text'],
+    ['data.unknown', 'text'],
+    ['README.md', 'markdown'],
+    ['main.PY', 'code'],
+    ['Dockerfile', 'code'],
+    ['data.json', 'json'],
+    ['table.tsv', 'table'],
+  ] as const)('knows %s as %s', async (name, kind) => {
+    const parsed = await parser.parse(name, Buffer.from('Some words.\nMore words.\n'));
+    expect(parsed).toMatchObject({
+      kind,
+      encoding: 'utf-8',
+      sample: expect.stringMatching(/^Some words/),
+    });
+    expect(parsed.fragments.length).toBeGreaterThan(0);
+  });
+
+  it('reads a Chinese CSV file that Excel saved, and says its encoding', async () => {
+    const bytes = encoded(
+      csvOf([
+        ['姓名', '城市'],
+        ['张三', '上海'],
+        ['李四', '北京'],
+      ]),
+      'gb18030',
+    );
+    const parsed = await parser.parse('客户.csv', bytes);
+    expect(parsed.encoding).toBe('gb18030');
+    expect(parsed.fragments[0]?.content).toContain('张三 | 上海');
+  });
+
+  it.each([
+    ['nothing', 'empty.txt', ''],
+    ['white space', 'blank.md', ' \n\n\t\n'],
+    ['empty rows', 'blank.csv', ',,\n,,\n'],
+  ])('says of a file with %s that it holds no text', async (_, name, text) => {
+    expect(await parser.reason(name, Buffer.from(text))).toMatch(/holds no text/);
+  });
+
+  it('refuses rich text and binary data with what to do', async () => {
+    expect(await parser.reason('a.rtf', Buffer.from('{\\rtf1 Hello}'))).toMatch(
+      /save it as \.docx/i,
+    );
+    expect(await parser.reason('a.txt', Buffer.from('00010203040506ff'.repeat(20), 'hex'))).toMatch(
+      /binary data/,
+    );
+  });
+});
+
+describe('PDF', () => {
+  it('reads the text of each page, which its fragments name', async () => {
+    const pages = [
+      'The first page is about contracts.\nIt has two lines.',
+      '',
+      'The third page (with brackets) is about vacations.',
+    ];
+    const parsed = await parser.parse('handbook.pdf', pdfOf(pages), { settings: SMALL });
+    expect(parsed).toMatchObject({ kind: 'document', pages: 3 });
+    expect(parsed.encoding).toBeUndefined();
+    const found = (text: string) => parsed.fragments.find(({ content }) => content.includes(text));
+    expect(found('contracts')?.page).toBe(1);
+    expect(found('(with brackets)')?.page).toBe(3);
+  });
+
+  it('begins a paragraph where the lines stand apart', async () => {
+    const text = 'One line\nand the next.\n\n\nA paragraph\nof two lines.';
+    expect(await contentOf('a.pdf', pdfOf([text]))).toContain(
+      'and the next.\n\nA paragraph\nof two',
+    );
+  });
+
+  it.each([
+    ['UniGB-UCS2-H', 'GB1', 'utf-16be', '劳动合同期限为三年。'],
+    ['GBK-EUC-H', 'GB1', 'gb18030', '劳动合同期限为三年。'],
+    ['ETen-B5-H', 'CNS1', 'big5', '勞動契約期限為三年。'],
+    ['90ms-RKSJ-H', 'Japan1', 'shift_jis', '労働契約の期間は三年です。'],
+    ['KSCms-UHC-H', 'Korea1', 'euc-kr', '근로계약기간은삼년입니다.'],
+  ])('reads a font that is not embedded, in %s', async (characterMap, collection, label, text) => {
+    const codes =
+      label === 'utf-16be' ? Buffer.from(text, 'utf16le').swap16() : encoded(text, label);
+    const bytes = eastAsianPdf({ characterMap, collection, codes });
+    expect(await contentOf('a.pdf', bytes)).toBe(text);
+  });
+
+  it('does not make up text for a font that names its glyphs by numbers alone', async () => {
+    const codes = Buffer.from('0123456789ab', 'hex');
+    const bytes = eastAsianPdf({ characterMap: 'Identity-H', collection: 'GB1', codes });
+    const outcome = await contentOf('a.pdf', bytes).catch(() => '');
+    expect(outcome).not.toMatch(/\p{Script=Han}/u);
+  });
+
+  it('says what to do about a password, and about scanned pages', async () => {
+    expect(await parser.reason('a.pdf', encryptedPdf())).toMatch(/remove the password/i);
+    expect(await parser.reason('a.pdf', pdfOf(['', '']))).toMatch(/scanned images.*OCR/);
+  });
+});
+
+describe('Word', () => {
+  it('reads headings, paragraphs, lists, tables and foot notes in their order', async () => {
+    const bytes = docxOf([
+      { heading: 'Vacation', level: 1 },
+      { paragraph: 'Everybody has 30 days & more.', note: 'Since 2024.' },
+      { heading: 'By country', level: 2 },
+      { item: 'Germany' },
+      { item: 'Bavaria', level: 1 },
+      {
+        table: [
+          ['Country', 'City', 'Days'],
+          ['Germany', 'Berlin', '30'],
+          [null, 'Munich', '31'],
+        ],
+      },
+      { paragraph: 'The end.' },
+    ]);
+    const parsed = await parser.parse('rules.docx', bytes, { settings: SMALL });
+    const content = parsed.fragments.map((fragment) => fragment.content).join('\n\n');
+    expect(parsed.kind).toBe('document');
+    for (const text of [
+      'Everybody has 30 days & more.\n\nSince 2024.',
+      '- Germany\n\n  - Bavaria',
+      'Country | City | Days\nGermany | Berlin | 30\nGermany | Munich | 31',
+      'The end.',
+    ]) {
+      expect(content).toContain(text);
+    }
+    const last = parsed.fragments.find((fragment) => fragment.content.includes('Munich'));
+    expect(last?.headings).toEqual(['Vacation', 'By country']);
+  });
+
+  it('reads a frame around text as text', async () => {
+    const content = await contentOf(
+      'a.docx',
+      docxOf([
+        { table: [['Left column.', 'Right column.']] },
+        { table: [['Framed.'], ['Below.']] },
+      ]),
+    );
+    expect(content).toBe('Left column.\n\nRight column.\n\nFramed.\n\nBelow.');
+  });
+
+  it('is known by its content, whatever its name', async () => {
+    const bytes = docxOf([{ paragraph: 'I am a letter.' }]);
+    expect((await parser.parse('letter.xlsx', bytes)).kind).toBe('document');
+    expect((await parser.parse('letter', bytes)).kind).toBe('document');
+  });
+
+  it('says of an empty one that it holds no text', async () => {
+    expect(await parser.reason('a.docx', docxOf([{ paragraph: ' ' }]))).toMatch(/holds no text/);
+  });
+});
+
+describe('Excel', () => {
+  it('reads every sheet by itself, with values as Excel shows them', async () => {
+    const bytes = xlsxOf([
+      {
+        name: 'Orders',
+        rows: [
+          ['Orders of 2024'],
+          [],
+          ['Article', 'Price', 'Ordered', 'Paid'],
+          ['Bolt', 0.1 + 0.2, new Date(Date.UTC(2024, 1, 29)), true],
+          [],
+          [
+            'Nut\n(steel)',
+            { formula: 'B4*2', value: 0.6 },
+            new Date(Date.UTC(2024, 2, 1, 13, 45)),
+            null,
+          ],
+        ],
+      },
+      { name: 'Empty', rows: [] },
+      {
+        name: 'Staff & more',
+        rows: [
+          ['Name', 'City'],
+          ['Ann', 'Oslo'],
+        ],
+      },
+    ]);
+    const parsed = await parser.parse('orders.xlsx', bytes);
+    expect(parsed.kind).toBe('table');
+    const content = parsed.fragments.map((fragment) => fragment.content).join('\n');
+    expect(content).toContain('Article | Price | Ordered | Paid');
+    expect(content).toContain('Bolt | 0.3 | 2024-02-29 | true');
+    expect(content).toContain('Nut (steel) | 0.6 | 2024-03-01T13:45:00');
+    const staff = parsed.fragments.find((fragment) => fragment.content.includes('Oslo'));
+    expect(staff?.content).not.toContain('Article');
+    expect(staff?.location).toContain('Staff & more');
+  });
+
+  it('leaves out what is no sheet of cells', async () => {
+    const parts = xlsxParts([
+      {
+        name: 'Data',
+        rows: [
+          ['Name', 'City'],
+          ['Ann', 'Oslo'],
+        ],
+      },
+    ]);
+    const chart = '<sheet name="Chart" sheetId="9" r:id="rId99"/></sheets>';
+    parts['xl/workbook.xml'] = parts['xl/workbook.xml']?.replace('</sheets>', chart) ?? '';
+    expect(await contentOf('a.xlsx', zipOf(parts))).toContain('Ann | Oslo');
+  });
+});
+
+describe('what is not read', () => {
+  it.each([
+    ['WordDocument', 'old.doc', /old binary Word format.*\.docx/],
+    ['Workbook', 'old.xls', /old binary Excel format.*\.xlsx/],
+    ['PowerPoint Document', 'old.ppt', /PowerPoint.*PDF/],
+    ['EncryptedPackage', 'secret.docx', /password.*remove/],
+    ['EncryptedPackage', 'secret.xlsx', /password.*remove/],
+    ['Something', 'a.docx', /old binary Office format/],
+  ])('says of a compound file with %s what to do', async (stream, name, reason) => {
+    expect(await parser.reason(name, compoundFileOf(stream))).toMatch(reason);
+  });
+
+  it.each([
+    ['an archive', { 'a.txt': 'text' }, /archive.*Unpack/],
+    ['slides', { 'ppt/presentation.xml': '<a/>' }, /PowerPoint.*PDF/],
+    ['OpenDocument', { mimetype: 'application/vnd.oasis.opendocument.text' }, /\.docx/],
+    ['a binary workbook', { 'xl/workbook.bin': 'x' }, /\.xlsb.*\.xlsx/],
+  ])('says of %s what to do', async (_, parts, reason) => {
+    expect(await parser.reason('a.docx', zipOf(parts))).toMatch(reason);
+  });
+
+  it('says of a damaged document what to do, within the length of its column', async () => {
+    const parts = docxParts([{ paragraph: 'x' }]);
+    const broken = zipOf({ ...parts, 'word/document.xml': `<w:p>${'<a>'.repeat(200)}` });
+    const reason = await parser.reason('a.docx', broken);
+    expect(reason).toMatch(/cannot be read.*save it anew/);
+    expect(reason.length).toBeLessThanOrEqual(480);
+  });
+});

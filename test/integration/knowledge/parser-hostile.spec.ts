@@ -1,0 +1,216 @@
+import { deflateSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { docxOf, docxParts, xlsxOf, xlsxParts, zipOf } from '../../support/documents/office.js';
+import { TestParser } from '../../support/documents/parsing.js';
+import { pdfOf, pdfWithContents } from '../../support/documents/pdf.js';
+
+const MIB = 2 ** 20;
+
+let parser: TestParser;
+
+beforeAll(async () => {
+  parser = await TestParser.start({ PARSE_MEMORY_MB: '192', PARSE_UNPACKED_MB: '20' });
+});
+
+afterAll(async () => {
+  await parser[Symbol.asyncDispose]();
+});
+
+/** Fewer would mean that this process stood still while it waited for a document that takes long. */
+const TICKS = 20;
+
+let ticks = 0;
+let ticking: NodeJS.Timeout;
+
+beforeEach(() => {
+  ticks = 0;
+  ticking = setInterval(() => (ticks += 1), 1);
+});
+
+/** Whatever the document was, the next one is parsed, and nothing is left. */
+afterEach(async () => {
+  clearInterval(ticking);
+  expect((await parser.parse('next.txt', Buffer.from('next'))).fragments).toHaveLength(1);
+  expect(await parser.spooled()).toEqual([]);
+});
+
+/** The parts of a small .docx, one of them changed. */
+function changedDocx(name: string, change: (xml: string) => string): Record<string, string> {
+  const parts = docxParts([{ paragraph: 'Hello' }]);
+  return { ...parts, [name]: change(parts[name] ?? '') };
+}
+
+/** Writes another unpacked size for a part into the zip's directory. */
+function lyingZip(zip: Buffer, part: string, size: number): Buffer {
+  const entry = zip.lastIndexOf(part) - 46;
+  expect(zip.readUInt32LE(entry)).toBe(0x02014b50);
+  const changed = Buffer.from(zip);
+  changed.writeUInt32LE(size, entry + 24);
+  return changed;
+}
+
+describe('zip formats', () => {
+  it('refuses what unpacks to more than the limit, and names it', async () => {
+    const parts = {
+      ...docxParts([{ paragraph: 'Hello' }]),
+      'word/x.xml': Buffer.alloc(25 * MIB, ' '),
+    };
+    expect(await parser.reason('bomb.docx', zipOf(parts))).toMatch(
+      /Unpacked, the file has 26 MiB, the limit is 20 MiB \(PARSE_UNPACKED_MB\)/,
+    );
+  });
+
+  it('ends where a part unpacks to more than it says', async () => {
+    const parts = {
+      ...docxParts([{ paragraph: 'Hello' }]),
+      'word/x.xml': Buffer.alloc(25 * MIB, ' '),
+    };
+    const bytes = lyingZip(zipOf(parts), 'word/x.xml', 100);
+    expect(await parser.reason('bomb.docx', bytes)).toMatch(/damaged.*too many bytes/);
+  });
+
+  it('does not unpack pictures, however large they say they are', async () => {
+    const parts = {
+      ...docxParts([{ paragraph: 'Hello' }]),
+      'word/media/a.png': Buffer.alloc(25 * MIB),
+    };
+    expect((await parser.parse('pictures.docx', zipOf(parts))).fragments).toHaveLength(1);
+  });
+
+  it('refuses too many parts', async () => {
+    const parts = Object.fromEntries(
+      Array.from({ length: 10_001 }, (_, i) => [`word/${i}.xml`, '']),
+    );
+    expect(await parser.reason('a.docx', zipOf(parts))).toMatch(
+      /10001 packed parts, the limit is 10000/,
+    );
+  });
+
+  it.each([
+    [
+      'docx',
+      zipOf(withEntities(docxParts([{ paragraph: 'Hello' }]), 'word/document.xml', 'Hello')),
+    ],
+    [
+      'xlsx',
+      zipOf(
+        withEntities(
+          xlsxParts([{ name: 'A', rows: [['Hello']] }]),
+          'xl/sharedStrings.xml',
+          'Hello',
+        ),
+      ),
+    ],
+  ])('refuses XML entities in a %s', async (suffix, bytes) => {
+    expect(await parser.reason(`laughs.${suffix}`, bytes)).toMatch(/defines XML entities/);
+  });
+
+  it.each(['../../../../tmp/evil.xml', '/etc/evil.xml', 'word\\..\\..\\evil.xml'])(
+    'refuses a part named %s',
+    async (name) => {
+      const bytes = zipOf({ ...docxParts([{ paragraph: 'Hello' }]), [name]: '<a/>' });
+      expect(await parser.reason('slip.docx', bytes)).toMatch(
+        /damaged.*(?:relative path|absolute path)/,
+      );
+    },
+  );
+
+  it('ends deep nesting', async () => {
+    const depth = 100_000;
+    const parts = changedDocx('word/document.xml', (xml) =>
+      xml
+        .replace('<w:p>', `${'<w:smartTag>'.repeat(depth)}<w:p>`)
+        .replace('</w:p>', `</w:p>${'</w:smartTag>'.repeat(depth)}`),
+    );
+    expect(await parser.reason('deep.docx', zipOf(parts))).toMatch(/nested too deeply/);
+    expect(ticks).toBeGreaterThan(TICKS);
+  });
+
+  it.each([
+    ['a.docx', docxOf([{ paragraph: 'Hello' }])],
+    ['a.xlsx', xlsxOf([{ name: 'A', rows: [['Hello']] }])],
+  ])('says of a %s that was cut off that it is damaged', async (name, bytes) => {
+    expect(await parser.reason(name, bytes.subarray(0, -30))).toMatch(/damaged.*cut off/);
+    expect(await parser.reason(name, bytes.subarray(0, 100))).toMatch(/damaged.*cut off/);
+  });
+});
+
+/** The "billion laughs": ten entities, each ten times the one before. */
+function withEntities(parts: Record<string, string>, name: string, text: string) {
+  const entities = Array.from(
+    { length: 10 },
+    (_, i) => `<!ENTITY e${i + 1} "${i === 0 ? 'lol' : `&e${i};`.repeat(10)}">`,
+  );
+  const xml = (parts[name] ?? '').replace('?>', `?><!DOCTYPE a [${entities.join('')}]>`);
+  return { ...parts, [name]: xml.replace(text, '&e10;') };
+}
+
+describe('PDF', () => {
+  it('refuses more pages than the limit, and names it', async () => {
+    const pages = Array.from({ length: 10_000 }, (_, i) => `Page ${i + 1}`);
+    expect(await parser.reason('pages.pdf', pdfOf(pages))).toMatch(
+      /10000 pages, the limit is 5000 \(PARSE_PAGES\)/,
+    );
+    expect(ticks).toBeGreaterThan(TICKS);
+  });
+
+  it('ends where a page unpacks to more than the memory limit, and names it', async () => {
+    const content = deflateSync(Buffer.alloc(600 * MIB, 'BT ET '), { level: 1 });
+    const bytes = pdfWithContents([{ content, filter: 'FlateDecode' }]);
+    expect(await parser.reason('bomb.pdf', bytes)).toMatch(
+      /more than 192 MiB of memory.*PARSE_MEMORY_MB/,
+    );
+    expect(ticks).toBeGreaterThan(TICKS);
+  });
+
+  it('reads a file whose table of objects is wrong, and says of one cut off that it is damaged', async () => {
+    const bytes = pdfOf(Array.from({ length: 50 }, (_, i) => `Page ${i + 1}`));
+    const moved = Buffer.from(
+      bytes.toString('latin1').replace('startxref\n', 'startxref\n9'),
+      'latin1',
+    );
+    expect((await parser.parse('moved.pdf', moved)).pages).toBe(50);
+    expect(await parser.reason('cut.pdf', bytes.subarray(0, -1_500))).toMatch(/damaged/);
+    expect(await parser.reason('cut.pdf', bytes.subarray(0, 40))).toMatch(/damaged/);
+  });
+});
+
+describe('text', () => {
+  it('splits a single line of 10 MB', async () => {
+    const { fragments, characters } = await parser.parse(
+      'line.txt',
+      Buffer.alloc(10_000_000, 'word '),
+    );
+    expect(characters).toBe(10_000_000);
+    expect(fragments.every(({ content }) => content.length <= 500)).toBe(true);
+    expect(fragments.at(-1)?.end).toBeGreaterThan(9_999_900);
+    expect(ticks).toBeGreaterThan(TICKS);
+  });
+
+  it.each([
+    ['deep.json', '['.repeat(200_000) + ']'.repeat(200_000)],
+    ['deep.xml', '<a>'.repeat(100_000) + '</a>'.repeat(100_000)],
+    ['deep.html', '<div>'.repeat(100_000) + '</div>'.repeat(100_000)],
+    ['deep.md', '> '.repeat(100_000)],
+    ['deep.js', '{'.repeat(200_000) + '}'.repeat(200_000)],
+  ])('splits %s, which is nested deeply, as text', async (name, text) => {
+    const { fragments, characters } = await parser.parse(name, Buffer.from(text));
+    expect(characters).toBe(text.length);
+    expect(fragments.length).toBeGreaterThan(100);
+  });
+
+  it('ends a document whose rows do not fit into memory, and names the limit', async () => {
+    expect(await parser.reason('cells.csv', Buffer.alloc(30_000_000, ','))).toMatch(
+      /more than 192 MiB of memory.*PARSE_MEMORY_MB/,
+    );
+    expect(ticks).toBeGreaterThan(TICKS);
+  });
+
+  it('refuses more fragments than anything could use', async () => {
+    const settings = { textBlockSize: 1, overlapChar: 0, separator: '' };
+    const parsing = parser.parse('tiny.txt', Buffer.alloc(300_000, 'x'), { settings });
+    await expect(parsing).rejects.toThrow(/300000 fragments, the limit is 250000/);
+    const text = Buffer.alloc(200_000, 'x');
+    expect((await parser.parse('small.txt', text, { settings })).fragments).toHaveLength(200_000);
+  });
+});

@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../../simulator/index.js';
+import type { Simulator } from '../../../simulator/index.js';
+import { createKnowledge, settled, upload } from '../../support/knowledge.js';
+import { createModel, createProvider } from '../../support/models.js';
+import { makeRole, makeUser } from '../../support/people.js';
+import { Plinth } from '../../support/plinth.js';
+import type { Answer, Session } from '../../support/session.js';
+
+interface Found {
+  id: string;
+  docId: string;
+  content: string;
+  score: number;
+  rawScore?: number;
+  originalIndex?: number;
+  sourceName: string;
+  knowledgeId: number;
+  explain?: {
+    vector: { rank: number; score: number } | null;
+    keyword: { rank: number; score: number; terms: string[] } | null;
+    fusion: { rank: number; score: number; alpha: number } | null;
+    rerank: { rank: number; score: number } | null;
+    dropped: string | null;
+  };
+}
+
+interface Channel {
+  hits: number;
+  failure?: string;
+}
+
+type Retrieval = Answer<Found[]> & {
+  channels: { vector: Channel; keyword: Channel | null };
+  scale: string;
+  rerank: string;
+  dropped?: Found[];
+  settings?: Record<string, unknown>;
+};
+
+const DIMENSION = 256;
+
+const documents: readonly (readonly [string, string])[] = [
+  ['warranty.txt', 'The warranty of every laptop lasts two years from the day of purchase.'],
+  ['returns.txt', 'Goods can be returned within thirty days if the package was not opened.'],
+  ['shipping.txt', 'Parcels are shipped to Norway and Iceland on working days by courier.'],
+  ['payment.txt', 'Invoices are paid within fourteen days by bank transfer to account ZX-4711.'],
+  ['保修.txt', '所有笔记本电脑的保修期为两年，自购买之日起计算。'],
+];
+
+describe('retrieval', () => {
+  let plinth: Plinth;
+  let simulator: Simulator;
+  let admin: Session;
+  let knowledgeId: number;
+
+  beforeAll(async () => {
+    simulator = await startSimulator();
+    plinth = await Plinth.start();
+    admin = await plinth.signIn();
+    await createProvider(admin, 'custom_api');
+    const apiHost = `${simulator.url}/v1`;
+    const model = { apiHost, apiKey: 'key' };
+    const vector = { ...model, category: 'vector', modelDimension: DIMENSION };
+    await createModel(admin, { ...vector, modelName: `sim-embed-${DIMENSION}` });
+    await createModel(admin, { ...model, category: 'rerank', modelName: 'sim-rerank' });
+    await createModel(admin, { ...model, category: 'rerank', modelName: 'sim-rerank--status-500' });
+    knowledgeId = await createKnowledge(admin, {
+      name: 'Shop',
+      embeddingModel: `sim-embed-${DIMENSION}`,
+      retrieveLimit: 2,
+    });
+    await upload(admin, knowledgeId, documents);
+    for (const row of await settled(admin, knowledgeId))
+      expect([row.remark, row.status]).toEqual([null, 2]);
+  });
+
+  afterAll(async () => {
+    await plinth.stop();
+    await simulator.close();
+  });
+
+  beforeEach(() => simulator.reset());
+
+  async function retrieve(
+    query: string,
+    more: Record<string, unknown> = {},
+    session = admin,
+  ): Promise<Retrieval> {
+    const body = { knowledgeId, query, ...more };
+    return (await session.post<Found[]>('/system/fragment/retrieval', body)) as Retrieval;
+  }
+
+  const names = ({ data }: Retrieval): string[] => data.map(({ sourceName }) => sourceName);
+
+  async function save(fields: Record<string, unknown>): Promise<void> {
+    const { data } = await admin.get<Record<string, unknown>>(`/system/info/${knowledgeId}`);
+    const answer = await admin.put('/system/info', { ...data, ...fields });
+    expect(answer.code).toBe(200);
+  }
+
+  it('answers the nearest fragments with their document and cosine similarity', async () => {
+    const found = await retrieve('How long does the warranty of a laptop last?');
+    expect([found.code, found.scale, found.rerank]).toEqual([200, 'cosine', 'off']);
+    expect(found.data[0]).toMatchObject({ sourceName: 'warranty.txt', knowledgeId });
+    expect(found.data[0]?.content).toContain('two years');
+    expect(found.data[0]?.score).toBeGreaterThan(found.data[1]?.score ?? 1);
+    expect(found.data[0]?.explain).toBeUndefined();
+    expect(found.channels.keyword).toBeNull();
+  });
+
+  it('takes topK and threshold from the request, else what is saved', async () => {
+    expect((await retrieve('warranty')).data).toHaveLength(2);
+    expect((await retrieve('warranty', { topK: 4 })).data).toHaveLength(4);
+    expect((await retrieve('warranty', { topK: 4, threshold: 0.99 })).data).toEqual([]);
+    await save({ similarityThreshold: 0.99 });
+    expect((await retrieve('warranty')).data).toEqual([]);
+    expect((await retrieve('warranty', { threshold: 0 })).data).toHaveLength(2);
+    await save({ similarityThreshold: 0 });
+  });
+
+  it('fuses both channels by rank, and a number that only words can find comes first', async () => {
+    const found = await retrieve('ZX-4711', { enableHybrid: true, hybridAlpha: 0.9, topK: 5 });
+    expect(names(found)[0]).toBe('payment.txt');
+    expect(found.scale).toBe('fusion');
+    expect(found.channels).toMatchObject({ vector: { hits: 5 }, keyword: { hits: 1 } });
+    expect(found.data[0]?.score).toBeGreaterThan(0.8);
+    expect(found.data[0]?.score).toBeLessThan(1);
+  });
+
+  it('finds Chinese words in the keyword channel', async () => {
+    const found = await retrieve('笔记本保修多久', { enableHybrid: true, hybridAlpha: 1 });
+    expect(names(found)).toEqual(['保修.txt']);
+  });
+
+  it('explains each place, and what was dropped and why', async () => {
+    const found = await retrieve('laptop warranty', {
+      enableHybrid: true,
+      topK: 2,
+      threshold: 0.2,
+      explain: true,
+    });
+    const [first] = found.data;
+    expect(first?.explain).toMatchObject({
+      vector: { rank: 1 },
+      keyword: { rank: 1 },
+      fusion: { rank: 1, alpha: 0.5 },
+      rerank: null,
+      dropped: null,
+    });
+    expect(first?.explain?.keyword?.terms.length).toBeGreaterThanOrEqual(2);
+    expect(first?.score).toBeCloseTo(60 / 61, 6);
+    expect(found.dropped?.some(({ explain }) => explain?.dropped?.includes('threshold'))).toBe(
+      true,
+    );
+    expect(found.settings).toMatchObject({ topK: 2, candidates: 2, threshold: 0.2 });
+  });
+
+  it('gives the reranker three times as many candidates, and keeps the score before it', async () => {
+    const found = await retrieve('How long is the warranty?', {
+      topK: 1,
+      enableRerank: true,
+      rerankModel: 'sim-rerank',
+      explain: true,
+    });
+    expect([found.rerank, found.scale]).toEqual(['applied', 'rerank']);
+    expect(found.data).toHaveLength(1);
+    expect(found.data[0]?.rawScore).toBe(found.data[0]?.explain?.vector?.score);
+    expect(found.data[0]?.originalIndex).toBeGreaterThanOrEqual(0);
+    const call = simulator.requests.find(({ path }) => path.endsWith('/rerank'));
+    expect((call?.body as { documents: unknown[] }).documents).toHaveLength(3);
+    expect(found.dropped).toHaveLength(2);
+  });
+
+  it('cuts to rerankTopN where that is smaller, and applies the saved rerank threshold', async () => {
+    await save({ rerankTopN: 1, rerankModel: 'sim-rerank' });
+    expect((await retrieve('warranty', { topK: 3, enableRerank: true })).data).toHaveLength(1);
+    await save({ rerankScoreThreshold: 1000, rerankTopN: 0 });
+    const none = await retrieve('warranty', { topK: 3, enableRerank: true, explain: true });
+    expect(none.data).toEqual([]);
+    expect(none.dropped?.[0]?.explain?.dropped).toContain('rerank score');
+    await save({ rerankScoreThreshold: '' });
+  });
+
+  it('falls back to the order before it when the reranker fails, and says so', async () => {
+    const plain = await retrieve('warranty', { topK: 2 });
+    const found = await retrieve('warranty', {
+      topK: 2,
+      enableRerank: true,
+      rerankModel: 'sim-rerank--status-500',
+    });
+    expect([found.code, found.rerank]).toEqual([200, 'fallback']);
+    expect(found.msg).toContain('Reranking failed');
+    expect(names(found)).toEqual(names(plain));
+  });
+
+  it('answers the keyword channel alone when the embedding fails, and says so', async () => {
+    simulator.script({ match: { path: '/embeddings' }, status: 400 });
+    const found = await retrieve('unseen laptop question', { enableHybrid: true });
+    expect(found.code).toBe(200);
+    expect(found.channels.vector.failure).toBeDefined();
+    expect(found.msg).toContain('Vector search failed');
+    expect(names(found)).toContain('warranty.txt');
+  });
+
+  it('refuses an empty query, an unknown base and wrong numbers with a reason', async () => {
+    expect(await retrieve('  ')).toMatchObject({
+      code: 400,
+      msg: expect.stringContaining('query'),
+    });
+    expect(await retrieve('x', { knowledgeId: 999_999 })).toMatchObject({ code: 404 });
+    expect(await retrieve('x', { topK: 0 })).toMatchObject({ code: 400 });
+    expect(await retrieve('x', { hybridAlpha: 1.5 })).toMatchObject({ code: 400 });
+  });
+
+  it('is for those who may read the base', async () => {
+    const role = await makeRole(admin, 'searcher', ['system:fragment:list', 'system:info:list']);
+    const { session: reader } = await makeUser(plinth, admin, 'searcher', [role]);
+    expect((await retrieve('warranty', {}, reader)).code).toBe(404);
+    await save({ share: 1 });
+    expect((await retrieve('warranty', {}, reader)).data).toHaveLength(2);
+    await save({ share: 0 });
+  });
+});
