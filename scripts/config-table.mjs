@@ -1,4 +1,4 @@
-// Writes the table of the configuration into README.md from dist/src/platform/config; with --check it only compares.
+// Writes the table of the configuration into docs/CONFIGURATION.md from dist/src/platform/config; with --check it only compares.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, root } from './prepare.mjs';
@@ -6,21 +6,21 @@ import { build, root } from './prepare.mjs';
 const START = '<!-- config:start -->';
 const END = '<!-- config:end -->';
 
-const readme = join(root, 'README.md');
+const page = join(root, 'docs', 'CONFIGURATION.md');
 const compiled = join(root, 'dist', 'src', 'platform', 'config', 'index.js');
 build();
 const { variables } = await import(compiled);
 
-const before = readFileSync(readme, 'utf8');
+const before = readFileSync(page, 'utf8');
 const start = before.indexOf(START);
 const end = before.indexOf(END);
-if (start < 0 || end < start) fail(`README.md needs the lines ${START} and ${END}.`);
+if (start < 0 || end < start) fail(`docs/CONFIGURATION.md needs the lines ${START} and ${END}.`);
 
 const after = `${before.slice(0, start + START.length)}\n\n${table()}\n\n${before.slice(end)}`;
 if (process.argv.includes('--check')) {
   if (after !== before) fail('The table of the configuration is old. Run: npm run config-table');
 } else if (after !== before) {
-  writeFileSync(readme, after);
+  writeFileSync(page, after);
 }
 
 /** In the form that prettier gives a Markdown table, so that formatting never changes it. */

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import type { Config } from './platform/config/index.js';
 import type { InitialLogin } from './identity/index.js';
@@ -5,7 +7,7 @@ import { logFormat } from './platform/observability/index.js';
 
 const logger = new Logger('Process');
 
-/** Tells where Plinth is. The password is never part of the log. */
+/** Prints the address, the store and, after the first start, the generated password, which is never logged. */
 export function announceServer(
   config: Config,
   port: number,
@@ -26,8 +28,11 @@ export function announceServer(
     `  Address   ${address}`,
     `  API docs  ${address}/docs`,
     `  Data      ${store}`,
-    ...(config.ROLE === 'api' ? ['  Jobs      left to the workers'] : []),
+    ...(config.ROLE === 'api' ? ['  Jobs      run by the workers (ROLE=worker)'] : []),
     `  Sign in   ${login ? signInOf(login) : 'admin, or any other user'}`,
+    ...(login && config.demo && config.embedded
+      ? [`            npm run demo reads it from ${initialPasswordFile(config)}`]
+      : []),
     '',
     'Press Ctrl-C to stop.',
     '',
@@ -35,15 +40,23 @@ export function announceServer(
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** One line, and a second one if this was the first start of all. */
+/** One line, and a second one with the generated password after the first start. */
 export function announceWorker(config: Config, login: InitialLogin | undefined): void {
   const store = storeOf(config);
   if (logFormat(config) === 'json') {
     logger.log({ msg: 'Plinth is running', role: config.ROLE, store });
   } else {
-    process.stdout.write(`A worker of Plinth is running on ${store}. Press Ctrl-C to stop.\n`);
+    process.stdout.write(`A Plinth worker is running on ${store}. Press Ctrl-C to stop.\n`);
   }
   if (login) process.stderr.write(`${passwordLine(login)}\n`);
+}
+
+/**
+ * Keeps the generated password for `npm run demo`, readable by this user alone. Only in the offline demo: DATA_DIR, with
+ * the key that signs tokens in it, then holds nothing but a trial.
+ */
+export async function keepInitialPassword(config: Config, login: InitialLogin): Promise<void> {
+  await writeFile(initialPasswordFile(config), `${login.password}\n`, { mode: 0o600 });
 }
 
 export function passwordLine(login: InitialLogin): string {
@@ -51,7 +64,11 @@ export function passwordLine(login: InitialLogin): string {
 }
 
 function signInOf({ userName, password }: InitialLogin): string {
-  return `${userName}, password ${password} (made for the first start, shown only now)`;
+  return `${userName}, password ${password} (generated for the first start, shown only once)`;
+}
+
+function initialPasswordFile(config: Config): string {
+  return join(config.DATA_DIR, 'initial-password');
 }
 
 function storeOf(config: Config): string {

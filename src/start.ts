@@ -1,6 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
-import { announceServer, announceWorker, passwordLine } from './announcement.js';
+import {
+  announceServer,
+  announceWorker,
+  keepInitialPassword,
+  passwordLine,
+} from './announcement.js';
 import { createApp } from './app.js';
 import { ConfigError, loadConfig } from './platform/config/index.js';
 import type { Config } from './platform/config/index.js';
@@ -11,12 +16,12 @@ import {
   stopOnSignals,
 } from './platform/observability/index.js';
 
-/** About 25 days, the longest that a timer takes. */
+/** About 25 days, the longest delay that a timer accepts. */
 const LONGEST_INTERVAL_MS = 2 ** 31 - 1;
 
 /**
- * Runs Plinth in this process until a signal ends it: with ROLE=worker the jobs alone, otherwise the HTTP server, too.
- * Exit codes: 2 for a configuration that cannot be used, 1 for any other failure, 0 after a stop.
+ * Runs Plinth in this process until a signal ends it: with ROLE=worker only the jobs, otherwise the HTTP server as well.
+ * Exit codes: 2 for an invalid configuration, 1 for any other failure, 0 after a stop.
  */
 export async function start(
   environment: Readonly<Record<string, string | undefined>>,
@@ -36,10 +41,11 @@ async function run(config: Config): Promise<void> {
   reportUncaughtErrors();
   await app.init();
   const login = app.get(InitialPassword).take();
+  if (login && config.demo && config.embedded) await keepInitialPassword(config, login);
   if (config.ROLE === 'worker') {
     stopOnSignals(app, config.SHUTDOWN_GRACE_SECONDS);
     announceWorker(config, login);
-    // Without a server, idle connections alone would not keep the process.
+    // Without a server nothing else keeps the process running.
     setInterval(() => undefined, LONGEST_INTERVAL_MS);
     return;
   }
@@ -48,7 +54,7 @@ async function run(config: Config): Promise<void> {
     stopOnSignals(app, config.SHUTDOWN_GRACE_SECONDS);
     announceServer(config, port, login);
   } catch (error) {
-    // The first user exists from now on: nobody could ever sign in with a password that was not shown.
+    // The first user exists now: print the password, or it is lost.
     if (login) process.stderr.write(`${passwordLine(login)}\n`);
     await app.close();
     throw error;

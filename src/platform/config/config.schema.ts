@@ -17,7 +17,7 @@ import {
 import type { Variable } from './variable.js';
 
 /**
- * Every variable that Plinth reads, in the order of the README's table, which is generated from here.
+ * Every variable that Plinth reads, in the order of the table in docs/CONFIGURATION.md, which is generated from here.
  * A secret has no default: it is given, or made once in DATA_DIR.
  */
 export const variables = {

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
 
-/** One environment variable: how its text is read, and what a reader of the README learns about it. */
+/** One environment variable: how its text is read, and what docs/CONFIGURATION.md says about it. */
 export interface Variable<T = unknown> {
   readonly schema: z.ZodType<T>;
   readonly description: string;
