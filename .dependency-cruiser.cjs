@@ -34,6 +34,7 @@ const layers = [...platform.map((name) => `platform/${name}`), ...features];
 
 /** The rooms of folders that have an order inside. */
 const rooms = {
+  attach: ['parser', 'parsing', 'reconciliation', 'preview', 'loader'],
   harness: [
     'fault',
     'protocol',

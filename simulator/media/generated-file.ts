@@ -1,9 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { hashText } from '../hash.js';
 import type { Exchange } from '../http/exchange.js';
 import { errorBody } from '../http/protocol.js';
 import { replyBytes, replyJson } from '../http/reply.js';
 import type { Route } from '../http/route.js';
-import { makeFilm } from './film.js';
 import { playMelody } from './melody.js';
 import { drawPicture } from './picture.js';
 
@@ -13,6 +13,9 @@ const LARGEST_SIDE = 2048;
 const DEFAULT_SECONDS = 2;
 const MOST_SECONDS = 10;
 const MOST_NOTES = 60;
+
+/** One second of H.264, 32 by 32 pixels: every video is this one, whatever prompt and length its name says. */
+const CLIP = readFileSync(new URL('clip.mp4', import.meta.url));
 
 /** A file is fully described by its name, so that nothing has to be kept to serve it. */
 const NAME = /^([0-9a-f]{8})-(\d{1,4})(?:x(\d{1,4}))?\.(png|wav|mp4)$/;
@@ -57,7 +60,7 @@ export function makeFile(name: string): GeneratedFile | undefined {
       return { type: 'audio/wav', bytes: playMelody(seed, number) };
     case 'mp4':
       if (number > MOST_SECONDS) return undefined;
-      return { type: 'video/mp4', bytes: makeFilm(seed, number) };
+      return { type: 'video/mp4', bytes: CLIP };
     default:
       return undefined;
   }

@@ -6,7 +6,7 @@ import { FileOwners } from '../platform/storage/index.js';
 import { AttachRepository } from './attach.repository.js';
 import { AttachService, FILE_KIND } from './attach.service.js';
 import { AttachmentStatus } from './attachment.entity.js';
-import { ParsingService } from './parsing/parsing.service.js';
+import { ParsingQueue } from './parsing/parsing.queue.js';
 
 /** What knowledge bases and the storage ask about documents. */
 @Injectable()
@@ -17,7 +17,7 @@ export class AttachContents {
     private readonly knowledge: KnowledgeService,
     private readonly service: AttachService,
     private readonly attachments: AttachRepository,
-    private readonly parsing: ParsingService,
+    private readonly parsing: ParsingQueue,
   ) {
     contents.join({
       documentCounts: (tenantId, ids) => attachments.counts(tenantId, ids),

@@ -17,19 +17,13 @@ import type { Answer, Page } from '../platform/http/index.js';
 import { ReceivedFiles, ReceivesFiles, sendAttachment } from '../platform/storage/index.js';
 import type { UploadedPart } from '../platform/storage/index.js';
 import { AttachListQuery, UpdateAttachmentBody, UploadBody } from './attach.dto.js';
-import { AttachParsing } from './attach.parsing.js';
 import { AttachService } from './attach.service.js';
-import { AttachUpload } from './attach.upload.js';
 import { AttachmentView, ReparseView, UploadedAttachmentView } from './attach.view.js';
 
 @ApiTags('attachments')
 @Controller('system/attach')
 export class AttachController {
-  constructor(
-    private readonly attachments: AttachService,
-    private readonly uploads: AttachUpload,
-    private readonly parsing: AttachParsing,
-  ) {}
+  constructor(private readonly attachments: AttachService) {}
 
   /** The documents of the knowledge bases that the caller may read, newest first. */
   @Get('list')
@@ -79,7 +73,7 @@ export class AttachController {
     @Body() body: UploadBody,
     @ReceivedFiles() files: UploadedPart[],
   ): Promise<UploadedAttachmentView[]> {
-    return this.uploads.upload(caller, body, files);
+    return this.attachments.upload(caller, body, files);
   }
 
   /** Renames a document or changes its remark. */
@@ -95,7 +89,7 @@ export class AttachController {
   @RequirePermission('system:attach:edit')
   @AnswersStatus()
   parse(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<Answer<null>> {
-    return this.parsing.parse(caller, id);
+    return this.attachments.parse(caller, id);
   }
 
   /** Asks for the parsing of every document of a knowledge base. */
@@ -106,7 +100,7 @@ export class AttachController {
     @CurrentCaller() caller: Caller,
     @Param('knowledgeId', IdPipe) knowledgeId: number,
   ): Promise<Answer<ReparseView>> {
-    return this.parsing.reparseAll(caller, knowledgeId);
+    return this.attachments.reparseAll(caller, knowledgeId);
   }
 
   /** Asks for the parsing of those documents of a knowledge base whose parsing has failed. */
@@ -117,7 +111,7 @@ export class AttachController {
     @CurrentCaller() caller: Caller,
     @Param('knowledgeId', IdPipe) knowledgeId: number,
   ): Promise<Answer<ReparseView>> {
-    return this.parsing.retryFailed(caller, knowledgeId);
+    return this.attachments.retryFailed(caller, knowledgeId);
   }
 
   /** Calls the parsing of a document off, whether it runs or waits. */
@@ -125,7 +119,7 @@ export class AttachController {
   @RequirePermission('system:attach:edit')
   @AnswersStatus()
   cancel(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<void> {
-    return this.parsing.cancel(caller, id);
+    return this.attachments.cancel(caller, id);
   }
 
   /** Deletes documents with their fragments, vectors and files. */

@@ -6,16 +6,14 @@ import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
 import { AttachContents } from './attach.contents.js';
 import { AttachController } from './attach.controller.js';
-import { AttachParsing } from './attach.parsing.js';
 import { AttachRepository } from './attach.repository.js';
 import { AttachService } from './attach.service.js';
-import { AttachUpload } from './attach.upload.js';
 import { FolderImport } from './loader/folder-import.js';
 import { DocumentParser } from './parser/index.js';
-import { DocumentEmbedding } from './parsing/document-embedding.js';
-import { DocumentParsing } from './parsing/document-parsing.js';
+import { DocumentIndexer } from './parsing/document-indexer.js';
+import { FragmentEmbedder } from './parsing/fragment-embedder.js';
+import { ParsingQueue } from './parsing/parsing.queue.js';
 import { ParsingRepository } from './parsing/parsing.repository.js';
-import { ParsingService } from './parsing/parsing.service.js';
 import { ParsingWorker } from './parsing/parsing.worker.js';
 import { PreviewController } from './preview/preview.controller.js';
 import { PreviewService } from './preview/preview.service.js';
@@ -27,16 +25,14 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
   controllers: [AttachController, PreviewController],
   providers: [
     AttachContents,
-    AttachParsing,
     AttachRepository,
     AttachService,
-    AttachUpload,
-    DocumentEmbedding,
+    DocumentIndexer,
     DocumentParser,
-    DocumentParsing,
     FolderImport,
+    FragmentEmbedder,
+    ParsingQueue,
     ParsingRepository,
-    ParsingService,
     ParsingWorker,
     PreviewService,
     ReconciliationRepository,

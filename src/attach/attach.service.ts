@@ -2,22 +2,35 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database, isForeignKeyViolation, isUniqueViolation } from '../platform/database/index.js';
-import { InvalidInputError, NotFoundError } from '../platform/error/index.js';
+import { DomainError, InvalidInputError, NotFoundError } from '../platform/error/index.js';
 import { FragmentService, randomName } from '../fragment/index.js';
+import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
-import { displayName, StorageService, suffixOf } from '../platform/storage/index.js';
-import type { OpenedFile, ReceivedFile } from '../platform/storage/index.js';
-import type { AttachListQuery, UpdateAttachmentBody } from './attach.dto.js';
-import { DuplicateUploadError, RefusedFileError } from './attach.errors.js';
+import {
+  displayName,
+  isRefused,
+  StorageService,
+  suffixOf,
+  UnreadableUploadError,
+} from '../platform/storage/index.js';
+import type { OpenedFile, ReceivedFile, UploadedPart } from '../platform/storage/index.js';
+import type { AttachListQuery, UpdateAttachmentBody, UploadBody } from './attach.dto.js';
+import {
+  DuplicateUploadError,
+  NothingToCancelError,
+  RefusedFileError,
+  UploadFailedError,
+} from './attach.errors.js';
+import type { UploadFailure } from './attach.errors.js';
 import { AttachRepository } from './attach.repository.js';
 import { toAttachmentView } from './attach.view.js';
-import type { AttachmentView } from './attach.view.js';
+import type { AttachmentView, ReparseView, UploadedAttachmentView } from './attach.view.js';
 import { AttachmentStatus } from './attachment.entity.js';
 import type { Attachment } from './attachment.entity.js';
 import { refusalOf } from './parser/index.js';
-import { ParsingService } from './parsing/parsing.service.js';
+import { ParsingQueue } from './parsing/parsing.queue.js';
 
 const LABEL = 'The document';
 
@@ -35,7 +48,7 @@ export class AttachService {
     private readonly knowledge: KnowledgeService,
     private readonly fragments: FragmentService,
     private readonly storage: StorageService,
-    private readonly parsing: ParsingService,
+    private readonly parsing: ParsingQueue,
     private readonly database: Database,
     private readonly audit: AuditLog,
   ) {}
@@ -107,6 +120,33 @@ export class AttachService {
     }
   }
 
+  /** What became of each file, in their order; UploadFailedError with the same list if any was not stored. */
+  async upload(
+    caller: Caller,
+    { knowledgeId, autoParse = false }: UploadBody,
+    parts: readonly UploadedPart[],
+  ): Promise<UploadedAttachmentView[]> {
+    const knowledge = await this.knowledge.writable(caller, knowledgeId);
+    if (parts.length === 0) throw new UnreadableUploadError('it holds no file');
+    const views: UploadedAttachmentView[] = [];
+    const failures: UploadFailure[] = [];
+    for (const part of parts) {
+      const { name } = part;
+      try {
+        if (isRefused(part)) throw part.refusal;
+        const created = await this.create(caller, knowledge, part, { autoParse });
+        views.push({ id: created.id, name: created.name, status: created.status });
+      } catch (error) {
+        if (!(error instanceof DomainError)) throw error;
+        views.push({ name, error: error.message });
+        failures.push({ name, error });
+      }
+    }
+    const [first, ...others] = failures;
+    if (first) throw new UploadFailedError([first, ...others], views);
+    return views;
+  }
+
   async update(caller: Caller, body: UpdateAttachmentBody): Promise<void> {
     const { id, name, remark } = body;
     if (name?.trim() === '') throw new InvalidInputError('name must not be empty.');
@@ -117,6 +157,33 @@ export class AttachService {
       await this.attachments.update(caller.tenantId, id, change);
       await this.audit.record(caller, { action: 'update', target: 'attachment', id });
     });
+  }
+
+  /** Asks for the parsing of the document. It runs in the background: the answer only says that it was asked for. */
+  async parse(caller: Caller, id: number): Promise<Answer<null>> {
+    const attachment = await this.writable(caller, id);
+    const msg = await this.messageFor(caller, [attachment]);
+    const marked = await this.parsing.request(caller, [attachment]);
+    return new Answer(null, marked === 0 ? 'The document is being parsed already.' : msg);
+  }
+
+  /** Parses every document of the base anew; those that are being parsed are skipped. */
+  async reparseAll(caller: Caller, knowledgeId: number): Promise<Answer<ReparseView>> {
+    const { id } = await this.knowledge.writable(caller, knowledgeId);
+    return this.reparse(caller, await this.attachments.allOf(caller.tenantId, id));
+  }
+
+  /** Parses those documents of the base anew whose parsing has failed. */
+  async retryFailed(caller: Caller, knowledgeId: number): Promise<Answer<ReparseView>> {
+    const { id } = await this.knowledge.writable(caller, knowledgeId);
+    const { failed } = AttachmentStatus;
+    return this.reparse(caller, await this.attachments.allOf(caller.tenantId, id, failed));
+  }
+
+  /** Ends what was asked for: the document is failed with that reason, and its old fragments stay. */
+  async cancel(caller: Caller, id: number): Promise<void> {
+    const attachment = await this.writable(caller, id);
+    if (!(await this.parsing.cancel(caller, attachment))) throw new NothingToCancelError();
   }
 
   /** Deletes documents with fragments, vectors and files, all of them or, when one cannot be, none. */
@@ -175,6 +242,30 @@ export class AttachService {
     const detail = { knowledgeId: knowledge.id };
     await this.audit.record(caller, { action: 'upload', target: 'attachment', id, detail });
     return attachment;
+  }
+
+  private async reparse(
+    caller: Caller,
+    attachments: readonly Attachment[],
+  ): Promise<Answer<ReparseView>> {
+    const msg = await this.messageFor(caller, attachments);
+    const total = attachments.length;
+    const submitted = await this.parsing.request(caller, attachments);
+    return new Answer({ submitted, skipped: total - submitted, total }, msg);
+  }
+
+  /** Warns of what is lost: parsing replaces the fragments of a document as a set. */
+  private async messageFor(caller: Caller, attachments: readonly Attachment[]): Promise<string> {
+    const edited = await this.fragments.countEdited(
+      caller.tenantId,
+      attachments.map(({ id }) => id),
+    );
+    if (edited === 0) return OK_MESSAGE;
+    const what =
+      edited === 1
+        ? '1 fragment that was written by hand is replaced.'
+        : `${edited} fragments that were written by hand are replaced.`;
+    return `${OK_MESSAGE} ${what}`;
   }
 
   /** Of those that wait to be parsed: how many documents are before them. */

@@ -1,3 +1,4 @@
+export { inBatches } from './batches.js';
 export { countedCall } from './counted.call.js';
 export { EmbeddingDimensionError } from './embedding/embedding.errors.js';
 export { ModelEmbedder } from './embedding/model.embedder.js';

@@ -5,10 +5,11 @@ import {
   MediaAdapterRegistry,
   RerankAdapterRegistry,
 } from '../provider/index.js';
+import type { AdapterNames } from '../provider/index.js';
 
-interface Addressed {
-  /** The URL that would be called for a stored address. Throws InvalidAddressError. */
-  endpoint(address: string): string;
+interface CallableAdapter extends AdapterNames {
+  /** The URL that would be called for a stored address. Throws InvalidAddressError. Media adapters have none. */
+  endpoint?(address: string): string;
 }
 
 /** The adapters of every category of models that is called by name. */
@@ -22,25 +23,37 @@ export class ModelAdapters {
   ) {}
 
   /** The adapter that a model of the category and provider code is called with; undefined where there is none. */
-  find(category: string, providerCode: string): Addressed | undefined {
+  find(category: string, providerCode: string): CallableAdapter | undefined {
     const registry = this.registryOf(category);
     return registry?.has(providerCode) ? registry.get(providerCode) : undefined;
   }
 
-  /** The label of each provider code that has an adapter of some kind; the chat adapter's where it has one. */
-  labels(): ReadonlyMap<string, string> {
-    const labels = new Map<string, string>();
+  /** The address of a model whose apiHost is empty; undefined where apiHost is required. */
+  defaultAddress(category: string, providerCode: string): string | undefined {
+    // A category without an adapter follows the other adapters of its code.
+    const adapter = this.find(category, providerCode) ?? this.byCode().get(providerCode);
+    return adapter?.defaultAddress;
+  }
+
+  /** An adapter for each provider code, the chat adapter where the code has one; those that can chat come first. */
+  byCode(): ReadonlyMap<string, AdapterNames> {
+    const found = new Map<string, AdapterNames>();
     for (const registry of [this.chat, this.embedding, this.rerank, this.media]) {
       for (const code of registry.codes()) {
-        if (!labels.has(code)) labels.set(code, registry.get(code).label);
+        if (!found.has(code)) found.set(code, registry.get(code));
       }
     }
-    return labels;
+    return found;
   }
 
   private registryOf(
     category: string,
-  ): ChatAdapterRegistry | EmbeddingAdapterRegistry | RerankAdapterRegistry | undefined {
+  ):
+    | ChatAdapterRegistry
+    | EmbeddingAdapterRegistry
+    | RerankAdapterRegistry
+    | MediaAdapterRegistry
+    | undefined {
     switch (category) {
       case 'chat':
         return this.chat;
@@ -48,6 +61,10 @@ export class ModelAdapters {
         return this.embedding;
       case 'rerank':
         return this.rerank;
+      case 'image':
+      case 'audio':
+      case 'video':
+        return this.media;
       default:
         return undefined;
     }

@@ -32,6 +32,10 @@ export class ModelChoices {
 
   /** Every code that has an adapter of some kind; those that can chat come first. */
   providerCodes(): ProviderOptionView[] {
-    return [...this.adapters.labels()].map(([value, label]) => ({ label, value }));
+    return [...this.adapters.byCode().values()].map(({ code, label, defaultAddress = null }) => ({
+      label,
+      value: code,
+      defaultAddress,
+    }));
   }
 }

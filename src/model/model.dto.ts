@@ -57,7 +57,12 @@ export class ModelFields {
   @Clearable()
   modelDimension?: number | null;
 
-  @Text({ optional: true, max: 500, description: 'A base address, or a full endpoint address' })
+  @Text({
+    optional: true,
+    max: 500,
+    description:
+      'A base address, or a full endpoint address; required where the provider code has no default',
+  })
   apiHost?: string;
 
   @Text({ optional: true, max: 10_000, description: 'Never returned; on an edit, empty keeps it' })

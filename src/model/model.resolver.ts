@@ -176,16 +176,17 @@ export class ModelResolver {
   }
 
   private async resolved(model: Model): Promise<ResolvedModel> {
-    const { id, tenantId, modelName, category, providerCode } = model;
+    const { id, tenantId, modelName, providerCode } = model;
+    const category = storedCategory(model.category);
     const provider = await this.providers.requireEnabled(tenantId, providerCode);
     return {
       id,
       modelName,
       label: labelOf(model),
-      category: storedCategory(category),
+      category,
       providerCode,
       connection: {
-        address: model.apiHost ?? '',
+        address: model.apiHost || (this.adapters.defaultAddress(category, providerCode) ?? ''),
         credential: this.models.keyOf(model),
         protocolVersion: provider.protocolVersion || undefined,
       },

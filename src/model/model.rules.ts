@@ -13,9 +13,6 @@ interface CheckedFields {
   readonly apiHost?: string | null | undefined;
 }
 
-/** Adapters that know their service's address by themselves (specification, Media: image_sdk ignores apiHost). */
-const CODES_WITHOUT_ADDRESS: ReadonlySet<string> = new Set(['image_sdk', 'Tongyiwanx']);
-
 /** What must be true of a model that is saved. Looks at the record alone and calls no other server. */
 @Injectable()
 export class ModelRules {
@@ -40,7 +37,7 @@ export class ModelRules {
     }
     const apiHost = model.apiHost ?? '';
     if (apiHost !== '') this.checkAddress(apiHost, providerCode, category);
-    else if (!CODES_WITHOUT_ADDRESS.has(providerCode)) {
+    else if (this.adapters.defaultAddress(storedCategory(category), providerCode) === undefined) {
       throw new InvalidInputError(
         'apiHost must not be empty. Enter the address of the service, for example https://api.example.com/v1.',
       );
@@ -48,7 +45,7 @@ export class ModelRules {
   }
 
   private checkAddress(apiHost: string, providerCode: string, category: string): void {
-    this.adapters.find(storedCategory(category), providerCode)?.endpoint(apiHost);
+    this.adapters.find(storedCategory(category), providerCode)?.endpoint?.(apiHost);
     this.http.assertAddressAllowed(apiHost);
   }
 }

@@ -117,4 +117,12 @@ export class ProviderOptionView {
 
   @ApiProperty({ example: 'custom_api' })
   value: string;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description:
+      'Address of a model without apiHost, empty if the operator sets it. null: apiHost is required',
+  })
+  defaultAddress: string | null;
 }

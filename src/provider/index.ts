@@ -7,6 +7,7 @@ export {
   UpstreamError,
 } from './adapter/index.js';
 export type {
+  AdapterNames,
   CallLimits,
   ChatAdapter,
   ChatCall,
@@ -38,12 +39,14 @@ export type {
   Usage,
   VideoCall,
 } from './adapter/index.js';
-export { ChatAdapterRegistry } from './chat-adapter.registry.js';
-export { EmbeddingAdapterRegistry } from './embedding-adapter.registry.js';
-export { MediaAdapterRegistry } from './media-adapter.registry.js';
+export {
+  ChatAdapterRegistry,
+  EmbeddingAdapterRegistry,
+  MediaAdapterRegistry,
+  RerankAdapterRegistry,
+} from './adapter.registries.js';
 export { providerEntities } from './provider.entity.js';
 export { ProviderUnavailableError } from './provider.errors.js';
 export { ProviderModule } from './provider.module.js';
 export { ProviderService } from './provider.service.js';
 export type { EnabledProvider } from './provider.service.js';
-export { RerankAdapterRegistry } from './rerank-adapter.registry.js';

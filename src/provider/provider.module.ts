@@ -1,11 +1,13 @@
 import { Module } from '@nestjs/common';
-import { ChatAdapterRegistry } from './chat-adapter.registry.js';
-import { EmbeddingAdapterRegistry } from './embedding-adapter.registry.js';
-import { MediaAdapterRegistry } from './media-adapter.registry.js';
+import {
+  ChatAdapterRegistry,
+  EmbeddingAdapterRegistry,
+  MediaAdapterRegistry,
+  RerankAdapterRegistry,
+} from './adapter.registries.js';
 import { ProviderController } from './provider.controller.js';
 import { ProviderRepository } from './provider.repository.js';
 import { ProviderService } from './provider.service.js';
-import { RerankAdapterRegistry } from './rerank-adapter.registry.js';
 
 const registries = [
   ChatAdapterRegistry,

@@ -13,7 +13,7 @@ import { displayName, isRefused, UploadEngine } from '../../platform/storage/ind
 import { AttachRepository } from '../attach.repository.js';
 import { AttachService } from '../attach.service.js';
 import { AttachmentStatus } from '../attachment.entity.js';
-import { ParsingService } from '../parsing/parsing.service.js';
+import { ParsingQueue } from '../parsing/parsing.queue.js';
 import { isSkipped, loadFolder } from './folder.loader.js';
 import type { FoundFile, SkippedEntry } from './folder.loader.js';
 import { planImport } from './import-plan.js';
@@ -62,7 +62,7 @@ export class FolderImport {
     @Inject(CONFIG) config: Config,
     private readonly attachments: AttachRepository,
     private readonly service: AttachService,
-    private readonly parsing: ParsingService,
+    private readonly parsing: ParsingQueue,
     private readonly uploads: UploadEngine,
   ) {
     this.limitBytes = config.UPLOAD_LIMIT_MB * 2 ** 20;

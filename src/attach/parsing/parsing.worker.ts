@@ -13,7 +13,7 @@ import { UpstreamError } from '../../provider/index.js';
 import { JobQueue, Repetition } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
 import { VectorStoreError } from '../../vector-store/index.js';
-import { DocumentParsing } from './document-parsing.js';
+import { DocumentIndexer } from './document-indexer.js';
 import { Lease } from './lease.js';
 import {
   LeaseLostError,
@@ -23,7 +23,7 @@ import {
 } from './parsing.errors.js';
 import { ATTEMPTS, ParsingRepository } from './parsing.repository.js';
 import type { Claim, ClaimedAttachment, Release } from './parsing.repository.js';
-import { PARSE_JOB } from './parsing.service.js';
+import { PARSE_JOB } from './parsing.queue.js';
 
 const SWEEP_MS = 15_000;
 const SWEPT_AT_ONCE = 500;
@@ -52,7 +52,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     private readonly queue: JobQueue,
     private readonly bus: EventBus,
     private readonly repository: ParsingRepository,
-    private readonly parsing: DocumentParsing,
+    private readonly indexer: DocumentIndexer,
     private readonly callers: UserCallers,
     private readonly revision: TenantRevision,
     metrics: Metrics,
@@ -122,7 +122,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       const caller = await this.callerOf(claim, attachment);
       if (!caller) throw new RequesterGoneError();
       const signal = AbortSignal.any([lease.signal, stopping]);
-      await this.parsing.run({ caller, attachment, lease, signal });
+      await this.indexer.run({ caller, attachment, lease, signal });
     } catch (error) {
       const reason: unknown = lease.signal.aborted ? lease.signal.reason : error;
       await this.settle(claim, attachment, { error: reason, stopping });

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { OnApplicationShutdown } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { OpenStreams } from '../access/index.js';
 import { Database } from '../database/index.js';
-import { measureProcess } from './process.metrics.js';
+import { processMetrics } from './process.metrics.js';
 
 export type UpstreamKind = 'chat' | 'embedding' | 'rerank' | 'media';
 
@@ -31,14 +30,14 @@ const FIRST_TOKEN_BUCKETS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 180];
 const LABEL_VALUE = /^[a-z0-9_.-]{1,50}$/;
 const LABEL_VALUES = 100;
 
-/** What this process counts and times, in a registry of its own. Labels never hold data of a tenant. */
+/** What this application counts and times, in a registry of its own. Labels never hold data of a tenant. */
 @Injectable()
-export class Metrics implements OnApplicationShutdown {
+export class Metrics {
   private readonly registry = new Registry();
+  private readonly process = processMetrics();
   private readonly registers = [this.registry];
   private readonly providers = new BoundedLabel();
   private readonly outcomes = new BoundedLabel();
-  private readonly stopMeasuring: () => void;
 
   private readonly requests = new Counter({
     name: 'plinth_http_requests_total',
@@ -79,7 +78,6 @@ export class Metrics implements OnApplicationShutdown {
   });
 
   constructor(streams: OpenStreams, database: Database) {
-    this.stopMeasuring = measureProcess(this.registry);
     new Gauge({
       name: 'plinth_open_streams',
       help: 'Event streams that are open now',
@@ -99,10 +97,6 @@ export class Metrics implements OnApplicationShutdown {
         }
       },
     });
-  }
-
-  onApplicationShutdown(): void {
-    this.stopMeasuring();
   }
 
   /** A value that a feature knows: read at every scrape. One that cannot be read is left out of that scrape. */
@@ -141,7 +135,7 @@ export class Metrics implements OnApplicationShutdown {
 
   /** Everything in the text format of Prometheus. */
   text(): Promise<string> {
-    return this.registry.metrics();
+    return Registry.merge([this.registry, this.process]).metrics();
   }
 
   get contentType(): string {

@@ -1,3 +1,5 @@
+import { isRecord } from './json-fields.js';
+import type { JsonRecord } from './json-fields.js';
 import { UpstreamError } from './upstream.error.js';
 
 export function parseJson(text: string): unknown {
@@ -6,6 +8,13 @@ export function parseJson(text: string): unknown {
   } catch (cause) {
     throw protocolError('The provider sent something that is not JSON.', cause);
   }
+}
+
+/** The object that an event or a line of a stream holds. Throws UpstreamError (protocol). */
+export function parseRecord(text: string): JsonRecord {
+  const record = parseJson(text);
+  if (!isRecord(record)) throw protocolError('The provider sent an event that is not an object.');
+  return record;
 }
 
 /** Whether a last piece that the stream left unterminated came whole. */

@@ -1,4 +1,5 @@
 export { AdapterRegistry } from './adapter.registry.js';
+export type { AdapterNames } from './named-adapter.js';
 export { InvalidAddressError, UnsupportedProviderError } from './adapter.errors.js';
 export type { CallLimits, ModelCallOptions, ModelConnection, Usage } from './model-call.js';
 export { retryBeforeFirstPart, retryCall } from './retry.js';

@@ -1,9 +1,8 @@
 import type { AddressForm } from './address.js';
+import type { AdapterNames } from './named-adapter.js';
 
 /** What the adapters of one vendor for several kinds of models have in common. */
-export interface Vendor {
-  readonly code: string;
-  readonly label: string;
+export interface Vendor extends AdapterNames {
   /** `prefix` is the path that the vendor's documentation gives for a bare domain. */
   readonly address: Omit<AddressForm, 'endpoint' | 'siblings'>;
 }

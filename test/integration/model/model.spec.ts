@@ -322,15 +322,17 @@ describe('models', () => {
     });
 
     it('names the codes that have an adapter', async () => {
-      const { data } = await stranger.get<{ label: string; value: string }[]>(
-        '/system/model/providerOptions',
-      );
+      const { data } = await stranger.get<
+        { label: string; value: string; defaultAddress: string | null }[]
+      >('/system/model/providerOptions');
       const values = data.map((option) => option.value);
       expect(values).toEqual(expect.arrayContaining(['custom_api', 'custom_messages', 'ollama']));
       expect(values).toEqual(expect.arrayContaining(['media_sync', 'media_async', 'image_sdk']));
       expect(new Set(values).size).toBe(values.length);
       expect(values).not.toContain('mystery');
       expect(data.every((option) => option.label !== '')).toBe(true);
+      const defaults = new Map(data.map((option) => [option.value, option.defaultAddress]));
+      expect([defaults.get('custom_api'), defaults.get('image_sdk')]).toEqual([null, '']);
     });
   });
 

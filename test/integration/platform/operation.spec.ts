@@ -137,6 +137,14 @@ describe('metrics', () => {
     expect(answer.text).toMatch(/^plinth_open_streams 0$/m);
     expect(answer.text).toMatch(/^plinth_database_pool\{state="total"\} \d+$/m);
     expect(answer.text).toMatch(/^plinth_event_loop_lag_seconds\{value="p99"\} \d/m);
+    for (const name of [
+      'process_cpu_seconds_total',
+      'process_resident_memory_bytes',
+      'process_start_time_seconds',
+      'nodejs_heap_size_used_bytes',
+    ]) {
+      expect(answer.text).toMatch(new RegExp(`^${name} \\d`, 'm'));
+    }
     expect(answer.text).toMatch(/^process_resident_memory_bytes [1-9]/m);
     expect(answer.text).not.toContain('stranger');
   });

@@ -1,9 +1,10 @@
 import type { OutboundHttp } from '../../../platform/outbound/index.js';
+import { parseAddress } from '../address.js';
+import type { AdapterNames } from '../named-adapter.js';
 import type { ChatAdapter } from './chat.adapter.js';
 import { chatCompletions } from './chat-completions/chat-completions.protocol.js';
 import { messages } from './messages/messages.protocol.js';
 import { ollama } from './ollama/ollama.protocol.js';
-import { PathChoiceAdapter } from './path-choice.adapter.js';
 import {
   chatCompletionsPresets,
   customChatCompletions,
@@ -13,25 +14,22 @@ import {
 import { ProtocolAdapter } from './protocol.adapter.js';
 import type { ChatProtocol } from './protocol.adapter.js';
 
-/** Every chat adapter there is. A new vendor is a line of presets.ts, or a folder and a line here. */
+/** All chat adapters. A new vendor is a line of presets.ts, or a folder and a line here. */
 export function chatAdapters(http: OutboundHttp): readonly ChatAdapter[] {
-  const by = (protocol: ChatProtocol): ChatAdapter => new ProtocolAdapter(http, protocol);
+  const adapter = (names: AdapterNames, protocol: ChatProtocol): ChatAdapter =>
+    new ProtocolAdapter(http, names, () => protocol);
   return [
-    ...chatCompletionsPresets.map((preset) => by(chatCompletions(preset))),
-    minimaxAdapter(by),
-    by(ollama),
-    by(chatCompletions(customChatCompletions)),
-    by(messages(customMessages)),
+    ...chatCompletionsPresets.map((preset) => adapter(preset, chatCompletions(preset))),
+    new ProtocolAdapter(http, minimax, minimaxProtocols()),
+    adapter({ code: 'ollama', label: 'Ollama' }, ollama),
+    adapter(customChatCompletions, chatCompletions(customChatCompletions)),
+    adapter(customMessages, messages(customMessages.address)),
   ];
 }
 
-function minimaxAdapter(by: (protocol: ChatProtocol) => ChatAdapter): ChatAdapter {
-  const { code, label, messagesPath, messages: address, completions } = minimax;
-  return new PathChoiceAdapter({
-    code,
-    label,
-    path: messagesPath,
-    matching: by(messages({ code, label, address })),
-    otherwise: by(chatCompletions({ code, label, ...completions })),
-  });
+function minimaxProtocols(): (address: string) => ChatProtocol {
+  const below = messages(minimax.messages);
+  const elsewhere = chatCompletions(minimax.completions);
+  return (address) =>
+    minimax.messagesPath.test(parseAddress(address).pathname) ? below : elsewhere;
 }

@@ -5,25 +5,26 @@ import { jsonOf, postToModel } from '../model-exchange.js';
 import type { ModelRequest } from '../model-exchange.js';
 import { upstreamErrorOf } from '../upstream-failure.js';
 import type { ChatCompletion, ChatPart } from './chat.adapter.js';
-import type { StreamMapping } from './stream-mapping.js';
+import type { AnswerStream } from './stream-mapping.js';
 
 /** How long usage and the end mark may lag behind the finish reason before the answer counts as over. */
 const AFTER_FINISH_MS = 2_000;
 
-/** How a protocol reads one answer, and the answer of a service that ignores the wish for a stream. */
-export interface AnswerReading {
-  readonly mapping: StreamMapping;
+/** One streamed call: what is sent, and how the answer is read. A service that does not stream answers in one piece. */
+export interface ChatExchange {
+  readonly request: ModelRequest;
+  readonly answer: AnswerStream;
   readonly toCompletion: (answer: unknown) => ChatCompletion;
 }
 
-/** Posts and reads a streamed answer. The request is made when reading begins. */
+/** Posts and reads a streamed answer. The exchange is made when reading begins. */
 export async function* streamChat(
   http: OutboundHttp,
-  request: () => ModelRequest,
+  exchange: () => ChatExchange,
   options: ModelCallOptions,
-  { mapping, toCompletion }: AnswerReading,
 ): AsyncGenerator<readonly ChatPart[], void, void> {
-  const response = await postToModel(http, request(), options);
+  const { request, answer, toCompletion } = exchange();
+  const response = await postToModel(http, request, options);
   const type = response.headers['content-type'] ?? '';
   if (/^text\/html/i.test(type)) {
     response.discard();
@@ -34,7 +35,7 @@ export async function* streamChat(
     return;
   }
   // One generator, not several in a row: each would cost every read of the stream a few promises.
-  const reader = new AnswerReader(response, mapping, options.signal);
+  const reader = new AnswerReader(response, answer, options.signal);
   try {
     for (;;) {
       const { parts, failure, isLast } = await reader.next();
@@ -62,25 +63,25 @@ class AnswerReader {
 
   constructor(
     private readonly response: OutboundResponse,
-    private readonly mapping: StreamMapping,
+    private readonly answer: AnswerStream,
     private readonly signal: AbortSignal,
   ) {
     this.body = response.body[Symbol.asyncIterator]();
   }
 
   async next(): Promise<ReadParts> {
-    const { mapping } = this;
+    const { answer } = this;
     const bytes = await this.read();
-    if (bytes === undefined) return mapped((parts) => mapping.end(parts), true);
-    const read = mapped((parts) => mapping.read(bytes, parts), false);
+    if (bytes === undefined) return mapped((parts) => answer.end(parts), true);
+    const read = mapped((parts) => answer.read(bytes, parts), false);
     if (read.failure !== undefined) return read;
-    if (mapping.isOver) {
+    if (answer.isOver) {
       this.ended = true;
       this.response.discard();
-      const last = mapped((parts) => mapping.end(parts), true);
+      const last = mapped((parts) => answer.end(parts), true);
       return { ...last, parts: [...read.parts, ...last.parts] };
     }
-    if (mapping.isFinished) {
+    if (answer.isFinished) {
       this.afterFinish ??= setTimeout(() => this.response.discard(), AFTER_FINISH_MS);
     }
     return read;
@@ -98,7 +99,7 @@ class AnswerReader {
       const item = await this.body.next();
       if (item.done !== true) return item.value;
     } catch (error) {
-      if (!this.mapping.isFinished || this.signal.aborted) throw upstreamErrorOf(error);
+      if (!this.answer.isFinished || this.signal.aborted) throw upstreamErrorOf(error);
     }
     this.ended = true;
     return undefined;

@@ -1,15 +1,11 @@
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
+import type { AdapterNames } from '../named-adapter.js';
 
 /**
  * The contract of a chat model's adapter. An adapter holds no state of any tenant: the call, the
  * connection and the signal are arguments, and one instance serves every tenant at once.
  */
-export interface ChatAdapter {
-  /** The provider code that selects it. */
-  readonly code: string;
-  /** Its name in lists for people. */
-  readonly label: string;
-
+export interface ChatAdapter extends AdapterNames {
   /** The URL that would be called for a stored address. Pure; throws InvalidAddressError. */
   endpoint(address: string): string;
 

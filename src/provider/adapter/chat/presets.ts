@@ -1,5 +1,5 @@
 import { vendors } from '../vendors.js';
-import type { ChatCompletionsOptions } from './chat-completions/chat-completions.protocol.js';
+import type { ChatCompletionsPreset } from './chat-completions/chat-completions.protocol.js';
 
 /** What most vendors of the protocol understand. */
 const USUAL = { maxOutputField: 'max_tokens', streamUsage: true } as const;
@@ -7,7 +7,7 @@ const USUAL = { maxOutputField: 'max_tokens', streamUsage: true } as const;
 const NEWER = { maxOutputField: 'max_completion_tokens', streamUsage: true } as const;
 
 /** Vendors that are the chat-completions protocol plus defaults. */
-export const chatCompletionsPresets: readonly ChatCompletionsOptions[] = [
+export const chatCompletionsPresets: readonly ChatCompletionsPreset[] = [
   { ...vendors.openai, dialect: NEWER },
   { code: 'deepseek', label: 'DeepSeek', address: { prefix: '/v1' }, dialect: USUAL },
   { ...vendors.zhipu, dialect: USUAL },
@@ -19,7 +19,7 @@ export const chatCompletionsPresets: readonly ChatCompletionsOptions[] = [
 ];
 
 /** Any service of the protocol; the specification's code. */
-export const customChatCompletions: ChatCompletionsOptions = {
+export const customChatCompletions: ChatCompletionsPreset = {
   ...vendors.custom,
   label: 'Custom (chat completions)',
   dialect: USUAL,

@@ -2,40 +2,38 @@ import type { OutboundHttp } from '../../../platform/outbound/index.js';
 import type { ModelCallOptions, ModelConnection } from '../model-call.js';
 import { postForJson } from '../model-exchange.js';
 import type { ModelRequest } from '../model-exchange.js';
+import { NamedAdapter } from '../named-adapter.js';
+import type { AdapterNames } from '../named-adapter.js';
 import type { Secrets } from '../safe-text.js';
 import { streamChat } from './chat-exchange.js';
+import type { ChatExchange } from './chat-exchange.js';
 import type { ChatAdapter, ChatCall, ChatCompletion, ChatPart } from './chat.adapter.js';
-import type { StreamMapping } from './stream-mapping.js';
+import type { AnswerStream } from './stream-mapping.js';
 
-/** What a vendor's protocol has of its own. Does no I/O. */
+/** What a protocol has of its own. Does no I/O. */
 export interface ChatProtocol {
-  readonly code: string;
-  readonly label: string;
   /** The URL that calls go to; InvalidAddressError. */
   endpoint(address: string): string;
   headers(connection: ModelConnection): Record<string, string>;
   body(call: ChatCall, stream: boolean): object;
   /** A new one for each streamed answer. */
-  mapping(secrets: Secrets, withThinking: boolean): StreamMapping;
+  answerStream(secrets: Secrets, withThinking: boolean): AnswerStream;
   /** Maps an answer in one piece. Throws UpstreamError. */
   toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean): ChatCompletion;
 }
 
-/** Calls models by a protocol. */
-export class ProtocolAdapter implements ChatAdapter {
-  readonly code: string;
-  readonly label: string;
-
+/** Calls the models of a vendor by its protocol. A vendor of several protocols tells them apart by the address. */
+export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
   constructor(
     private readonly http: OutboundHttp,
-    private readonly protocol: ChatProtocol,
+    names: AdapterNames,
+    private readonly protocolAt: (address: string) => ChatProtocol,
   ) {
-    this.code = protocol.code;
-    this.label = protocol.label;
+    super(names);
   }
 
   endpoint(address: string): string {
-    return this.protocol.endpoint(address);
+    return this.protocolAt(address).endpoint(address);
   }
 
   stream(
@@ -43,12 +41,16 @@ export class ProtocolAdapter implements ChatAdapter {
     connection: ModelConnection,
     options: ModelCallOptions,
   ): AsyncIterable<readonly ChatPart[]> {
-    const { protocol } = this;
     const withThinking = call.thinking !== false;
-    return streamChat(this.http, () => this.request(call, connection, true), options, {
-      mapping: protocol.mapping(connection, withThinking),
-      toCompletion: (answer) => protocol.toCompletion(answer, connection, withThinking),
-    });
+    const exchange = (): ChatExchange => {
+      const protocol = this.protocolAt(connection.address);
+      return {
+        request: requestOf(protocol, call, connection, true),
+        answer: protocol.answerStream(connection, withThinking),
+        toCompletion: (answer) => protocol.toCompletion(answer, connection, withThinking),
+      };
+    };
+    return streamChat(this.http, exchange, options);
   }
 
   async complete(
@@ -56,16 +58,23 @@ export class ProtocolAdapter implements ChatAdapter {
     connection: ModelConnection,
     options: ModelCallOptions,
   ): Promise<ChatCompletion> {
-    const answer = await postForJson(this.http, this.request(call, connection, false), options);
-    return this.protocol.toCompletion(answer, connection, call.thinking !== false);
+    const protocol = this.protocolAt(connection.address);
+    const request = requestOf(protocol, call, connection, false);
+    const answer = await postForJson(this.http, request, options);
+    return protocol.toCompletion(answer, connection, call.thinking !== false);
   }
+}
 
-  private request(call: ChatCall, connection: ModelConnection, stream: boolean): ModelRequest {
-    return {
-      url: this.protocol.endpoint(connection.address),
-      headers: this.protocol.headers(connection),
-      body: this.protocol.body(call, stream),
-      secrets: connection,
-    };
-  }
+function requestOf(
+  protocol: ChatProtocol,
+  call: ChatCall,
+  connection: ModelConnection,
+  stream: boolean,
+): ModelRequest {
+  return {
+    url: protocol.endpoint(connection.address),
+    headers: protocol.headers(connection),
+    body: protocol.body(call, stream),
+    secrets: connection,
+  };
 }

@@ -5,12 +5,12 @@ import type { ChatPart } from './chat.adapter.js';
 import { ChatCompletionsStream } from './chat-completions/chat-completions.response.js';
 import { MessagesStream } from './messages/messages.response.js';
 import { OllamaStream } from './ollama/ollama.response.js';
-import type { StreamMapping } from './stream-mapping.js';
+import type { AnswerStream } from './stream-mapping.js';
 
 const secrets = { address: 'https://x.test' };
 const fixture = (path: string): Buffer => readFileSync(new URL(path, import.meta.url));
 
-function partsOf(mapping: StreamMapping, reads: readonly Buffer[]): ChatPart[] {
+function partsOf(mapping: AnswerStream, reads: readonly Buffer[]): ChatPart[] {
   const parts: ChatPart[] = [];
   for (const bytes of reads) mapping.read(bytes, parts);
   mapping.end(parts);
@@ -24,7 +24,7 @@ function withoutMadeId(part: ChatPart): ChatPart {
   return { type: 'tool-call', toolCall: { ...part.toolCall, id } };
 }
 
-const FIXTURES: readonly (readonly [string, string, () => StreamMapping, readonly ChatPart[]])[] = [
+const FIXTURES: readonly (readonly [string, string, () => AnswerStream, readonly ChatPart[]])[] = [
   [
     'chat-completions',
     './chat-completions/fixtures/stream.txt',

@@ -1,23 +1,67 @@
-import { cutError, protocolError } from '../answer-failure.js';
+import { cutError, isJson, protocolError } from '../answer-failure.js';
 import type { Usage } from '../model-call.js';
+import type { Secrets } from '../safe-text.js';
+import type { StreamDecoder } from '../stream-decoder.js';
 import type { ChatCompletion, ChatPart, Finish, FinishReason, ToolCall } from './chat.adapter.js';
 import { ToolCallCollector } from './tool-call.js';
 import type { ToolCallPiece } from './tool-call.js';
 
-/** What a protocol does with one answer's bytes. Made anew for every answer; does no I/O. */
-export interface StreamMapping {
+/** The mark after the last event of chat-completions, which gateways add to other protocols as well. It is not JSON. */
+const END_MARK = '[DONE]';
+
+/** Maps one streamed answer to parts. A protocol says how it reads an event. Does no I/O. */
+export abstract class AnswerStream {
+  protected readonly state: AnswerState;
+  private ended = false;
+
+  constructor(
+    private readonly decoder: StreamDecoder,
+    protected readonly secrets: Secrets,
+    withThinking: boolean,
+  ) {
+    this.state = new AnswerState(withThinking);
+  }
+
+  /** The protocol's end mark was received: nothing follows. */
+  get isOver(): boolean {
+    return this.ended;
+  }
+
+  /** The finish reason was received: the answer itself is complete. */
+  get isFinished(): boolean {
+    return this.state.isFinished;
+  }
+
   /** Adds the parts of one read to `parts`, also those before a failure. Throws UpstreamError. */
-  read(bytes: Buffer, parts: ChatPart[]): void;
+  read(bytes: Buffer, parts: ChatPart[]): void {
+    const events: string[] = [];
+    try {
+      this.decoder.push(bytes, events);
+    } finally {
+      for (const event of events) this.next(event, parts);
+    }
+  }
+
   /** The stream is over: adds what is left, the finish last. Throws UpstreamError (cut) if it was not finished. */
-  end(parts: ChatPart[]): void;
-  /** The protocol's end mark came: nothing follows. */
-  readonly isOver: boolean;
-  /** The finish reason came: the answer itself is complete. */
-  readonly isFinished: boolean;
+  end(parts: ChatPart[]): void {
+    for (const event of this.decoder.end()) {
+      if (event !== END_MARK && !isJson(event)) throw cutError();
+      this.next(event, parts);
+    }
+    this.state.end(parts);
+  }
+
+  /** Adds the parts of one event, never the end mark, to `parts`. Returns whether it is the protocol's last one. */
+  protected abstract readEvent(event: string, parts: ChatPart[]): boolean;
+
+  private next(event: string, parts: ChatPart[]): void {
+    if (this.ended || event === '') return;
+    this.ended = event === END_MARK || this.readEvent(event, parts);
+  }
 }
 
-/** What every protocol keeps in mind during one answer. */
-export class AnswerState {
+/** What is known of an answer while it is streamed. */
+class AnswerState {
   private readonly toolCalls = new ToolCallCollector();
   private usage: Usage | undefined;
   private finish: Finish | undefined;
@@ -67,6 +111,16 @@ export class AnswerState {
     if (this.usage !== undefined) parts.push({ type: 'usage', usage: this.usage });
     parts.push({ type: 'finish', ...this.finish });
   }
+}
+
+/** The sum of two token counts; undefined unless both are known. */
+export function totalOf(
+  inputTokens: number | undefined,
+  outputTokens: number | undefined,
+): number | undefined {
+  return inputTokens === undefined || outputTokens === undefined
+    ? undefined
+    : inputTokens + outputTokens;
 }
 
 /** An answer in one piece, as a protocol found it. */

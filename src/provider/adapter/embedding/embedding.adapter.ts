@@ -1,11 +1,8 @@
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
+import type { AdapterNames } from '../named-adapter.js';
 
 /** The contract of an embedding model's adapter. It holds no state of any tenant. */
-export interface EmbeddingAdapter {
-  /** The provider code that selects it. */
-  readonly code: string;
-  /** Its name in lists for people. */
-  readonly label: string;
+export interface EmbeddingAdapter extends AdapterNames {
   /** Most texts that the service takes in one call. */
   readonly maxInputs: number;
 

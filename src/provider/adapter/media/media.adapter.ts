@@ -1,4 +1,5 @@
 import type { ModelCallOptions, ModelConnection } from '../model-call.js';
+import type { AdapterNames } from '../named-adapter.js';
 
 /**
  * The contract of a media model's adapter. It holds no state of any tenant. An adapter has the methods that its service
@@ -9,12 +10,7 @@ import type { ModelCallOptions, ModelConnection } from '../model-call.js';
  * empty result. A provider's 404 is one of kind `not-found` that names the path that was called. The limits hold for
  * each request of a call; the signal ends the call at once.
  */
-export interface MediaAdapter {
-  /** The provider code that selects it; case matters. */
-  readonly code: string;
-  /** Its name in lists for people. */
-  readonly label: string;
-
+export interface MediaAdapter extends AdapterNames {
   image?(
     call: ImageCall,
     connection: ModelConnection,

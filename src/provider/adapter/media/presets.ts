@@ -12,7 +12,8 @@ export const mediaAsyncPresets = [
   { code: 'atlas', label: 'Atlas Cloud' },
 ] as const;
 
+/** Called at IMAGE_SDK_URL, whatever apiHost a model has. */
 export const imageSdkPresets = [
-  { code: 'image_sdk', label: 'Text-to-image of DashScope' },
-  { code: 'Tongyiwanx', label: 'Tongyi Wanxiang' },
+  { code: 'image_sdk', label: 'Text-to-image of DashScope', defaultAddress: '' },
+  { code: 'Tongyiwanx', label: 'Tongyi Wanxiang', defaultAddress: '' },
 ] as const;

@@ -1,11 +1,8 @@
 import type { ModelCallOptions, ModelConnection } from '../model-call.js';
+import type { AdapterNames } from '../named-adapter.js';
 
 /** The contract of a rerank model's adapter. It holds no state of any tenant. */
-export interface RerankAdapter {
-  /** The provider code that selects it. */
-  readonly code: string;
-  /** Its name in lists for people. */
-  readonly label: string;
+export interface RerankAdapter extends AdapterNames {
   /** Most documents that the service takes in one call. */
   readonly maxDocuments: number;
 

@@ -1,6 +1,4 @@
-import { cutError, isJson, parseJson, protocolError } from '../../answer-failure.js';
-import { EventStreamDecoder } from '../../event-stream.js';
-import type { ServerSentEvent } from '../../event-stream.js';
+import { parseRecord, protocolError } from '../../answer-failure.js';
 import {
   firstRecordIn,
   isRecord,
@@ -12,68 +10,31 @@ import {
 import type { JsonRecord } from '../../json-fields.js';
 import type { Usage } from '../../model-call.js';
 import type { Secrets } from '../../safe-text.js';
+import { EventStreamDecoder } from '../../stream-decoder.js';
 import { errorInAnswer } from '../../upstream-failure.js';
 import type { ChatCompletion, ChatPart, FinishReason } from '../chat.adapter.js';
-import { AnswerState, completionOf } from '../stream-mapping.js';
-import type { StreamMapping } from '../stream-mapping.js';
+import { AnswerStream, completionOf } from '../stream-mapping.js';
 import { chatCompletionSchema } from './chat-completions.wire.js';
 import { RepeatedChunk } from './repeated-chunk.js';
 
-/** The mark after the last event; the only event that is not JSON. */
-const END_MARK = '[DONE]';
-
 /** Maps a stream of chat-completion chunks. */
-export class ChatCompletionsStream implements StreamMapping {
-  private readonly decoder = new EventStreamDecoder();
-  private readonly state: AnswerState;
+export class ChatCompletionsStream extends AnswerStream {
   private readonly sameButText = new RepeatedChunk();
-  private over = false;
 
-  constructor(
-    private readonly secrets: Secrets,
-    withThinking: boolean,
-  ) {
-    this.state = new AnswerState(withThinking);
+  constructor(secrets: Secrets, withThinking: boolean) {
+    super(new EventStreamDecoder(), secrets, withThinking);
   }
 
-  get isOver(): boolean {
-    return this.over;
-  }
-
-  get isFinished(): boolean {
-    return this.state.isFinished;
-  }
-
-  read(bytes: Buffer, parts: ChatPart[]): void {
-    const events: ServerSentEvent[] = [];
-    try {
-      this.decoder.push(bytes, events);
-    } finally {
-      for (const { data } of events) this.readEvent(data, parts);
-    }
-  }
-
-  end(parts: ChatPart[]): void {
-    for (const { data } of this.decoder.end()) {
-      if (data !== END_MARK && !isJson(data)) throw cutError();
-      this.readEvent(data, parts);
-    }
-    this.state.end(parts);
-  }
-
-  private readEvent(data: string, parts: ChatPart[]): void {
-    if (this.over || data === '') return;
-    if (data === END_MARK) {
-      this.over = true;
-      return;
-    }
+  /** The end mark alone ends this protocol. */
+  protected readEvent(data: string, parts: ChatPart[]): false {
     const text = this.sameButText.textOf(data);
-    if (text !== undefined) {
-      this.state.addText(text, parts);
-      return;
-    }
-    const chunk = parseJson(data);
-    if (!isRecord(chunk)) throw protocolError('The provider sent an event that is not an object.');
+    if (text === undefined) this.readChunk(data, parts);
+    else this.state.addText(text, parts);
+    return false;
+  }
+
+  private readChunk(data: string, parts: ChatPart[]): void {
+    const chunk = parseRecord(data);
     throwIfError(chunk, this.secrets);
     const usage = recordIn(chunk, 'usage');
     if (usage !== undefined) this.state.setUsage(toUsage(usage));

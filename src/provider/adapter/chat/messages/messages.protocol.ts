@@ -1,27 +1,19 @@
 import { endpointOf } from '../../address.js';
-import type { AddressForm } from '../../address.js';
 import type { ModelConnection } from '../../model-call.js';
+import type { Vendor } from '../../vendors.js';
 import type { ChatProtocol } from '../protocol.adapter.js';
 import { toMessagesBody } from './messages.request.js';
 import { MessagesStream, toCompletion } from './messages.response.js';
 
 const DEFAULT_PROTOCOL_VERSION = '2023-06-01';
 
-export interface MessagesOptions {
-  readonly code: string;
-  readonly label: string;
-  readonly address: Omit<AddressForm, 'endpoint'>;
-}
-
 /** The messages protocol: POST {address}/messages with x-api-key and anthropic-version. */
-export function messages({ code, label, address: form }: MessagesOptions): ChatProtocol {
+export function messages(form: Vendor['address']): ChatProtocol {
   return {
-    code,
-    label,
     endpoint: (address) => endpointOf(address, { ...form, endpoint: '/messages' }),
     headers: headersOf,
     body: toMessagesBody,
-    mapping: (secrets, withThinking) => new MessagesStream(secrets, withThinking),
+    answerStream: (secrets, withThinking) => new MessagesStream(secrets, withThinking),
     toCompletion,
   };
 }

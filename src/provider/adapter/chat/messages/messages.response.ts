@@ -1,83 +1,47 @@
-import { cutError, isJson, parseJson, protocolError } from '../../answer-failure.js';
-import { EventStreamDecoder } from '../../event-stream.js';
-import type { ServerSentEvent } from '../../event-stream.js';
+import { parseRecord, protocolError } from '../../answer-failure.js';
 import { isRecord, wholeNumberIn, recordIn, textIn } from '../../json-fields.js';
 import type { JsonRecord } from '../../json-fields.js';
 import type { Usage } from '../../model-call.js';
 import type { Secrets } from '../../safe-text.js';
+import { EventStreamDecoder } from '../../stream-decoder.js';
 import { errorInAnswer } from '../../upstream-failure.js';
 import type { ChatCompletion, ChatPart, FinishReason } from '../chat.adapter.js';
-import { AnswerState, completionOf } from '../stream-mapping.js';
-import type { StreamMapping } from '../stream-mapping.js';
+import { AnswerStream, completionOf, totalOf } from '../stream-mapping.js';
 import { messageSchema } from './messages.wire.js';
 
 /** Maps a stream of the messages protocol. */
-export class MessagesStream implements StreamMapping {
-  private readonly decoder = new EventStreamDecoder();
-  private readonly state: AnswerState;
+export class MessagesStream extends AnswerStream {
   /** The input count comes at the start, the output count at the end. */
   private usage: JsonRecord = {};
-  private over = false;
 
-  constructor(
-    private readonly secrets: Secrets,
-    withThinking: boolean,
-  ) {
-    this.state = new AnswerState(withThinking);
+  constructor(secrets: Secrets, withThinking: boolean) {
+    super(new EventStreamDecoder(), secrets, withThinking);
   }
 
-  get isOver(): boolean {
-    return this.over;
-  }
-
-  get isFinished(): boolean {
-    return this.state.isFinished;
-  }
-
-  read(bytes: Buffer, parts: ChatPart[]): void {
-    const events: ServerSentEvent[] = [];
-    try {
-      this.decoder.push(bytes, events);
-    } finally {
-      for (const { data } of events) this.readEvent(data, parts);
-    }
-  }
-
-  end(parts: ChatPart[]): void {
-    for (const { data } of this.decoder.end()) {
-      if (!isJson(data)) throw cutError();
-      this.readEvent(data, parts);
-    }
-    this.state.end(parts);
-  }
-
-  private readEvent(data: string, parts: ChatPart[]): void {
-    // Gateways in front of this protocol add the end mark of chat-completions.
-    if (this.over || data === '' || data === '[DONE]') return;
-    const event = parseJson(data);
-    if (!isRecord(event)) throw protocolError('The provider sent an event that is not an object.');
+  protected readEvent(data: string, parts: ChatPart[]): boolean {
+    const event = parseRecord(data);
     switch (event['type']) {
       case 'content_block_delta':
         this.readDelta(event, recordIn(event, 'delta'), parts);
-        return;
+        break;
       case 'content_block_start':
         this.readBlock(event, recordIn(event, 'content_block'), parts);
-        return;
+        break;
       case 'message_start':
         this.readUsage(recordIn(event, 'message') ?? {});
-        return;
+        break;
       case 'message_delta':
         this.readMessageDelta(event, parts);
-        return;
+        break;
       case 'message_stop':
-        this.over = true;
-        return;
+        return true;
       case 'error':
         throw errorInAnswer(event['error'], this.secrets);
       default:
         // ping, content_block_stop, and what later versions add; or an error without a type.
         if (isRecord(event['error'])) throw errorInAnswer(event['error'], this.secrets);
     }
+    return false;
   }
 
   private readDelta(event: JsonRecord, delta: JsonRecord | undefined, parts: ChatPart[]): void {
@@ -174,10 +138,7 @@ function toUsage(raw: JsonRecord): Usage {
   return {
     inputTokens,
     outputTokens,
-    totalTokens:
-      inputTokens === undefined || outputTokens === undefined
-        ? undefined
-        : inputTokens + outputTokens,
+    totalTokens: totalOf(inputTokens, outputTokens),
     cachedInputTokens: cached,
     raw,
   };

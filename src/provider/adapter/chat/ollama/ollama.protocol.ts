@@ -13,11 +13,9 @@ const ADDRESS = {
 
 /** Ollama's own protocol: POST {address}/api/chat, answers as JSON lines. Reads no key. */
 export const ollama: ChatProtocol = {
-  code: 'ollama',
-  label: 'Ollama',
   endpoint: (address) => endpointOf(address, ADDRESS),
   headers: () => ({}),
   body: toOllamaBody,
-  mapping: (secrets, withThinking) => new OllamaStream(secrets, withThinking),
+  answerStream: (secrets, withThinking) => new OllamaStream(secrets, withThinking),
   toCompletion,
 };

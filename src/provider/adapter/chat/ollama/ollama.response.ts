@@ -1,59 +1,25 @@
-import { cutError, isJson, parseJson, protocolError } from '../../answer-failure.js';
+import { parseRecord, protocolError } from '../../answer-failure.js';
 import { isRecord, wholeNumberIn, recordIn, recordsIn, textIn } from '../../json-fields.js';
 import type { JsonRecord } from '../../json-fields.js';
-import { JsonLinesDecoder } from '../../json-lines.js';
 import type { Usage } from '../../model-call.js';
 import type { Secrets } from '../../safe-text.js';
+import { JsonLinesDecoder } from '../../stream-decoder.js';
 import { errorInAnswer } from '../../upstream-failure.js';
 import type { ChatCompletion, ChatPart, FinishReason } from '../chat.adapter.js';
-import { AnswerState, completionOf } from '../stream-mapping.js';
-import type { StreamMapping } from '../stream-mapping.js';
+import { AnswerStream, completionOf, totalOf } from '../stream-mapping.js';
 import type { ToolCallPiece } from '../tool-call.js';
 import { ollamaAnswerSchema } from './ollama.wire.js';
 
 /** Maps a stream of JSON lines of /api/chat. */
-export class OllamaStream implements StreamMapping {
-  private readonly decoder = new JsonLinesDecoder();
-  private readonly state: AnswerState;
+export class OllamaStream extends AnswerStream {
   private calls = 0;
-  private over = false;
 
-  constructor(
-    private readonly secrets: Secrets,
-    withThinking: boolean,
-  ) {
-    this.state = new AnswerState(withThinking);
+  constructor(secrets: Secrets, withThinking: boolean) {
+    super(new JsonLinesDecoder(), secrets, withThinking);
   }
 
-  get isOver(): boolean {
-    return this.over;
-  }
-
-  get isFinished(): boolean {
-    return this.state.isFinished;
-  }
-
-  read(bytes: Buffer, parts: ChatPart[]): void {
-    const lines: string[] = [];
-    try {
-      this.decoder.push(bytes, lines);
-    } finally {
-      for (const line of lines) this.readLine(line, parts);
-    }
-  }
-
-  end(parts: ChatPart[]): void {
-    for (const line of this.decoder.end()) {
-      if (!isJson(line)) throw cutError();
-      this.readLine(line, parts);
-    }
-    this.state.end(parts);
-  }
-
-  private readLine(line: string, parts: ChatPart[]): void {
-    if (this.over) return;
-    const answer = parseJson(line);
-    if (!isRecord(answer)) throw protocolError('The provider sent a line that is not an object.');
+  protected readEvent(line: string, parts: ChatPart[]): boolean {
+    const answer = parseRecord(line);
     if (answer['error']) throw errorInAnswer(answer['error'], this.secrets);
     const message = recordIn(answer, 'message');
     if (message !== undefined) {
@@ -64,11 +30,11 @@ export class OllamaStream implements StreamMapping {
         this.state.addToolCall(piece);
       }
     }
-    if (answer['done'] !== true) return;
-    this.over = true;
+    if (answer['done'] !== true) return false;
     this.state.setUsage(toUsage(answer));
     const raw = textIn(answer, 'done_reason') ?? '';
     this.state.setFinish(toFinishReason(raw), raw, parts);
+    return true;
   }
 }
 
@@ -128,10 +94,7 @@ function toUsage(answer: JsonRecord): Usage {
   return {
     inputTokens,
     outputTokens,
-    totalTokens:
-      inputTokens === undefined || outputTokens === undefined
-        ? undefined
-        : inputTokens + outputTokens,
+    totalTokens: totalOf(inputTokens, outputTokens),
     raw,
   };
 }

@@ -3,6 +3,7 @@ import { endpointOf, FAMILY_ENDPOINTS } from '../../address.js';
 import { bearerOf } from '../../bearer.js';
 import type { ModelCallOptions, ModelConnection } from '../../model-call.js';
 import { postForJson } from '../../model-exchange.js';
+import { NamedAdapter } from '../../named-adapter.js';
 import { UpstreamError } from '../../upstream.error.js';
 import type { Vendor } from '../../vendors.js';
 import type { EmbeddingAdapter, EmbeddingAnswer, EmbeddingCall } from '../embedding.adapter.js';
@@ -16,17 +17,14 @@ export interface OpenAiCompatibleOptions extends Vendor {
 }
 
 /** POST {address}/embeddings with a bearer key. */
-export class OpenAiCompatibleAdapter implements EmbeddingAdapter {
-  readonly code: string;
-  readonly label: string;
+export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAdapter {
   readonly maxInputs: number;
 
   constructor(
     private readonly http: OutboundHttp,
     private readonly options: OpenAiCompatibleOptions,
   ) {
-    this.code = options.code;
-    this.label = options.label;
+    super(options);
     this.maxInputs = options.maxInputs;
   }
 

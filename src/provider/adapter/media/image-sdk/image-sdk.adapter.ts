@@ -1,6 +1,8 @@
 import type { OutboundHttp } from '../../../../platform/outbound/index.js';
 import { bearerOf } from '../../bearer.js';
 import type { ModelConnection } from '../../model-call.js';
+import { NamedAdapter } from '../../named-adapter.js';
+import type { AdapterNames } from '../../named-adapter.js';
 import { pause, retryCall } from '../../retry.js';
 import { UpstreamError } from '../../upstream.error.js';
 import { getMedia, postMedia } from '../media-exchange.js';
@@ -8,8 +10,8 @@ import type { ImageCall, MediaAdapter, MediaCallOptions, MediaResult } from '../
 import { synthesisUrl, taskUrl, toSynthesisBody } from './image-sdk.request.js';
 import { toImageResult, toTaskId } from './image-sdk.response.js';
 
-export interface ImageSdkOptions extends Pick<MediaAdapter, 'code' | 'label'> {
-  /** Where the service is, whatever address a model has. */
+export interface ImageSdkOptions extends AdapterNames {
+  /** The address of the service, whatever apiHost a model has. */
   readonly address: string;
   /** Longest time that one image may take, from the request to the link. */
   readonly pollMs: number;
@@ -24,16 +26,12 @@ const LOOKUP_ATTEMPTS = 3;
  * DashScope's text-to-image: POST /services/aigc/text2image/image-synthesis starts a task, and GET /tasks/{id} is asked
  * until it is over (https://help.aliyun.com/zh/model-studio/text-to-image-v2-api-reference); a bearer key.
  */
-export class ImageSdkAdapter implements MediaAdapter {
-  readonly code: string;
-  readonly label: string;
-
+export class ImageSdkAdapter extends NamedAdapter implements MediaAdapter {
   constructor(
     private readonly http: OutboundHttp,
     private readonly options: ImageSdkOptions,
   ) {
-    this.code = options.code;
-    this.label = options.label;
+    super(options);
   }
 
   async image(

@@ -1,6 +1,8 @@
 import type { OutboundHttp } from '../../../../platform/outbound/index.js';
 import { bearerOf } from '../../bearer.js';
 import type { ModelConnection } from '../../model-call.js';
+import { NamedAdapter } from '../../named-adapter.js';
+import type { AdapterNames } from '../../named-adapter.js';
 import { UpstreamError } from '../../upstream.error.js';
 import { getMedia, postMedia } from '../media-exchange.js';
 import type {
@@ -25,16 +27,12 @@ interface Order {
 }
 
 /** Images, speech and videos as predictions: POST /model/generate…, then GET /model/prediction/{id}; a bearer key. */
-export class MediaAsyncAdapter implements MediaAdapter {
-  readonly code: string;
-  readonly label: string;
-
+export class MediaAsyncAdapter extends NamedAdapter implements MediaAdapter {
   constructor(
     private readonly http: OutboundHttp,
-    options: Pick<MediaAdapter, 'code' | 'label'>,
+    names: AdapterNames,
   ) {
-    this.code = options.code;
-    this.label = options.label;
+    super(names);
   }
 
   image(

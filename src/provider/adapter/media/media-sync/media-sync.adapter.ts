@@ -3,6 +3,8 @@ import type { OutboundHttp, OutboundResponse } from '../../../../platform/outbou
 import { bearerOf } from '../../bearer.js';
 import type { ModelConnection } from '../../model-call.js';
 import { jsonOf } from '../../model-exchange.js';
+import { NamedAdapter } from '../../named-adapter.js';
+import type { AdapterNames } from '../../named-adapter.js';
 import { upstreamErrorOf } from '../../upstream-failure.js';
 import { getMedia, postForMedium, postMedia } from '../media-exchange.js';
 import { emptyResult } from '../media-result.js';
@@ -29,16 +31,12 @@ import { toImageResult, toSpeechResult, toVideoResult } from './media-sync.respo
 const LARGEST_SOUND_BYTES = 64 * 1024 * 1024;
 
 /** The media endpoints beside chat-completions: images and speech answered at once, videos as tasks; a bearer key. */
-export class MediaSyncAdapter implements MediaAdapter {
-  readonly code: string;
-  readonly label: string;
-
+export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
   constructor(
     private readonly http: OutboundHttp,
-    options: Pick<MediaAdapter, 'code' | 'label'>,
+    names: AdapterNames,
   ) {
-    this.code = options.code;
-    this.label = options.label;
+    super(names);
   }
 
   async image(

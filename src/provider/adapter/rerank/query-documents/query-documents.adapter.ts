@@ -3,6 +3,7 @@ import { endpointOf, FAMILY_ENDPOINTS } from '../../address.js';
 import { bearerOf } from '../../bearer.js';
 import type { ModelCallOptions, ModelConnection } from '../../model-call.js';
 import { postForJson } from '../../model-exchange.js';
+import { NamedAdapter } from '../../named-adapter.js';
 import type { Vendor } from '../../vendors.js';
 import type { RankedDocument, RerankAdapter, RerankCall } from '../rerank.adapter.js';
 import { toRerankBody } from './query-documents.request.js';
@@ -16,17 +17,14 @@ export interface QueryDocumentsOptions extends Vendor {
 }
 
 /** The form that most rerank services share: POST {address}/rerank with a query and its documents, and a bearer key. */
-export class QueryDocumentsAdapter implements RerankAdapter {
-  readonly code: string;
-  readonly label: string;
+export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter {
   readonly maxDocuments: number;
 
   constructor(
     private readonly http: OutboundHttp,
     private readonly options: QueryDocumentsOptions,
   ) {
-    this.code = options.code;
-    this.label = options.label;
+    super(options);
     this.maxDocuments = options.maxDocuments;
   }
 

@@ -13,7 +13,7 @@ const CANCELLED = 'Parsing was cancelled. Parse the document again when you want
 
 /** Asks for the parsing of documents and calls it off. */
 @Injectable()
-export class ParsingService {
+export class ParsingQueue {
   constructor(
     private readonly database: Database,
     private readonly repository: ParsingRepository,

@@ -2,8 +2,41 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { OutboundHttp } from '../platform/outbound/index.js';
-import { AdapterRegistry, mediaAdapters, UnsupportedProviderError } from './adapter/index.js';
-import type { MediaAdapter } from './adapter/index.js';
+import {
+  AdapterRegistry,
+  chatAdapters,
+  embeddingAdapters,
+  mediaAdapters,
+  rerankAdapters,
+  UnsupportedProviderError,
+} from './adapter/index.js';
+import type {
+  ChatAdapter,
+  EmbeddingAdapter,
+  MediaAdapter,
+  RerankAdapter,
+} from './adapter/index.js';
+
+@Injectable()
+export class ChatAdapterRegistry extends AdapterRegistry<ChatAdapter> {
+  constructor(http: OutboundHttp) {
+    super(chatAdapters(http));
+  }
+}
+
+@Injectable()
+export class EmbeddingAdapterRegistry extends AdapterRegistry<EmbeddingAdapter> {
+  constructor(http: OutboundHttp) {
+    super(embeddingAdapters(http));
+  }
+}
+
+@Injectable()
+export class RerankAdapterRegistry extends AdapterRegistry<RerankAdapter> {
+  constructor(http: OutboundHttp) {
+    super(rerankAdapters(http));
+  }
+}
 
 /** Codes that have an adapter for chat and can have none for media. */
 const WITHOUT_MEDIA: ReadonlyMap<string, string> = new Map([
@@ -13,7 +46,6 @@ const WITHOUT_MEDIA: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** The media adapters by provider code. */
 @Injectable()
 export class MediaAdapterRegistry extends AdapterRegistry<MediaAdapter> {
   constructor(http: OutboundHttp, @Inject(CONFIG) config: Config) {

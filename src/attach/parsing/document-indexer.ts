@@ -12,7 +12,7 @@ import { VectorStores } from '../../vector-store/index.js';
 import type { VectorEntry, VectorStore } from '../../vector-store/index.js';
 import { DocumentParser } from '../parser/index.js';
 import type { ParsedDocument } from '../parser/index.js';
-import { DocumentEmbedding } from './document-embedding.js';
+import { FragmentEmbedder } from './fragment-embedder.js';
 import type { Lease } from './lease.js';
 import {
   LeaseLostError,
@@ -45,14 +45,14 @@ interface PreparedDocument {
  * retrievable; what is interrupted after it is repeated as a whole.
  */
 @Injectable()
-export class DocumentParsing {
+export class DocumentIndexer {
   constructor(
     private readonly database: Database,
     private readonly knowledge: KnowledgeService,
     private readonly models: ModelResolver,
     private readonly storage: StorageService,
     private readonly parser: DocumentParser,
-    private readonly embedding: DocumentEmbedding,
+    private readonly embedder: FragmentEmbedder,
     private readonly keywords: KeywordIndex,
     private readonly fragments: FragmentService,
     private readonly stores: VectorStores,
@@ -86,7 +86,7 @@ export class DocumentParsing {
     const texts = document.fragments.map(searchableText);
     lease.report({ done: 0, total: texts.length });
     await lease.check();
-    const vectors = await this.embedding.embed(
+    const vectors = await this.embedder.embed(
       lease.claim,
       { model, texts },
       {

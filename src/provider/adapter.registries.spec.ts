@@ -4,7 +4,7 @@ import { OutboundHttp } from '../platform/outbound/index.js';
 import { ImageSdkAdapter } from './adapter/media/image-sdk/image-sdk.adapter.js';
 import { MediaAsyncAdapter } from './adapter/media/media-async/media-async.adapter.js';
 import { MediaSyncAdapter } from './adapter/media/media-sync/media-sync.adapter.js';
-import { MediaAdapterRegistry } from './media-adapter.registry.js';
+import { MediaAdapterRegistry } from './adapter.registries.js';
 
 const config = loadConfig({ SECRET_KEY: 'a key for tests of 32 characters' });
 const registry = new MediaAdapterRegistry(new OutboundHttp({ allowedPrivateHosts: [] }), config);

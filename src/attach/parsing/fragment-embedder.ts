@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import PQueue from 'p-queue';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { ModelEmbedder } from '../../model/index.js';
+import { inBatches, ModelEmbedder } from '../../model/index.js';
 import type { ResolvedEmbeddingModel } from '../../model/index.js';
 import { ParsingRepository } from './parsing.repository.js';
 import type { Claim } from './parsing.repository.js';
@@ -25,7 +25,7 @@ const FLOAT_BYTES = 4;
 
 /** Embeds the fragments of a document batch by batch, and keeps each batch until the document is parsed. */
 @Injectable()
-export class DocumentEmbedding {
+export class FragmentEmbedder {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly embedder: ModelEmbedder,
@@ -78,12 +78,7 @@ export class DocumentEmbedding {
 }
 
 function batchesOf(model: ResolvedEmbeddingModel, texts: readonly string[], size: number): Batch[] {
-  const batches: Batch[] = [];
-  for (let start = 0; start < texts.length; start += size) {
-    const batch = texts.slice(start, start + size);
-    batches.push({ texts: batch, digest: digestOf(model, batch) });
-  }
-  return batches;
+  return inBatches(texts, size).map((batch) => ({ texts: batch, digest: digestOf(model, batch) }));
 }
 
 /** Equal only for the same texts embedded by the same model at the same address. */
