@@ -41,7 +41,6 @@ export type {
 export { ChatAdapterRegistry } from './chat-adapter.registry.js';
 export { EmbeddingAdapterRegistry } from './embedding-adapter.registry.js';
 export { MediaAdapterRegistry } from './media-adapter.registry.js';
-export { providerEntities } from './provider.entity.js';
 export { ProviderUnavailableError } from './provider.errors.js';
 export { ProviderModule } from './provider.module.js';
 export { ProviderService } from './provider.service.js';

@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { Provider } from './provider.entity.js';
 import { ChatAdapterRegistry } from './chat-adapter.registry.js';
 import { EmbeddingAdapterRegistry } from './embedding-adapter.registry.js';
 import { MediaAdapterRegistry } from './media-adapter.registry.js';
@@ -15,6 +17,7 @@ const registries = [
 ];
 
 @Module({
+  imports: [TypeOrmModule.forFeature([Provider])],
   controllers: [ProviderController],
   providers: [ProviderRepository, ProviderService, ...registries],
   exports: [ProviderService, ...registries],
