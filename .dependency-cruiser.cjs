@@ -154,6 +154,14 @@ module.exports = {
       to: { path: 'node_modules/typeorm/', dependencyTypesNot: ['type-only'] },
     },
     {
+      name: 'entities-in-modules',
+      comment:
+        'Modules register entities; a repository takes Database, which joins the open transaction. An injected repository of TypeORM would wait for it for ever on the embedded store.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: ['\\.module\\.ts$', SPEC] },
+      to: { path: 'node_modules/@nestjs/typeorm/' },
+    },
+    {
       name: 'one-way-to-each-store',
       comment:
         'Drivers are hidden behind src/platform/database, src/platform/event and src/platform/queue.',

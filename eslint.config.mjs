@@ -68,6 +68,12 @@ const notFromNest = [
     message: 'Throw a DomainError of src/platform/error; the filter alone knows statuses.',
   },
 ];
+const notFromTypeOrm = {
+  name: '@nestjs/typeorm',
+  allowImportNames: ['TypeOrmModule'],
+  message:
+    'A repository takes Database, which joins the open transaction: an injected one would wait for it for ever on the embedded store.',
+};
 const environment = {
   object: 'process',
   property: 'env',
@@ -140,7 +146,7 @@ export default tseslint.config(
     ignores: specs,
     rules: {
       'no-restricted-syntax': ['error', ...always, ...sqlOnlyInRepositories],
-      'no-restricted-imports': ['error', { paths: notFromNest }],
+      'no-restricted-imports': ['error', { paths: [...notFromNest, notFromTypeOrm] }],
       'no-restricted-properties': ['error', environment],
       'no-restricted-globals': [
         'error',

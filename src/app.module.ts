@@ -12,7 +12,6 @@ import { DatabaseModule } from './platform/database/index.js';
 import type { DatabaseOptions } from './platform/database/index.js';
 import { DemoModule } from './demo/index.js';
 import { DictionaryModule } from './dictionary/index.js';
-import { entities } from './entities.js';
 import { ErrorFilter } from './platform/error/index.js';
 import { EventModule } from './platform/event/index.js';
 import { FragmentModule } from './fragment/index.js';
@@ -32,7 +31,7 @@ import { SkillModule } from './skill/index.js';
 import { StorageModule } from './platform/storage/index.js';
 import { VectorStoreModule } from './vector-store/index.js';
 
-export interface AppOptions extends Omit<DatabaseOptions, 'entities'> {
+export interface AppOptions extends DatabaseOptions {
   readonly media?: MediaOptions;
 }
 
@@ -49,7 +48,7 @@ export class AppModule {
         // First, because the router tries routes in this order and chat is the path that must be fast.
         ChatModule,
         ConfigModule.for(config),
-        DatabaseModule.for({ ...database, entities }),
+        DatabaseModule.for(database),
         QueueModule,
         EventModule,
         OutboundModule,

@@ -68,5 +68,3 @@ export class Agent {
   @UpdateDateColumn({ type: 'timestamptz' })
   updateTime: Date;
 }
-
-export const agentEntities = [Agent];

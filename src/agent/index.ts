@@ -1,4 +1,3 @@
-export { agentEntities } from './agent.entity.js';
 export type { Agent } from './agent.entity.js';
 export { AgentModule } from './agent.module.js';
 export { AgentService } from './agent.service.js';

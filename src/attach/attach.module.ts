@@ -1,9 +1,11 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
+import { Attachment, EmbeddedBatch } from './attachment.entity.js';
 import { AttachContents } from './attach.contents.js';
 import { AttachController } from './attach.controller.js';
 import { AttachRepository } from './attach.repository.js';
@@ -21,7 +23,7 @@ import { ReconciliationRepository } from './reconciliation/reconciliation.reposi
 import { VectorReconciliation } from './reconciliation/vector-reconciliation.js';
 
 @Module({
-  imports: [KnowledgeModule, FragmentModule, ModelModule, StorageModule, VectorStoreModule],
+  imports: [TypeOrmModule.forFeature([Attachment, EmbeddedBatch]), KnowledgeModule, FragmentModule, ModelModule, StorageModule, VectorStoreModule],
   controllers: [AttachController, PreviewController],
   providers: [
     AttachContents,

@@ -134,5 +134,3 @@ export class EmbeddedBatch {
   @CreateDateColumn({ type: 'timestamptz' })
   createTime: Date;
 }
-
-export const attachEntities = [Attachment, EmbeddedBatch];

@@ -1,4 +1,3 @@
-export { attachEntities } from './attachment.entity.js';
 export { AttachModule } from './attach.module.js';
 export { AttachService } from './attach.service.js';
 export { FolderImport } from './loader/folder-import.js';

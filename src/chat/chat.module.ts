@@ -1,8 +1,11 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { AgentModule } from '../agent/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
 import { RetrievalModule } from '../retrieval/index.js';
+import { ChatMessage } from './message.entity.js';
+import { ChatSession } from './session.entity.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
 import { StandaloneQuestion } from './augmentation/standalone-question.js';
 import { ChatAnswer } from './chat.answer.js';
@@ -20,7 +23,7 @@ import { SessionService } from './session.service.js';
 import { TurnRepository } from './turn.repository.js';
 
 @Module({
-  imports: [ModelModule, KnowledgeModule, RetrievalModule, AgentModule],
+  imports: [TypeOrmModule.forFeature([ChatMessage, ChatSession]), ModelModule, KnowledgeModule, RetrievalModule, AgentModule],
   controllers: [ChatController, SessionController, MessageController],
   providers: [
     ChatService,

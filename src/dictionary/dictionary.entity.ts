@@ -74,5 +74,3 @@ export class DictionaryEntry {
   @UpdateDateColumn({ type: 'timestamptz' })
   updateTime: Date;
 }
-
-export const dictionaryEntities = [DictionaryType, DictionaryEntry];

@@ -1,2 +1,1 @@
-export { dictionaryEntities } from './dictionary.entity.js';
 export { DictionaryModule } from './dictionary.module.js';

@@ -1,6 +1,9 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
+import { Fragment } from './fragment.entity.js';
+import { KeywordBlock, KeywordDocument, KeywordPosting } from './keyword/keyword.entity.js';
 import { FragmentContents } from './fragment.contents.js';
 import { FragmentController } from './fragment.controller.js';
 import { FragmentEditing } from './fragment.editing.js';
@@ -14,7 +17,7 @@ import { Stemmer } from './keyword/stemmer.js';
 import { TextAnalysis } from './keyword/text-analysis.js';
 
 @Module({
-  imports: [KnowledgeModule, VectorStoreModule],
+  imports: [TypeOrmModule.forFeature([Fragment, KeywordBlock, KeywordDocument, KeywordPosting]), KnowledgeModule, VectorStoreModule],
   controllers: [FragmentController],
   providers: [
     FragmentContents,

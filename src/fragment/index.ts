@@ -1,6 +1,3 @@
-import { Fragment } from './fragment.entity.js';
-import { KeywordBlock, KeywordDocument, KeywordPosting } from './keyword/keyword.entity.js';
-
 export { FragmentModule } from './fragment.module.js';
 export { FragmentService } from './fragment.service.js';
 export type { AnalysedText } from './keyword/analysed-text.js';
@@ -11,5 +8,3 @@ export type { AttachmentScope, KnowledgeScope } from './keyword/scope.js';
 export type { DocumentScope, NewFragment } from './new-fragment.js';
 export { randomName } from './random-name.js';
 export { searchableText } from './searchable-text.js';
-
-export const fragmentEntities = [Fragment, KeywordBlock, KeywordDocument, KeywordPosting];

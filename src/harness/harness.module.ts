@@ -1,6 +1,21 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { ModelModule } from '../model/index.js';
 import { SkillModule } from '../skill/index.js';
+import { HarnessApproval } from './store/approval.entity.js';
+import { HarnessGrant } from './store/grant.entity.js';
+import { HarnessArtifact } from './store/artifact.entity.js';
+import { HarnessFileChange } from './store/file-change.entity.js';
+import { HarnessSwitch } from './store/switch.entity.js';
+import { HarnessEffect } from './store/effect.entity.js';
+import { HarnessEvent } from './store/event.entity.js';
+import { HarnessModelCall } from './store/model-call.entity.js';
+import { HarnessMessage } from './store/message.entity.js';
+import { HarnessInput } from './store/run-input.entity.js';
+import { HarnessRun } from './store/run.entity.js';
+import { HarnessWorkspaceLock } from './store/workspace-lock.entity.js';
+import { HarnessSession } from './store/session.entity.js';
+import { HarnessSkill } from './store/harness-skill.entity.js';
 import { ApprovalController } from './api/approval/approval.controller.js';
 import { ApprovalDecisions } from './api/approval/approval.decisions.js';
 import { ApprovalRepository } from './store/approval.repository.js';
@@ -104,7 +119,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
 
 /** Sessions and runs of the coding harness. */
 @Module({
-  imports: [ModelModule, SkillModule],
+  imports: [TypeOrmModule.forFeature([HarnessApproval, HarnessArtifact, HarnessEffect, HarnessEvent, HarnessFileChange, HarnessGrant, HarnessInput, HarnessMessage, HarnessModelCall, HarnessRun, HarnessSession, HarnessSkill, HarnessSwitch, HarnessWorkspaceLock]), ModelModule, SkillModule],
   controllers: [
     ApprovalController,
     GrantController,

@@ -1,5 +1,11 @@
 import { Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { CallerResolver } from '../platform/access/index.js';
+import { Client } from './client/client.entity.js';
+import { Role, UserRole } from './role/role.entity.js';
+import { LoginSession } from './sign-in/login-session.entity.js';
+import { Tenant } from './tenant/tenant.entity.js';
+import { User } from './user/user.entity.js';
 import { AccessChange } from './access.change.js';
 import { ClientController } from './client/client.controller.js';
 import { ClientRepository } from './client/client.repository.js';
@@ -50,6 +56,7 @@ import { UserStanding } from './user/user.standing.js';
 /** Who there is and who may do what. Global, because access/ asks it for the caller of every request. */
 @Global()
 @Module({
+  imports: [TypeOrmModule.forFeature([Client, LoginSession, Role, Tenant, User, UserRole])],
   controllers: [
     LoginController,
     // Before the users: its paths would be taken for ids of theirs.

@@ -1,4 +1,3 @@
-export { knowledgeEntities } from './knowledge.entity.js';
 export type { KnowledgeBase } from './knowledge.entity.js';
 export { KnowledgeContents } from './knowledge-contents.js';
 export type { KnowledgeParticipant } from './knowledge-contents.js';

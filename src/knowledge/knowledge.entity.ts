@@ -81,5 +81,3 @@ export class KnowledgeBase {
   @UpdateDateColumn({ type: 'timestamptz' })
   updateTime: Date;
 }
-
-export const knowledgeEntities = [KnowledgeBase];

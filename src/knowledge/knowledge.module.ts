@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { ModelModule } from '../model/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
+import { KnowledgeBase } from './knowledge.entity.js';
 import { KnowledgeContents } from './knowledge-contents.js';
 import { KnowledgeController } from './knowledge.controller.js';
 import { KnowledgeRepository } from './knowledge.repository.js';
@@ -8,7 +10,7 @@ import { KnowledgeRules } from './knowledge.rules.js';
 import { KnowledgeService } from './knowledge.service.js';
 
 @Module({
-  imports: [ModelModule, VectorStoreModule],
+  imports: [TypeOrmModule.forFeature([KnowledgeBase]), ModelModule, VectorStoreModule],
   controllers: [KnowledgeController],
   providers: [KnowledgeContents, KnowledgeRepository, KnowledgeRules, KnowledgeService],
   exports: [KnowledgeContents, KnowledgeService],

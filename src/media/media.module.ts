@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule, OnApplicationShutdown } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { ModelModule } from '../model/index.js';
+import { MediaTask } from './task/task.entity.js';
 import { ContentClient } from './content/content.client.js';
 import type { ContentClientOptions } from './content/content.client.js';
 import { ContentController } from './content/content.controller.js';
@@ -26,7 +28,7 @@ export class MediaModule implements OnApplicationShutdown {
   static for({ content }: MediaOptions = {}): DynamicModule {
     return {
       module: MediaModule,
-      imports: [ModelModule],
+      imports: [TypeOrmModule.forFeature([MediaTask]), ModelModule],
       controllers: [MediaController, ContentController, TaskController],
       providers: [
         MediaModels,

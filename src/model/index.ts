@@ -3,7 +3,6 @@ export { countedCall } from './counted.call.js';
 export { EmbeddingDimensionError } from './embedding/embedding.errors.js';
 export { ModelEmbedder } from './embedding/model.embedder.js';
 export type { EmbedOptions } from './embedding/model.embedder.js';
-export { modelEntities } from './model.entity.js';
 export { ModelNotFoundError, WrongCategoryError } from './model.errors.js';
 export { estimateMessageTokens, estimateTokens, sendableTokens } from './model-window.js';
 export { ModelModule } from './model.module.js';

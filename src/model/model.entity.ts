@@ -69,5 +69,3 @@ export class Model {
   @UpdateDateColumn({ type: 'timestamptz' })
   updateTime: Date;
 }
-
-export const modelEntities = [Model];

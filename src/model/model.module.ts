@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { ProviderModule } from '../provider/index.js';
+import { Model } from './model.entity.js';
 import { CredentialRepository } from './credential.repository.js';
 import { CredentialRotation } from './credential.rotation.js';
 import { CredentialVault } from './credential.vault.js';
@@ -15,7 +17,7 @@ import { ModelService } from './model.service.js';
 import { Reranker } from './reranking/reranker.js';
 
 @Module({
-  imports: [ProviderModule],
+  imports: [TypeOrmModule.forFeature([Model]), ProviderModule],
   controllers: [ModelController],
   providers: [
     CredentialVault,

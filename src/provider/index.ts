@@ -45,7 +45,6 @@ export {
   MediaAdapterRegistry,
   RerankAdapterRegistry,
 } from './adapter.registries.js';
-export { providerEntities } from './provider.entity.js';
 export { ProviderUnavailableError } from './provider.errors.js';
 export { ProviderModule } from './provider.module.js';
 export { ProviderService } from './provider.service.js';

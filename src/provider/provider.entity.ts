@@ -55,5 +55,3 @@ export class Provider {
 }
 
 export const PROVIDER_ENABLED = 0;
-
-export const providerEntities = [Provider];

@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { Provider } from './provider.entity.js';
 import {
   ChatAdapterRegistry,
   EmbeddingAdapterRegistry,
@@ -17,6 +19,7 @@ const registries = [
 ];
 
 @Module({
+  imports: [TypeOrmModule.forFeature([Provider])],
   controllers: [ProviderController],
   providers: [ProviderRepository, ProviderService, ...registries],
   exports: [ProviderService, ...registries],

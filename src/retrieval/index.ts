@@ -2,4 +2,3 @@ export type { RetrievalOverrides, RetrievalResult, RetrievedFragment } from './r
 export { RetrievalModule } from './retrieval.module.js';
 export { RetrievalService } from './retrieval.service.js';
 export type { RetrievalRequest } from './retrieval.service.js';
-export { testSetEntities as retrievalEntities } from './test-set/test-set.entity.js';

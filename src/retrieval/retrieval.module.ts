@@ -1,9 +1,11 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
+import { Evaluation, TestQuery } from './test-set/test-set.entity.js';
 import { QueryEmbedding } from './query-embedding.js';
 import { Reranking } from './reranking.js';
 import { RetrievalController } from './retrieval.controller.js';
@@ -21,7 +23,7 @@ import { TestSetRepository } from './test-set/test-set.repository.js';
 import { TestSetService } from './test-set/test-set.service.js';
 
 @Module({
-  imports: [KnowledgeModule, FragmentModule, ModelModule, StorageModule, VectorStoreModule],
+  imports: [TypeOrmModule.forFeature([Evaluation, TestQuery]), KnowledgeModule, FragmentModule, ModelModule, StorageModule, VectorStoreModule],
   controllers: [RetrievalController, TestSetController, EvaluationController],
   providers: [
     EvaluationRepository,

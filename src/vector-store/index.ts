@@ -1,4 +1,3 @@
-export { vectorStoreEntities } from './exact/fragment-vector.entity.js';
 export { VectorStoreError } from './vector-store.errors.js';
 export { VectorStoreModule } from './vector-store.module.js';
 export { VectorStore } from './vector-store.js';

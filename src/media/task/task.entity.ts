@@ -48,5 +48,3 @@ export class MediaTask {
   @UpdateDateColumn({ type: 'timestamptz' })
   updateTime: Date;
 }
-
-export const mediaEntities = [MediaTask];

@@ -36,5 +36,3 @@ export class AuditEntry {
   @CreateDateColumn({ type: 'timestamptz' })
   createTime: Date;
 }
-
-export const auditEntities = [AuditEntry];

@@ -1,4 +1,6 @@
 import { Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditEntry } from './audit.entity.js';
 import { AuditController } from './audit.controller.js';
 import { AuditLog } from './audit.log.js';
 import { AuditRepository } from './audit.repository.js';
@@ -7,6 +9,7 @@ import { AuditService } from './audit.service.js';
 /** Global, because every feature records its changes. */
 @Global()
 @Module({
+  imports: [TypeOrmModule.forFeature([AuditEntry])],
   controllers: [AuditController],
   providers: [AuditLog, AuditRepository, AuditService],
   exports: [AuditLog],

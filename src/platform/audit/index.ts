@@ -1,4 +1,3 @@
-export { auditEntities } from './audit.entity.js';
 export { AuditLog } from './audit.log.js';
 export type { AuditAction, AuditActor, AuditRecord } from './audit.log.js';
 export { AuditModule } from './audit.module.js';

@@ -1,13 +1,14 @@
 import type { PGlite } from '@electric-sql/pglite';
 import { DataSource } from 'typeorm';
-import type { EntityTarget, ObjectLiteral } from 'typeorm';
+import type { DataSourceOptions } from 'typeorm';
 import { migrations } from './migrations/index.js';
 import { postgresDriver } from './pool.js';
 import type { StatementObserver } from './pool.js';
 import { SnakeNamingStrategy } from './snake-naming.strategy.js';
 
 export interface DataSourceSettings {
-  readonly entities: readonly EntityTarget<ObjectLiteral>[];
+  /** Classes, or patterns of the files that hold them; none for migrations alone. */
+  readonly entities?: DataSourceOptions['entities'];
   /** Exactly one of the two: a server's address, or an open embedded database. */
   readonly url?: string | undefined;
   readonly embedded?: PGlite | undefined;
@@ -38,19 +39,23 @@ function serverOptions({ unlimited }: DataSourceSettings): object {
   };
 }
 
-/** A TypeORM data source on either store. The schema comes from migrations only, never from `synchronize`. */
-export function createDataSource(settings: DataSourceSettings): DataSource {
-  return new DataSource({
+/** TypeORM's options for either store. The schema comes from migrations only, never from `synchronize`. */
+export function dataSourceOptions(settings: DataSourceSettings) {
+  return {
     type: 'postgres',
     driver: postgresDriver(settings.embedded, settings.observe),
     ...(settings.url && { url: settings.url }),
     poolSize: settings.poolSize,
-    entities: [...settings.entities] as (new () => ObjectLiteral)[],
+    entities: settings.entities ?? [],
     migrations,
     migrationsTransactionMode: 'each',
     namingStrategy: new SnakeNamingStrategy(),
     synchronize: false,
     installExtensions: false,
     extra: { application_name: 'plinth', ...(settings.url && serverOptions(settings)) },
-  });
+  } satisfies DataSourceOptions;
+}
+
+export function createDataSource(settings: DataSourceSettings): DataSource {
+  return new DataSource(dataSourceOptions(settings));
 }

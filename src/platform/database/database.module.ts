@@ -1,11 +1,11 @@
 import { Global, Inject, Module } from '@nestjs/common';
 import type { DynamicModule, OnApplicationShutdown } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import type { EntityTarget, ObjectLiteral } from 'typeorm';
+import type { DataSourceOptions } from 'typeorm';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
-import { createDataSource } from './data-source.js';
-import type { DataSourceSettings } from './data-source.js';
+import { createDataSource, dataSourceOptions } from './data-source.js';
 import { Database } from './database.js';
 import { openEmbedded } from './embedded.js';
 import type { EmbeddedStore } from './embedded.js';
@@ -14,13 +14,15 @@ import type { StatementObserver } from './pool.js';
 const EMBEDDED_STORE = Symbol('EmbeddedStore');
 
 export interface DatabaseOptions {
-  readonly entities: readonly EntityTarget<ObjectLiteral>[];
   readonly observe?: StatementObserver | undefined;
   /** An open embedded store to use instead of DATA_DIR/pg. */
   readonly store?: EmbeddedStore | undefined;
 }
 
-/** Opens the store, runs what migrations are due, and closes it after everything else has stopped. */
+/**
+ * Opens the store, runs what migrations are due, and closes it after everything else has stopped. Features register
+ * their entities with `TypeOrmModule.forFeature`; their repositories take Database, which knows the open transaction.
+ */
 @Global()
 @Module({})
 export class DatabaseModule implements OnApplicationShutdown {
@@ -29,52 +31,63 @@ export class DatabaseModule implements OnApplicationShutdown {
     @Inject(EMBEDDED_STORE) private readonly store: EmbeddedStore | undefined,
   ) {}
 
-  static for(options: DatabaseOptions): DynamicModule {
+  static for({ observe, store: given }: DatabaseOptions = {}): DynamicModule {
     return {
       module: DatabaseModule,
+      imports: [
+        TypeOrmModule.forRootAsync({
+          inject: [CONFIG, EMBEDDED_STORE],
+          useFactory: (config: Config, store: EmbeddedStore | undefined) => ({
+            ...dataSourceOptions({
+              url: store ? undefined : config.DATABASE_URL,
+              embedded: store?.database,
+              poolSize: config.DATABASE_POOL_SIZE,
+              observe,
+            }),
+            autoLoadEntities: true,
+            // A store that cannot be opened ends the start at once, with its own message.
+            toRetry: () => false,
+          }),
+          dataSourceFactory: openDataSource,
+        }),
+      ],
       providers: [
         {
           provide: EMBEDDED_STORE,
           inject: [CONFIG],
           useFactory: async (config: Config) =>
-            options.store ?? (config.embedded ? openEmbedded(config.DATA_DIR) : undefined),
-        },
-        {
-          provide: DataSource,
-          inject: [CONFIG, EMBEDDED_STORE],
-          useFactory: async (config: Config, store: EmbeddedStore | undefined) => {
-            const settings = {
-              entities: options.entities,
-              url: store ? undefined : config.DATABASE_URL,
-              embedded: store?.database,
-              poolSize: config.DATABASE_POOL_SIZE,
-              observe: options.observe,
-            };
-            // The embedded store has one connection and one process: a lock would wait for itself.
-            if (!store) await migrateServer(settings);
-            const dataSource = await createDataSource(settings).initialize();
-            if (store) await dataSource.runMigrations();
-            return dataSource;
-          },
+            given ?? (config.embedded ? openEmbedded(config.DATA_DIR) : undefined),
         },
         Database,
       ],
-      exports: [Database],
+      exports: [Database, EMBEDDED_STORE],
     };
   }
 
+  /** The store is closed after its connections, whichever module's hook comes first. */
   async onApplicationShutdown(): Promise<void> {
-    await this.dataSource.destroy();
+    if (this.dataSource.isInitialized) await this.dataSource.destroy();
     await this.store?.close();
   }
+}
+
+/** A connected data source with a current schema. */
+async function openDataSource(options: DataSourceOptions | undefined): Promise<DataSource> {
+  if (options?.type !== 'postgres') throw new Error('The store is PostgreSQL.');
+  const { url } = options;
+  if (url !== undefined) await migrateServer(url);
+  const dataSource = await new DataSource(options).initialize();
+  // The embedded store has one connection and one process: a lock would wait for itself.
+  if (url === undefined) await dataSource.runMigrations();
+  return dataSource;
 }
 
 /** Any number, the same in every process: those that start at once take turns on this advisory lock. */
 const MIGRATION_LOCK = 6_039_001;
 
 /** Runs the migrations that are due, one process at a time, over connections of their own: see `unlimited`. */
-async function migrateServer(settings: DataSourceSettings): Promise<void> {
-  const dataSource = createDataSource({ ...settings, poolSize: 2, unlimited: true });
+async function migrateServer(url: string): Promise<void> {
+  const dataSource = createDataSource({ url, poolSize: 2, unlimited: true });
   await dataSource.initialize();
   const runner = dataSource.createQueryRunner();
   try {

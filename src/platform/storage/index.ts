@@ -5,7 +5,6 @@ export { HEAD_BYTES, typeOf } from './file-type.js';
 export { FileStorage } from './file-storage.js';
 export type { WriteOptions, WrittenFile } from './file-storage.js';
 export { FileTooLargeError, UnreadableUploadError } from './storage.errors.js';
-export { storageEntities } from './storage.entity.js';
 export { StorageModule } from './storage.module.js';
 export { StorageService } from './storage.service.js';
 export type { OpenedFile, StoredFileInfo } from './storage.service.js';

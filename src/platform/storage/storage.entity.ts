@@ -40,5 +40,3 @@ export class StoredFile {
   @CreateDateColumn({ type: 'timestamptz' })
   createTime: Date;
 }
-
-export const storageEntities = [StoredFile];

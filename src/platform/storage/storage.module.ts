@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
+import { StoredFile } from './storage.entity.js';
 import { FileKeys } from './file-key.js';
 import { FileOwners } from './file-owners.js';
 import { FileStorage } from './file-storage.js';
@@ -15,6 +17,7 @@ import { UploadInterceptor } from './upload.interceptor.js';
 
 /** Uploaded files. What UploadInterceptor needs is exported, because interceptors are made in the module of their controller. */
 @Module({
+  imports: [TypeOrmModule.forFeature([StoredFile])],
   controllers: [StorageController],
   providers: [
     {

@@ -106,5 +106,3 @@ export class Evaluation {
   @CreateDateColumn({ type: 'timestamptz' })
   createTime: Date;
 }
-
-export const testSetEntities = [TestQuery, Evaluation];

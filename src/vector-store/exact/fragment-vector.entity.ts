@@ -26,5 +26,3 @@ export class FragmentVector {
   @Column({ type: 'bytea' })
   vector: Buffer;
 }
-
-export const vectorStoreEntities = [FragmentVector];

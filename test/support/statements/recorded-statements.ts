@@ -1,5 +1,5 @@
 import { getMetadataArgsStorage } from 'typeorm';
-import { entities } from '../../../src/entities.js';
+import { entities } from '../entities.js';
 import { recordedStatements } from '../statement-recorder.js';
 import { allowedStatements } from './allowed-statements.js';
 import { tenantViolations } from './tenant-rule.js';

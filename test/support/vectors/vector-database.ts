@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { loadConfig } from '../../../src/platform/config/index.js';
 import type { Config } from '../../../src/platform/config/index.js';
 import { createDataSource, Database, openInMemory } from '../../../src/platform/database/index.js';
-import { entities } from '../../../src/entities.js';
+import { entities } from '../entities.js';
 import type { VectorScope } from '../../../src/vector-store/index.js';
 import { createServerDatabase } from '../server-database.js';
 import { recordStatement, withoutRecording } from '../statement-recorder.js';

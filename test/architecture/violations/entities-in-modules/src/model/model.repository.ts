@@ -1,0 +1,3 @@
+import { InjectRepository } from '@nestjs/typeorm';
+
+export const injected = InjectRepository;
