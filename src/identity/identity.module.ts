@@ -29,7 +29,6 @@ import { RoleMembers } from './role/role.members.js';
 import { RoleRepository } from './role/role.repository.js';
 import { RoleService } from './role/role.service.js';
 import { LoginSessionRepository } from './sign-in/login-session.repository.js';
-import { LoginTokens } from './sign-in/login-token.js';
 import { SessionCallerResolver } from './sign-in/session.caller-resolver.js';
 import { SignInController } from './sign-in/sign-in.controller.js';
 import { SignInList } from './sign-in/sign-in.list.js';
@@ -100,7 +99,6 @@ import { UserStanding } from './user/user.standing.js';
     CaptchaStore,
     LoginService,
     LoginSessionRepository,
-    LoginTokens,
     PasswordLogin,
     NoticeChannel,
     Registration,

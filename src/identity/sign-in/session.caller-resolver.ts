@@ -1,12 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown } from '@nestjs/common';
 import { ALL_PERMISSIONS, CallerResolver } from '../../platform/access/index.js';
-import type { Caller } from '../../platform/access/index.js';
-import { UnauthenticatedError } from '../../platform/error/index.js';
+import type { Caller, TokenClaims } from '../../platform/access/index.js';
 import { UserGrants } from '../user/user.grants.js';
 import { LoginSessionRepository } from './login-session.repository.js';
 import type { SignInKey } from './login-session.repository.js';
-import { LoginTokens } from './login-token.js';
 
 /**
  * Resolves callers from the database, with one statement a request; permissions are read again only
@@ -18,21 +16,17 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
   private readonly renewals = new Map<string, Promise<void>>();
 
   constructor(
-    private readonly tokens: LoginTokens,
     private readonly sessions: LoginSessionRepository,
     private readonly grants: UserGrants,
   ) {
     super();
   }
 
-  override async resolve(token: string, clientId: string): Promise<Caller> {
-    const claims = await this.tokens.read(token);
-    if (claims?.clientid !== clientId) throw new UnauthenticatedError();
-    const { sid: id, tenantId, userId } = claims;
+  override async resolve(claims: TokenClaims): Promise<Caller | undefined> {
+    const { sid: id, tenantId, userId, clientid: clientId } = claims;
     const found = await this.current({ id, tenantId, userId, clientId });
-    if (!found) throw new UnauthenticatedError();
-    if (found.renewalDue) this.renew(tenantId, id);
-    return found.caller;
+    if (found?.renewalDue) this.renew(tenantId, id);
+    return found?.caller;
   }
 
   override async refresh(caller: Caller): Promise<Caller | undefined> {
@@ -77,7 +71,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
       .renew(tenantId, id)
       .catch((error: unknown) => {
         // The next request tries again.
-        this.logger.warn({ msg: 'An activity could not be written down', err: error });
+        this.logger.warn({ msg: 'Failed to record last activity', err: error });
       })
       .finally(() => this.renewals.delete(id));
     this.renewals.set(id, renewal);

@@ -1,14 +1,16 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
+import { signToken } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import type { Client } from '../client/client.entity.js';
 import { WrongPasswordError } from '../identity.errors.js';
 import type { User } from '../user/user.entity.js';
 import { LoginSessionRepository } from './login-session.repository.js';
-import { LoginTokens } from './login-token.js';
 
 /** From where somebody signs in. */
 export interface SignInOrigin {
@@ -29,10 +31,10 @@ const USER_AGENT_LENGTH = 300;
 export class SignInService {
   constructor(
     private readonly sessions: LoginSessionRepository,
-    private readonly tokens: LoginTokens,
     private readonly database: Database,
     private readonly audit: AuditLog,
     private readonly bus: EventBus,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** For a user whose password was just verified. */
@@ -57,14 +59,15 @@ export class SignInService {
         { action: 'login', target: 'user', id: user.id, detail: { clientKey: client.clientKey } },
       );
     });
-    const token = await this.tokens.sign({
+    const claims = {
       sid: id,
       tenantId: user.tenantId,
       userId: user.id,
       userName: user.userName,
       clientid: client.clientId,
       exp: Math.floor(expireTime.getTime() / 1_000),
-    });
+    };
+    const token = signToken(claims, this.config.tokenKey);
     return { token, seconds: client.timeout };
   }
 

@@ -72,8 +72,15 @@ function declared(rule: AccessRule, shown: string): MethodDecorator & ClassDecor
   );
 }
 
-/** A request that the authentication guard has let through. */
+/** A login token and the client that it is used with. */
+export interface Credentials {
+  readonly token: string;
+  readonly clientId: string;
+}
+
+/** A request with what the authentication guard has read from it and found for it. */
 export interface AuthenticatedRequest extends Request {
+  credentials?: Credentials | undefined;
   caller?: Caller;
 }
 

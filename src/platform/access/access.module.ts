@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { AuthenticationGuard, PermissionGuard } from './access.guard.js';
+import { JwtStrategy } from './jwt.strategy.js';
 import { OpenStreams } from './open-streams.js';
 import { PermissionController } from './permission.controller.js';
 import { TenantLifecycle } from './tenant-lifecycle.js';
@@ -16,6 +17,7 @@ import { TenantRevisionRepository } from './tenant-revision.repository.js';
     TenantRevisionRepository,
     TenantLifecycle,
     OpenStreams,
+    JwtStrategy,
     { provide: APP_GUARD, useClass: AuthenticationGuard },
     { provide: APP_GUARD, useClass: PermissionGuard },
   ],

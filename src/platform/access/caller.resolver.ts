@@ -1,13 +1,14 @@
 import type { Caller } from './caller.js';
+import type { TokenClaims } from './login-token.js';
 
-/** How a token becomes a caller. Declared here, implemented by identity/. */
+/** Finds the caller of a sign-in. Declared here, implemented by identity/. */
 export abstract class CallerResolver {
   /**
-   * The caller behind a token and the client id it is used with. Throws UnauthenticatedError for a token that is wrong,
-   * expired, revoked, idle for too long, of a disabled user, client or tenant, or issued for another client.
+   * The caller of the sign-in that a verified token names, or undefined when it has expired, was revoked, was idle for
+   * too long, or its user, client or tenant is disabled. Counts as activity.
    */
-  abstract resolve(token: string, clientId: string): Promise<Caller>;
+  abstract resolve(claims: TokenClaims): Promise<Caller | undefined>;
 
-  /** The caller as of now, or undefined when the sign-in is no longer valid; does not count as activity. */
+  /** The caller as of now, or undefined when the sign-in is no longer valid. Does not count as activity. */
   abstract refresh(caller: Caller): Promise<Caller | undefined>;
 }

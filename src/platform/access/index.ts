@@ -11,6 +11,8 @@ export { AccessModule } from './access.module.js';
 export { isSuperAdmin, mayAny, requireSuperAdmin, systemCaller } from './caller.js';
 export type { Caller } from './caller.js';
 export { CallerResolver } from './caller.resolver.js';
+export { signToken } from './login-token.js';
+export type { TokenClaims } from './login-token.js';
 export { OpenStreams } from './open-streams.js';
 export type { StreamEnd } from './open-streams.js';
 export {

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { decodeJwt, SignJWT } from 'jose';
+import jwt from 'jsonwebtoken';
+import type { Algorithm } from 'jsonwebtoken';
+import { createHmac } from 'node:crypto';
+import type { TokenClaims } from '../../../src/platform/access/index.js';
 import { CONFIG } from '../../../src/platform/config/index.js';
 import type { Config } from '../../../src/platform/config/index.js';
 import { Plinth } from '../../support/plinth.js';
@@ -43,7 +46,7 @@ describe('signing in', () => {
         openid: null,
       },
     });
-    const claims = decodeJwt(String(answer.data['access_token']));
+    const claims = jwt.decode(String(answer.data['access_token']));
     expect(claims).toMatchObject({ tenantId: '000000', userName: 'admin', clientid: WEB_CLIENT });
   });
 
@@ -111,18 +114,20 @@ describe('signing in', () => {
 
   it('refuses forged and unsigned tokens of a real sign-in', async () => {
     const admin = await plinth.signIn();
-    const claims = decodeJwt((admin.headers['authorization'] ?? '').slice('Bearer '.length));
-    const config = plinth.app.get<Config>(CONFIG);
-    const sign = (alg: string, key: Uint8Array, change: object) =>
-      new SignJWT({ ...claims, ...change }).setProtectedHeader({ alg }).sign(key);
+    const claims = claimsOf(admin);
+    const { tokenKey } = plinth.app.get<Config>(CONFIG);
+    const sign = (algorithm: Algorithm, key: Buffer, change: object) =>
+      jwt.sign({ ...claims, ...change }, key, { algorithm });
     const unsigned = `${btoa('{"alg":"none"}')}.${btoa(JSON.stringify(claims))}.`;
     const forged = [
       unsigned.replaceAll('=', ''),
-      await sign('HS256', new Uint8Array(32), {}),
-      await sign('HS512', new Uint8Array(64), {}),
-      await sign('HS256', config.tokenKey, { userId: 999 }),
-      await sign('HS256', config.tokenKey, { sid: 'null' }),
-      await sign('HS256', config.tokenKey, { exp: 1 }),
+      sign('HS256', Buffer.alloc(32), {}),
+      sign('HS512', tokenKey, {}),
+      sign('HS512', Buffer.alloc(64), {}),
+      sign('HS256', tokenKey, { userId: 999 }),
+      sign('HS256', tokenKey, { sid: 'null' }),
+      sign('HS256', tokenKey, { exp: 1 }),
+      sign('HS256', tokenKey, { nbf: Math.floor(Date.now() / 1_000) + 3_600 }),
     ];
     for (const token of forged) {
       const session = new Session(plinth.url, {
@@ -130,6 +135,33 @@ describe('signing in', () => {
         authorization: `Bearer ${token}`,
       });
       expect(await session.get('/system/permission/list')).toMatchObject({ code: 401 });
+    }
+  });
+
+  it('takes a token by its form, whichever library has made it', async () => {
+    const admin = await plinth.signIn();
+    const { tokenKey } = plinth.app.get<Config>(CONFIG);
+    const { sid, tenantId, userId, userName, clientid, exp, iat } = claimsOf(admin);
+    const claims = { sid, tenantId, userId, userName, clientid, exp, iat };
+    const [header, payload] = [{ alg: 'HS256', typ: 'JWT' }, claims].map((part) =>
+      Buffer.from(JSON.stringify(part)).toString('base64url'),
+    );
+    const signature = createHmac('sha256', tokenKey)
+      .update(`${header}.${payload}`)
+      .digest('base64url');
+    const authorization = `Bearer ${header}.${payload}.${signature}`;
+    expect(authorization).toBe(admin.headers['authorization']);
+    const { exp: _, ...forever } = claims;
+    for (const [given, code] of [
+      [{ ...claims, iat: 1 }, 200],
+      [forever, 401],
+    ] as const) {
+      const token = jwt.sign(given, tokenKey, { algorithm: 'HS256' });
+      const session = new Session(plinth.url, {
+        ...admin.headers,
+        authorization: `Bearer ${token}`,
+      });
+      expect(await session.get('/system/permission/list')).toMatchObject({ code });
     }
   });
 
@@ -141,3 +173,8 @@ describe('signing in', () => {
     expect(await plinth.anonymous().post('/auth/logout')).toMatchObject({ code: 200 });
   });
 });
+
+function claimsOf(session: Session): TokenClaims & { iat: number } {
+  const token = (session.headers['authorization'] ?? '').slice('Bearer '.length);
+  return jwt.decode(token) as TokenClaims & { iat: number };
+}

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { CallerResolver } from '../../../src/platform/access/index.js';
 import { CONFIG } from '../../../src/platform/config/index.js';
 import type { Config } from '../../../src/platform/config/index.js';
 import { done, makeRole, makeUser } from '../../support/people.js';
@@ -34,5 +35,19 @@ onServer('two processes on one database', () => {
     expect(await onTwo.get('/system/user/list')).toMatchObject({ code: 403 });
     done(await root.put('/system/user/changeStatus', { userId: id, status: '1' }));
     expect(await onTwo.get('/system/user/getInfo')).toMatchObject({ code: 401 });
+  });
+
+  it('authenticates requests at the application that they were sent to', async () => {
+    const { headers } = await one.signIn();
+    const sent = [one, two].map((plinth) => ({
+      session: new Session(plinth.url, headers),
+      resolve: jest.spyOn(plinth.app.get(CallerResolver), 'resolve'),
+    }));
+    const rounds = Array.from({ length: 10 }, () => sent).flat();
+    await Promise.all(rounds.map(({ session }) => session.get('/system/permission/list')));
+    for (const { resolve } of sent) {
+      expect(resolve).toHaveBeenCalledTimes(10);
+      resolve.mockRestore();
+    }
   });
 });

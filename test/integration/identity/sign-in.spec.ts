@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import jwt from 'jsonwebtoken';
 import type { Pool } from 'pg';
 import { CallerResolver } from '../../../src/platform/access/index.js';
-import type { Caller } from '../../../src/platform/access/index.js';
+import type { TokenClaims } from '../../../src/platform/access/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { SignInSweep } from '../../../src/identity/sign-in/sign-in.sweep.js';
 import { done, makeRole, makeTenant, makeUser, PASSWORD } from '../../support/people.js';
@@ -144,7 +145,8 @@ describe('what ends a sign-in and what changes it', () => {
     const resolver = plinth.app.get(CallerResolver);
     const { session, id } = await makeUser(plinth, root, 'refreshed');
     const token = (session.headers['authorization'] ?? '').slice('Bearer '.length);
-    const caller: Caller = await resolver.resolve(token, session.headers['clientid'] ?? '');
+    const caller = await resolver.resolve(jwt.decode(token) as TokenClaims);
+    if (!caller) throw new Error('The sign-in has no caller.');
     expect(await resolver.refresh(caller)).toEqual(caller);
     await age('last_active_time', id, 1_700);
     await resolver.refresh(caller);

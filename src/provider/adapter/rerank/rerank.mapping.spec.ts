@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { jwtVerify } from 'jose';
 import { describe, expect, it, test } from '@jest/globals';
+import jwt from 'jsonwebtoken';
 import { toRerankBody } from './query-documents/query-documents.request.js';
 import { toRankedDocuments } from './query-documents/query-documents.response.js';
 import { zhipuToken } from './zhipu-token.js';
@@ -66,21 +66,18 @@ describe('an answer', () => {
 });
 
 describe('a key of Zhipu', () => {
-  it('of two parts becomes a token that the second signs and that names the first', async () => {
+  it('of two parts becomes a token that the second signs and that names the first', () => {
     const now = Date.parse('2026-11-20T10:00:00Z');
-    const token = await zhipuToken(' key-id.secret-part ', now);
-    const { payload, protectedHeader } = await jwtVerify(
-      token,
-      new TextEncoder().encode('secret-part'),
-    );
-    expect(protectedHeader).toEqual({ alg: 'HS256', sign_type: 'SIGN' });
+    const token = zhipuToken(' key-id.secret-part ', now);
+    const { header, payload } = jwt.verify(token, 'secret-part', { complete: true });
+    expect(header).toEqual({ alg: 'HS256', sign_type: 'SIGN' });
     expect(payload).toEqual({ api_key: 'key-id', exp: now + 180_000, timestamp: now });
   });
 
   it.each(['plain-key', 'a.b.c', '.secret', 'id.', 'two words.x'])(
     'of another form, as %s, is sent as it is',
-    async (key) => {
-      expect(await zhipuToken(key)).toBe(key);
+    (key) => {
+      expect(zhipuToken(key)).toBe(key);
     },
   );
 });

@@ -13,7 +13,7 @@ export interface QueryDocumentsOptions extends Vendor {
   readonly endpoint: '/rerank' | '/reranks';
   readonly maxDocuments: number;
   /** Makes the bearer token of one call from the credential; without it the credential is the token. */
-  readonly tokenOf?: (credential: string) => Promise<string>;
+  readonly tokenOf?: (credential: string) => string;
 }
 
 /** The form that most rerank services share: POST {address}/rerank with a query and its documents, and a bearer key. */
@@ -38,7 +38,7 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
     connection: ModelConnection,
     options: ModelCallOptions,
   ): Promise<readonly RankedDocument[]> {
-    const token = await this.token(connection);
+    const token = this.token(connection);
     const secrets = { ...connection, token };
     const request = {
       url: this.endpoint(connection.address),
@@ -49,7 +49,7 @@ export class QueryDocumentsAdapter extends NamedAdapter implements RerankAdapter
     return toRankedDocuments(await postForJson(this.http, request, options), call, secrets);
   }
 
-  private async token({ credential }: ModelConnection): Promise<string | undefined> {
+  private token({ credential }: ModelConnection): string | undefined {
     const { tokenOf } = this.options;
     return credential === undefined || !tokenOf ? credential : tokenOf(credential);
   }
