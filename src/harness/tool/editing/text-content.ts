@@ -1,4 +1,5 @@
 import { ToolError } from '../../fault/tool.error.js';
+import { utf8Text } from '../../workspace/utf8-text.js';
 
 /** A line with what ends it; only the last line of a text may have no end. */
 export interface Line {
@@ -14,16 +15,12 @@ export interface TextContent {
 
 /** NOT_TEXT unless the bytes are UTF-8 without NUL characters. `name` is the path as it is told to the model. */
 export function decodeText(bytes: Uint8Array, name: string): TextContent {
-  const refusal = new ToolError(
-    'NOT_TEXT',
-    `${name} is no UTF-8 text and cannot be edited. Use write_file to replace it as a whole, or leave it.`,
-  );
-  if (bytes.includes(0)) throw refusal;
-  let whole: string;
-  try {
-    whole = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw refusal;
+  const whole = utf8Text(bytes);
+  if (whole === undefined) {
+    throw new ToolError(
+      'NOT_TEXT',
+      `${name} is not UTF-8 text and cannot be edited. Use write_file to replace it as a whole, or leave it.`,
+    );
   }
   return whole.startsWith('\ufeff')
     ? { mark: '\ufeff', text: whole.slice(1) }

@@ -10,7 +10,7 @@ import { newId } from '../../protocol/ids.js';
 import type { HarnessRun } from '../../store/run.entity.js';
 import { RunSkills } from '../../store/run-skills.js';
 import { Workspace } from '../../workspace/workspace.js';
-import { boundTool } from '../bound.tool.js';
+import { boundTool } from '../tool.js';
 import type { HarnessTool, RunToolDecision, ToolContext } from '../tool.js';
 import { AskUserTool } from './ask-user.tool.js';
 import { PlanCreateTool } from './plan-create.tool.js';
