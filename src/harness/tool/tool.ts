@@ -7,8 +7,12 @@ import type { PolicySubject } from '../protocol/policy.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import type { RunSkills } from '../store/run-skills.js';
 import type { HarnessRun } from '../store/run.entity.js';
-import type { FileOperation, PlannedFile } from '../workspace/file-operation.js';
-import type { SeenFile, SeenFiles } from '../workspace/seen-files.js';
+import type {
+  FileOperation,
+  PlannedFile,
+  SeenFile,
+  SeenFiles,
+} from '../workspace/file-operation.js';
 import type { Workspace } from '../workspace/workspace.js';
 
 export interface ToolContext {

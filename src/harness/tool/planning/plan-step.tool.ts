@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { storableText } from '../../store/storable.js';
-import { planHash } from '../../protocol/plan.hash.js';
-import { PLAN_STEPS, STEP_STATUSES } from '../../protocol/plan.js';
+import { PLAN_STEPS, planHash, STEP_STATUSES } from '../../protocol/plan.js';
 import type { Plan, PlanStep } from '../../protocol/plan.js';
 import { newId } from '../../protocol/ids.js';
 import { ToolError } from '../../fault/tool.error.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
-import { planHash } from '../../protocol/plan.hash.js';
+import { planHash } from '../../protocol/plan.js';
 import type { Plan } from '../../protocol/plan.js';
 import { newId } from '../../protocol/ids.js';
 import type { HarnessRun } from '../../store/run.entity.js';
