@@ -113,8 +113,8 @@ import { HarnessSkillController } from './api/skill/skill.controller.js';
 import { SkillDiscovery } from './context/skill.discovery.js';
 import { SkillRepository } from './store/skill.repository.js';
 import { HarnessSkillService } from './api/skill/skill.service.js';
-import { FileSearch } from './tool/reading/search/file.search.js';
-import { ToolRegistry, toolClasses } from './tool/tool.registry.js';
+import { FileSearch } from './tool/reading/file-search.js';
+import { toolProviders } from './tool/tools.js';
 import { WorkspaceRoots } from './workspace/workspace-roots.js';
 
 /** Sessions and runs of the coding harness. */
@@ -220,10 +220,9 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     SkillDiscovery,
     SkillRepository,
     HarnessSkillService,
-    ToolRegistry,
     WorkspaceRoots,
     FileSearch,
-    ...toolClasses,
+    ...toolProviders,
   ],
 })
 export class HarnessModule {}

@@ -14,7 +14,7 @@ const STARTERS = [
   // Commands of the coding harness, in bwrap and nowhere else.
   'harness/sandbox/bubblewrap.ts',
   // ripgrep.
-  'harness/tool/reading/search/ripgrep.ts',
+  'harness/tool/reading/file-search.ts',
 ];
 
 function sources(): { path: string; text: string }[] {

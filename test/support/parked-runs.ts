@@ -10,7 +10,7 @@ import type { RunWriter } from '../../src/harness/store/run-writer.js';
 import { ProcessPresence } from '../../src/harness/engine/process.presence.js';
 import { MessageRepository } from '../../src/harness/store/message.repository.js';
 import { proposalEvents } from '../../src/harness/store/plan.events.js';
-import { planHash } from '../../src/harness/protocol/plan.hash.js';
+import { planHash } from '../../src/harness/protocol/plan.js';
 import type { Plan } from '../../src/harness/protocol/plan.js';
 import type { EffectClass } from '../../src/harness/protocol/effect.state.js';
 import { newId, sha256 } from '../../src/harness/protocol/ids.js';

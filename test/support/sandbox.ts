@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe } from '@jest/globals';
 import { loadConfig } from '../../src/platform/config/index.js';
 import { Sandbox } from '../../src/harness/sandbox/sandbox.js';
-import type { SandboxRequest, SandboxResult } from '../../src/harness/sandbox/sandbox.result.js';
+import type { SandboxRequest, SandboxResult } from '../../src/harness/sandbox/sandbox.run.js';
 
 /** One is enough for a file of tests: it holds nothing but whether sandboxes can be used. */
 const shared = new Sandbox(

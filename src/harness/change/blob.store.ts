@@ -9,7 +9,6 @@ import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { sha256 } from '../protocol/ids.js';
 import { blobPath, blobRoot, tenantBlobs } from './blob.path.js';
-import { writeNew } from './new-file.js';
 
 export interface PutOptions {
   /**
@@ -134,4 +133,17 @@ async function contentOf(path: string): Promise<Buffer | undefined> {
 
 function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+/**
+ * Writes a file that only the service may read. It fails with EEXIST where anything has the path already, a link included,
+ * which is not followed.
+ */
+export async function writeNew(path: string, bytes: Uint8Array): Promise<void> {
+  const handle = await open(path, 'wx', 0o600);
+  try {
+    await handle.writeFile(bytes);
+  } finally {
+    await handle.close();
+  }
 }

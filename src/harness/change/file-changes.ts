@@ -1,15 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import type { EventDraft } from '../store/event.catalogue.js';
+import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
 import type { FilesFound } from '../protocol/effect.state.js';
+import type { EventDraft } from '../store/event.catalogue.js';
 import type { HarnessRun } from '../store/run.entity.js';
-import { ToolError } from '../fault/tool.error.js';
+import type { FileOperation, FileState, PlannedFile } from '../workspace/file-operation.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { BlobStore } from './blob.store.js';
 import { ChangeRecords } from './change-records.js';
 import type { DescribedChanges } from './change-records.js';
-import { RollBackFailedError } from '../fault/change.errors.js';
-import type { FileOperation, FileState, PlannedFile } from '../workspace/file-operation.js';
-import { foldersOf, FreedPlaces } from './freed-places.js';
 import type { DiffTotals } from './net-change.js';
 
 /** How long putting files back may take, whatever has stopped the change. */
@@ -244,4 +242,44 @@ function lost(path: string): ToolError {
     'FAILED',
     `The kept content of ${path} was lost or is damaged, so that it cannot be written.`,
   );
+}
+
+/** Every folder above the path, from the innermost on. */
+export function foldersOf(path: string): string[] {
+  const names = path.split('/');
+  return names.slice(1).map((_, index) => names.slice(0, names.length - 1 - index).join('/'));
+}
+
+/**
+ * What stands in the place of other files until operations have removed it: a file where a folder is to be, or folders,
+ * which go with their last file, where a file is to be.
+ */
+export class FreedPlaces {
+  private readonly files = new Set<string>();
+  private readonly folders = new Set<string>();
+
+  constructor(operations: readonly FileOperation[] = []) {
+    for (const operation of operations) this.add(operation);
+  }
+
+  add({ path, madeFolders = 0 }: FileOperation): void {
+    this.files.add(path);
+    for (const folder of foldersOf(path).slice(0, madeFolders)) this.folders.add(folder);
+  }
+
+  /** What is at the path; null where only what the operations remove is in its place. Else as `Workspace.state`. */
+  async state(workspace: Workspace, path: string, signal: AbortSignal): Promise<FileState | null> {
+    try {
+      return await workspace.state(path, signal);
+    } catch (error) {
+      if (this.isCause(error, path)) return null;
+      throw error;
+    }
+  }
+
+  private isCause(error: unknown, path: string): boolean {
+    if (!(error instanceof ToolError)) return false;
+    if (error.code === 'NOT_A_FILE') return this.folders.has(path);
+    return error.code === 'NOT_A_FOLDER' && foldersOf(path).some((one) => this.files.has(one));
+  }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { checkOutside, layOutside } from '../../../test/support/path-attacks.js';
-import { writeNew } from './new-file.js';
+import { writeNew } from './blob.store.js';
 
 let place: string;
 let outside: string;

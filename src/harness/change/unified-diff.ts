@@ -1,5 +1,6 @@
 import { formatPatch, structuredPatch } from 'diff';
 import type { StructuredPatch, StructuredPatchHunk } from 'diff';
+import { utf8Text } from '../workspace/utf8-text.js';
 
 /** Largest file that is compared line by line. */
 const LARGEST_BYTES = 4 * 1024 * 1024;
@@ -33,19 +34,19 @@ export interface DiffInput {
 /** Describes the change of one file as `git diff` would. */
 export function unifiedDiff({ path, before, after }: DiffInput): FileDiff {
   const header = headerOf({ path, before, after });
-  const told = (line: string): FileDiff => ({
+  const withoutLines = (line: string): FileDiff => ({
     additions: null,
     deletions: null,
     diff: `${formatPatch({ ...header, hunks: [] })}${line}\n`,
   });
   const [old, now] = [contentOf(before), contentOf(after)];
-  if (!old || !now) return told('The content was not kept and cannot be shown.');
+  if (!old || !now) return withoutLines('The content was not kept and cannot be shown.');
   if (old.length > LARGEST_BYTES || now.length > LARGEST_BYTES) {
-    return told(`Too large to compare: ${old.length} bytes before, ${now.length} bytes after.`);
+    return withoutLines(`Too large to compare: ${old.length} bytes before, ${now.length} bytes after.`);
   }
-  const [oldText, newText] = [textOf(old), textOf(now)];
+  const [oldText, newText] = [utf8Text(old), utf8Text(now)];
   if (oldText === undefined || newText === undefined) {
-    return told(`Binary files ${header.oldFileName} and ${header.newFileName} differ`);
+    return withoutLines(`Binary files ${header.oldFileName} and ${header.newFileName} differ`);
   }
   const hunks = hunksOf(oldText, newText);
   const lines = hunks.flatMap((hunk) => hunk.lines);
@@ -82,16 +83,6 @@ function modeOf({ mode }: DiffSide): string {
 
 function contentOf(side: DiffSide | null): Buffer | undefined {
   return side ? side.content : Buffer.alloc(0);
-}
-
-/** Undefined when the bytes are no UTF-8 text. */
-function textOf(bytes: Buffer): string | undefined {
-  if (bytes.includes(0)) return undefined;
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 function hunksOf(before: string, after: string): StructuredPatchHunk[] {

@@ -8,8 +8,8 @@ import {
   SKILL_BODY,
 } from '../../../test/support/harness-conversations.js';
 import type { Item } from '../../../test/support/harness-conversations.js';
-import { NOT_COMPACTED } from '../protocol/compaction.js';
-import type { Compaction } from '../protocol/compaction.js';
+import { NOT_COMPACTED } from '../protocol/run.values.js';
+import type { Compaction } from '../protocol/run.values.js';
 import { ContextOverflowError } from './context.errors.js';
 import { fit } from './fitting.js';
 import type { Fit, Summarise } from './fitting.js';

@@ -1,6 +1,6 @@
 import { estimateTokens } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';
-import type { Compaction } from '../protocol/compaction.js';
+import type { Compaction } from '../protocol/run.values.js';
 import type { CountedUsage } from './counted.usage.js';
 import { ContextOverflowError } from './context.errors.js';
 import type { Unit } from './conversation.js';

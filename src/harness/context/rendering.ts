@@ -1,7 +1,7 @@
 import { estimateMessageTokens, estimateTokens } from '../../model/index.js';
 import type { ChatMessage, ContentPart, ToolDefinition } from '../../provider/index.js';
 import type { RunSkills } from '../store/run-skills.js';
-import type { Compaction } from '../protocol/compaction.js';
+import type { Compaction } from '../protocol/run.values.js';
 import type { TurnMessage } from '../store/turn-message.repository.js';
 import type { Conversation, Unit } from './conversation.js';
 import type { DataMark } from './data-mark.js';

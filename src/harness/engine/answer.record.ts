@@ -12,7 +12,7 @@ import { MessageRepository } from '../store/message.repository.js';
 import { newId, sha256 } from '../protocol/ids.js';
 import type { HarnessRun } from '../store/run.entity.js';
 import { SecretMask } from '../store/secret-mask.js';
-import { ToolRegistry } from '../tool/tool.registry.js';
+import { ToolRegistry } from '../tool/tools.js';
 import type { HeldRun } from './held.run.js';
 import type { LoopFinding } from './loop.guard.js';
 import type { ModelAnswer, UnusableAnswer } from './model.turn.js';

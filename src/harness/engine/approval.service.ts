@@ -10,7 +10,7 @@ import type { HarnessRun } from '../store/run.entity.js';
 import type { ApprovalAsk } from '../store/approval.ask.js';
 import { ApprovalRepository } from '../store/approval.repository.js';
 import type { ApprovalRow } from '../store/approval.repository.js';
-import { availableDecisions } from '../protocol/approval.values.js';
+import { availableDecisions } from '../protocol/approval.js';
 
 /** Runs that one sweep looks at. */
 const SWEEP = 100;

@@ -1,10 +1,9 @@
 import type { DescribedChanges } from '../change/change-records.js';
-import type { FileOperation } from '../workspace/file-operation.js';
+import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import type { SettledEffectState } from '../protocol/effect.state.js';
 import type { ToolError, ToolErrorCode } from '../fault/tool.error.js';
 import type { ShellOutcome, ToolOutcome } from '../tool/tool.js';
-import type { SeenFile } from '../workspace/seen-files.js';
 
 /** How a tool call has come out, before it is written down. */
 export interface CallOutcome {

@@ -1,4 +1,4 @@
-import type { Grants } from '../protocol/grants.js';
+import type { Grants } from '../protocol/approval.js';
 import type { FileSubject, PolicySubject } from '../protocol/policy.js';
 import type { Plan } from '../protocol/plan.js';
 import type { FilePlan } from '../tool/tool.js';

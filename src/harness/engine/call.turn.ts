@@ -4,7 +4,7 @@ import type { ApprovalRow } from '../store/approval.repository.js';
 import type { HarnessRun } from '../store/run.entity.js';
 import type { HarnessSession } from '../store/session.entity.js';
 import type { RunSkills } from '../store/run-skills.js';
-import type { OfferFacts } from '../tool/offered-tools.js';
+import type { OfferFacts } from '../tool/tool.js';
 import type { Workspace } from '../workspace/workspace.js';
 import type { HeldRun } from './held.run.js';
 

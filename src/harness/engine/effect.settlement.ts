@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { RollBackFailedError } from '../fault/change.errors.js';
+import { RollBackFailedError } from '../fault/tool.error.js';
 import { FileChanges } from '../change/file-changes.js';
 import type { DescribedChanges } from '../change/change-records.js';
 import { RunLedger } from '../store/run.ledger.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { CountedUsage } from '../context/counted.usage.js';
 import type { RunWriter } from '../store/run-writer.js';
-import { costOf } from '../protocol/cost.js';
+import { costOf } from '../protocol/run.values.js';
 import { ModelCallRepository } from '../store/model-call.repository.js';
 import type { ModelCallEnd, ModelCallStart } from '../store/model-call.repository.js';
 

@@ -4,8 +4,8 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { blobRoot, tenantBlobs } from '../change/blob.path.js';
-import { writeNew } from '../change/new-file.js';
-import { OutputCollector } from '../sandbox/output-collector.js';
+import { writeNew } from '../change/blob.store.js';
+import { OutputCollector } from '../sandbox/sandbox.run.js';
 import type { HarnessEffect } from '../store/effect.entity.js';
 
 /** How much of an output a crash may cost. */

@@ -15,7 +15,7 @@ import type { HarnessRun } from '../store/run.entity.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { SessionRepository } from '../store/session.repository.js';
-import { mayCarryOn } from '../protocol/write.rule.js';
+import { mayCarryOn } from '../protocol/policy.js';
 import { HarnessSkills } from '../context/harness-skills.js';
 import type { RunSkills } from '../store/run-skills.js';
 import { WorkspaceRoots } from '../workspace/workspace-roots.js';

@@ -15,9 +15,8 @@ import type { HarnessRun } from '../store/run.entity.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import type { HarnessSession } from '../store/session.entity.js';
 import type { RunSkills } from '../store/run-skills.js';
-import { offeredTools } from '../tool/offered-tools.js';
-import type { OfferFacts } from '../tool/offered-tools.js';
-import { ToolRegistry } from '../tool/tool.registry.js';
+import type { OfferFacts } from '../tool/tool.js';
+import { ToolRegistry } from '../tool/tools.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { AnswerRecord } from './answer.record.js';
 import type { HeldRun } from './held.run.js';
@@ -98,7 +97,7 @@ export class RunStep {
   private async ask(turn: StepTurn, run: HarnessRun): Promise<StepResult> {
     const { held, session, model, skills, workspace } = turn;
     const names = skills.list.map(({ name }) => name);
-    const tools = this.registry.definitions(offeredTools(this.offer(turn, run)), names);
+    const tools = this.registry.definitions(this.offer(turn, run), names);
     const input: TurnInput = { run, session, model, skills, workspace, tools, signal: held.signal };
     try {
       const context = await this.context.build(input);

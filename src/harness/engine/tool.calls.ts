@@ -10,11 +10,9 @@ import { stepIdOf } from '../store/event.catalogue.js';
 import { RunLedger } from '../store/run.ledger.js';
 import { FencedError } from '../protocol/lease.js';
 import { CancelRequestedError } from '../protocol/run.state.js';
-import type { BoundCall } from '../tool/bound.tool.js';
-import { notOffered } from '../tool/offered-tools.js';
 import { ToolError } from '../fault/tool.error.js';
-import type { ToolContext } from '../tool/tool.js';
-import { ToolRegistry } from '../tool/tool.registry.js';
+import type { BoundCall, ToolContext } from '../tool/tool.js';
+import { ToolRegistry } from '../tool/tools.js';
 import { doneOutcome, failedOutcome } from './call.outcome.js';
 import type { CallOutcome } from './call.outcome.js';
 import { CallRecord } from './call.record.js';
@@ -128,7 +126,7 @@ export class ToolCalls {
         `There is no tool named ${toolName.slice(0, 100)}. Use one of those you were given.`,
       );
     }
-    const why = notOffered(tool.name, turn.offer);
+    const why = this.registry.refusal(tool, turn.offer);
     if (why)
       throw new ToolError(
         toolName === 'shell' && !turn.offer.sandboxAvailable

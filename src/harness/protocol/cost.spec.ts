@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { costOf } from './cost.js';
+import { costOf } from './run.values.js';
 
 describe('costOf', () => {
   it('reckons by the million tokens', () => {

@@ -83,3 +83,7 @@ export function abandonedAs({ state, effectClass }: EffectFacts): 'NOT_EXECUTED'
   const harmless = state === 'PREPARED' || effectClass === 'READ' || effectClass === 'META';
   return harmless ? 'NOT_EXECUTED' : 'UNCERTAIN';
 }
+
+export const RESOLUTIONS = ['EXECUTED', 'NOT_EXECUTED'] as const;
+/** What a person has found out about a tool call whose outcome nobody knew. */
+export type Resolution = (typeof RESOLUTIONS)[number];

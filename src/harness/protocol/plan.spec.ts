@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { canonicalJson } from './canonical-json.js';
+import { canonicalJson, planHash, planMarkdown } from './plan.js';
 import { planData, proposalEvents } from '../store/plan.events.js';
-import { planHash } from './plan.hash.js';
-import { planMarkdown } from './plan.markdown.js';
 import type { Plan } from './plan.js';
 
 const content = {

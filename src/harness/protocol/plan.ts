@@ -1,3 +1,6 @@
+import { ConflictError } from '../../platform/error/index.js';
+import { sha256 } from './ids.js';
+
 export const STEP_STATUSES = ['PENDING', 'IN_PROGRESS', 'DONE', 'SKIPPED'] as const;
 export type StepStatus = (typeof STEP_STATUSES)[number];
 
@@ -48,4 +51,122 @@ export interface PlanReceipt {
   readonly hash: string;
   /** SHA-256 of what was said, of a request alone. */
   readonly contentSha256?: string;
+}
+
+/** What a person approves: everything of a plan but its progress. */
+export type PlanContent = Pick<Plan, 'summary' | 'files' | 'risks'> & {
+  readonly steps: readonly Pick<PlanStep, 'text' | 'added'>[];
+};
+
+/** The plan's canonicalHash. Progress, and steps that were added after the approval, do not change it. */
+export function planHash({ summary, steps, files, risks }: PlanContent): string {
+  const texts = steps.filter(({ added }) => !added).map(({ text }) => text);
+  return sha256(canonicalJson({ summary, steps: texts, files, risks }));
+}
+
+/**
+ * The plan as a person reads it before the approval, in Markdown. All text of the model is escaped: whatever it says,
+ * headings, lists and their order are ours, and nothing in it becomes a link, an image, HTML or a hidden character.
+ */
+export function planMarkdown({ summary, steps, files, risks, revision }: Plan): string {
+  const numbered = steps.map(({ text }, index) => `${index + 1}. ${plain(text)}`);
+  return [
+    `# Plan, version ${revision}`,
+    plain(summary),
+    section('Steps', numbered),
+    section(
+      'Files that may be created and edited',
+      files.map((path) => `- ${plain(path)}`),
+    ),
+    section(
+      'Risks',
+      risks.map((risk) => `- ${plain(risk)}`),
+    ),
+  ].join('\n\n');
+}
+
+function section(title: string, lines: readonly string[]): string {
+  return `## ${title}\n\n${lines.length === 0 ? 'None.' : lines.join('\n')}`;
+}
+
+/**
+ * What means something anywhere in a line (CommonMark 0.31 and GitHub's extensions); every ASCII punctuation character may be
+ * escaped. What can only mean something beside one of these is left as it is, so that people can read the source, too.
+ */
+const MEANINGFUL = /[\\`*[\]<|~$@#]/g;
+/** Within a word it is nothing but itself. */
+const UNDERSCORE = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu;
+const ENTITY = /&(?=#?\w+;)/g;
+/** Of an address, or of the name of a small picture. */
+const COLON = /:(?=\/|[\w+-]+:)/g;
+/** What would begin a list, a quotation, or the line below a heading. */
+const OPENING = /^[+\-=>]/;
+/** What would begin a numbered list. */
+const NUMBERING = /^(\d+)([.)])/;
+/** Bare addresses become links in some readers. */
+const ADDRESS = /\bwww\./gi;
+/** Control, format (also the marks that turn the direction of text round), surrogate and unassigned characters. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}]/gu;
+
+/** The text as one line that means itself; what cannot be seen shows as U+XXXX. */
+export function plain(text: string): string {
+  return text
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .replaceAll(MEANINGFUL, '\\$&')
+    .replaceAll(UNDERSCORE, '\\_')
+    .replaceAll(ENTITY, '\\&')
+    .replaceAll(COLON, '\\:')
+    .replace(OPENING, '\\$&')
+    .replace(NUMBERING, '$1\\$2')
+    .replaceAll(ADDRESS, (start) => `${start.slice(0, -1)}\\.`)
+    .replaceAll(INVISIBLE, (character) => {
+      const code = character.codePointAt(0) ?? 0;
+      return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
+    });
+}
+
+/** There is no plan, or nobody waits for its review any more. */
+export class PlanNotAwaitingError extends ConflictError {
+  constructor(plan: Plan | null) {
+    super('No plan of this run waits for a review, so nothing was changed. Load the run anew.', {
+      data: { errorCode: 'PLAN_NOT_AWAITING', reviewState: plan?.reviewState ?? null },
+    });
+  }
+}
+
+/** The decision was made about another version. */
+export class PlanStaleError extends ConflictError {
+  constructor({ taskId, revision, canonicalHash }: Plan) {
+    super(
+      'taskId, expectedRevision or expectedHash is not that of the plan, so nothing was decided. Load the plan anew and look at it again.',
+      { data: { errorCode: 'PLAN_STALE', taskId, expectedRevision: revision, canonicalHash } },
+    );
+  }
+}
+
+export class PlanVersionsError extends ConflictError {
+  constructor() {
+    super(
+      `This is version ${PLAN_VERSIONS}, the last one that a run may have. Approve it, or cancel the run and start a new one.`,
+      { data: { errorCode: 'PLAN_LIMIT_REACHED' } },
+    );
+  }
+}
+
+/**
+ * The one JSON text of a value, for hashes: the keys of every object sorted, no white space, undefined fields left out.
+ * Equal values have equal texts, and different ones different texts.
+ */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => (isRecord(part) ? sorted(part) : part));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function sorted(record: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(record);
+  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
 }

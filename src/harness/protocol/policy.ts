@@ -1,5 +1,15 @@
-import type { ApprovalPolicy, PermissionMode } from './session.values.js';
+import { mayAny } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { ForbiddenError } from '../../platform/error/index.js';
 import type { ToolErrorCode } from '../fault/tool.error.js';
+
+export const PERMISSION_MODES = ['READ_ONLY', 'WORKSPACE_WRITE', 'FULL_ACCESS'] as const;
+/** What the harness may do at all; who is asked is the approval policy's matter (harness design, part A). */
+export type PermissionMode = (typeof PERMISSION_MODES)[number];
+
+export const APPROVAL_POLICIES = ['ON_REQUEST', 'NEVER'] as const;
+/** NEVER: nobody is asked, and what would be asked is denied. */
+export type ApprovalPolicy = (typeof APPROVAL_POLICIES)[number];
 
 /** How a path is to be treated; the strictest counts. */
 export type PathProtection = 'NONE' | 'PROTECTED' | 'GIT';
@@ -145,4 +155,27 @@ function strictness(decision: PolicyDecision): number {
 
 function deny(code: ToolErrorCode, message: string): PolicyDecision {
   return { verdict: 'deny', code, message };
+}
+
+interface Permitted {
+  readonly permissionMode: PermissionMode;
+}
+
+const USE = 'coding:harness:use';
+const WRITE = 'coding:harness:write';
+
+/**
+ * ForbiddenError unless the session is READ_ONLY or the caller may let the harness write now. Asked with every request
+ * that makes a run go on, because permissions change while sessions stay.
+ */
+export function requireWrite(caller: Caller, { permissionMode }: Permitted): void {
+  if (permissionMode === 'READ_ONLY' || mayAny(caller, [WRITE])) return;
+  throw new ForbiddenError(
+    `You need the permission ${WRITE}, because the session is ${permissionMode}. Ask an administrator for it, or use a READ_ONLY session.`,
+  );
+}
+
+/** Whether a run of the mode may go on in the name of a user who has these permissions now. */
+export function mayCarryOn(caller: Caller, { permissionMode }: Permitted): boolean {
+  return mayAny(caller, [USE]) && (permissionMode === 'READ_ONLY' || mayAny(caller, [WRITE]));
 }

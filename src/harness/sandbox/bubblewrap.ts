@@ -4,7 +4,194 @@ import { readFile } from 'node:fs/promises';
 import { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BEGUN, DESCRIPTORS } from './sandbox.arguments.js';
+import { bytesOf, joined } from './mount.js';
+import type { BytePath, Mount } from './mount.js';
+import { PROCESSES } from './process-limits.js';
+
+/** Where bwrap finds what it is given: its descriptors. */
+export const DESCRIPTORS = { status: 3, go: 4, arguments: 5, filter: 6, files: 7 } as const;
+
+/** What the shell that sets the limits says to bwrap's standard error right before the command begins. */
+export const BEGUN = 'plinth: the command begins';
+
+/** The only environment that a command has, beside what its shell sets itself. */
+export const ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: '/usr/local/bin:/usr/bin:/bin',
+  HOME: '/tmp/home',
+  LANG: 'C.UTF-8',
+  TERM: 'dumb',
+};
+
+/**
+ * Who a command seems to be when the service is root. Outside it is root without any of root's rights: the files it makes
+ * belong to root, and it can change only files that root owns or everybody may write.
+ */
+const UNPRIVILEGED = 1_000;
+
+const GIB = 2 ** 30;
+
+/** What one process of a command may use. */
+const LIMITS = {
+  dataKib: (4 * GIB) / 1_024,
+  fileKib: GIB / 1_024,
+  openFiles: 1_024,
+};
+
+/** More processor seconds than the time-out has. */
+const SPARE_SECONDS = 10;
+
+/** Where the sandbox has something of its own, so that a workspace cannot be there or above. */
+const TAKEN = [
+  '/',
+  '/bin',
+  '/dev',
+  '/etc',
+  '/lib',
+  '/lib64',
+  '/proc',
+  '/sbin',
+  '/sys',
+  '/tmp',
+  '/usr',
+];
+const TAKEN_WITH_ALL_BELOW = ['/dev/', '/etc/', '/proc/', '/sys/', '/tmp/home/'];
+
+export interface SandboxLayout {
+  readonly workspace: string;
+  /** Over paths of the workspace, in the order of mounting. */
+  readonly mounts: readonly Mount[];
+  /** An empty file, to lie over files that are hidden. */
+  readonly emptyFile: string;
+  /** Absolute folders below /usr that are not shown. */
+  readonly hidden: readonly string[];
+  /** Names in the workspace of empty files and folders that are not its own. */
+  readonly standIns: readonly string[];
+  readonly asRoot: boolean;
+}
+
+type File = readonly [path: string, content: string];
+
+/** Files that the sandbox has of its own. A command learns nothing of the host from those in /etc. */
+export function ownFiles({ asRoot, standIns }: Pick<SandboxLayout, 'asRoot' | 'standIns'>): File[] {
+  const id = asRoot ? UNPRIVILEGED : (process.getuid?.() ?? UNPRIVILEGED);
+  const group = asRoot ? UNPRIVILEGED : (process.getgid?.() ?? UNPRIVILEGED);
+  return [
+    [
+      '/etc/passwd',
+      `sandbox:x:${id}:${group}::/tmp/home:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n`,
+    ],
+    ['/etc/group', `sandbox:x:${group}:\nnogroup:x:65534:\n`],
+    ['/etc/hosts', '127.0.0.1 localhost sandbox\n::1 localhost\n'],
+    ['/etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files\n'],
+    // `git status` is not to report them.
+    ['/tmp/home/.config/git/ignore', standIns.map((name) => `/${name}\n`).join('')],
+  ];
+}
+
+/** Whether a workspace at this path would lie over what the sandbox itself is made of. */
+export function isTaken(workspace: string): boolean {
+  return (
+    TAKEN.includes(workspace) || TAKEN_WITH_ALL_BELOW.some((start) => workspace.startsWith(start))
+  );
+}
+
+/** bwrap's options, each ended by a zero byte, as `--args` reads them. */
+export function sandboxArguments(layout: SandboxLayout): Buffer {
+  const options = [
+    ...isolation(layout),
+    ...system(layout),
+    ...workspaceOf(layout),
+    ...closing(layout),
+  ];
+  return Buffer.from(options.map((option) => `${option}\0`).join(''), 'latin1');
+}
+
+/**
+ * What bwrap starts: a shell that sets the limits and then becomes the one of the command, which it is given as an
+ * argument and never reads. Both streams of the command go to one pipe, in the order in which they are written; the
+ * other pipe is left to those who set the sandbox up.
+ */
+export function shellArguments(command: string, timeoutMs: number): string[] {
+  const { dataKib, fileKib, openFiles } = LIMITS;
+  const script = [
+    // A limit that is lower already is as good.
+    'limit() { ulimit "$1" "$2" 2>/dev/null || [ "$(ulimit "$1")" -le "$2" ] || exit 125; }',
+    `limit -c 0; limit -n ${openFiles}; limit -f ${fileKib}; limit -d ${dataKib}; limit -t "$2"; limit -u ${PROCESSES}`,
+    // The next line closes what standard error is put aside in.
+    `echo '${BEGUN}' >&2`,
+    // What the service was started with, and has not opened itself.
+    'for fd in /proc/self/fd/*; do fd=${fd##*/}; [ "$fd" -gt 2 ] && exec {fd}>&-; done 2>/dev/null',
+    'exec /usr/bin/bash --noprofile --norc -c "$1" 2>&1',
+  ].join('\n');
+  const seconds = Math.ceil(timeoutMs / 1_000) + SPARE_SECONDS;
+  const bash = ['/usr/bin/bash', '--noprofile', '--norc', '-c'];
+  return [...bash, script, 'sandbox', command, String(seconds)];
+}
+
+function isolation({ asRoot }: SandboxLayout): string[] {
+  const namespaces = ['user', 'pid', 'net', 'ipc', 'uts', 'cgroup-try'];
+  const identity = ['--uid', String(UNPRIVILEGED), '--gid', String(UNPRIVILEGED)];
+  return [
+    ...namespaces.map((name) => `--unshare-${name}`),
+    '--disable-userns',
+    '--die-with-parent',
+    '--new-session',
+    ...['--cap-drop', 'ALL'],
+    ...(asRoot ? identity : []),
+    ...['--hostname', 'sandbox'],
+    ...['--json-status-fd', String(DESCRIPTORS.status)],
+    ...['--block-fd', String(DESCRIPTORS.go)],
+    ...['--seccomp', String(DESCRIPTORS.filter)],
+    ...Object.entries(ENVIRONMENT).flatMap(([name, value]) => ['--setenv', name, value]),
+  ];
+}
+
+function system(layout: SandboxLayout): string[] {
+  const links = ['bin', 'lib', 'lib64', 'sbin'];
+  const ofHost = ['ld.so.cache', 'alternatives', 'ssl/certs', 'ssl/openssl.cnf'];
+  return [
+    ...['--ro-bind', '/usr', '/usr'],
+    ...links.flatMap((name) => ['--symlink', `usr/${name}`, `/${name}`]),
+    ...layout.hidden.flatMap((path) => ['--tmpfs', bytesOf(path)]),
+    ...ofHost.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
+    ...['--proc', '/proc'],
+    ...['--dev', '/dev'],
+    ...['--size', String(GIB / 4), '--tmpfs', '/dev/shm'],
+    ...['--size', String(GIB), '--tmpfs', '/tmp'],
+    ...['--dir', '/tmp/home'],
+    ...ownFiles(layout).flatMap(([path], index) => [
+      ...['--ro-bind-data', String(DESCRIPTORS.files + index), path],
+    ]),
+  ];
+}
+
+function workspaceOf({ workspace, mounts, emptyFile }: SandboxLayout): string[] {
+  const root = bytesOf(workspace);
+  const at = (path: BytePath) => joined(root, path);
+  const over = ({ path, cover }: Mount): string[] => {
+    switch (cover) {
+      case 'pinned':
+        return ['--bind', at(path), at(path)];
+      case 'read-only':
+        return ['--ro-bind', at(path), at(path)];
+      case 'hidden-file':
+        return ['--ro-bind', bytesOf(emptyFile), at(path)];
+      case 'hidden-folder':
+        return emptyFolder(at(path));
+    }
+  };
+  return ['--bind', root, root, ...mounts.flatMap(over)];
+}
+
+function closing({ workspace, hidden }: SandboxLayout): string[] {
+  // Of /proc because a command that is root outside could else set the machine's kernel parameters (measured).
+  const readOnly = [...hidden.map(bytesOf), '/proc', '/dev', '/'];
+  return [...readOnly.flatMap((path) => ['--remount-ro', path]), '--chdir', bytesOf(workspace)];
+}
+
+function emptyFolder(path: BytePath): string[] {
+  return ['--perms', '0555', '--tmpfs', path, '--remount-ro', path];
+}
 
 /** Debian's package. Looked for nowhere else: neither PATH nor a workspace can name another program. */
 export const BUBBLEWRAP = '/usr/bin/bwrap';

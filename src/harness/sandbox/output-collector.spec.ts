@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { OutputCollector, WHOLE_OUTPUT_BYTES } from './output-collector.js';
+import { OutputCollector, WHOLE_OUTPUT_BYTES } from './sandbox.run.js';
 
 function collected(...pieces: (string | Buffer)[]): OutputCollector {
   const collector = new OutputCollector();

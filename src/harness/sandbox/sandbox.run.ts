@@ -3,18 +3,130 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../fault/tool.error.js';
-import { Bubblewrap } from './bubblewrap.js';
-import { OutputCollector } from './output-collector.js';
-import { ProcessGroup } from './process-group.js';
-import { watchProcesses } from './process-limit.js';
-import { isTaken, ownFiles, sandboxArguments, shellArguments } from './sandbox.arguments.js';
-import type { SandboxLayout } from './sandbox.arguments.js';
-import type { SandboxRequest, SandboxResult } from './sandbox.result.js';
+import { Bubblewrap, isTaken, ownFiles, sandboxArguments, shellArguments } from './bubblewrap.js';
+import type { SandboxLayout } from './bubblewrap.js';
+import { StandIns } from './placeholders.js';
+import { ProcessGroup, watchProcesses } from './process-limits.js';
 import { SandboxLostError, SandboxUnavailableError } from './sandbox.errors.js';
 import { seccompFilter } from './seccomp-filter.js';
-import { StandIns } from './stand-ins.js';
 import { withTemporaryFolder } from './temporary-folder.js';
 import { scanWorkspace } from './workspace-scan.js';
+
+export interface SandboxRequest {
+  /** The canonical path of the workspace's root: what the command may write, and where it starts. */
+  readonly workspace: string;
+  readonly command: string;
+  readonly timeoutMs: number;
+  /** Ends the command when it aborts. */
+  readonly signal: AbortSignal;
+  /** Called with every piece of output, also with those that are not kept; awaited before more is read. Must not fail. */
+  readonly onOutput?: (piece: Buffer) => Promise<void> | void;
+}
+
+/** How a command ended that was started. Nothing of it runs any more. */
+export interface SandboxResult {
+  /** Null when the command did not end by itself. 128 + n for a command that signal n has ended. */
+  readonly exitCode: number | null;
+  /** The signal that has ended the command, as far as the exit code tells; SIGKILL when it was stopped. */
+  readonly signal: string | null;
+  /** Stopped at its time-out. */
+  readonly timedOut: boolean;
+  /** Stopped because the signal aborted. */
+  readonly cancelled: boolean;
+  /** Stopped for having more than 256 processes and threads. */
+  readonly tooManyProcesses: boolean;
+  /** Both streams in the order in which they were written: all, or the first 5 MiB and a line that says so. */
+  readonly output: Buffer;
+  /** The first and the last bytes of the output. */
+  head(bytes: number): Buffer;
+  tail(bytes: number): Buffer;
+  /** What the command has written. */
+  readonly outputBytes: number;
+  /** Whether the end of `output` is missing. */
+  readonly truncated: boolean;
+  readonly durationMs: number;
+}
+
+/** What is kept of a command's output. */
+export const WHOLE_OUTPUT_BYTES = 5 * 2 ** 20;
+
+/** Kept of what comes after that, for the end of the view. */
+const LAST_BYTES = 32 * 1_024;
+const FIRST_BYTES = 16 * 1_024;
+
+/** Takes output of any length in bounded memory: the first 5 MiB, and the last 32 KiB. */
+export class OutputCollector {
+  private buffer = Buffer.alloc(FIRST_BYTES);
+  private kept = 0;
+  /** Of what is not kept. Twice as long as needed, so that it is moved together seldom. */
+  private readonly last = Buffer.alloc(2 * LAST_BYTES);
+  private lastLength = 0;
+  private taken = 0;
+
+  /** Bytes that the command has written. */
+  get total(): number {
+    return this.taken;
+  }
+
+  get discarding(): boolean {
+    return this.taken > this.kept;
+  }
+
+  add(chunk: Buffer): void {
+    this.taken += chunk.length;
+    const room = WHOLE_OUTPUT_BYTES - this.kept;
+    if (room > 0) this.keep(chunk.subarray(0, room));
+    if (chunk.length > room) {
+      this.remember(chunk.subarray(Math.max(room, chunk.length - LAST_BYTES)));
+    }
+  }
+
+  /** The output, or its first 5 MiB and a line that says how much is missing. */
+  whole(): Buffer {
+    const whole = this.buffer.subarray(0, this.kept);
+    if (!this.discarding) return whole;
+    const missing = this.taken - this.kept;
+    return Buffer.concat([
+      whole,
+      Buffer.from(`\n[The output went on; ${missing} more bytes were discarded.]\n`),
+    ]);
+  }
+
+  /** The first bytes of the output. */
+  head(bytes: number): Buffer {
+    return this.buffer.subarray(0, Math.min(bytes, this.kept));
+  }
+
+  /** The last bytes of the output, at most 32 KiB. */
+  tail(bytes: number): Buffer {
+    const wanted = Math.min(bytes, LAST_BYTES);
+    const before = this.buffer.subarray(Math.max(0, this.kept - wanted), this.kept);
+    return Buffer.concat([before, this.last.subarray(0, this.lastLength)]).subarray(-wanted);
+  }
+
+  private keep(chunk: Buffer): void {
+    const needed = this.kept + chunk.length;
+    if (needed > this.buffer.length) {
+      const grown = Buffer.alloc(
+        Math.min(Math.max(needed, this.buffer.length * 2), WHOLE_OUTPUT_BYTES),
+      );
+      this.buffer.copy(grown, 0, 0, this.kept);
+      this.buffer = grown;
+    }
+    chunk.copy(this.buffer, this.kept);
+    this.kept = needed;
+  }
+
+  /** At most 32 KiB at a time. */
+  private remember(rest: Buffer): void {
+    if (this.lastLength + rest.length > this.last.length) {
+      this.last.copyWithin(0, this.lastLength - LAST_BYTES, this.lastLength);
+      this.lastLength = LAST_BYTES;
+    }
+    rest.copy(this.last, this.lastLength);
+    this.lastLength += rest.length;
+  }
+}
 
 /** Beyond what is kept, output is read this much slower: 64 MB/s, which leaves the event loop to others. */
 const DISCARD_PAUSE_MS = 1;

@@ -7,9 +7,9 @@ import type { Config } from '../../platform/config/index.js';
 import { overlap } from '../workspace/workspace-path.js';
 import { SandboxUnavailableError } from './sandbox.errors.js';
 import { probeSandbox } from './sandbox.probe.js';
-import type { SandboxRequest, SandboxResult } from './sandbox.result.js';
+import type { SandboxRequest, SandboxResult } from './sandbox.run.js';
 import { runInSandbox } from './sandbox.run.js';
-import { StandIns } from './stand-ins.js';
+import { StandIns } from './placeholders.js';
 
 const PROBE_MS = 10 * 60 * 1_000;
 /** After one that has failed: a machine that was merely busy is not to be without commands for long. */

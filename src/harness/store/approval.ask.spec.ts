@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { commandGrant, pathGrants, subjectHash } from './approval.ask.js';
-import { Grants } from '../protocol/grants.js';
+import { Grants } from '../protocol/approval.js';
 import { sha256 } from '../protocol/ids.js';
 
 const before = { sha256: sha256('old'), size: 3, mode: 0o644 };

@@ -1,7 +1,7 @@
 import type { FileOperation } from '../workspace/file-operation.js';
-import { canonicalJson } from '../protocol/canonical-json.js';
+import { canonicalJson } from '../protocol/plan.js';
 import { sha256 } from '../protocol/ids.js';
-import type { GrantSubject } from '../protocol/approval.values.js';
+import type { GrantSubject } from '../protocol/approval.js';
 import type { FileSubject } from '../protocol/policy.js';
 
 /** A tool call that may go on only with the consent of a person. */

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
-import type { ApprovalState, Decision, GrantSubject } from '../protocol/approval.values.js';
+import type { ApprovalState, Decision, GrantSubject } from '../protocol/approval.js';
 
 /** A tool call that waits for, or got, the consent of a person; bound to its exact input. */
 @Entity({ name: 'harness_approval' })

@@ -5,7 +5,7 @@ import { newId, sha256 } from '../protocol/ids.js';
 import type { HarnessRun } from './run.entity.js';
 import type { ApprovalAsk } from './approval.ask.js';
 import type { HarnessApproval } from './approval.entity.js';
-import type { ApprovalState, Decision } from '../protocol/approval.values.js';
+import type { ApprovalState, Decision } from '../protocol/approval.js';
 
 /** An approval, and whether its time is over by the database's clock. */
 export type ApprovalRow = HarnessApproval & { readonly isDue: boolean };

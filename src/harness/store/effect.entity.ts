@@ -1,8 +1,6 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
-import type { FileOperation } from '../workspace/file-operation.js';
-import type { EffectClass, EffectState } from '../protocol/effect.state.js';
-import type { SeenFile } from '../workspace/seen-files.js';
-import type { Resolution } from '../protocol/effect.values.js';
+import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
+import type { EffectClass, EffectState, Resolution } from '../protocol/effect.state.js';
 
 /** One tool call of an assistant message and what came of it. Written down before it starts. */
 @Entity({ name: 'harness_effect' })

@@ -1,12 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { FileOperation } from '../workspace/file-operation.js';
+import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
 import { storableJson, storableText } from './storable.js';
-import type { EffectState, SettledEffectState } from '../protocol/effect.state.js';
+import type { EffectState, Resolution, SettledEffectState } from '../protocol/effect.state.js';
 import type { HarnessRun } from './run.entity.js';
-import type { SeenFile } from '../workspace/seen-files.js';
 import type { HarnessEffect } from './effect.entity.js';
-import type { Resolution } from '../protocol/effect.values.js';
 
 /** A tool call as it is written down with the message that asked for it. */
 export type NewEffect = Pick<

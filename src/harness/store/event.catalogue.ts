@@ -1,4 +1,4 @@
-import type { Decision } from '../protocol/approval.values.js';
+import type { Decision } from '../protocol/approval.js';
 import type { Phase, RunStatus, StopReason, WaitKind } from '../protocol/run.state.js';
 import type { EffectState } from '../protocol/effect.state.js';
 

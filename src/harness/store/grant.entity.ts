@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
-import type { GrantKind } from '../protocol/approval.values.js';
+import type { GrantKind } from '../protocol/approval.js';
 
 /** A consent that holds for the rest of the session, for one path or one exact command. */
 @Entity({ name: 'harness_grant' })

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import { storableText } from './storable.js';
-import { Grants } from '../protocol/grants.js';
+import { Grants } from '../protocol/approval.js';
 import { newId, sha256 } from '../protocol/ids.js';
 import type { HarnessApproval } from './approval.entity.js';
 import type { HarnessGrant } from './grant.entity.js';

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
-import type { MessageRole, MessageToolCall, MessageUsage } from '../protocol/message.values.js';
+import type { MessageRole, MessageToolCall, MessageUsage } from '../protocol/run.values.js';
 
 /** One message of a session; never changed once it is written. A tool call has at most one TOOL message, by index. */
 @Entity({ name: 'harness_message' })

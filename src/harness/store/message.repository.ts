@@ -4,7 +4,7 @@ import { storableJson, storableText } from './storable.js';
 import { newId } from '../protocol/ids.js';
 import type { HarnessRun } from './run.entity.js';
 import type { HarnessMessage } from './message.entity.js';
-import type { MessageRole, MessageToolCall, MessageUsage } from '../protocol/message.values.js';
+import type { MessageRole, MessageToolCall, MessageUsage } from '../protocol/run.values.js';
 
 /** A message before it has its id and number. */
 export interface MessageDraft {

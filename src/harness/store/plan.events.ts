@@ -1,6 +1,6 @@
 import type { EventDataOf, EventDraft, PlanData } from './event.catalogue.js';
 import type { Plan } from '../protocol/plan.js';
-import { planMarkdown } from '../protocol/plan.markdown.js';
+import { planMarkdown } from '../protocol/plan.js';
 
 /** What plan.created and plan.updated carry. */
 export function planData({ taskId, revision, summary, steps, files, risks }: Plan): PlanData {

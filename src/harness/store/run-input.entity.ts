@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
-import type { InputKind } from '../protocol/run-input.values.js';
+import type { InputKind } from '../protocol/run.values.js';
 
 /** What a user says to a run after its requirement: STEER is taken in at the next step, FOLLOW_UP when the run would end. */
 @Entity({ name: 'harness_input' })

@@ -1,10 +1,8 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn, UpdateDateColumn } from 'typeorm';
-import type { Compaction } from '../protocol/compaction.js';
+import type { Compaction, PendingQuestion, RunBudget } from '../protocol/run.values.js';
 import type { Plan, PlanReceipt } from '../protocol/plan.js';
 import type { Phase, RunStatus, StopReason, WaitKind } from '../protocol/run.state.js';
-import type { ApprovalPolicy, PermissionMode } from '../protocol/session.values.js';
-import type { RunBudget } from '../protocol/run.budget.js';
-import type { PendingQuestion } from '../protocol/run.question.js';
+import type { ApprovalPolicy, PermissionMode } from '../protocol/policy.js';
 
 /** One requirement and its execution. The row is the truth: status, phase, wait kind and lease decide who may do what. */
 @Entity({ name: 'harness_run' })

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn, UpdateDateColumn } from 'typeorm';
-import type { ApprovalPolicy, PermissionMode } from '../protocol/session.values.js';
+import type { ApprovalPolicy, PermissionMode } from '../protocol/policy.js';
 
 /** What a user lets the harness do in one workspace, with one model, under one mode and policy. Runs follow each other in it. */
 @Entity({ name: 'harness_session' })

@@ -1,36 +1,19 @@
-import type { z } from 'zod';
-import type { EventDraft } from '../store/event.catalogue.js';
+import { z } from 'zod';
+import { ToolError } from '../fault/tool.error.js';
+import type { ToolErrorCode } from '../fault/tool.error.js';
+import type { EffectClass } from '../protocol/effect.state.js';
 import type { Plan } from '../protocol/plan.js';
 import type { PolicySubject } from '../protocol/policy.js';
-import type { FileOperation, PlannedFile } from '../workspace/file-operation.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { EventDraft } from '../store/event.catalogue.js';
 import type { RunSkills } from '../store/run-skills.js';
-import type { SeenFile, SeenFiles } from '../workspace/seen-files.js';
+import type { HarnessRun } from '../store/run.entity.js';
+import type {
+  FileOperation,
+  PlannedFile,
+  SeenFile,
+  SeenFiles,
+} from '../workspace/file-operation.js';
 import type { Workspace } from '../workspace/workspace.js';
-import type { ToolErrorCode } from '../fault/tool.error.js';
-
-export { ToolError } from '../fault/tool.error.js';
-export type { ToolErrorCode } from '../fault/tool.error.js';
-
-/** Names on the wire, as models and existing clients know them. */
-export const TOOL_NAMES = [
-  'list_files',
-  'read_file',
-  'glob_files',
-  'search_text',
-  'edit_file',
-  'multi_edit',
-  'write_file',
-  'apply_patch',
-  'delete_file',
-  'shell',
-  'plan_create',
-  'plan_step',
-  'ask_user',
-  'activate_skill',
-  'read_skill_resource',
-] as const;
-export type ToolName = (typeof TOOL_NAMES)[number];
 
 export interface ToolContext {
   readonly run: HarnessRun;
@@ -47,7 +30,7 @@ export interface ToolContext {
 
 /** What a tool answers. */
 export interface ToolOutcome {
-  /** What the model reads: at most 48 KiB, says itself where it was cut and how to go on. */
+  /** What the model reads: at most 48 KiB; it says where it was cut and how to go on. */
   readonly content: string;
   /** One line for people: "read 120 lines of src/a.ts". */
   readonly summary: string;
@@ -56,18 +39,31 @@ export interface ToolOutcome {
   readonly whole?: Buffer;
   readonly seen?: readonly SeenFile[];
   readonly events?: readonly EventDraft[];
-  /** Set when the call failed although it was carried out: a command with another exit code than 0. */
+  /** Set when the call was executed and failed: a command with another exit code than 0. */
   readonly failure?: ToolErrorCode;
 }
 
+/** What decides which tools a run is offered. */
+export interface OfferFacts extends Pick<
+  HarnessRun,
+  'permissionMode' | 'approvalPolicy' | 'phase'
+> {
+  readonly sandboxAvailable: boolean;
+  readonly mayAsk: boolean;
+  readonly hasSkills: boolean;
+}
+
 interface ToolBase<Input> {
-  readonly name: ToolName;
+  /** The name on the wire, as models and clients know it. */
+  readonly name: string;
   /** For the model: what it does, its limits, when to use another one. */
   readonly description: string;
   /** A strict object: an unknown property is an error. */
   readonly input: z.ZodType<Input>;
   /** One line for people: "edit src/a.ts". Never fails. */
   title(input: Input): string;
+  /** Why the tool is not offered although its effect class allows it; undefined when it is. */
+  refusal?(facts: OfferFacts): string | undefined;
 }
 
 /** Reads, and changes nothing: it is run again after a crash. */
@@ -103,19 +99,19 @@ export interface ShellTool<Input> extends ToolBase<Input> {
   /**
    * Runs it and answers output and exit code; the operations are the files that it has changed, as far as they can be
    * seen. `started` is called with the digest of the snapshot before the command begins, and awaited. ToolError, or the
-   * signal's reason, when the command was not started; after any other error nobody can say what it has done.
+   * signal's reason, when the command was not started; after any other error its effects are unknown.
    */
   run(input: Input, context: ToolContext, started: ShellStarted): Promise<ShellOutcome>;
 }
 
-/** Writes down that the command begins; the digest is of the stored snapshot, undefined where none was taken. */
+/** Records that the command begins; the digest is of the stored snapshot, undefined where none was taken. */
 export type ShellStarted = (snapshotSha256: string | undefined) => Promise<void>;
 
 export interface ShellOutcome extends ToolOutcome {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly timedOut: boolean;
-  /** Empty when they could not be found out; `content` says so then. */
+  /** Empty when they could not be determined; `content` says so then. */
   readonly changes: readonly FileOperation[];
 }
 
@@ -132,7 +128,7 @@ export type RunToolDecision =
   /** The plan is replaced, and reviewed where the policy asks for it. */
   | { readonly kind: 'propose-plan'; readonly plan: Plan; readonly summary: string }
   | { readonly kind: 'update-plan'; readonly plan: Plan; readonly outcome: ToolOutcome }
-  /** The run parks until somebody answers. */
+  /** The run parks until the user answers. */
   | { readonly kind: 'ask'; readonly question: Question; readonly summary: string };
 
 export interface Question {
@@ -140,5 +136,78 @@ export interface Question {
   readonly options: readonly string[];
 }
 
-export type HarnessTool<Input = never> =
+export type HarnessTool<Input = unknown> =
   ReadTool<Input> | FileTool<Input> | ShellTool<Input> | RunTool<Input>;
+
+/** A call whose arguments are valid: what can be done with it, by the effect class of its tool. */
+export type BoundCall = { readonly title: string } & UntitledCall;
+
+type UntitledCall =
+  | {
+      readonly effectClass: 'READ';
+      subject(context: ToolContext): Promise<PolicySubject>;
+      run(context: ToolContext): Promise<ToolOutcome>;
+    }
+  | { readonly effectClass: 'FILE'; plan(context: ToolContext): Promise<FilePlan> }
+  | {
+      readonly effectClass: 'SHELL';
+      readonly command: string;
+      run(context: ToolContext, started: ShellStarted): Promise<ShellOutcome>;
+    }
+  | { readonly effectClass: 'META'; decide(context: ToolContext): Promise<RunToolDecision> };
+
+/** A tool without the type of its input. */
+export interface BoundTool extends Pick<HarnessTool, 'name' | 'description' | 'refusal'> {
+  readonly effectClass: EffectClass;
+  /** JSON Schema of the arguments, for the model. */
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+  /** Parses arguments strictly; ToolError INVALID_ARGUMENTS names every problem. */
+  bind(input: unknown): BoundCall;
+}
+
+export function boundTool<Input>(tool: HarnessTool<Input>): BoundTool {
+  const { name, description, effectClass } = tool;
+  const inputSchema = z.toJSONSchema(tool.input, { io: 'input' });
+  delete inputSchema.$schema;
+  return {
+    ...{ name, description, effectClass, inputSchema },
+    refusal: (facts) => tool.refusal?.(facts),
+    bind: (given) => {
+      const input = parsedInput(tool, given);
+      return { title: tool.title(input), ...boundCall(tool, input) };
+    },
+  };
+}
+
+function parsedInput<Input>(tool: HarnessTool<Input>, given: unknown): Input {
+  const result = tool.input.safeParse(given);
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${path.join('.')}: ${message}`,
+  );
+  throw new ToolError(
+    'INVALID_ARGUMENTS',
+    `The arguments of ${tool.name} are not valid. ${problems.join('; ')}. Nothing was done; call it again with valid arguments.`,
+  );
+}
+
+function boundCall<Input>(tool: HarnessTool<Input>, input: Input): UntitledCall {
+  switch (tool.effectClass) {
+    case 'READ':
+      return {
+        effectClass: 'READ',
+        subject: (context) => tool.subject(input, context),
+        run: (context) => tool.run(input, context),
+      };
+    case 'FILE':
+      return { effectClass: 'FILE', plan: (context) => tool.plan(input, context) };
+    case 'SHELL':
+      return {
+        effectClass: 'SHELL',
+        command: tool.command(input),
+        run: (context, started) => tool.run(input, context, started),
+      };
+    case 'META':
+      return { effectClass: 'META', decide: (context) => tool.decide(input, context) };
+  }
+}

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 /** A file's content and permission bits. */
 export interface FileState {
   /** SHA-256 of the content, lower-case hex. */
@@ -30,4 +32,33 @@ export interface PlannedFile {
   readonly afterContent: Buffer | null;
   /** The file exists and the run has not seen what is in it now. */
   readonly unread: boolean;
+}
+
+/** A file as it was when a tool read or wrote it in this run: what an edit is checked against. */
+export interface SeenFile {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+/** What has been seen in this run; the last sight of a path counts. */
+export interface SeenFiles {
+  /** SHA-256 of the path's content when it was last seen whole or in part; undefined when it never was. */
+  get(path: string): string | undefined;
+}
+
+/** What process.umask() would answer, which cannot ask without setting it for a moment, for all threads. */
+function umask(): number {
+  try {
+    const status = readFileSync('/proc/self/status', 'utf8');
+    return Number.parseInt(/^Umask:\s*([0-7]+)$/m.exec(status)?.[1] ?? '022', 8);
+  } catch {
+    return 0o022;
+  }
+}
+
+const NEW_FILE_MODE = 0o644 & ~umask();
+
+/** Permission bits of a file that was not there before. */
+export function newFileMode(): number {
+  return NEW_FILE_MODE;
 }

@@ -1,10 +1,22 @@
+import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { closing, ObstacleError } from '../../platform/filesystem/index.js';
 import type { OpenFolder } from '../../platform/filesystem/index.js';
 import type { FileState } from './file-operation.js';
-import { isUnfinished, unfinishedName } from './unfinished-file.js';
-import { pathError } from './workspace.errors.js';
 import { namesOf } from './workspace-path.js';
+import { pathError } from './workspace.errors.js';
+
+/** As classifyPath knows them: a file may hold a secret before it has its own name. */
+const UNFINISHED = /^\.plinth-[\da-f]{32}\.tmp$/;
+
+/** A name, which nobody can guess, for a file that is written before it takes the place of another. */
+export function unfinishedName(): string {
+  return `.plinth-${randomBytes(16).toString('hex')}.tmp`;
+}
+
+export function isUnfinished(name: string): boolean {
+  return UNFINISHED.test(name);
+}
 
 /** Names that one folder may hold to be looked through. */
 const NAMES = 100_000;

@@ -17,8 +17,7 @@ import { TenantLifecycle } from '../../platform/access/index.js';
 import { ConfigError, loadConfig } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { DomainError } from '../../platform/error/index.js';
-import { packageRoot } from './package-root.js';
-import { WorkspaceRoots } from './workspace-roots.js';
+import { packageRoot, WorkspaceRoots } from './workspace-roots.js';
 
 const FIRST = '000000';
 const SECOND = '000001';

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { mkdir, realpath, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { TenantLifecycle } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
@@ -8,13 +10,12 @@ import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { identityOf } from '../../platform/filesystem/index.js';
 import { classifyPath } from './protected-path.js';
-import { packageRoot } from './package-root.js';
+import { overlap, relativeTo } from './workspace-path.js';
 import {
   WorkspaceGoneError,
   WorkspaceNotAllowedError,
   WorkspaceNotFoundError,
 } from './workspace.errors.js';
-import { overlap, relativeTo } from './workspace-path.js';
 
 /** A folder that a session may work in. */
 export interface WorkspacePlace {
@@ -190,4 +191,13 @@ async function canonical(path: string): Promise<string | undefined> {
 async function folderIdentity(path: string): Promise<string | undefined> {
   const stats = await stat(path, { bigint: true }).catch(() => undefined);
   return stats?.isDirectory() === true ? identityOf(stats) : undefined;
+}
+
+/** The folder of the service itself: that of package.json, which lies above both the sources and the built files. */
+export function packageRoot(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) {
+    folder = dirname(folder);
+  }
+  return folder;
 }

@@ -27,7 +27,7 @@ import { whileSwapped } from '../../../test/support/swapping.js';
 import type { FileState } from './file-operation.js';
 import { sha256 } from '../protocol/ids.js';
 import { ToolError } from '../fault/tool.error.js';
-import { newFileMode } from './file-mode.js';
+import { newFileMode } from './file-operation.js';
 import { Workspace } from './workspace.js';
 import { WorkspaceGoneError } from './workspace.errors.js';
 

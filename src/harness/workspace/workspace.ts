@@ -7,9 +7,8 @@ import { PathWalk } from './path-walk.js';
 import type { Arrival } from './path-walk.js';
 import { classifyPath } from './protected-path.js';
 import type { PathClass } from './protected-path.js';
-import { StrictFiles } from './strict-files.js';
+import { isUnfinished, StrictFiles } from './strict-files.js';
 import type { RemoveOptions, WriteOptions } from './strict-files.js';
-import { isUnfinished } from './unfinished-file.js';
 import { asToolError, pathError, WorkspaceGoneError } from './workspace.errors.js';
 import { relativePath, relativeTo } from './workspace-path.js';
 

@@ -24,12 +24,11 @@ import {
   jest,
 } from '@jest/globals';
 import { BlobStore } from '../../../src/harness/change/blob.store.js';
-import { RollBackFailedError } from '../../../src/harness/fault/change.errors.js';
+import { RollBackFailedError, ToolError } from '../../../src/harness/fault/tool.error.js';
 import { FileChanges } from '../../../src/harness/change/file-changes.js';
 import type { FileOperation, PlannedFile } from '../../../src/harness/workspace/file-operation.js';
 import { RunLedger } from '../../../src/harness/store/run.ledger.js';
 import { newId, sha256 } from '../../../src/harness/protocol/ids.js';
-import { ToolError } from '../../../src/harness/fault/tool.error.js';
 import { complete, ownRun } from '../../support/harness-run.js';
 import type { OwnRun } from '../../support/harness-run.js';
 import { makeTenant } from '../../support/people.js';

@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { StandIns } from '../../../src/harness/sandbox/stand-ins.js';
+import { StandIns } from '../../../src/harness/sandbox/placeholders.js';
 import { describeSandboxed, TestSandbox } from '../../support/sandbox.js';
 import { eventually } from '../../support/wait.js';
 

@@ -17,7 +17,7 @@ import {
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';
 import { ApprovalService } from '../../engine/approval.service.js';
-import type { ApprovalState, Decision } from '../../protocol/approval.values.js';
+import type { ApprovalState, Decision } from '../../protocol/approval.js';
 import { toApprovalView } from './approval.view.js';
 import type { ApprovalView } from './approval.view.js';
 import { GrantRepository } from '../../store/grant.repository.js';

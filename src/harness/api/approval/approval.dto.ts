@@ -1,6 +1,6 @@
 import { OneOf, Text, Whole } from '../../../platform/http/index.js';
-import { DECISIONS } from '../../protocol/approval.values.js';
-import type { Decision } from '../../protocol/approval.values.js';
+import { DECISIONS } from '../../protocol/approval.js';
+import type { Decision } from '../../protocol/approval.js';
 
 /** SHA-256 as hex digits, in any case. */
 export const SHA256 = {

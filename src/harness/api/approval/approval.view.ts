@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { ApprovalRow } from '../../store/approval.repository.js';
-import { APPROVAL_STATES, availableDecisions, DECISIONS } from '../../protocol/approval.values.js';
+import { APPROVAL_STATES, availableDecisions, DECISIONS } from '../../protocol/approval.js';
 
 /** A tool call that waits for, or got, the consent of a person, with everything that a decision needs. */
 export class ApprovalView {

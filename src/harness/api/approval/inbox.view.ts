@@ -2,9 +2,9 @@ import { ApiProperty } from '@nestjs/swagger';
 import type { Plan } from '../../protocol/plan.js';
 import { toPlanView } from '../plan/plan.view.js';
 import { RunErrorView } from '../run/run.parts.view.js';
-import type { PendingQuestion } from '../../protocol/run.question.js';
+import type { PendingQuestion } from '../../protocol/run.values.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';
-import { DECISIONS } from '../../protocol/approval.values.js';
+import { DECISIONS } from '../../protocol/approval.js';
 import { toApprovalView } from './approval.view.js';
 import type { UncertainEffect, WaitingRun } from '../../store/inbox.repository.js';
 

@@ -6,8 +6,8 @@ import { LONGEST_REQUIREMENT } from '../run/run.dto.js';
 import { MOST_IMAGE_BYTES, MOST_IMAGES } from '../run/run.images.js';
 import { MOST_PENDING, MOST_PENDING_BYTES, serverBudget } from '../run/run.limits.js';
 import { Sandbox } from '../../sandbox/sandbox.js';
-import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/session.values.js';
-import { TOOL_NAMES } from '../../tool/tool.js';
+import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
+import { TOOL_NAMES } from '../../tool/tools.js';
 import type { CapabilitiesView } from './control.view.js';
 import { HarnessSwitches } from '../../store/harness.switches.js';
 

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { RunLimitsView } from '../run/run.parts.view.js';
-import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/session.values.js';
-import { TOOL_NAMES } from '../../tool/tool.js';
+import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
+import { TOOL_NAMES } from '../../tool/tools.js';
 
 export class ShellCapabilityView {
   @ApiProperty()

@@ -1,6 +1,6 @@
 import { OneOf, Text } from '../../../platform/http/index.js';
-import { RESOLUTIONS } from '../../protocol/effect.values.js';
-import type { Resolution } from '../../protocol/effect.values.js';
+import { RESOLUTIONS } from '../../protocol/effect.state.js';
+import type { Resolution } from '../../protocol/effect.state.js';
 
 export class ResolveEffectBody {
   @OneOf(RESOLUTIONS, { description: 'What you have found out about the call' })

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import type { HarnessEffect } from '../../store/effect.entity.js';
-import { RESOLUTIONS } from '../../protocol/effect.values.js';
+import { RESOLUTIONS } from '../../protocol/effect.state.js';
 
 const STATES = [
   'PREPARED',

@@ -8,14 +8,14 @@ import { sha256 } from '../../protocol/ids.js';
 import { RunService } from '../run/run.service.js';
 import type { RunView } from '../run/run.view.js';
 import { IdempotencyConflictError } from '../../store/session.errors.js';
-import { requireWrite } from '../../protocol/write.rule.js';
+import { requireWrite } from '../../protocol/policy.js';
 import type { ApprovePlanBody, RevisePlanBody } from './plan.dto.js';
 import {
+  PLAN_VERSIONS,
   PlanNotAwaitingError,
   PlanStaleError,
   PlanVersionsError,
-} from '../../protocol/plan.errors.js';
-import { PLAN_VERSIONS } from '../../protocol/plan.js';
+} from '../../protocol/plan.js';
 import type { Plan, PlanReceipt } from '../../protocol/plan.js';
 import { toPlanView } from './plan.view.js';
 import type { PlanView } from './plan.view.js';

@@ -1,7 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { REVIEW_STATES, STEP_STATUSES } from '../../protocol/plan.js';
+import { planMarkdown, REVIEW_STATES, STEP_STATUSES } from '../../protocol/plan.js';
 import type { Plan } from '../../protocol/plan.js';
-import { planMarkdown } from '../../protocol/plan.markdown.js';
 
 export class PlanStepView {
   @ApiProperty({ example: 's1' })

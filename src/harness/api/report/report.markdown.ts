@@ -1,4 +1,4 @@
-import { plain } from '../../protocol/plan.markdown.js';
+import { plain } from '../../protocol/plan.js';
 import type {
   ReportApprovalView,
   ReportCallView,

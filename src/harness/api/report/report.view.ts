@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { PlanStepView } from '../plan/plan.view.js';
 import { RUN_STATUSES } from '../../protocol/run.state.js';
 import { RunErrorView } from '../run/run.parts.view.js';
-import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/session.values.js';
+import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import { UsageTotalsView } from './usage.view.js';
 
 const MILLISECONDS = { type: 'integer', example: 1_769_884_200_000 } as const;

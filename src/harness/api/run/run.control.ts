@@ -4,7 +4,7 @@ import { AuditLog } from '../../../platform/audit/index.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import { RunCancel } from '../../engine/run.cancel.js';
 import { SessionDeletedError } from '../../store/session.errors.js';
-import { requireWrite } from '../../protocol/write.rule.js';
+import { requireWrite } from '../../protocol/policy.js';
 import { RunCreation } from './run.creation.js';
 import type { CreateRunBody } from './run.dto.js';
 import { EffectsUnresolvedError, NotResumableError } from '../../store/run.errors.js';

@@ -16,7 +16,7 @@ import { requestHash } from '../session/request.hash.js';
 import { IdempotencyConflictError, SessionDeletedError } from '../../store/session.errors.js';
 import { SessionRepository } from '../../store/session.repository.js';
 import type { SessionRow } from '../../store/session.repository.js';
-import { requireWrite } from '../../protocol/write.rule.js';
+import { requireWrite } from '../../protocol/policy.js';
 import type { CreateRunBody } from './run.dto.js';
 import type { HarnessRun } from '../../store/run.entity.js';
 import {

@@ -4,7 +4,7 @@ import { Transform, Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsObject, IsOptional, ValidateNested } from 'class-validator';
 import { OneOf, Text, Whole } from '../../../platform/http/index.js';
 import { LONGEST_KEY } from '../session/session.dto.js';
-import { INPUT_KINDS } from '../../protocol/run-input.values.js';
+import { INPUT_KINDS } from '../../protocol/run.values.js';
 import { IMAGE_DETAILS, LONGEST_DATA_URL, MOST_IMAGES } from './run.images.js';
 
 /** Longest text that a user may say at once, in characters. */

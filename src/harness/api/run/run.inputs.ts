@@ -6,7 +6,7 @@ import { newId } from '../../protocol/ids.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { requestHash } from '../session/request.hash.js';
 import { IdempotencyConflictError, SessionDeletedError } from '../../store/session.errors.js';
-import { requireWrite } from '../../protocol/write.rule.js';
+import { requireWrite } from '../../protocol/policy.js';
 import { RunInputRepository } from '../../store/run-input.repository.js';
 import { RunControl } from './run.control.js';
 import type { RunInputBody } from './run.dto.js';

@@ -1,5 +1,5 @@
 import type { Config } from '../../../platform/config/index.js';
-import type { RunBudget } from '../../protocol/run.budget.js';
+import type { RunBudget } from '../../protocol/run.values.js';
 
 const MINUTE_MS = 60_000;
 

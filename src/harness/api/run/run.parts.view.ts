@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { HarnessEffect } from '../../store/effect.entity.js';
 import type { HarnessInput } from '../../store/run-input.entity.js';
-import { INPUT_KINDS } from '../../protocol/run-input.values.js';
+import { INPUT_KINDS } from '../../protocol/run.values.js';
 
 const MILLISECONDS = { type: 'integer', example: 1_769_884_200_000 } as const;
 

@@ -4,7 +4,7 @@ import type { ApprovalRow } from '../../store/approval.repository.js';
 import type { HarnessEffect } from '../../store/effect.entity.js';
 import { PlanView, toPlanView } from '../plan/plan.view.js';
 import { RUN_STATUSES } from '../../protocol/run.state.js';
-import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/session.values.js';
+import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import type { HarnessInput } from '../../store/run-input.entity.js';
 import type { HarnessRun } from '../../store/run.entity.js';
 import {

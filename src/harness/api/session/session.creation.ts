@@ -13,7 +13,7 @@ import { SessionRepository } from '../../store/session.repository.js';
 import type { NewSession } from '../../store/session.repository.js';
 import { toHarnessSessionView } from './session.view.js';
 import type { HarnessSessionView } from './session.view.js';
-import { requireWrite } from '../../protocol/write.rule.js';
+import { requireWrite } from '../../protocol/policy.js';
 
 const LONGEST_TITLE = 200;
 

@@ -1,5 +1,5 @@
 import { Flag, OneOf, Text, Whole } from '../../../platform/http/index.js';
-import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/session.values.js';
+import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 
 /** Longest key that makes a repeated request harmless. */
 export const LONGEST_KEY = 256;

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { SessionRow } from '../../store/session.repository.js';
-import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/session.values.js';
+import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 
 const SCHEMA_VERSION = 5;
 const MILLISECONDS = { type: 'integer', example: 1_769_884_200_000 } as const;

@@ -3,7 +3,7 @@ import { EffectRepository } from '../../store/effect.repository.js';
 import type { HarnessEffect } from '../../store/effect.entity.js';
 import type { HarnessRun } from '../../store/run.entity.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
-import { foldersOf } from '../../change/freed-places.js';
+import { foldersOf } from '../../change/file-changes.js';
 import { WorkspaceSnapshots } from '../../change/snapshot/workspace.snapshots.js';
 import type { FileSelection } from './undo.selection.js';
 

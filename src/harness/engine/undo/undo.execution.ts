@@ -5,7 +5,7 @@ import { RunLedger } from '../../store/run.ledger.js';
 import type { RunWriter } from '../../store/run-writer.js';
 import { WorkspaceLockRepository } from '../../store/workspace-lock.repository.js';
 import type { FilesFound } from '../../protocol/effect.state.js';
-import { RollBackFailedError } from '../../fault/change.errors.js';
+import { RollBackFailedError } from '../../fault/tool.error.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
 import { FileChanges } from '../../change/file-changes.js';
 import type { ChangeTarget } from '../../change/file-changes.js';

@@ -4,7 +4,7 @@ import type { ToolErrorCode } from '../../fault/tool.error.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { BlobStore } from '../../change/blob.store.js';
 import type { FileOperation, FileState } from '../../workspace/file-operation.js';
-import { foldersOf, FreedPlaces } from '../../change/freed-places.js';
+import { foldersOf, FreedPlaces } from '../../change/file-changes.js';
 import { sameKept } from '../../change/net-change.js';
 import type { ConflictReason, FileSelection, UndoConflict } from './undo.selection.js';
 

@@ -2,13 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
 import { ToolError } from '../../fault/tool.error.js';
-import { isEnvelope, parseEnvelope } from './envelope-patch.js';
-import { givenText } from './given-text.js';
-import { refused } from './patch.js';
+import { isEnvelope, parseEnvelope, parseUnified, refused } from './patch.js';
+import { givenText } from './editable-file.js';
 import type { PatchSection } from './patch.js';
 import { checkPlaces, planSection } from './patch-plan.js';
 import type { PlannedSection } from './patch-plan.js';
-import { parseUnified } from './unified-patch.js';
 
 const LARGEST_BYTES = 256 * 1024;
 const MOST_FILES = 50;

@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { shown } from '../../workspace/workspace-path.js';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
-import { getEditable, pathOfFile, planDelete } from './editable-file.js';
-import { givenPath, titled } from './given-text.js';
+import { getEditable, givenPath, pathOfFile, planDelete, titled } from './editable-file.js';
 
 const input = z.strictObject({ path: givenPath });
 

@@ -1,9 +1,10 @@
-import type { FileOperation, FileState, PlannedFile } from '../../workspace/file-operation.js';
+import { z } from 'zod';
+import { ToolError } from '../../fault/tool.error.js';
 import { sha256 } from '../../protocol/ids.js';
-import { newFileMode } from '../../workspace/file-mode.js';
+import { newFileMode } from '../../workspace/file-operation.js';
+import type { FileOperation, FileState, PlannedFile } from '../../workspace/file-operation.js';
 import { shown } from '../../workspace/workspace-path.js';
 import type { ToolContext } from '../tool.js';
-import { ToolError } from '../../fault/tool.error.js';
 
 /** Largest file that is removed, moved or replaced as a whole: it is kept, so that this can be undone. */
 const LARGEST_KEPT = 16 * 1024 * 1024;
@@ -157,4 +158,24 @@ function passesLink(path: string): ToolError {
     'SYMLINK_ESCAPE',
     `${shown(path)} is or passes a symbolic link, over which nothing is changed. Use the path of the file itself.`,
   );
+}
+
+/** Text that can be stored in a file as UTF-8 and read back the same. */
+export function givenText(maxLength: number): z.ZodString {
+  return z
+    .string()
+    .max(maxLength)
+    .refine((text) => text.isWellFormed() && !text.includes('\0'), {
+      error: 'must be valid text without NUL characters',
+    });
+}
+
+/** Any text: what is wrong with a path, the workspace says. */
+export const givenPath = z.string().describe('Path of the file, relative to the workspace');
+
+const LONGEST_TITLE = 300;
+
+/** A title for people: on one line, whatever the path holds. */
+export function titled(verb: string, path: string): string {
+  return `${verb} ${path.replaceAll(/\p{Cc}/gu, '\ufffd')}`.slice(0, LONGEST_TITLE).toWellFormed();
 }

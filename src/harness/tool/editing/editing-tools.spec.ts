@@ -6,14 +6,14 @@ import { checkOutside, OUTSIDE_TEXT, pathAttacks } from '../../../../test/suppor
 import type { PathAttack } from '../../../../test/support/path-attacks.js';
 import { whileSwapped } from '../../../../test/support/swapping.js';
 import { ToolWorkspace } from '../../../../test/support/tool-workspace.js';
-import { Grants } from '../../protocol/grants.js';
+import { Grants } from '../../protocol/approval.js';
 import { decidePolicy } from '../../protocol/policy.js';
 import type { PolicyDecision } from '../../protocol/policy.js';
 import { filesSubject } from '../../engine/call.subject.js';
 import type { Plan } from '../../protocol/plan.js';
 import { sha256 } from '../../protocol/ids.js';
 import { ToolError } from '../../fault/tool.error.js';
-import type { SeenFiles } from '../../workspace/seen-files.js';
+import type { SeenFiles } from '../../workspace/file-operation.js';
 import type { FilePlan, FileTool } from '../tool.js';
 import { ApplyPatchTool } from './apply-patch.tool.js';
 import { DeleteFileTool } from './delete-file.tool.js';

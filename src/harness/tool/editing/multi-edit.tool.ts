@@ -2,10 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { shown } from '../../workspace/workspace-path.js';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
-import { editedContent, outcomeOf } from './edited-file.js';
-import { getEditable, pathOfFile, planUpdate, requireSeen } from './editable-file.js';
-import { givenPath, givenText, titled } from './given-text.js';
-import { LARGEST_TEXT } from './text-edit.js';
+import { editedContent, LARGEST_TEXT, outcomeOf } from './text-edit.js';
+import {
+  getEditable,
+  givenPath,
+  givenText,
+  pathOfFile,
+  planUpdate,
+  requireSeen,
+  titled,
+} from './editable-file.js';
 
 const MOST_EDITS = 50;
 

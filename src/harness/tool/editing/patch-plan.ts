@@ -1,8 +1,8 @@
+import { ToolError } from '../../fault/tool.error.js';
+import { newFileMode } from '../../workspace/file-operation.js';
 import type { PlannedFile } from '../../workspace/file-operation.js';
-import { newFileMode } from '../../workspace/file-mode.js';
 import { shown } from '../../workspace/workspace-path.js';
 import type { ToolContext } from '../tool.js';
-import { ToolError } from '../../fault/tool.error.js';
 import {
   findEditable,
   getEditable,
@@ -12,11 +12,18 @@ import {
   planUpdate,
   requireSeen,
 } from './editable-file.js';
-import { applyHunks } from './hunk-apply.js';
 import { refused } from './patch.js';
 import type { Hunk, PatchSection } from './patch.js';
-import { decodeText, encodeText } from './text-content.js';
-import { LARGEST_TEXT, tooLarge } from './text-edit.js';
+import { ambiguous, LARGEST_TEXT, tooLarge } from './text-edit.js';
+import {
+  BlockSearch,
+  closestRegion,
+  decodeText,
+  encodeText,
+  joinLines,
+  linesOf,
+} from './text-lines.js';
+import type { FoundBlock, FoundBy, Line } from './text-lines.js';
 
 export interface PlannedSection {
   readonly files: readonly PlannedFile[];
@@ -143,4 +150,177 @@ async function requireFree(context: ToolContext, path: string): Promise<void> {
     'PATCH_REFUSED',
     `The patch was refused and nothing was changed: ${shown(path)} exists already. Update it, or give another path.`,
   );
+}
+
+/** Lines that the hunks of one file may have to be compared with, all in all: well below a second. */
+const MOST_COMPARED = 20_000_000;
+
+interface Place {
+  /** Index of the first line of the file that the hunk stands for. */
+  readonly start: number;
+  readonly length: number;
+  readonly by: FoundBy;
+  readonly fit: FoundBlock['fit'];
+}
+
+/**
+ * The text after the hunks, which must fit it in their order, without overlapping. The lines that a hunk keeps or removes
+ * must be in the file exactly, at the line that the hunk names or in one place only; else they may differ in spaces at
+ * the ends of lines or by one indentation, if that is one place only. Kept lines stay as they are in the file, new ones
+ * end as their neighbours do. Fails with ToolError: PATCH_REFUSED, NO_MATCH, AMBIGUOUS_MATCH or TOO_LARGE.
+ */
+export function applyHunks(
+  text: string,
+  hunks: readonly Hunk[],
+  name: string,
+): { readonly text: string; readonly loosely: number } {
+  const lines = linesOf(text);
+  const searches = hunks.length + hunks.flatMap(({ anchors }) => anchors).length;
+  if (searches * lines.length > MOST_COMPARED) {
+    throw new ToolError(
+      'TOO_LARGE',
+      `${name} is too large for a patch of ${hunks.length} hunks. Split the patch.`,
+    );
+  }
+  const search = new HunkSearch(
+    lines.map((line) => line.text),
+    name,
+  );
+  // Put together at the end: a function takes only so many arguments, and a file may have more lines.
+  const parts: Line[][] = [];
+  let [at, loosely] = [0, 0];
+  for (const [index, hunk] of hunks.entries()) {
+    const place = search.find(hunk, { from: at, number: index + 1 });
+    parts.push(lines.slice(at, place.start), changed(lines, hunk, place));
+    at = place.start + place.length;
+    if (place.by !== 'exact') loosely += 1;
+  }
+  parts.push(lines.slice(at));
+  return { text: joinLines(ended(parts.flat(), lines, hunks)), loosely };
+}
+
+class HunkSearch {
+  private readonly blocks: BlockSearch;
+  /** The lines without white space at both ends, once they are needed. */
+  private trimmed: readonly string[] | undefined;
+
+  constructor(
+    private readonly lines: readonly string[],
+    private readonly name: string,
+  ) {
+    this.blocks = new BlockSearch(lines);
+  }
+
+  find(hunk: Hunk, order: { readonly from: number; readonly number: number }): Place {
+    const block = hunk.lines.filter(({ kind }) => kind !== '+').map(({ text }) => text);
+    if (block.length === 0) return this.insertion(hunk, order.from);
+    const after = this.behind(hunk.anchors, order);
+    const fits = (start: number): boolean =>
+      start >= after && (!hunk.atEnd || start + block.length === this.lines.length);
+    const exact = this.blocks.exactly(block);
+    const found = [exact, exact.at.some(fits) ? undefined : this.blocks.loosely(block)]
+      .filter((one) => one !== undefined)
+      .map((one) => ({ ...one, at: one.at.filter(fits) }))
+      .find((one) => one.at.length > 0);
+    if (!found) throw this.noMatch(block, order.number);
+    const start = this.chosen(hunk, found, order.number);
+    return { start, length: block.length, by: found.by, fit: found.fit };
+  }
+
+  /** Lines that are added with none around them: in an empty file, or at the end where the patch says so. */
+  private insertion(hunk: Hunk, from: number): Place {
+    if (!hunk.atEnd && this.lines.length > 0) {
+      throw refused(
+        `the hunk in line ${hunk.patchLine} only adds lines. Give a line before or after them as context.`,
+      );
+    }
+    const start = Math.max(from, this.lines.length);
+    return { start, length: 0, by: 'exact', fit: (line) => line };
+  }
+
+  private chosen(hunk: Hunk, { at, by }: FoundBlock, number: number): number {
+    const [first = 0, ...more] = at;
+    if (more.length === 0) return first;
+    const named = (hunk.oldStart ?? 0) - 1;
+    if (by === 'exact' && at.includes(named)) return named;
+    if (by === 'exact' && hunk.anchors.length > 0) return first;
+    const lines = at.map((start) => start + 1);
+    const what = `The old text of hunk ${number}`;
+    throw ambiguous({ name: this.name, what, count: at.length, lines });
+  }
+
+  /** The first line behind the anchors; each must be there, and the first of them only once. */
+  private behind(
+    anchors: readonly string[],
+    { from, number }: { readonly from: number; readonly number: number },
+  ): number {
+    let after = from;
+    for (const [index, anchor] of anchors.entries()) {
+      const lines = (this.trimmed ??= this.lines.map((line) => line.trim()));
+      const found: number[] = [];
+      for (let at = after; at < lines.length; at += 1) {
+        if (lines[at] === anchor) found.push(at);
+      }
+      const [first] = found;
+      const what = `The line after @@ of hunk ${number}`;
+      if (first === undefined) {
+        throw new ToolError('NO_MATCH', `${what} was not found in ${this.name}: ${anchor}`);
+      }
+      if (index === 0 && found.length > 1) {
+        const numbers = found.map((at) => at + 1);
+        throw ambiguous({ name: this.name, what, count: found.length, lines: numbers });
+      }
+      after = first + 1;
+    }
+    return after;
+  }
+
+  private noMatch(block: readonly string[], number: number): ToolError {
+    const region = closestRegion(this.lines, block);
+    const hint = region
+      ? `The closest lines are ${region.from} to ${region.to}:\n${region.text}\nGive the lines exactly as they are, and the hunks of a file in their order.`
+      : 'No line of it is in the file. Read the file again.';
+    return new ToolError(
+      'NO_MATCH',
+      `Hunk ${number} does not fit ${this.name}, and nothing was changed. ${hint}`,
+    );
+  }
+}
+
+/** The hunk's part of the file afterwards. */
+function changed(lines: readonly Line[], hunk: Hunk, { start, fit }: Place): Line[] {
+  const result: Line[] = [];
+  let at = start;
+  for (const { kind, text } of hunk.lines) {
+    const line = lines[at];
+    if (kind === '+') {
+      const fitted = fit(text, start);
+      if (fitted === undefined) {
+        throw refused(
+          `the hunk in line ${hunk.patchLine} is indented otherwise than the file, and its new lines cannot be fitted. Indent it as the file is.`,
+        );
+      }
+      result.push({ text: fitted, end: endNear(lines, at) });
+      continue;
+    }
+    if (kind === ' ' && line) result.push(line);
+    at += 1;
+  }
+  return result;
+}
+
+/** How the line before the place ends, or else the one at it. */
+function endNear(lines: readonly Line[], at: number): Line['end'] {
+  return lines[at - 1]?.end || lines[at]?.end || lines[0]?.end || '\n';
+}
+
+/** The lines with an end each, but for the last one: that is as the patch says, or else as it was in the file. */
+function ended(result: readonly Line[], before: readonly Line[], hunks: readonly Hunk[]): Line[] {
+  const marked = hunks.flatMap(({ lines }) => lines).filter(({ endsFile }) => endsFile);
+  const wasOpen = before.at(-1)?.end === '';
+  const isOpen = marked.length > 0 ? marked.some(({ kind }) => kind !== '-') : wasOpen;
+  return result.map(({ text, end }, index) => {
+    if (index === result.length - 1 && isOpen) return { text, end: '' };
+    return { text, end: end || endNear(before, before.length - 1) };
+  });
 }

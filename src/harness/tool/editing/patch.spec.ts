@@ -2,10 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { createTwoFilesPatch, formatPatch, structuredPatch } from 'diff';
 import fc from 'fast-check';
 import { ToolError } from '../../fault/tool.error.js';
-import { isEnvelope, parseEnvelope } from './envelope-patch.js';
-import { applyHunks } from './hunk-apply.js';
+import { isEnvelope, parseEnvelope, parseUnified } from './patch.js';
+import { applyHunks } from './patch-plan.js';
 import type { PatchSection } from './patch.js';
-import { parseUnified } from './unified-patch.js';
 
 function parse(patch: string): PatchSection[] {
   return isEnvelope(patch) ? parseEnvelope(patch) : parseUnified(patch);

@@ -1,11 +1,20 @@
+import { setImmediate } from 'node:timers/promises';
 import { ToolError } from '../../fault/tool.error.js';
-import { BlockSearch } from './block-search.js';
-import type { FoundBy } from './block-search.js';
-import { closestRegion } from './closest-region.js';
-import { codesOf, occurrences } from './occurrences.js';
-import { LineEnds, rebuilt } from './rebuild.js';
-import type { Replacement } from './rebuild.js';
-import { joinLines, lineNumberAt, linesOf } from './text-content.js';
+import { shown } from '../../workspace/workspace-path.js';
+import type { EditableFile } from './editable-file.js';
+import {
+  BlockSearch,
+  closestRegion,
+  codesOf,
+  decodeText,
+  encodeText,
+  joinLines,
+  lineNumberAt,
+  linesOf,
+  numbered,
+  occurrences,
+} from './text-lines.js';
+import type { FoundBy, Line } from './text-lines.js';
 
 /** Largest text file that is edited, before and after. */
 export const LARGEST_TEXT = 4 * 1024 * 1024;
@@ -211,4 +220,152 @@ function noMatch(text: string, oldText: string, name: string): ToolError {
     'NO_MATCH',
     `oldText was not found in ${name} and nothing was changed. ${hint}`,
   );
+}
+
+export interface Replacement {
+  /** The part as it is in the file. */
+  readonly part: string;
+  /** How lines end around it. */
+  readonly usualEnd: '\n' | '\r\n';
+  /** What stands for the part, line by line, with `\n` between the lines. */
+  readonly oldText: string;
+  readonly newText: string;
+  /** The new text as it is written where it differs in spaces; line by line as the new text. */
+  readonly fitted?: string;
+}
+
+/**
+ * The part as it is after the replacement: the lines at its beginning and end that old and new text have in common stay
+ * as they are in the file, and the others end as the lines in whose places they come, or else as the line before them.
+ */
+export function rebuilt({
+  part,
+  usualEnd,
+  oldText,
+  newText,
+  fitted = newText,
+}: Replacement): string {
+  const pieces = piecesOf(part);
+  const [before, after, written] = [oldText, newText, fitted].map((text) => text.split('\n'));
+  const [old = [], now = [], fit = []] = [before, after, written];
+  const { head, tail } = commonEnds(old, now);
+  const changed = fit.slice(head, now.length - tail).map((text, index): Line => {
+    const place = head + index;
+    return { text, end: place < pieces.length - tail ? (pieces[place]?.end ?? '') : '' };
+  });
+  const all = [...pieces.slice(0, head), ...changed, ...pieces.slice(pieces.length - tail)];
+  let last = pieces.find(({ end }) => end !== '')?.end ?? usualEnd;
+  const parts: string[] = [];
+  for (const [index, { text, end }] of all.entries()) {
+    if (end !== '') last = end;
+    parts.push(index === all.length - 1 ? text : text + last);
+  }
+  return parts.join('');
+}
+
+/** As split by line ends: one more than there are ends, the last one without. */
+function piecesOf(text: string): Line[] {
+  const parts = text.split(/(\r?\n)/);
+  const pieces: Line[] = [];
+  for (let at = 0; at < parts.length; at += 2) {
+    const end = parts[at + 1];
+    pieces.push({
+      text: parts[at] ?? '',
+      end: end === '\r\n' || end === '\n' ? end : '',
+    });
+  }
+  return pieces;
+}
+
+function commonEnds(
+  old: readonly string[],
+  now: readonly string[],
+): { readonly head: number; readonly tail: number } {
+  const shorter = Math.min(old.length, now.length);
+  let head = 0;
+  while (head < shorter && old[head] === now[head]) head += 1;
+  let tail = 0;
+  while (tail < shorter - head && old.at(-1 - tail) === now.at(-1 - tail)) tail += 1;
+  return { head, tail };
+}
+
+/** How lines end near places of a text that are asked for from left to right; each part of the text is looked at once. */
+export class LineEnds {
+  private next = -1;
+  private readonly last: number;
+
+  constructor(private readonly text: string) {
+    this.last = text.lastIndexOf('\n');
+  }
+
+  /** Of the line that holds the position, or else of the last one that has an end. */
+  near(position: number): '\n' | '\r\n' {
+    if (position > this.last) return this.endAt(this.last);
+    if (this.next < position) this.next = this.text.indexOf('\n', position);
+    return this.endAt(this.next);
+  }
+
+  private endAt(at: number): '\n' | '\r\n' {
+    return at > 0 && this.text[at - 1] === '\r' ? '\r\n' : '\n';
+  }
+}
+
+const SHOWN_LINES = 12;
+
+/** The content after the edits, done in their order. ToolError, which names the edit if there are several. */
+export async function editedContent(
+  file: EditableFile,
+  edits: readonly TextEdit[],
+): Promise<{ readonly content: Buffer; readonly edited: readonly EditedText[] }> {
+  const name = shown(file.path);
+  const before = decodeText(file.bytes, name);
+  const edited: EditedText[] = [];
+  let { text } = before;
+  for (const [index, edit] of edits.entries()) {
+    // Other requests come in between.
+    if (index > 0) await setImmediate();
+    const done = inEdit(() => editText(text, edit, name), index, edits.length);
+    edited.push(done);
+    text = done.text;
+  }
+  const content = encodeText({ ...before, text });
+  if (content.length > LARGEST_TEXT) throw tooLarge(name);
+  if (!content.equals(file.bytes)) return { content, edited };
+  throw new ToolError(
+    'INVALID_ARGUMENTS',
+    `The edits together leave ${name} as it is: nothing to do.`,
+  );
+}
+
+/** What the model reads: where the edits were done and, after a single one, the lines as they are now. */
+export function outcomeOf(edited: readonly EditedText[]): string {
+  const told = edited.map(({ count, line, by }, index) => {
+    const which = edited.length > 1 ? `edit ${index + 1}: ` : '';
+    const places = count === 1 ? `line ${line}` : `${count} places, the first in line ${line}`;
+    return `${which}${places}${LOOSELY[by]}`;
+  });
+  const [only, ...more] = edited;
+  if (!only || more.length > 0) return `${told.join('; ')}.`;
+  const lines = linesOf(only.text).map(({ text }) => text);
+  const from = Math.max(0, only.line - 3);
+  return `${told.join('; ')}. It now reads:\n${numbered(lines, from, from + SHOWN_LINES)}`;
+}
+
+const LOOSELY: Readonly<Record<EditedText['by'], string>> = {
+  exact: '',
+  'line-ends': '',
+  'trailing-spaces': ' (found but for spaces at the ends of lines)',
+  indentation: ' (found with another indentation, to which the new text was fitted)',
+};
+
+function inEdit<T>(work: () => T, index: number, count: number): T {
+  try {
+    return work();
+  } catch (error) {
+    if (count === 1 || !(error instanceof ToolError)) throw error;
+    throw new ToolError(
+      error.code,
+      `Edit ${index + 1} of ${count} cannot be done, so none was. ${error.message}`,
+    );
+  }
 }

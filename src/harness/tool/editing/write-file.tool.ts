@@ -4,8 +4,15 @@ import type { PlannedFile } from '../../workspace/file-operation.js';
 import { shown } from '../../workspace/workspace-path.js';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
 import { ToolError } from '../../fault/tool.error.js';
-import { findEditable, pathOfFile, planCreate, planUpdate } from './editable-file.js';
-import { givenPath, givenText, titled } from './given-text.js';
+import {
+  findEditable,
+  givenPath,
+  givenText,
+  pathOfFile,
+  planCreate,
+  planUpdate,
+  titled,
+} from './editable-file.js';
 
 const LARGEST_BYTES = 1024 * 1024;
 

@@ -4,7 +4,7 @@ import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import { storableText } from '../../store/storable.js';
 import { ToolError } from '../../fault/tool.error.js';
-import type { RunTool, RunToolDecision } from '../tool.js';
+import type { OfferFacts, RunTool, RunToolDecision } from '../tool.js';
 
 const input = z.strictObject({
   question: z.string().trim().min(1).max(4_000),
@@ -29,6 +29,11 @@ export class AskUserTool implements RunTool<Input> {
 
   title({ question }: Input): string {
     return `ask: ${question.split('\n', 1)[0] ?? ''}`;
+  }
+
+  refusal({ approvalPolicy, mayAsk }: OfferFacts): string | undefined {
+    if (approvalPolicy === 'NEVER') return 'Nobody is asked in this session. Decide yourself.';
+    return mayAsk ? undefined : 'Questions are turned off here.';
   }
 
   async decide({ question, options }: Input): Promise<RunToolDecision> {

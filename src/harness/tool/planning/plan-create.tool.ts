@@ -2,13 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { planApprovalNeeded } from '../../protocol/policy.js';
 import { storableText } from '../../store/storable.js';
-import { planHash } from '../../protocol/plan.hash.js';
-import { PLAN_STEPS, PLAN_VERSIONS } from '../../protocol/plan.js';
+import { PLAN_STEPS, PLAN_VERSIONS, planHash } from '../../protocol/plan.js';
 import type { Plan } from '../../protocol/plan.js';
 import { newId } from '../../protocol/ids.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { ToolError } from '../../fault/tool.error.js';
-import type { RunTool, RunToolDecision, ToolContext } from '../tool.js';
+import type { OfferFacts, RunTool, RunToolDecision, ToolContext } from '../tool.js';
 
 const FILES = 200;
 
@@ -49,6 +48,11 @@ export class PlanCreateTool implements RunTool<Input> {
 
   title({ steps }: Input): string {
     return `plan of ${steps.length} ${steps.length === 1 ? 'step' : 'steps'}`;
+  }
+
+  refusal({ permissionMode, phase }: OfferFacts): string | undefined {
+    if (permissionMode === 'READ_ONLY') return 'A read-only session needs no plan.';
+    return phase === 'PLAN' ? undefined : 'The plan is approved already. Carry it out.';
   }
 
   async decide(given: Input, { run, plan, workspace }: ToolContext): Promise<RunToolDecision> {

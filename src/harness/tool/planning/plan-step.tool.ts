@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { storableText } from '../../store/storable.js';
-import { planHash } from '../../protocol/plan.hash.js';
-import { PLAN_STEPS, STEP_STATUSES } from '../../protocol/plan.js';
+import { PLAN_STEPS, planHash, STEP_STATUSES } from '../../protocol/plan.js';
 import type { Plan, PlanStep } from '../../protocol/plan.js';
 import { newId } from '../../protocol/ids.js';
 import { ToolError } from '../../fault/tool.error.js';
-import type { RunTool, RunToolDecision, ToolContext } from '../tool.js';
+import type { OfferFacts, RunTool, RunToolDecision, ToolContext } from '../tool.js';
 
 const input = z.strictObject({
   steps: z
@@ -35,6 +34,12 @@ export class PlanStepTool implements RunTool<Input> {
 
   title({ steps }: Input): string {
     return `progress of ${steps.length} ${steps.length === 1 ? 'step' : 'steps'}`;
+  }
+
+  refusal({ phase }: OfferFacts): string | undefined {
+    return phase === 'BUILD'
+      ? undefined
+      : 'There is no approved plan yet. Submit one with plan_create.';
   }
 
   async decide({ steps: given }: Input, { run, plan }: ToolContext): Promise<RunToolDecision> {

@@ -4,11 +4,11 @@ import type { PolicySubject } from '../../protocol/policy.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { FileSearch } from './search/file.search.js';
-import { SearchPatternError, SearchStoppedError } from './search/search.query.js';
-import { searchPlace, unreadable } from './search/search.place.js';
-import { askedFor, counted, pathText, ShownLines } from './shown-text.js';
-import { TimeLimit } from './time-limit.js';
+import { askedFor, counted, pathText, ShownLines } from '../shown-text.js';
+import { withShownFile } from '../text-file.js';
+import { TimeLimit } from '../time-limit.js';
+import { FileSearch, invalidPattern, searchPlace } from './file-search.js';
+import { SearchPatternError, SearchStoppedError } from './glob.js';
 
 const RESULTS = 200;
 const SECONDS = 10;
@@ -56,11 +56,12 @@ export class GlobFilesTool implements ReadTool<Input> {
       const query = { root: workspace.root, path, glob };
       for await (const file of this.search.files(query, time.signal)) {
         time.check();
-        if (await isShown(workspace, file)) found.push(file);
+        const isShown = await withShownFile(workspace, file, async () => true);
+        if (isShown) found.push(file);
         if (found.length > RESULTS) break;
       }
     } catch (error) {
-      if (error instanceof SearchPatternError) throw unreadable('pattern', error);
+      if (error instanceof SearchPatternError) throw invalidPattern('pattern', error);
       if (!(error instanceof SearchStoppedError)) {
         time.check();
         throw error;
@@ -102,16 +103,4 @@ function globOf(workspace: Workspace, pattern: string): string {
   if (pattern.startsWith('!')) refuse('begins with “!”. Say which files you look for');
   if (pattern.split('/').includes('..')) refuse('holds “..”. Use path to say where to look');
   return pattern.startsWith(`${workspace.root}/`) ? pattern.slice(workspace.root.length) : pattern;
-}
-
-/** A regular file that is reached without a link: what a search says is looked at again. */
-async function isShown(workspace: Workspace, path: string): Promise<boolean> {
-  const { protection, secret } = workspace.classify(path);
-  if (secret || protection === 'GIT') return false;
-  try {
-    return await workspace.withFile(path, async (_, realPath) => realPath === path);
-  } catch (error) {
-    if (error instanceof ToolError) return false;
-    throw error;
-  }
 }

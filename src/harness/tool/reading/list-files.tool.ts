@@ -5,8 +5,8 @@ import type { PolicySubject } from '../../protocol/policy.js';
 import type { Workspace, WorkspaceEntry } from '../../workspace/workspace.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { askedFor, pathText, ShownLines, sizeOf } from './shown-text.js';
-import { TimeLimit } from './time-limit.js';
+import { askedFor, pathText, ShownLines, sizeOf } from '../shown-text.js';
+import { TimeLimit } from '../time-limit.js';
 
 const ENTRIES = 500;
 const SECONDS = 10;

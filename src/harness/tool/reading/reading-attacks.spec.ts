@@ -9,7 +9,7 @@ import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspac
 import { GlobFilesTool } from './glob-files.tool.js';
 import { ListFilesTool } from './list-files.tool.js';
 import { ReadFileTool } from './read-file.tool.js';
-import { FileSearch } from './search/file.search.js';
+import { FileSearch } from './file-search.js';
 import { SearchTextTool } from './search-text.tool.js';
 
 const list = new ListFilesTool();

@@ -1,19 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
+import type { OpenFile } from '../../../platform/filesystem/index.js';
 import type { PolicySubject } from '../../protocol/policy.js';
 import { SecretMask } from '../../store/secret-mask.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { confirmedLines } from './search/confirmed-lines.js';
-import type { ConfirmedLine } from './search/confirmed-lines.js';
-import { FileSearch } from './search/file.search.js';
-import { searchPlace, unreadable } from './search/search.place.js';
-import { SearchPatternError, SearchStoppedError } from './search/search.query.js';
-import type { FoundLine, TextQuery } from './search/search.query.js';
-import { askedFor, counted, pathText, ShownLines } from './shown-text.js';
-import { TimeLimit } from './time-limit.js';
+import { askedFor, counted, pathText, ShownLines } from '../shown-text.js';
+import { withShownFile } from '../text-file.js';
+import { TimeLimit } from '../time-limit.js';
+import { FileSearch, invalidPattern, searchPlace } from './file-search.js';
+import type { FoundLine, TextQuery } from './file-search.js';
+import { SearchPatternError, SearchStoppedError } from './glob.js';
 
 const MATCHES = 100;
 const SECONDS = 30;
+/** Characters of a line that are shown. */
+const CHARACTERS = 500;
+/** Of these, the ones before the first match where the beginning of a line is cut off. */
+const CHARACTERS_BEFORE = 200;
+/** Bytes that may be needed to show that many characters. */
+const WINDOW_BYTES = (CHARACTERS + CHARACTERS_BEFORE) * 4;
 
 const oneLine = /^[^\p{Cc}]*$/u;
 
@@ -45,6 +50,15 @@ const input = z.strictObject({
 });
 type Input = z.infer<typeof input>;
 
+/** A line that was read again from the workspace. */
+interface ConfirmedLine {
+  readonly line: number;
+  readonly text: string;
+  readonly isMatch: boolean;
+  /** Lines before it are left out. */
+  readonly isApart: boolean;
+}
+
 interface Found {
   /** In the order of the files, with the lines of each. */
   readonly files: Map<string, ConfirmedLine[]>;
@@ -72,7 +86,7 @@ export class SearchTextTool implements ReadTool<Input> {
     return `search for ${askedFor(pattern)}${where}`;
   }
 
-  /** What is secret is never searched, so nobody has to be asked. */
+  /** Secret files are never searched, so no consent is needed. */
   async subject({ path = '' }: Input, { workspace }: ToolContext): Promise<PolicySubject> {
     workspace.pathOf(path);
     return { kind: 'read', secret: false };
@@ -91,28 +105,61 @@ export class SearchTextTool implements ReadTool<Input> {
     const time = new TimeLimit(signal, SECONDS);
     const files: Found['files'] = new Map();
     let matches = 0;
-    const take = async (lines: readonly FoundLine[]): Promise<void> => {
+    const add = async (lines: readonly FoundLine[]): Promise<void> => {
       const [first] = lines;
       if (!first) return;
-      const confirmed = await confirmedLines(workspace, first.path, lines, this.mask);
+      const confirmed =
+        (await withShownFile(workspace, first.path, (file) => this.confirmed(file, lines))) ?? [];
       const kept = upToMatches(confirmed, MATCHES - matches);
       matches += kept.filter(({ isMatch }) => isMatch).length;
       if (kept.length > 0) files.set(first.path, [...(files.get(first.path) ?? []), ...kept]);
     };
     try {
       for await (const lines of ofOneFile(this.search.lines(query, time.signal))) {
-        await take(lines);
+        await add(lines);
         if (matches >= MATCHES) return { files, matches, end: 'matches' };
       }
       return { files, matches, end: 'all' };
     } catch (error) {
-      if (error instanceof SearchPatternError) throw unreadable('pattern or glob', error);
+      if (error instanceof SearchPatternError) throw invalidPattern('pattern or glob', error);
       signal.throwIfAborted();
       if (!time.isOver && !(error instanceof SearchStoppedError)) throw error;
       if (matches === 0) time.check();
       return { files, matches, end: 'time' };
     }
   }
+
+  /**
+   * Those of the lines that are in the file now. They are read again, so that nothing is shown that the search has
+   * reached over a link or a swapped folder. Secrets of the service are masked before a line is cut.
+   */
+  private async confirmed(file: OpenFile, lines: readonly FoundLine[]): Promise<ConfirmedLine[]> {
+    const confirmed: ConfirmedLine[] = [];
+    let last: number | undefined;
+    for (const { line, offset, bytes, isMatch, column } of lines) {
+      const masked = this.mask.applyToBytes(bytes);
+      const isMasked = masked !== bytes;
+      const from = column > CHARACTERS && !isMasked ? column - CHARACTERS_BEFORE : 0;
+      const wanted = isMasked ? bytes : bytes.subarray(from, from + WINDOW_BYTES);
+      const found = await file.part(offset + from, wanted.length);
+      if (!found.equals(wanted)) continue;
+      const isApart = last !== undefined && line > last + 1;
+      last = line;
+      const isLonger = from + wanted.length < bytes.length;
+      const text = clippedLine(isMasked ? masked : found, { isBegun: from > 0, isLonger });
+      confirmed.push({ line, text, isMatch, isApart });
+    }
+    return confirmed;
+  }
+}
+
+function clippedLine(
+  bytes: Buffer,
+  { isBegun, isLonger }: { readonly isBegun: boolean; readonly isLonger: boolean },
+): string {
+  const whole = bytes.toString().replace(/\r?\n?$/, '');
+  const text = whole.slice(0, CHARACTERS).toWellFormed();
+  return `${isBegun ? '… ' : ''}${text}${isLonger || text.length < whole.length ? ' …' : ''}`;
 }
 
 /** Lines of one file at a time, and never more of them than are looked at. */

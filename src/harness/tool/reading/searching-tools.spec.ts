@@ -6,25 +6,17 @@ import { checkOutside, OUTSIDE_TEXT, SECRET_TEXT } from '../../../../test/suppor
 import { whileSwapped } from '../../../../test/support/swapping.js';
 import { noSecrets, ToolWorkspace } from '../../../../test/support/tool-workspace.js';
 import { GlobFilesTool } from './glob-files.tool.js';
-import { FileSearch } from './search/file.search.js';
+import { FileSearch } from './file-search.js';
 import { SearchTextTool } from './search-text.tool.js';
 
-class WithoutRipgrep extends FileSearch {
-  protected override async program(): Promise<undefined> {
-    return undefined;
-  }
+/** A FileSearch whose ripgrep is another program. */
+function searchWith(program: () => Promise<string>): FileSearch {
+  return new (class extends FileSearch {
+    protected override program = program;
+  })();
 }
 
-class WithBrokenRipgrep extends FileSearch {
-  protected override async program(): Promise<string> {
-    return '/nowhere/rg';
-  }
-}
-
-const engines: readonly [string, FileSearch][] = [
-  ['ripgrep', new FileSearch()],
-  ['a thread', new WithoutRipgrep()],
-];
+const engine = new FileSearch();
 
 let here: ToolWorkspace;
 
@@ -34,7 +26,7 @@ beforeEach(async () => {
 
 afterEach(() => here.remove());
 
-describe.each(engines)('search_text with %s', (_, engine) => {
+describe('search_text', () => {
   const search = new SearchTextTool(engine, noSecrets);
 
   it('shows matches with their lines, file by file', async () => {
@@ -194,7 +186,7 @@ describe.each(engines)('search_text with %s', (_, engine) => {
   });
 });
 
-describe.each(engines)('glob_files with %s', (_, engine) => {
+describe('glob_files', () => {
   const glob = new GlobFilesTool(engine);
   const found = async (pattern: string, path?: string): Promise<string[]> =>
     (await here.call(glob, { pattern, path })).content.split('\n');
@@ -280,38 +272,38 @@ describe.each(engines)('glob_files with %s', (_, engine) => {
   });
 });
 
-it('falls back to a thread where ripgrep cannot be started', async () => {
+it.each([
+  ['brings no binary', () => Promise.reject(new Error('Cannot find module'))],
+  ['brings one that cannot be started', async () => '/nowhere/rg'],
+])('says so where the package of ripgrep %s', async (_, program) => {
   here.put('a.txt', 'needle');
-  const search = new SearchTextTool(new WithBrokenRipgrep(), noSecrets);
+  const search = new SearchTextTool(searchWith(program), noSecrets);
   for (let i = 0; i < 2; i += 1) {
-    expect((await here.call(search, { pattern: 'needle' })).content).toContain('a.txt');
+    await expect(here.call(search, { pattern: 'needle' })).rejects.toMatchObject({
+      code: 'FAILED',
+      message: expect.stringMatching(/^ripgrep is not available\./),
+    });
   }
 });
 
-it('ends an expression that takes for ever, and the server goes on meanwhile', async () => {
-  here.put('a.txt', `${'a'.repeat(40)}!\n`);
-  const search = new SearchTextTool(new WithoutRipgrep(), noSecrets);
-  let ticks = 0;
-  const timer = setInterval(() => (ticks += 1), 10);
-  const stopped = here.call(search, { pattern: '^(a+)+$' }, { signal: AbortSignal.timeout(2_000) });
-  const error: unknown = await stopped.catch((thrown: unknown) => thrown);
-  clearInterval(timer);
-  expect(error).toMatchObject({ name: 'TimeoutError' });
-  // Of 200; a server that stands still has none.
-  expect(ticks).toBeGreaterThan(5);
+it('ends a search that goes on for ever with the signal', async () => {
+  const program = join(here.root, '..', 'rg');
+  writeFileSync(program, '#!/bin/sh\nexec sleep 1000\n');
+  chmodSync(program, 0o755);
+  const search = new SearchTextTool(
+    searchWith(async () => program),
+    noSecrets,
+  );
+  const stopped = here.call(search, { pattern: 'x' }, { signal: AbortSignal.timeout(500) });
+  await expect(stopped).rejects.toMatchObject({ name: 'TimeoutError' });
 });
 
 it('gives ripgrep nothing of the environment', async () => {
   const program = join(here.root, '..', 'rg');
   writeFileSync(program, '#!/usr/bin/env -S sh\nenv > "$PWD/../environment"\n');
   chmodSync(program, 0o755);
-  class Spying extends FileSearch {
-    protected override async program(): Promise<string> {
-      return program;
-    }
-  }
   process.env['SECRET_OF_THE_SERVICE'] = 'secret';
-  await here.call(new GlobFilesTool(new Spying()), { pattern: '*' });
+  await here.call(new GlobFilesTool(searchWith(async () => program)), { pattern: '*' });
   delete process.env['SECRET_OF_THE_SERVICE'];
   const names = execFileSync('cut', ['-d=', '-f1', join(here.root, '..', 'environment')]);
   expect(names.toString().split('\n').filter(Boolean).sort()).toEqual(

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
+import { ToolError } from '../../fault/tool.error.js';
 import type { PolicySubject } from '../../protocol/policy.js';
+import type { RunSkills } from '../../store/run-skills.js';
 import { SkillRepository } from '../../store/skill.repository.js';
-import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { unknownSkill } from './unknown-skill.js';
+import type { OfferFacts, ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 
 const input = z.strictObject({
   name: z.string().max(64).describe('The name of one of the skills listed in your instructions.'),
@@ -23,6 +24,10 @@ export class ActivateSkillTool implements ReadTool<Input> {
 
   title({ name }: Input): string {
     return `activate the skill ${name}`;
+  }
+
+  refusal({ hasSkills }: OfferFacts): string | undefined {
+    return hasSkills ? undefined : 'This workspace has no skills.';
   }
 
   async subject(): Promise<PolicySubject> {
@@ -51,4 +56,11 @@ export class ActivateSkillTool implements ReadTool<Input> {
       events: [{ type: 'skill.activated', data: { name, source, sha }, subject: { toolCallId } }],
     };
   }
+}
+
+/** Names the skills that there are. */
+export function unknownSkill(name: string, skills: RunSkills): ToolError {
+  const names = skills.list.map((skill) => skill.name).join(', ');
+  const known = names === '' ? 'This run has none.' : `There are: ${names}.`;
+  return new ToolError('SKILL_ERROR', `There is no skill "${name.slice(0, 64)}". ${known}`);
 }

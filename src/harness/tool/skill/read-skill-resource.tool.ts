@@ -7,12 +7,10 @@ import { readSkillResource } from '../../../skill/index.js';
 import type { SkillInfo } from '../../../skill/index.js';
 import { sha256 } from '../../protocol/ids.js';
 import { BUILT_IN } from '../../store/run-skills.js';
-import { ToolError } from '../tool.js';
-import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { unknownSkill } from './unknown-skill.js';
-
-/** What one answer shows of a file, in bytes; the rest is for what the harness adds. */
-const SHOWN_BYTES = 46 * 1024;
+import { ToolError } from '../../fault/tool.error.js';
+import { SHOWN_BYTES } from '../shown-text.js';
+import type { OfferFacts, ReadTool, ToolContext, ToolOutcome } from '../tool.js';
+import { unknownSkill } from './activate-skill.tool.js';
 
 const input = z.strictObject({
   name: z.string().max(64).describe('The name of the skill.'),
@@ -39,6 +37,10 @@ export class ReadSkillResourceTool implements ReadTool<Input> {
 
   title({ name, path }: Input): string {
     return `read ${path} of the skill ${name}`;
+  }
+
+  refusal({ hasSkills }: OfferFacts): string | undefined {
+    return hasSkills ? undefined : 'This workspace has no skills.';
   }
 
   /** A file that holds secrets is refused and never asked for: read_file is the way to it. */

@@ -1,3 +1,5 @@
+import { sha256 } from './ids.js';
+
 export const DECISIONS = ['APPROVE', 'APPROVE_SESSION', 'DENY', 'DENY_AND_STOP'] as const;
 /** APPROVE_SESSION also grants the same path, or the same exact command, for the rest of the session. */
 export type Decision = (typeof DECISIONS)[number];
@@ -16,4 +18,27 @@ export type GrantKind = 'PATH' | 'COMMAND';
 export interface GrantSubject {
   readonly kind: GrantKind;
   readonly subject: string;
+}
+
+/** What people have granted for one session, as it was when it was asked for. */
+export class Grants {
+  private readonly keys: ReadonlySet<string>;
+
+  constructor(granted: readonly { readonly kind: GrantKind; readonly subjectHash: string }[]) {
+    this.keys = new Set(granted.map(({ kind, subjectHash }) => `${kind} ${subjectHash}`));
+  }
+
+  /** Whether this very path, as tools normalise it, may be written. */
+  path(path: string): boolean {
+    return this.has('PATH', path);
+  }
+
+  /** Whether this command, character for character, may be run. */
+  command(command: string): boolean {
+    return this.has('COMMAND', command);
+  }
+
+  private has(kind: GrantKind, subject: string): boolean {
+    return this.keys.has(`${kind} ${sha256(subject)}`);
+  }
 }

@@ -1,4 +1,4 @@
-import { ToolError } from '../../fault/tool.error.js';
+import { ToolError } from '../fault/tool.error.js';
 
 /** A signal that aborts with another one, or after a time. */
 export class TimeLimit {
@@ -13,7 +13,7 @@ export class TimeLimit {
     this.signal = AbortSignal.any([outer, this.timeout]);
   }
 
-  /** Whether only the time is over, so that what was found so far may be told. */
+  /** Whether only the time is over, so that what was found so far may be reported. */
   get isOver(): boolean {
     return this.timeout.aborted && !this.outer.aborted;
   }
