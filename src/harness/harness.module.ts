@@ -37,11 +37,10 @@ import { Capabilities } from './api/control/capabilities.js';
 import { ControlController } from './api/control/control.controller.js';
 import { HarnessSwitches } from './store/harness.switches.js';
 import { SwitchRepository } from './store/switch.repository.js';
-import { CommandTraces } from './engine/command.traces.js';
 import { EffectController } from './api/effect/effect.controller.js';
 import { EffectRepository } from './store/effect.repository.js';
 import { EffectResolutions } from './api/effect/effect.resolution.js';
-import { EffectSettlement } from './engine/effect.settlement.js';
+import { ToolCallRecovery } from './engine/recovery.js';
 import { PartialOutputs } from './engine/partial.outputs.js';
 import { ToolResults } from './engine/tool.results.js';
 import { EventController } from './api/event/event.controller.js';
@@ -51,21 +50,14 @@ import { EventRetention } from './engine/event.retention.js';
 import { EventService } from './api/event/event.service.js';
 import { RunRowRepository } from './store/run-row.repository.js';
 import { RunLedger } from './store/run.ledger.js';
-import { AnswerRecord } from './engine/answer.record.js';
-import { CallRecord } from './engine/call.record.js';
-import { ChangeCalls } from './engine/change.calls.js';
 import { ClaimRepository } from './store/claim.repository.js';
 import { InputIntake } from './engine/input.intake.js';
 import { ModelCallRepository } from './store/model-call.repository.js';
-import { ModelTurn } from './engine/model.turn.js';
-import { ModelUsage } from './engine/model.usage.js';
-import { PlanCalls } from './engine/plan.calls.js';
+import { ModelCalls } from './engine/model.calls.js';
 import { ProcessPresence } from './engine/process.presence.js';
-import { RunCancel } from './engine/run.cancel.js';
 import { RunClaims } from './engine/run.claims.js';
 import { RunEnding } from './engine/run.ending.js';
 import { RunLoop } from './engine/run.loop.js';
-import { RunStep } from './engine/run.step.js';
 import { RunWorker } from './engine/run.worker.js';
 import { ToolCalls } from './engine/tool.calls.js';
 import { WorkspaceLockRepository } from './store/workspace-lock.repository.js';
@@ -152,10 +144,9 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     Capabilities,
     HarnessSwitches,
     SwitchRepository,
-    CommandTraces,
     EffectRepository,
     EffectResolutions,
-    EffectSettlement,
+    ToolCallRecovery,
     PartialOutputs,
     ToolResults,
     EventFeed,
@@ -164,21 +155,14 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     EventService,
     RunRowRepository,
     RunLedger,
-    AnswerRecord,
-    CallRecord,
-    ChangeCalls,
     ClaimRepository,
     InputIntake,
     ModelCallRepository,
-    ModelTurn,
-    ModelUsage,
-    PlanCalls,
+    ModelCalls,
     ProcessPresence,
-    RunCancel,
     RunClaims,
     RunEnding,
     RunLoop,
-    RunStep,
     RunWorker,
     ToolCalls,
     WorkspaceLockRepository,

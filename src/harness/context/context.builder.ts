@@ -5,7 +5,6 @@ import type { ChatMessage, ToolDefinition } from '../../provider/index.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import type { Plan } from '../protocol/plan.js';
 import type { HarnessRun } from '../store/run.entity.js';
-import type { HarnessSession } from '../store/session.entity.js';
 import type { RunSkills } from '../store/run-skills.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { NOT_COMPACTED } from '../protocol/compaction.js';
@@ -24,9 +23,8 @@ import { TurnMessageRepository } from '../store/turn-message.repository.js';
 
 export { ContextOverflowError } from './context.errors.js';
 
-export interface TurnInput {
+export interface ContextInput {
   readonly run: HarnessRun;
-  readonly session: HarnessSession;
   readonly model: ResolvedChatModel;
   readonly skills: RunSkills;
   readonly workspace: Workspace;
@@ -36,8 +34,9 @@ export interface TurnInput {
 }
 
 /** What the model is sent for its next answer. */
-export interface TurnContext {
+export interface ModelRequest {
   readonly messages: readonly ChatMessage[];
+  readonly tools: readonly ToolDefinition[];
   readonly estimatedTokens: number;
   /** Tokens that may be sent: the model's window without the room for its answer. */
   readonly contextLimit: number;
@@ -64,7 +63,7 @@ export class ContextBuilder {
    * The next turn's messages. Only rules are in the system's name; what comes from files, tools, skills and earlier runs
    * is marked as data. Every call stands with its one result. ContextOverflowError when the window is too small.
    */
-  async build(input: TurnInput): Promise<TurnContext> {
+  async build(input: ContextInput): Promise<ModelRequest> {
     const { run, model, signal } = input;
     const limit = sendableTokens({
       contextWindow: model.contextWindow,
@@ -75,10 +74,10 @@ export class ContextBuilder {
     const fitted = await fit(parts, run.compaction ?? NOT_COMPACTED, (wish) =>
       this.summaries.write({ model, mark, limit, signal }, wish),
     );
-    return contextOf(fitted, limit);
+    return requestOf(fitted, input.tools, limit);
   }
 
-  private async partsOf(input: TurnInput, limit: number): Promise<TurnParts> {
+  private async partsOf(input: ContextInput, limit: number): Promise<TurnParts> {
     const { run, model, skills, workspace, tools, signal } = input;
     const mark = new DataMark(run.id);
     const [messages, surroundings] = await Promise.all([
@@ -109,11 +108,15 @@ function planText({ summary, steps, files }: Plan): string {
   return [summary, 'Steps:', ...lines, `Files: ${files.join(', ') || 'none'}`].join('\n');
 }
 
-function contextOf({ messages, tokens, compaction }: Fit, contextLimit: number): TurnContext {
-  const context = { messages, estimatedTokens: tokens, contextLimit };
-  if (!compaction) return context;
+function requestOf(
+  { messages, tokens, compaction }: Fit,
+  tools: readonly ToolDefinition[],
+  contextLimit: number,
+): ModelRequest {
+  const request = { messages, tools, estimatedTokens: tokens, contextLimit };
+  if (!compaction) return request;
   const { state, beforeTokens, prunedCalls, summarised, usage } = compaction;
   const data = { beforeTokens, afterTokens: tokens, prunedCalls, summarised };
   const event: EventDraft = { type: 'context.compacted', data };
-  return { ...context, compaction: { state, event, ...(usage && { usage }) } };
+  return { ...request, compaction: { state, event, ...(usage && { usage }) } };
 }

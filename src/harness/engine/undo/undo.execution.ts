@@ -36,7 +36,7 @@ export class UndoExecution {
     try {
       await this.changes.apply(target, undo.operations, AbortSignal.timeout(ACT_MS));
     } catch (error) {
-      if (error instanceof RollBackFailedError) await this.doubt(undo);
+      if (error instanceof RollBackFailedError) await this.markUncertain(undo);
       else await this.giveUp(undo);
       throw error;
     }
@@ -60,15 +60,15 @@ export class UndoExecution {
         await this.rollBack(undo, target, signal);
         return;
       case 'OTHER':
-        await this.doubt(undo);
+        await this.markUncertain(undo);
     }
   }
 
   /** Nobody can know what has happened to the files; people see it among the effects of the run. */
-  async doubt(undo: BegunUndo): Promise<void> {
+  async markUncertain(undo: BegunUndo): Promise<void> {
     const { toolCallId, direction } = undo;
     await this.end(undo, async (writer) => {
-      await this.effects.doubt(writer.run, toolCallId);
+      await this.effects.markUncertain(writer.run, toolCallId);
       writer.event('effect.uncertain', { toolName: direction, reason: DOUBT }, { toolCallId });
     });
     this.logger.warn({ msg: 'The outcome of an undo is uncertain', runId: undo.runId, toolCallId });
@@ -92,7 +92,7 @@ export class UndoExecution {
       await this.changes.rollBack(target, undo.operations, signal);
     } catch (error) {
       if (!(error instanceof RollBackFailedError)) throw error;
-      await this.doubt(undo);
+      await this.markUncertain(undo);
       return;
     }
     await this.giveUp(undo);

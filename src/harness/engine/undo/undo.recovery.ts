@@ -86,7 +86,7 @@ export class UndoRecovery implements OnApplicationBootstrap, BeforeApplicationSh
     if (!session || !undo) return;
     const workspace = await opened(session);
     if (!workspace) {
-      await this.execution.doubt(undo);
+      await this.execution.markUncertain(undo);
       return;
     }
     try {
