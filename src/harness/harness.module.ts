@@ -29,9 +29,9 @@ import { UndoRepository } from './store/undo.repository.js';
 import { UndoService } from './api/change/undo.service.js';
 import { ContextBuilder } from './context/context.builder.js';
 import { PrefaceRepository } from './store/preface.repository.js';
-import { RunFrame } from './context/run.frame.js';
-import { RunPictures } from './context/run.pictures.js';
-import { SummaryWriter } from './context/summary.writer.js';
+import { RunImages } from './context/run.images.js';
+import { SummaryWriter } from './context/summary.js';
+import { SurroundingsReader } from './context/surroundings.js';
 import { TurnMessageRepository } from './store/turn-message.repository.js';
 import { Capabilities } from './api/control/capabilities.js';
 import { ControlController } from './api/control/control.controller.js';
@@ -85,9 +85,8 @@ import { SessionCreation } from './api/session/session.creation.js';
 import { SessionRemoval } from './api/session/session.removal.js';
 import { SessionRepository } from './store/session.repository.js';
 import { SessionService } from './api/session/session.service.js';
-import { HarnessSkills } from './context/harness-skills.js';
+import { HarnessSkills } from './context/skills.js';
 import { HarnessSkillController } from './api/skill/skill.controller.js';
-import { SkillDiscovery } from './context/skill.discovery.js';
 import { SkillRepository } from './store/skill.repository.js';
 import { HarnessSkillService } from './api/skill/skill.service.js';
 import { FileSearch } from './tool/reading/search/file.search.js';
@@ -137,9 +136,9 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     UndoService,
     ContextBuilder,
     PrefaceRepository,
-    RunFrame,
-    RunPictures,
+    RunImages,
     SummaryWriter,
+    SurroundingsReader,
     TurnMessageRepository,
     Capabilities,
     HarnessSwitches,
@@ -186,7 +185,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     SessionRepository,
     SessionService,
     HarnessSkills,
-    SkillDiscovery,
     SkillRepository,
     HarnessSkillService,
     ToolRegistry,

@@ -14,14 +14,12 @@ import type { CountedUsage } from './counted.usage.js';
 import { DataMark } from './data-mark.js';
 import { fit } from './fitting.js';
 import type { Fit } from './fitting.js';
-import type { TurnParts } from './rendering.js';
-import { RunFrame, surroundingMessages } from './run.frame.js';
-import { RunPictures } from './run.pictures.js';
-import { SummaryWriter } from './summary.writer.js';
+import type { ContextParts } from './rendering.js';
+import { RunImages } from './run.images.js';
+import { SummaryWriter } from './summary.js';
+import { surroundingMessages, SurroundingsReader } from './surroundings.js';
 import { systemText } from './system.text.js';
 import { TurnMessageRepository } from '../store/turn-message.repository.js';
-
-export { ContextOverflowError } from './context.errors.js';
 
 export interface ContextInput {
   readonly run: HarnessRun;
@@ -54,8 +52,8 @@ export interface ModelRequest {
 export class ContextBuilder {
   constructor(
     private readonly messages: TurnMessageRepository,
-    private readonly frame: RunFrame,
-    private readonly pictures: RunPictures,
+    private readonly surroundings: SurroundingsReader,
+    private readonly images: RunImages,
     private readonly summaries: SummaryWriter,
   ) {}
 
@@ -77,12 +75,12 @@ export class ContextBuilder {
     return requestOf(fitted, input.tools, limit);
   }
 
-  private async partsOf(input: ContextInput, limit: number): Promise<TurnParts> {
+  private async partsOf(input: ContextInput, limit: number): Promise<ContextParts> {
     const { run, model, skills, workspace, tools, signal } = input;
     const mark = new DataMark(run.id);
     const [messages, surroundings] = await Promise.all([
       this.messages.ofRun(run, (run.compaction ?? NOT_COMPACTED).prunedThrough),
-      this.frame.of({ run, workspace, limit, signal }),
+      this.surroundings.of({ run, workspace, limit, signal }),
     ]);
     const conversation = Conversation.of(messages);
     const { listing } = surroundings;
@@ -93,7 +91,7 @@ export class ContextBuilder {
         ...surroundingMessages(surroundings, mark, limit),
       ],
       conversation,
-      pictures: await this.pictures.of(run, conversation.initial, model),
+      images: await this.images.of(run, conversation.initial, model),
       skills,
       tools,
       mark,
