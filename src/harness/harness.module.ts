@@ -20,13 +20,12 @@ import { FileChanges } from './change/file-changes.js';
 import { RunArtifacts } from './api/change/run-artifacts.js';
 import { RunChanges } from './api/change/run-changes.js';
 import { WorkspaceSnapshots } from './change/snapshot/workspace.snapshots.js';
-import { MadeFolders } from './engine/undo/made.folders.js';
 import { UndoController } from './api/change/undo.controller.js';
 import { UndoExecution } from './engine/undo/undo.execution.js';
 import { UndoInspection } from './engine/undo/undo.inspection.js';
 import { UndoRecovery } from './engine/undo/undo.recovery.js';
 import { UndoRepository } from './store/undo.repository.js';
-import { UndoService } from './api/change/undo.service.js';
+import { UndoService } from './engine/undo/undo.service.js';
 import { ContextBuilder } from './context/context.builder.js';
 import { PrefaceRepository } from './store/preface.repository.js';
 import { RunImages } from './context/run.images.js';
@@ -128,7 +127,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     RunArtifacts,
     RunChanges,
     WorkspaceSnapshots,
-    MadeFolders,
     UndoExecution,
     UndoInspection,
     UndoRecovery,
