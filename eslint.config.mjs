@@ -134,7 +134,6 @@ export default tseslint.config(
       ],
       // Control characters are what log lines and file names are cleaned of.
       'no-control-regex': 'off',
-      'max-lines': ['error', 300],
       'max-lines-per-function': ['error', 50],
       'max-depth': ['error', 3],
       'no-console': 'error',

@@ -35,28 +35,26 @@ import { FileChanges } from './change/file-changes.js';
 import { RunArtifacts } from './api/change/run-artifacts.js';
 import { RunChanges } from './api/change/run-changes.js';
 import { WorkspaceSnapshots } from './change/snapshot/workspace.snapshots.js';
-import { MadeFolders } from './engine/undo/made.folders.js';
 import { UndoController } from './api/change/undo.controller.js';
 import { UndoExecution } from './engine/undo/undo.execution.js';
 import { UndoInspection } from './engine/undo/undo.inspection.js';
 import { UndoRecovery } from './engine/undo/undo.recovery.js';
 import { UndoRepository } from './store/undo.repository.js';
-import { UndoService } from './api/change/undo.service.js';
+import { UndoService } from './engine/undo/undo.service.js';
 import { ContextBuilder } from './context/context.builder.js';
 import { PrefaceRepository } from './store/preface.repository.js';
-import { RunFrame } from './context/run.frame.js';
-import { RunPictures } from './context/run.pictures.js';
-import { SummaryWriter } from './context/summary.writer.js';
+import { RunImages } from './context/run.images.js';
+import { SummaryWriter } from './context/summary.js';
+import { SurroundingsReader } from './context/surroundings.js';
 import { TurnMessageRepository } from './store/turn-message.repository.js';
 import { Capabilities } from './api/control/capabilities.js';
 import { ControlController } from './api/control/control.controller.js';
 import { HarnessSwitches } from './store/harness.switches.js';
 import { SwitchRepository } from './store/switch.repository.js';
-import { CommandTraces } from './engine/command.traces.js';
 import { EffectController } from './api/effect/effect.controller.js';
 import { EffectRepository } from './store/effect.repository.js';
 import { EffectResolutions } from './api/effect/effect.resolution.js';
-import { EffectSettlement } from './engine/effect.settlement.js';
+import { ToolCallRecovery } from './engine/recovery.js';
 import { PartialOutputs } from './engine/partial.outputs.js';
 import { ToolResults } from './engine/tool.results.js';
 import { EventController } from './api/event/event.controller.js';
@@ -66,21 +64,14 @@ import { EventRetention } from './engine/event.retention.js';
 import { EventService } from './api/event/event.service.js';
 import { RunRowRepository } from './store/run-row.repository.js';
 import { RunLedger } from './store/run.ledger.js';
-import { AnswerRecord } from './engine/answer.record.js';
-import { CallRecord } from './engine/call.record.js';
-import { ChangeCalls } from './engine/change.calls.js';
 import { ClaimRepository } from './store/claim.repository.js';
 import { InputIntake } from './engine/input.intake.js';
 import { ModelCallRepository } from './store/model-call.repository.js';
-import { ModelTurn } from './engine/model.turn.js';
-import { ModelUsage } from './engine/model.usage.js';
-import { PlanCalls } from './engine/plan.calls.js';
+import { ModelCalls } from './engine/model.calls.js';
 import { ProcessPresence } from './engine/process.presence.js';
-import { RunCancel } from './engine/run.cancel.js';
 import { RunClaims } from './engine/run.claims.js';
 import { RunEnding } from './engine/run.ending.js';
 import { RunLoop } from './engine/run.loop.js';
-import { RunStep } from './engine/run.step.js';
 import { RunWorker } from './engine/run.worker.js';
 import { ToolCalls } from './engine/tool.calls.js';
 import { WorkspaceLockRepository } from './store/workspace-lock.repository.js';
@@ -108,9 +99,8 @@ import { SessionCreation } from './api/session/session.creation.js';
 import { SessionRemoval } from './api/session/session.removal.js';
 import { SessionRepository } from './store/session.repository.js';
 import { SessionService } from './api/session/session.service.js';
-import { HarnessSkills } from './context/harness-skills.js';
+import { HarnessSkills } from './context/skills.js';
 import { HarnessSkillController } from './api/skill/skill.controller.js';
-import { SkillDiscovery } from './context/skill.discovery.js';
 import { SkillRepository } from './store/skill.repository.js';
 import { HarnessSkillService } from './api/skill/skill.service.js';
 import { FileSearch } from './tool/reading/file-search.js';
@@ -119,7 +109,26 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
 
 /** Sessions and runs of the coding harness. */
 @Module({
-  imports: [TypeOrmModule.forFeature([HarnessApproval, HarnessArtifact, HarnessEffect, HarnessEvent, HarnessFileChange, HarnessGrant, HarnessInput, HarnessMessage, HarnessModelCall, HarnessRun, HarnessSession, HarnessSkill, HarnessSwitch, HarnessWorkspaceLock]), ModelModule, SkillModule],
+  imports: [
+    TypeOrmModule.forFeature([
+      HarnessApproval,
+      HarnessArtifact,
+      HarnessEffect,
+      HarnessEvent,
+      HarnessFileChange,
+      HarnessGrant,
+      HarnessInput,
+      HarnessMessage,
+      HarnessModelCall,
+      HarnessRun,
+      HarnessSession,
+      HarnessSkill,
+      HarnessSwitch,
+      HarnessWorkspaceLock,
+    ]),
+    ModelModule,
+    SkillModule,
+  ],
   controllers: [
     ApprovalController,
     GrantController,
@@ -152,7 +161,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     RunArtifacts,
     RunChanges,
     WorkspaceSnapshots,
-    MadeFolders,
     UndoExecution,
     UndoInspection,
     UndoRecovery,
@@ -160,17 +168,16 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     UndoService,
     ContextBuilder,
     PrefaceRepository,
-    RunFrame,
-    RunPictures,
+    RunImages,
     SummaryWriter,
+    SurroundingsReader,
     TurnMessageRepository,
     Capabilities,
     HarnessSwitches,
     SwitchRepository,
-    CommandTraces,
     EffectRepository,
     EffectResolutions,
-    EffectSettlement,
+    ToolCallRecovery,
     PartialOutputs,
     ToolResults,
     EventFeed,
@@ -179,21 +186,14 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     EventService,
     RunRowRepository,
     RunLedger,
-    AnswerRecord,
-    CallRecord,
-    ChangeCalls,
     ClaimRepository,
     InputIntake,
     ModelCallRepository,
-    ModelTurn,
-    ModelUsage,
-    PlanCalls,
+    ModelCalls,
     ProcessPresence,
-    RunCancel,
     RunClaims,
     RunEnding,
     RunLoop,
-    RunStep,
     RunWorker,
     ToolCalls,
     WorkspaceLockRepository,
@@ -217,7 +217,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     SessionRepository,
     SessionService,
     HarnessSkills,
-    SkillDiscovery,
     SkillRepository,
     HarnessSkillService,
     WorkspaceRoots,

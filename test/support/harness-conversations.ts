@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Conversation } from '../../src/harness/context/conversation.js';
 import type { TurnMessage } from '../../src/harness/store/turn-message.repository.js';
 import { DataMark } from '../../src/harness/context/data-mark.js';
-import type { TurnParts } from '../../src/harness/context/rendering.js';
+import type { ContextParts } from '../../src/harness/context/rendering.js';
 import { RunSkills } from '../../src/harness/store/run-skills.js';
 
 /** Something that happens in a run. Lengths are characters; `counted` is what the service says it has read. */
@@ -70,11 +70,11 @@ export function messagesOf(items: readonly Item[]): TurnMessage[] {
 }
 
 /** What is sent of them with a window of so many tokens. */
-export function partsOf(messages: readonly TurnMessage[], limit: number): TurnParts {
+export function partsOf(messages: readonly TurnMessage[], limit: number): ContextParts {
   return {
     frame: [{ role: 'system', content: 'Rules.' }],
     conversation: Conversation.of(messages),
-    pictures: [],
+    images: [],
     skills,
     tools: [],
     mark: new DataMark('run'),

@@ -132,7 +132,7 @@ export class ParkedRuns {
       for (const [at, id] of ids.entries()) {
         const { operations = [] } = calls[at] ?? {};
         await this.effects.start(writer.run, id, { fence: 1, boot: 'gone', operations });
-        await this.effects.doubt(writer.run, id);
+        await this.effects.markUncertain(writer.run, id);
       }
       writer.set({ errorCode: 'uncertain_tool_effect', errorMessage: 'Nobody knows.' });
       writer.park('EFFECT');
@@ -181,7 +181,7 @@ export class ParkedRuns {
       const effect = await this.effects.find(writer.run, toolCallId);
       if (!effect) throw new Error('There is no such call.');
       const outcome = { state: 'SUCCEEDED', result: 'done' } as const;
-      await this.plinth.app.get(ToolResults).settle(writer, effect, outcome);
+      await this.plinth.app.get(ToolResults).finish(writer, effect, outcome);
     });
   }
 

@@ -5,7 +5,6 @@ import type { ChatMessage, ToolDefinition } from '../../provider/index.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import type { Plan } from '../protocol/plan.js';
 import type { HarnessRun } from '../store/run.entity.js';
-import type { HarnessSession } from '../store/session.entity.js';
 import type { RunSkills } from '../store/run-skills.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { NOT_COMPACTED } from '../protocol/run.values.js';
@@ -15,18 +14,15 @@ import type { CountedUsage } from './counted.usage.js';
 import { DataMark } from './data-mark.js';
 import { fit } from './fitting.js';
 import type { Fit } from './fitting.js';
-import type { TurnParts } from './rendering.js';
-import { RunFrame, surroundingMessages } from './run.frame.js';
-import { RunPictures } from './run.pictures.js';
-import { SummaryWriter } from './summary.writer.js';
+import type { ContextParts } from './rendering.js';
+import { RunImages } from './run.images.js';
+import { SummaryWriter } from './summary.js';
+import { surroundingMessages, SurroundingsReader } from './surroundings.js';
 import { systemText } from './system.text.js';
 import { TurnMessageRepository } from '../store/turn-message.repository.js';
 
-export { ContextOverflowError } from './context.errors.js';
-
-export interface TurnInput {
+export interface ContextInput {
   readonly run: HarnessRun;
-  readonly session: HarnessSession;
   readonly model: ResolvedChatModel;
   readonly skills: RunSkills;
   readonly workspace: Workspace;
@@ -36,8 +32,9 @@ export interface TurnInput {
 }
 
 /** What the model is sent for its next answer. */
-export interface TurnContext {
+export interface ModelRequest {
   readonly messages: readonly ChatMessage[];
+  readonly tools: readonly ToolDefinition[];
   readonly estimatedTokens: number;
   /** Tokens that may be sent: the model's window without the room for its answer. */
   readonly contextLimit: number;
@@ -55,8 +52,8 @@ export interface TurnContext {
 export class ContextBuilder {
   constructor(
     private readonly messages: TurnMessageRepository,
-    private readonly frame: RunFrame,
-    private readonly pictures: RunPictures,
+    private readonly surroundings: SurroundingsReader,
+    private readonly images: RunImages,
     private readonly summaries: SummaryWriter,
   ) {}
 
@@ -64,7 +61,7 @@ export class ContextBuilder {
    * The next turn's messages. Only rules are in the system's name; what comes from files, tools, skills and earlier runs
    * is marked as data. Every call stands with its one result. ContextOverflowError when the window is too small.
    */
-  async build(input: TurnInput): Promise<TurnContext> {
+  async build(input: ContextInput): Promise<ModelRequest> {
     const { run, model, signal } = input;
     const limit = sendableTokens({
       contextWindow: model.contextWindow,
@@ -75,15 +72,15 @@ export class ContextBuilder {
     const fitted = await fit(parts, run.compaction ?? NOT_COMPACTED, (wish) =>
       this.summaries.write({ model, mark, limit, signal }, wish),
     );
-    return contextOf(fitted, limit);
+    return requestOf(fitted, input.tools, limit);
   }
 
-  private async partsOf(input: TurnInput, limit: number): Promise<TurnParts> {
+  private async partsOf(input: ContextInput, limit: number): Promise<ContextParts> {
     const { run, model, skills, workspace, tools, signal } = input;
     const mark = new DataMark(run.id);
     const [messages, surroundings] = await Promise.all([
       this.messages.ofRun(run, (run.compaction ?? NOT_COMPACTED).prunedThrough),
-      this.frame.of({ run, workspace, limit, signal }),
+      this.surroundings.of({ run, workspace, limit, signal }),
     ]);
     const conversation = Conversation.of(messages);
     const { listing } = surroundings;
@@ -94,7 +91,7 @@ export class ContextBuilder {
         ...surroundingMessages(surroundings, mark, limit),
       ],
       conversation,
-      pictures: await this.pictures.of(run, conversation.initial, model),
+      images: await this.images.of(run, conversation.initial, model),
       skills,
       tools,
       mark,
@@ -109,11 +106,15 @@ function planText({ summary, steps, files }: Plan): string {
   return [summary, 'Steps:', ...lines, `Files: ${files.join(', ') || 'none'}`].join('\n');
 }
 
-function contextOf({ messages, tokens, compaction }: Fit, contextLimit: number): TurnContext {
-  const context = { messages, estimatedTokens: tokens, contextLimit };
-  if (!compaction) return context;
+function requestOf(
+  { messages, tokens, compaction }: Fit,
+  tools: readonly ToolDefinition[],
+  contextLimit: number,
+): ModelRequest {
+  const request = { messages, tools, estimatedTokens: tokens, contextLimit };
+  if (!compaction) return request;
   const { state, beforeTokens, prunedCalls, summarised, usage } = compaction;
   const data = { beforeTokens, afterTokens: tokens, prunedCalls, summarised };
   const event: EventDraft = { type: 'context.compacted', data };
-  return { ...context, compaction: { state, event, ...(usage && { usage }) } };
+  return { ...request, compaction: { state, event, ...(usage && { usage }) } };
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { UnpairedCallError } from './context.errors.js';
-import { Conversation } from './conversation.js';
+import { Conversation, UnpairedCallError } from './conversation.js';
 import type { TurnMessage } from '../store/turn-message.repository.js';
 
 let sequence = 0;

@@ -1,6 +1,10 @@
 import type { ToolCall } from '../../provider/index.js';
 import type { TurnMessage } from '../store/turn-message.repository.js';
-import { UnpairedCallError } from './context.errors.js';
+
+/** The stored messages break the rule that every tool call has exactly one result before the model is called again. */
+export class UnpairedCallError extends Error {
+  override readonly name = 'UnpairedCallError';
+}
 
 /** What is sent or left out as one: a text, or an answer of the model together with the results of its calls. */
 export interface Unit {
@@ -54,7 +58,7 @@ function resultsOf(messages: readonly TurnMessage[]): Map<string, TurnMessage> {
   return results;
 }
 
-/** Takes the results out of the map, so that what is left belongs to nobody. */
+/** Takes the results out of the map, so that what is left belongs to no call. */
 function unitOf(message: TurnMessage, open: Map<string, TurnMessage>): Unit {
   const asked = message.role === 'ASSISTANT' ? message.toolCalls : [];
   const results = asked.map(({ toolCallId }) => {

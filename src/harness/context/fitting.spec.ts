@@ -10,11 +10,10 @@ import {
 import type { Item } from '../../../test/support/harness-conversations.js';
 import { NOT_COMPACTED } from '../protocol/run.values.js';
 import type { Compaction } from '../protocol/run.values.js';
-import { ContextOverflowError } from './context.errors.js';
-import { fit } from './fitting.js';
+import { ContextOverflowError, fit } from './fitting.js';
 import type { Fit, Summarise } from './fitting.js';
-import { isPrunable } from './pruning.js';
-import type { TurnParts } from './rendering.js';
+import { isPrunable } from './rendering.js';
+import type { ContextParts } from './rendering.js';
 
 const summarise: Summarise = async ({ units, former }) => ({
   text: `SUMMARY of ${units.length} units after "${former.slice(0, 40)}"`,
@@ -22,7 +21,7 @@ const summarise: Summarise = async ({ units, former }) => ({
 
 /** What fits, or undefined where nothing can. */
 async function fitted(
-  parts: TurnParts,
+  parts: ContextParts,
   state: Compaction = NOT_COMPACTED,
 ): Promise<Fit | undefined> {
   return fit(parts, state, summarise).catch((error: unknown) => {

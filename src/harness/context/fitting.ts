@@ -2,11 +2,9 @@ import { estimateTokens } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';
 import type { Compaction } from '../protocol/run.values.js';
 import type { CountedUsage } from './counted.usage.js';
-import { ContextOverflowError } from './context.errors.js';
 import type { Unit } from './conversation.js';
-import { isPrunable } from './pruning.js';
-import { render } from './rendering.js';
-import type { Rendering, TurnParts } from './rendering.js';
+import { isPrunable, render } from './rendering.js';
+import type { ContextParts, Rendering } from './rendering.js';
 
 /** What is sent at most of the window before anything is left out. */
 const FULL = 0.75;
@@ -22,6 +20,17 @@ const WORTH_SUMMARY = 0.1;
 /** Counts of services and estimates differ by no more; what is beyond was counted of something else. */
 const RATIOS = { least: 0.5, most: 4 } as const;
 
+/** The conversation does not fit the model's window, although it was compacted. */
+export class ContextOverflowError extends Error {
+  override readonly name = 'ContextOverflowError';
+
+  constructor(tokens: number, limit: number) {
+    super(
+      `About ${tokens} tokens would have to be sent to the model, and its window takes ${limit}. Start a new run with a smaller task, fewer files at once or shorter skills, or with a model of a larger window.`,
+    );
+  }
+}
+
 export interface SummaryWish {
   /** What it is to stand for, beside the messages that the former one stands for. */
   readonly units: readonly Unit[];
@@ -34,7 +43,7 @@ export interface Summary {
   readonly usage?: CountedUsage | undefined;
 }
 
-/** The service that was to write a summary is not to be had now. */
+/** The service that was to write a summary is unavailable. */
 export interface NoSummary {
   readonly failure: Error;
 }
@@ -62,7 +71,11 @@ export interface Fit {
  * same compaction give the same. When all that is not enough, the failure of the summary if there was one, otherwise
  * ContextOverflowError.
  */
-export async function fit(parts: TurnParts, state: Compaction, summarise: Summarise): Promise<Fit> {
+export async function fit(
+  parts: ContextParts,
+  state: Compaction,
+  summarise: Summarise,
+): Promise<Fit> {
   const whole = render(parts, state);
   const ratio = ratioOf(whole, state);
   const { limit } = parts;
@@ -105,7 +118,7 @@ interface Summarised {
 
 /** The state with more of the conversation summarised. Undefined when that is not needed, not worth it or not possible. */
 async function summarisedFrom(
-  parts: TurnParts,
+  parts: ContextParts,
   state: Compaction,
   summarise: Summarise,
 ): Promise<Summarised | NoSummary | undefined> {
@@ -131,7 +144,7 @@ function ratioOf({ headTokens, units }: Rendering, { madeAfter, ratio }: Compact
 }
 
 /** The newest result whose output is left out, so that the newest outputs stay that there is room for: one at least. */
-function pruneEnd({ conversation, limit }: TurnParts, state: Compaction, ratio: number): number {
+function pruneEnd({ conversation, limit }: ContextParts, state: Compaction, ratio: number): number {
   let room = Math.min(KEPT_OUTPUTS, limit * KEPT_OUTPUTS_SHARE);
   const outputs = conversation.results.filter((result) => isPrunable(result)).toReversed();
   const end = outputs.find((result, index) => {
@@ -156,7 +169,7 @@ function summarisable(rendering: Rendering, limit: number, ratio: number): reado
 }
 
 /** The newest message when the compaction is decided. */
-function newestOf({ conversation }: TurnParts): number {
+function newestOf({ conversation }: ContextParts): number {
   const sequences = conversation.units.flatMap(({ message, results }) => [
     message.sequence,
     ...results.map(({ sequence }) => sequence),
@@ -164,7 +177,7 @@ function newestOf({ conversation }: TurnParts): number {
   return Math.max(conversation.initial?.sequence ?? 0, ...sequences);
 }
 
-function prunedBetween({ conversation }: TurnParts, after: number, through: number): number {
+function prunedBetween({ conversation }: ContextParts, after: number, through: number): number {
   return conversation.results.filter(
     (result) => isPrunable(result) && result.sequence > after && result.sequence <= through,
   ).length;

@@ -1,20 +1,20 @@
-import { estimateMessageTokens, estimateTokens } from '../../model/index.js';
+import { estimateTokens } from '../../model/index.js';
 import type { ChatMessage, ContentPart, ToolDefinition } from '../../provider/index.js';
 import type { RunSkills } from '../store/run-skills.js';
 import type { Compaction } from '../protocol/run.values.js';
 import type { TurnMessage } from '../store/turn-message.repository.js';
 import type { Conversation, Unit } from './conversation.js';
+import { tokensOf } from './counted.usage.js';
 import type { DataMark } from './data-mark.js';
-import { SKILL_TOOL } from '../store/turn-message.repository.js';
-import { isPrunable } from './pruning.js';
+import { SKILL_TOOL, WORTH_PRUNING } from '../store/turn-message.repository.js';
 
-/** Everything that a turn may send; the compaction decides what of it is sent. */
-export interface TurnParts {
+/** Everything that a model call may send; the compaction decides what of it is sent. */
+export interface ContextParts {
   /** What stands before the conversation. */
   readonly frame: readonly ChatMessage[];
   readonly conversation: Conversation;
-  /** The pictures of the requirement. */
-  readonly pictures: readonly ContentPart[];
+  /** The images of the requirement. */
+  readonly images: readonly ContentPart[];
   readonly skills: RunSkills;
   readonly tools: readonly ToolDefinition[];
   readonly mark: DataMark;
@@ -42,17 +42,23 @@ export interface Rendering {
   readonly units: readonly RenderedUnit[];
 }
 
-/** A picture, in tokens; services count from a few hundred to some thousands. */
-const PICTURE_TOKENS = 1_600;
+/** An image, in tokens; services count from a few hundred to some thousands. */
+const IMAGE_TOKENS = 1_600;
 /** Shares of what may be sent: for one skill's text, and for what the user said in the part that is summarised. */
 const SKILL_SHARE = 1 / 4;
 const SAID_SHARE = 1 / 4;
 
-export function render(parts: TurnParts, state: Compaction): Rendering {
+/** True for the result of a call whose output may be left out when it is old: texts of skills stay. */
+export function isPrunable({ content, toolName, toolError, pruned }: TurnMessage): boolean {
+  const isSkill = toolName === SKILL_TOOL && !toolError;
+  return pruned || (!isSkill && Buffer.byteLength(content) > WORTH_PRUNING);
+}
+
+export function render(parts: ContextParts, state: Compaction): Rendering {
   const head = headOf(parts, state);
   const headTokens =
     tokensOf(head) +
-    parts.pictures.length * PICTURE_TOKENS +
+    parts.images.length * IMAGE_TOKENS +
     estimateTokens(JSON.stringify(parts.tools));
   const units = parts.conversation.units
     .filter(({ message }) => message.sequence > state.summarisedThrough)
@@ -66,11 +72,11 @@ export function render(parts: TurnParts, state: Compaction): Rendering {
   };
 }
 
-function headOf(parts: TurnParts, state: Compaction): ChatMessage[] {
-  const { frame, conversation, pictures, mark } = parts;
+function headOf(parts: ContextParts, state: Compaction): ChatMessage[] {
+  const { frame, conversation, images, mark } = parts;
   const { initial } = conversation;
   const head = [...frame];
-  if (initial) head.push(requirementOf(initial.content, pictures));
+  if (initial) head.push(requirementOf(initial.content, images));
   const left = conversation.units.filter(
     ({ message }) => message.sequence <= state.summarisedThrough,
   );
@@ -88,9 +94,9 @@ function headOf(parts: TurnParts, state: Compaction): ChatMessage[] {
   return head;
 }
 
-function requirementOf(content: string, pictures: readonly ContentPart[]): ChatMessage {
-  if (pictures.length === 0) return { role: 'user', content };
-  return { role: 'user', content: [{ type: 'text', text: content }, ...pictures] };
+function requirementOf(content: string, images: readonly ContentPart[]): ChatMessage {
+  if (images.length === 0) return { role: 'user', content };
+  return { role: 'user', content: [{ type: 'text', text: content }, ...images] };
 }
 
 /** What the user said is the user's word and no summary of it: the newest of it as far as there is room. */
@@ -119,13 +125,13 @@ function activeSkills(units: readonly Unit[]): ReadonlySet<string> {
   return names;
 }
 
-function tailOf({ plan, mark }: TurnParts, { summarisedThrough }: Compaction): ChatMessage[] {
+function tailOf({ plan, mark }: ContextParts, { summarisedThrough }: Compaction): ChatMessage[] {
   if (plan === undefined || summarisedThrough === 0) return [];
   const note = mark.note('The plan as it stands now:');
   return [{ role: 'user', content: `${note}\n${mark.data('plan', plan)}` }];
 }
 
-function renderUnit(parts: TurnParts, state: Compaction, unit: Unit): RenderedUnit {
+function renderUnit(parts: ContextParts, state: Compaction, unit: Unit): RenderedUnit {
   const messages = [...spoken(parts, unit)];
   for (const [index, result] of unit.results.entries()) {
     const call = unit.calls[index];
@@ -136,7 +142,7 @@ function renderUnit(parts: TurnParts, state: Compaction, unit: Unit): RenderedUn
   return { unit, messages, tokens: tokensOf(messages) };
 }
 
-function spoken({ mark }: TurnParts, { message, calls }: Unit): ChatMessage[] {
+function spoken({ mark }: ContextParts, { message, calls }: Unit): ChatMessage[] {
   const { role, content } = message;
   if (role === 'USER') return [{ role: 'user', content }];
   if (role === 'CONTROL') return [{ role: 'user', content: mark.note(content) }];
@@ -146,7 +152,7 @@ function spoken({ mark }: TurnParts, { message, calls }: Unit): ChatMessage[] {
 }
 
 function resultText(
-  parts: TurnParts,
+  parts: ContextParts,
   state: Compaction,
   { result, skill }: { readonly result: TurnMessage; readonly skill: unknown },
 ): string {
@@ -168,7 +174,7 @@ function pointer(artifactId: unknown): string {
 }
 
 /** A text that would leave no room for work is shown in part. */
-function skillText({ mark, limit }: TurnParts, name: string, body: string): string {
+function skillText({ mark, limit }: ContextParts, name: string, body: string): string {
   const room = Math.floor(limit * SKILL_SHARE);
   if (estimateTokens(body) <= room) return mark.data(`skill ${name}`, body);
   // A character is a token at most.
@@ -177,8 +183,4 @@ function skillText({ mark, limit }: TurnParts, name: string, body: string): stri
     `The text is too long for your window and was cut here. The whole file: read_skill_resource with path SKILL.md.`,
   );
   return `${mark.data(`skill ${name}, the beginning`, shown)}\n${rest}`;
-}
-
-function tokensOf(messages: readonly ChatMessage[]): number {
-  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
 }

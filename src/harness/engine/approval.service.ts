@@ -6,16 +6,15 @@ import type { RunWriter } from '../store/run-writer.js';
 import { RunLedger } from '../store/run.ledger.js';
 import { Attempts } from './attempts.js';
 import { RunEnding } from './run.ending.js';
-import type { HarnessRun } from '../store/run.entity.js';
 import type { ApprovalAsk } from '../store/approval.ask.js';
 import { ApprovalRepository } from '../store/approval.repository.js';
 import type { ApprovalRow } from '../store/approval.repository.js';
 import { availableDecisions } from '../protocol/approval.js';
 
-/** Runs that one sweep looks at. */
+/** Most runs of one sweep. */
 const SWEEP = 100;
 
-/** Approvals as the loop and the sweeper need them. People decide them through ApprovalDecisions. */
+/** Requests approvals for tool calls and expires those that nobody decides in time. */
 @Injectable()
 export class ApprovalService {
   private readonly attempts = new Attempts(new Logger(ApprovalService.name));
@@ -54,17 +53,12 @@ export class ApprovalService {
     return rows;
   }
 
-  /** The approvals of the run's open tool calls: the last one of each call that had to be asked for. */
-  async decided(run: Pick<HarnessRun, 'tenantId' | 'id'>): Promise<ApprovalRow[]> {
-    return this.approvals.ofOpenCalls(run);
-  }
-
-  /** Ends the runs that nobody has decided about in time; one that somebody is deciding about right now can wait. */
+  /** Ends the runs with an approval that is past its time; one whose row is locked is left to the next sweep. */
   async expireDue(): Promise<void> {
     for (const { tenantId, runId } of await this.approvals.dueRuns(SWEEP)) {
       const expire = () =>
         this.ledger.asOtherIfFree(tenantId, runId, (writer) => this.expire(writer));
-      await this.attempts.try('An approval could not be expired', expire, runId);
+      await this.attempts.try('Failed to expire approval', expire, runId);
     }
   }
 
@@ -82,7 +76,7 @@ export class ApprovalService {
       stopReason: 'APPROVAL_EXPIRED',
       error: {
         code: 'APPROVAL_EXPIRED',
-        message: 'Nobody decided about a tool call in time. Start a new run to go on.',
+        message: 'A tool call was not approved in time. Start a new run to continue.',
       },
     });
   }

@@ -1,36 +1,28 @@
 import { Injectable } from '@nestjs/common';
-import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run-writer.js';
 import { MessageRepository } from '../store/message.repository.js';
 import type { HarnessInput } from '../store/run-input.entity.js';
 import { RunInputRepository } from '../store/run-input.repository.js';
 import type { HarnessRun } from '../store/run.entity.js';
-import type { HeldRun } from './held.run.js';
 
-/** Takes in what users say to a run that is going on. */
+/** Turns the input that users send to a live run into messages of the run. */
 @Injectable()
 export class InputIntake {
   constructor(
-    private readonly ledger: RunLedger,
     private readonly inputs: RunInputRepository,
     private readonly messages: MessageRepository,
   ) {}
 
-  /** Whether STEERs wait. */
+  /** Whether STEER inputs are pending. */
   async hasSteers(run: HarnessRun): Promise<boolean> {
     return (await this.inputs.pending(run)).some(isSteer);
   }
 
-  /** Makes messages of the STEERs that wait. */
-  async takeInSteers(held: HeldRun): Promise<void> {
-    await this.ledger.asOwner(held.lease, (writer) => this.takeIn(writer, 'STEER'));
-  }
-
   /**
-   * Makes messages of what waits, of STEERs alone or of everything, in an open write: nobody can say more in between.
+   * Appends pending inputs as messages, STEER alone or all, within an open write: no further input can arrive meanwhile.
    * True when there was any.
    */
-  async takeIn(writer: RunWriter, which: 'STEER' | 'ANY'): Promise<boolean> {
+  async consume(writer: RunWriter, which: 'STEER' | 'ANY'): Promise<boolean> {
     const { run } = writer;
     const pending = await this.inputs.pending(run);
     const wanted = which === 'ANY' ? pending : pending.filter(isSteer);

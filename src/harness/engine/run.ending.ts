@@ -1,27 +1,31 @@
 import { Injectable } from '@nestjs/common';
-import { ApprovalRepository } from '../store/approval.repository.js';
-import { EffectRepository } from '../store/effect.repository.js';
-import type { HarnessEffect } from '../store/effect.entity.js';
-import { ToolResults } from './tool.results.js';
-import type { RunEnd, RunWriter } from '../store/run-writer.js';
+import type { Caller } from '../../platform/access/index.js';
 import { abandonedAs, isSettled } from '../protocol/effect.state.js';
-import { endOf } from '../protocol/run.state.js';
-import { SessionRepository } from '../store/session.repository.js';
+import { endOf, endsAtOnce, isEnded } from '../protocol/run.state.js';
+import { ApprovalRepository } from '../store/approval.repository.js';
+import type { HarnessEffect } from '../store/effect.entity.js';
+import { EffectRepository } from '../store/effect.repository.js';
 import { ModelCallRepository } from '../store/model-call.repository.js';
+import type { RunEnd, RunWriter } from '../store/run-writer.js';
+import type { HarnessRun } from '../store/run.entity.js';
+import { RunLedger } from '../store/run.ledger.js';
+import { SessionRepository } from '../store/session.repository.js';
 import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
+import { ToolResults } from './tool.results.js';
 
 const NOT_RUN = 'Not run: the run ended before this call began.';
-const NOT_KNOWN =
-  'The run ended while this call was running. Nobody knows what it has done: look before you repeat it.';
+const UNKNOWN =
+  'The run ended while this call was running. Its outcome is unknown: check the workspace before you repeat it.';
 
 /**
- * Ends a run, whoever ends it: nothing stays open. Every tool call gets its one result; what may have happened stays
- * marked as uncertain. The workspace is free at once, unless somebody else than the run's owner ends it: then it waits
- * until that owner can no longer act.
+ * Ends and cancels runs. When a run ends, nothing stays open: every tool call gets its one result, and a call whose
+ * outcome is unknown stays marked as uncertain. The workspace is released at once, unless another process still holds the
+ * run: then it is released when that process can no longer act.
  */
 @Injectable()
 export class RunEnding {
   constructor(
+    private readonly ledger: RunLedger,
     private readonly effects: EffectRepository,
     private readonly results: ToolResults,
     private readonly approvals: ApprovalRepository,
@@ -30,7 +34,28 @@ export class RunEnding {
     private readonly sessions: SessionRepository,
   ) {}
 
-  /** A run that is to be cancelled ends as cancelled, whatever else it was to end as. */
+  /**
+   * Cancels a run in any state, on the caller's request. One that no process holds ends at once; the owner of one that is
+   * held is asked to end it, and is forced to within 10 seconds. `changed` is false for a run that has ended or is already
+   * being cancelled.
+   */
+  async requestCancel(
+    caller: Caller,
+    { tenantId, id }: Pick<HarnessRun, 'tenantId' | 'id'>,
+  ): Promise<{ changed: boolean }> {
+    return this.ledger.asOther(tenantId, id, async (writer) => {
+      if (isEnded(writer.run.status)) return { changed: false };
+      if (endsAtOnce(writer.current)) {
+        await this.cancel(writer);
+        return { changed: true };
+      }
+      if (writer.current.cancelRequested) return { changed: false };
+      writer.requestCancel(caller.userId);
+      return { changed: true };
+    });
+  }
+
+  /** A run whose cancellation is requested ends as cancelled, whatever else it was to end as. */
   async end(writer: RunWriter, end: RunEnd): Promise<void> {
     if (endOf(writer.current, end.status) === end.status) await this.close(writer, end);
     else await this.cancel(writer);
@@ -64,12 +89,12 @@ export class RunEnding {
 
   private async answer(writer: RunWriter, effect: HarnessEffect): Promise<void> {
     if (isSettled(effect.state)) {
-      await this.results.answer(writer, effect, resultOf(effect));
+      await this.results.answerStored(writer, effect);
       return;
     }
     const state = abandonedAs({ ...effect, hasResult: false });
-    const result = state === 'UNCERTAIN' ? NOT_KNOWN : NOT_RUN;
-    await this.results.settle(writer, effect, { state, result, errorCode: state });
+    const result = state === 'UNCERTAIN' ? UNKNOWN : NOT_RUN;
+    await this.results.finish(writer, effect, { state, result, errorCode: state });
     if (state === 'UNCERTAIN' && effect.state !== 'UNCERTAIN') {
       writer.event(
         'effect.uncertain',
@@ -78,21 +103,4 @@ export class RunEnding {
       );
     }
   }
-}
-
-/** What is stored of a call whose message is missing. */
-export function resultOf({ result, state, errorCode, exitCode, artifactId }: HarnessEffect): {
-  state: HarnessEffect['state'];
-  result: string;
-  errorCode?: string;
-  exitCode?: number;
-  artifactId?: string;
-} {
-  return {
-    state,
-    result: result ?? '',
-    ...(errorCode !== null && { errorCode }),
-    ...(exitCode !== null && { exitCode }),
-    ...(artifactId !== null && { artifactId }),
-  };
 }

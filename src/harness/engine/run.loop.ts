@@ -1,39 +1,60 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { Caller } from '../../platform/access/index.js';
 import { isConnectionFailure } from '../../platform/database/index.js';
 import { DomainError, NotFoundError } from '../../platform/error/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { ModelResolver } from '../../model/index.js';
-import { ApprovalService } from './approval.service.js';
-import { EffectRepository } from '../store/effect.repository.js';
-import { EffectSettlement } from './effect.settlement.js';
-import { RunLedger } from '../store/run.ledger.js';
-import type { RunEnd } from '../store/run-writer.js';
+import { UpstreamError } from '../../provider/index.js';
+import { ContextBuilder } from '../context/context.builder.js';
+import { ContextOverflowError } from '../context/fitting.js';
+import { HarnessSkills } from '../context/skills.js';
 import { FencedError } from '../protocol/lease.js';
 import { CancelRequestedError } from '../protocol/run.state.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import { mayContinue } from '../protocol/policy.js';
 import { Sandbox } from '../sandbox/sandbox.js';
+import { ApprovalRepository } from '../store/approval.repository.js';
+import { EffectRepository } from '../store/effect.repository.js';
+import { stepIdOf } from '../store/event.catalogue.js';
+import { MessageRepository } from '../store/message.repository.js';
+import type { RunEnd, RunWriter } from '../store/run-writer.js';
+import type { HarnessRun } from '../store/run.entity.js';
+import { RunLedger } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { SessionRepository } from '../store/session.repository.js';
-import { mayCarryOn } from '../protocol/policy.js';
-import { HarnessSkills } from '../context/harness-skills.js';
-import type { RunSkills } from '../store/run-skills.js';
+import type { SessionRow } from '../store/session.repository.js';
 import { WorkspaceRoots } from '../workspace/workspace-roots.js';
 import { Workspace } from '../workspace/workspace.js';
 import { WorkspaceGoneError } from '../workspace/workspace.errors.js';
 import type { HeldRun } from './held.run.js';
-import { PermissionRevokedError, UnrecordedError, WorkspaceRefusedError } from './loop.errors.js';
+import { InputIntake } from './input.intake.js';
+import { failureOf, ModelCalls } from './model.calls.js';
+import type { ModelResult } from './model.calls.js';
+import { PermissionRevokedError, UnrecordedError, WorkspaceRefusedError } from './run.context.js';
+import type { RunContext } from './run.context.js';
 import { RunEnding } from './run.ending.js';
-import { RunStep } from './run.step.js';
-import type { StepTurn } from './run.step.js';
+import {
+  budgetEnd,
+  failedEnd,
+  loopEnd,
+  LOOP_WINDOW,
+  loopVerdict,
+  refusalEnd,
+} from './stop.conditions.js';
+import type { LoopFinding } from './stop.conditions.js';
+import { ToolCallRecovery } from './recovery.js';
+import type { RecoveryContext } from './recovery.js';
+import { ToolCalls } from './tool.calls.js';
 
-/** Calls in a row that may end without an outcome before the run is given up. */
-const UNSETTLED = 3;
+/** How often in a row a step may leave a tool call without an outcome before the run fails. */
+const MAX_RECOVERIES = 3;
+/** So many unusable answers in a row end a run. */
+const MAX_UNUSABLE = 5;
+
+type StepResult = 'next' | 'ended' | 'parked' | 'recover';
 
 /**
- * Carries a run on until it ends, parks, or is taken away: settles what an earlier owner has left, then step by step
- * asks the model and carries out what it calls. Nothing is kept in memory that a new owner could not read from the
- * database.
+ * Works on a claimed run until it ends, parks, or is taken away: recovers what an earlier owner has left, then executes
+ * the open tool calls or calls the model, step by step. Nothing is kept in memory that a new owner could not read from
+ * the database.
  */
 @Injectable()
 export class RunLoop {
@@ -48,23 +69,27 @@ export class RunLoop {
     private readonly roots: WorkspaceRoots,
     private readonly sandbox: Sandbox,
     private readonly mask: SecretMask,
-    private readonly settlement: EffectSettlement,
     private readonly effects: EffectRepository,
-    private readonly approvals: ApprovalService,
-    private readonly step: RunStep,
+    private readonly approvals: ApprovalRepository,
+    private readonly messages: MessageRepository,
+    private readonly inputs: InputIntake,
+    private readonly recovery: ToolCallRecovery,
+    private readonly contexts: ContextBuilder,
+    private readonly model: ModelCalls,
+    private readonly tools: ToolCalls,
     private readonly ending: RunEnding,
   ) {}
 
   /** Resolves when this process has nothing more to do for the run. Never fails. */
   async run(held: HeldRun, run: HarnessRun): Promise<void> {
     try {
-      await this.carryOn(held, run);
+      await this.work(held, run);
     } catch (error) {
-      await this.settleFailure(held, run, error);
+      await this.handleFailure(held, run, error);
     }
   }
 
-  private async carryOn(held: HeldRun, run: HarnessRun): Promise<void> {
+  private async work(held: HeldRun, run: HarnessRun): Promise<void> {
     const session = await this.sessions.find(run.tenantId, run.sessionId);
     if (!session) return;
     const { tenantId, workspace: root, workspaceIdentity } = session;
@@ -73,72 +98,184 @@ export class RunLoop {
     });
     const workspace = await Workspace.open(root, workspaceIdentity);
     try {
-      if (!(await this.settlement.settle(held, run, workspace))) return;
-      const caller = await this.callerOf(run);
-      const model = await this.models.resolveChat(caller, session.modelName);
-      this.mask.learn([model.connection.credential ?? '']);
-      const skills = await this.skillsOf(held, run, workspace);
-      const [seen, decided] = await Promise.all([
-        this.effects.seenFiles(run),
-        this.approvals.decided(run),
-      ]);
-      const approvals = new Map(decided.map((approval) => [approval.toolCallId, approval]));
-      // Right after a start it is still being found out whether commands can be run.
-      await this.sandbox.ready();
-      await this.steps({ held, session, workspace, caller, model, skills, seen, approvals });
+      const claimed = { held, run, workspace };
+      if (!(await this.recovery.reconcile(claimed))) return;
+      await this.loop(await this.contextOf(claimed, session));
     } finally {
       await workspace.close();
     }
   }
 
-  private async steps(turn: StepTurn): Promise<void> {
-    const { held, workspace } = turn;
-    let unsettled = 0;
-    for (;;) {
-      if (held.cause) {
-        await this.leave(held);
-        return;
-      }
-      const result = await this.step.take(turn);
-      if (result === 'ended' || result === 'parked') return;
-      if (result !== 'unsettled') unsettled = 0;
-      else {
-        unsettled += 1;
-        if (unsettled > UNSETTLED)
-          throw new Error('A tool call ends again and again without an outcome.');
-        const run = await this.ledger.held(held.lease);
-        if (!(await this.settlement.settle(held, run, workspace))) return;
-      }
-    }
+  private async contextOf(claimed: RecoveryContext, session: SessionRow): Promise<RunContext> {
+    const { run } = claimed;
+    const { userId, homeTenantId, tenantId } = run;
+    const caller = await this.callers.find({ userId, homeTenantId, tenantId });
+    if (!caller || !mayContinue(caller, run)) throw new PermissionRevokedError();
+    const model = await this.models.resolveChat(caller, session.modelName);
+    const { credential } = model.connection;
+    this.mask.learn([credential ?? '']);
+    const skills = (await this.skills.of(run)) ?? (await this.loadSkills(claimed));
+    const [observedFiles, approvals] = await Promise.all([
+      this.effects.seenFiles(run),
+      this.approvals.ofOpenCalls(run),
+    ]);
+    // Right after a start the probe of the sandbox may still be running.
+    await this.sandbox.ready();
+    return {
+      ...claimed,
+      model,
+      skills,
+      observedFiles,
+      approvals: new Map(approvals.map((approval) => [approval.toolCallId, approval])),
+      secrets: credential === undefined ? [] : [credential],
+    };
   }
 
-  private async skillsOf(held: HeldRun, run: HarnessRun, workspace: Workspace): Promise<RunSkills> {
-    const kept = await this.skills.of(run);
-    if (kept) return kept;
+  private async loadSkills({
+    held,
+    run,
+    workspace,
+  }: RecoveryContext): Promise<RunContext['skills']> {
     const { skills, event } = await this.skills.load(run, workspace.root, held.signal);
     await this.ledger.append(held.lease, [event]);
     return skills;
   }
 
-  /** The user whose run it is, as of now. */
-  private async callerOf(run: HarnessRun): Promise<Caller> {
-    const { userId, homeTenantId, tenantId } = run;
-    const caller = await this.callers.find({ userId, homeTenantId, tenantId });
-    if (!caller || !mayCarryOn(caller, run)) throw new PermissionRevokedError();
-    return caller;
+  private async loop(context: RunContext): Promise<void> {
+    const { held } = context;
+    let recoveries = 0;
+    while (!held.cause) {
+      const result = await this.step(context);
+      if (result === 'ended' || result === 'parked') return;
+      recoveries = result === 'recover' ? recoveries + 1 : 0;
+      if (recoveries > MAX_RECOVERIES) {
+        throw new Error('Tool calls repeatedly end without an outcome.');
+      }
+      if (result === 'recover') {
+        context.run = await this.ledger.held(held.lease);
+        if (!(await this.recovery.reconcile(context))) return;
+      }
+    }
+    await this.leave(held);
   }
 
-  /** Ends or gives back a run whose work was stopped. A lost one is somebody else's. */
-  private async leave(held: HeldRun): Promise<void> {
-    if (held.cause === 'cancelled') await this.cancel(held);
-    if (held.cause === 'stopping') await this.giveBack(held);
+  /** The tool calls that are open, or else one call of the model. */
+  private async step(context: RunContext): Promise<StepResult> {
+    const { held } = context;
+    const { tenantId, runId: id } = held.lease;
+    const [run, open] = await Promise.all([
+      this.ledger.held(held.lease),
+      this.effects.unanswered({ tenantId, id }),
+    ]);
+    context.run = run;
+    if (open.length > 0) return this.tools.execute(context, open);
+    const [end, hasSteers] = await Promise.all([
+      this.stopCondition(context),
+      this.inputs.hasSteers(run),
+    ]);
+    if (end) return this.end(held, end);
+    if (hasSteers) {
+      await this.ledger.asOwner(held.lease, (writer) => this.inputs.consume(writer, 'STEER'));
+    }
+    return this.callModel(context);
+  }
+
+  private async callModel(context: RunContext): Promise<StepResult> {
+    const { held } = context;
+    try {
+      const tools = this.tools.offered(context);
+      const request = await this.contexts.build({ ...context, tools, signal: held.signal });
+      if (request.compaction) await this.model.recordCompaction(context, request.compaction);
+      return await this.conclude(context, await this.model.call(context, request));
+    } catch (error) {
+      if (error instanceof ContextOverflowError) {
+        return this.end(held, failedEnd('CONTEXT_OVERFLOW', error.message));
+      }
+      // The summary of a long conversation is a call of the model, too.
+      const isOfService = error instanceof UpstreamError && held.cause === undefined;
+      if (isOfService) return this.conclude(context, failureOf(error));
+      throw error;
+    }
+  }
+
+  private async conclude(context: RunContext, result: ModelResult): Promise<StepResult> {
+    switch (result.kind) {
+      case 'answer':
+        return this.model.record(context, result.answer, (writer) => this.complete(writer));
+      case 'unusable':
+        await this.model.recordUnusable(context, result);
+        return 'next';
+      case 'unavailable':
+        await this.suspend(context, result.error.message);
+        return 'parked';
+      case 'refused':
+        return this.end(context.held, refusalEnd(result.error));
+    }
+  }
+
+  /** Ends the run with its last answer, unless the user has sent more input meanwhile. */
+  private async complete(writer: RunWriter): Promise<'next' | 'ended'> {
+    if (await this.inputs.consume(writer, 'ANY')) return 'next';
+    await this.ending.end(writer, { status: 'COMPLETED', stopReason: 'END_TURN' });
+    return 'ended';
+  }
+
+  /** Why the run must stop: its budget is used up, or its model makes no progress. Warns the model before that. */
+  private async stopCondition(context: RunContext): Promise<RunEnd | undefined> {
+    const { held, run } = context;
+    const used = budgetEnd(run, held.activeMs);
+    if (used) return used;
+    const [unusable, calls] = await Promise.all([
+      this.messages.incompleteAtEnd(run.tenantId, run.id, MAX_UNUSABLE),
+      this.effects.lastCalls(run, LOOP_WINDOW),
+    ]);
+    if (unusable >= MAX_UNUSABLE) return loopEnd('format');
+    const { warning, stop } = loopVerdict(calls);
+    if (stop) return loopEnd(stop.kind);
+    // Once: the model may have answered since without a call.
+    const isNew = calls.at(-1)?.iteration === run.iteration;
+    if (warning && isNew) await this.warn(context, warning);
+    return undefined;
+  }
+
+  private async warn({ held, model }: RunContext, finding: LoopFinding): Promise<void> {
+    const { kind, count, limit } = finding;
+    await this.ledger.asOwner(held.lease, async (writer) => {
+      const stepId = stepIdOf(writer.run.iteration);
+      writer.event('loop.warning', { kind, count, limit }, { stepId });
+      await this.messages.append(writer.run, {
+        role: 'CONTROL',
+        content: `${model.modelName}, you repeat yourself (${kind.replace('_', ' ')}, ${count} times; at ${limit} the run is stopped). Use what you know already, or try another way.`,
+        metadata: { kind: 'NOTE' },
+      });
+    });
+  }
+
+  private async suspend({ held }: RunContext, message: string): Promise<void> {
+    const code = 'model_unavailable';
+    await this.ledger.asOwner(held.lease, (writer) => {
+      writer.set({ errorCode: code, errorMessage: message });
+      writer.park('PROVIDER');
+      writer.event('run.suspended', { ...writer.statusData, waitKind: 'PROVIDER', code, message });
+    });
+  }
+
+  private async end(held: HeldRun, end: RunEnd): Promise<'ended'> {
+    await this.ledger.asOwner(held.lease, (writer) => this.ending.end(writer, end));
+    return 'ended';
   }
 
   private async cancel(held: HeldRun): Promise<void> {
     await this.ledger.asOwner(held.lease, (writer) => this.ending.cancel(writer));
   }
 
-  /** To be taken up by another process. What has begun and has no outcome is left as it is, for the recovery. */
+  /** Ends a cancelled run, or gives it back because the process stops. A lost run belongs to another process. */
+  private async leave(held: HeldRun): Promise<void> {
+    if (held.cause === 'cancelled') await this.cancel(held);
+    if (held.cause === 'stopping') await this.giveBack(held);
+  }
+
+  /** Queues the run for another process. One with a tool call that has begun is left to recovery as it is. */
   private async giveBack(held: HeldRun): Promise<void> {
     await this.ledger.asOwner(held.lease, async (writer) => {
       if (writer.current.cancelRequested) {
@@ -152,64 +289,46 @@ export class RunLoop {
     });
   }
 
-  private async settleFailure(held: HeldRun, run: HarnessRun, error: unknown): Promise<void> {
+  private async handleFailure(held: HeldRun, run: HarnessRun, error: unknown): Promise<void> {
+    const { id: runId } = run;
     if (error instanceof FencedError || held.cause === 'lost') {
-      this.logger.warn({
-        msg: 'The lease of a run was lost; another process goes on',
-        runId: run.id,
-      });
+      this.logger.warn({ msg: 'Run lease lost', runId });
       return;
     }
     if (error instanceof UnrecordedError || isConnectionFailure(error)) {
-      // The lease runs out, and whoever takes the run up then looks at what has happened.
-      this.logger.error({ msg: 'A run is left to be recovered', runId: run.id, err: error });
+      // The lease runs out, and the next owner reconciles what has happened.
+      this.logger.error({ msg: 'Run left for recovery', runId, err: error });
       return;
     }
     try {
-      // The cancel was seen under the run's lock, before a renewal told of it.
+      // The cancel was seen under the run's lock, before a renewal reported it.
       if (error instanceof CancelRequestedError) await this.cancel(held);
       else if (held.cause) await this.leave(held);
       else await this.end(held, this.endOf(run, error));
     } catch (failure) {
-      // The run stays held until its lease ends; then it is taken up again.
-      this.logger.error({
-        msg: 'A run could not be ended',
-        runId: run.id,
-        err: failure,
-        cause: error,
-      });
+      // The run stays held until its lease ends; then it is claimed again.
+      this.logger.error({ msg: 'Failed to end run', runId, err: failure, cause: error });
     }
   }
 
   private endOf(run: HarnessRun, error: unknown): RunEnd {
-    const status = 'FAILED';
     if (error instanceof PermissionRevokedError) {
-      const message =
-        'The user may no longer use the harness in this way. Ask an administrator, then start a new run.';
-      return {
-        status,
-        stopReason: 'PERMISSION_REVOKED',
-        error: { code: 'PERMISSION_REVOKED', message },
-      };
+      return failedEnd(
+        'PERMISSION_REVOKED',
+        'The user no longer has the permission for this run. Ask an administrator, then start a new run.',
+      );
     }
     if (error instanceof WorkspaceGoneError || error instanceof WorkspaceRefusedError) {
-      return {
-        status,
-        stopReason: 'WORKSPACE_GONE',
-        error: { code: 'WORKSPACE_GONE', message: error.message },
-      };
+      return failedEnd('WORKSPACE_GONE', error.message);
     }
     if (error instanceof DomainError) {
       const isGone = error instanceof NotFoundError || error.code === 404;
-      const stopReason = isGone ? 'MODEL_NOT_FOUND' : 'MODEL_REFUSED';
-      return { status, stopReason, error: { code: stopReason, message: error.message } };
+      return failedEnd(isGone ? 'MODEL_NOT_FOUND' : 'MODEL_REFUSED', error.message);
     }
-    this.logger.error({ msg: 'A run failed unexpectedly', runId: run.id, err: error });
-    const message = `The run failed for a reason of the server, which its log tells under run ${run.id}. Start a new run; what was changed stays and can be undone.`;
-    return { status, stopReason: 'INTERNAL', error: { code: 'INTERNAL', message } };
-  }
-
-  private async end(held: HeldRun, end: RunEnd): Promise<void> {
-    await this.ledger.asOwner(held.lease, (writer) => this.ending.end(writer, end));
+    this.logger.error({ msg: 'Run failed unexpectedly', runId: run.id, err: error });
+    return failedEnd(
+      'INTERNAL',
+      `The run failed because of an internal error; see the server log for run ${run.id}. Changes made so far are kept and can be undone; start a new run to continue.`,
+    );
   }
 }

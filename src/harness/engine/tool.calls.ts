@@ -1,117 +1,166 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import { isConnectionFailure } from '../../platform/database/index.js';
-import type { ApprovalAsk } from '../store/approval.ask.js';
-import { ApprovalService } from './approval.service.js';
-import { decidePolicy } from '../protocol/policy.js';
-import type { HarnessEffect } from '../store/effect.entity.js';
-import type { EventDraft } from '../store/event.catalogue.js';
-import { stepIdOf } from '../store/event.catalogue.js';
-import { RunLedger } from '../store/run.ledger.js';
+import { UserCallers } from '../../identity/index.js';
+import type { ToolDefinition } from '../../provider/index.js';
+import { FileChanges } from '../change/file-changes.js';
+import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
+import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
+import type { GrantSubject } from '../protocol/approval.js';
 import { FencedError } from '../protocol/lease.js';
+import type { Plan } from '../protocol/plan.js';
+import { decidePolicy, mayContinue, planApprovalNeeded } from '../protocol/policy.js';
+import type { PolicySubject } from '../protocol/policy.js';
 import { CancelRequestedError } from '../protocol/run.state.js';
-import { ToolError } from '../fault/tool.error.js';
-import type { BoundCall, ToolContext } from '../tool/tool.js';
+import { Sandbox } from '../sandbox/sandbox.js';
+import { commandGrant, pathGrants, subjectHash } from '../store/approval.ask.js';
+import type { ApprovalAsk } from '../store/approval.ask.js';
+import type { HarnessEffect } from '../store/effect.entity.js';
+import { EffectRepository } from '../store/effect.repository.js';
+import { stepIdOf } from '../store/event.catalogue.js';
+import type { EventDraft } from '../store/event.catalogue.js';
+import { GrantRepository } from '../store/grant.repository.js';
+import { HarnessSwitches } from '../store/harness.switches.js';
+import { planData, proposalEvents } from '../store/plan.events.js';
+import { RunInputRepository } from '../store/run-input.repository.js';
+import type { RunWriter } from '../store/run-writer.js';
+import { RunLedger } from '../store/run.ledger.js';
+import { SecretMask } from '../store/secret-mask.js';
+import type { BoundCall, OfferFacts, Question, ToolContext } from '../tool/tool.js';
 import { ToolRegistry } from '../tool/tools.js';
-import { doneOutcome, failedOutcome } from './call.outcome.js';
-import type { CallOutcome } from './call.outcome.js';
-import { CallRecord } from './call.record.js';
-import type { CallResult, CallTurn } from './call.turn.js';
-import { ChangeCalls } from './change.calls.js';
-import { PermissionRevokedError, UnrecordedError } from './loop.errors.js';
-import { PlanCalls } from './plan.calls.js';
+import type { FileOperation } from '../workspace/file-operation.js';
+import { ApprovalService } from './approval.service.js';
+import { filesSubject } from './files.subject.js';
 import type { HeldRun } from './held.run.js';
-import { sideBySide } from './side-by-side.js';
-
-/** What became of the calls of one message. */
-export type CallsResult = 'done' | 'parked' | 'stopped' | 'unsettled';
+import { inParallel } from './in-parallel.js';
+import { InputIntake } from './input.intake.js';
+import { PartialOutputs } from './partial.outputs.js';
+import { ProcessPresence } from './process.presence.js';
+import { PermissionRevokedError, UnrecordedError } from './run.context.js';
+import type { RunContext } from './run.context.js';
+import { doneOutcome, failedOutcome, shellOutcome, ToolResults } from './tool.results.js';
+import type { CallOutcome } from './tool.results.js';
 
 const PARALLEL_READS = 4;
 /** A read that takes longer says that it has begun before it says what it found. */
 const QUICK_MS = 100;
-/** Calls of one message that are carried out. */
+/** Calls of one message that are executed. */
 const CALLS_PER_MESSAGE = 16;
 
-type ReadCall = Extract<BoundCall, { effectClass: 'READ' }>;
+/** What became of one call. `ask`: it waits for consent. `recover`: it has begun, and recovery must find out how it ended. */
+type CallResult = 'done' | 'parked' | 'recover' | { readonly ask: ApprovalAsk };
+
+type CallOf<Class extends BoundCall['effectClass']> = Extract<BoundCall, { effectClass: Class }>;
+
+/** One call while it is executed. */
+interface Execution<Call = BoundCall> {
+  readonly context: RunContext;
+  readonly effect: HarnessEffect;
+  readonly call: Call;
+  readonly toolContext: ToolContext;
+  readonly startedAt: number;
+}
+
+/** What a call would do, for the policy and for the person who may be asked. */
+interface Intent {
+  readonly subject: PolicySubject;
+  readonly operations?: readonly FileOperation[];
+  /** What a consent for the session grants. */
+  readonly grants?: readonly GrantSubject[];
+  readonly notes?: () => Promise<readonly string[]>;
+}
 
 /**
- * Carries out the tool calls of one message, in their order; reads that follow each other run side by side. Calls that
- * need consent wait until all others are done, and then park the run together.
+ * Executes the tool calls of one message, in their order; consecutive reads run in parallel. Calls that need consent wait
+ * until the others are done, and then park the run together. Calls that change the run itself come last.
  */
 @Injectable()
 export class ToolCalls {
   private readonly logger = new Logger('Harness');
 
   constructor(
+    @Inject(CONFIG) private readonly config: Config,
     private readonly ledger: RunLedger,
     private readonly registry: ToolRegistry,
+    private readonly sandbox: Sandbox,
     private readonly approvals: ApprovalService,
-    private readonly record: CallRecord,
-    private readonly changes: ChangeCalls,
-    private readonly plans: PlanCalls,
+    private readonly grants: GrantRepository,
+    private readonly switches: HarnessSwitches,
+    private readonly callers: UserCallers,
+    private readonly presence: ProcessPresence,
+    private readonly effects: EffectRepository,
+    private readonly results: ToolResults,
+    private readonly files: FileChanges,
+    private readonly snapshots: WorkspaceSnapshots,
+    private readonly outputs: PartialOutputs,
+    private readonly inputs: RunInputRepository,
+    private readonly intake: InputIntake,
+    private readonly mask: SecretMask,
   ) {}
 
-  async carryOut(turn: CallTurn, effects: readonly HarnessEffect[]): Promise<CallsResult> {
-    const isStopped = (): boolean => turn.held.cause !== undefined;
+  /** The tools that the run has now, as the model is told of them. */
+  offered(context: RunContext): ToolDefinition[] {
+    const skillNames = context.skills.list.map(({ name }) => name);
+    return this.registry.definitions(this.offerOf(context), skillNames);
+  }
+
+  /** 'next' also when the work was stopped: `held.cause` says why. FencedError, or what ends the run. */
+  async execute(
+    context: RunContext,
+    effects: readonly HarnessEffect[],
+  ): Promise<'next' | 'parked' | 'recover'> {
+    const isStopped = (): boolean => context.held.cause !== undefined;
     const asks: ApprovalAsk[] = [];
-    const last = effects.filter(({ effectClass }) => effectClass === 'META');
-    const first = effects.filter(({ effectClass }) => effectClass !== 'META');
-    for (const group of groups(first)) {
-      if (isStopped()) return 'stopped';
-      const results = await this.group(turn, group);
-      if (results.some(({ kind }) => kind === 'unsettled')) {
-        return isStopped() ? 'stopped' : 'unsettled';
+    for (const group of groups(effects.filter(({ effectClass }) => effectClass !== 'META'))) {
+      if (isStopped()) return 'next';
+      const tasks = group.map((effect) => () => this.executeOne(context, effect));
+      for (const result of await inParallel(tasks, PARALLEL_READS)) {
+        if (result === 'recover') return isStopped() ? 'next' : 'recover';
+        if (typeof result === 'object') asks.push(result.ask);
       }
-      asks.push(...results.flatMap((result) => (result.kind === 'ask' ? [result.ask] : [])));
     }
     if (asks.length > 0) {
-      await this.park(turn, asks);
+      await this.parkFor(context, asks);
       return 'parked';
     }
-    for (const [index, effect] of last.entries()) {
-      if (isStopped()) return 'stopped';
-      const current = index === 0 ? turn : await this.anew(turn);
-      if ((await this.one(current, effect)).kind === 'parked') return 'parked';
+    const ofRun = effects.filter(({ effectClass }) => effectClass === 'META');
+    for (const [index, effect] of ofRun.entries()) {
+      if (isStopped()) return 'next';
+      // The call before has changed the run: its plan, its phase or its question.
+      if (index > 0) context.run = await this.ledger.held(context.held.lease);
+      if ((await this.executeOne(context, effect)) === 'parked') return 'parked';
     }
-    return isStopped() ? 'stopped' : 'done';
+    return 'next';
   }
 
-  /** With the run as the calls before have left it: each such call changes its plan, its phase or its question. */
-  private async anew(turn: CallTurn): Promise<CallTurn> {
-    const run = await this.ledger.held(turn.held.lease);
-    return { ...turn, run, offer: { ...turn.offer, phase: run.phase } };
-  }
-
-  /** A failure is thrown when no read is at work any more: of a closed workspace each would answer what is not so. */
-  private async group(turn: CallTurn, effects: readonly HarnessEffect[]): Promise<CallResult[]> {
-    return sideBySide(
-      effects.map((effect) => () => this.one(turn, effect)),
-      PARALLEL_READS,
-    );
-  }
-
-  private async one(turn: CallTurn, effect: HarnessEffect): Promise<CallResult> {
-    const started = performance.now();
+  private async executeOne(context: RunContext, effect: HarnessEffect): Promise<CallResult> {
+    const startedAt = performance.now();
     try {
-      const call = this.bound(turn, effect);
-      const context = contextOf(turn, effect);
+      const call = this.bind(context, effect);
+      const toolContext = toolContextOf(context, effect);
+      const execution = { context, effect, toolContext, startedAt };
       switch (call.effectClass) {
         case 'READ':
-          return await this.read(turn, effect, { call, context, started });
+          return await this.read({ ...execution, call });
+        case 'FILE':
+          return await this.changeFiles({ ...execution, call });
+        case 'SHELL':
+          return await this.runCommand({ ...execution, call });
         case 'META':
-          return await this.plans.carryOut(turn, effect, { call, context, started });
-        default:
-          return await this.changes.carryOut(turn, effect, { call, context, started });
+          return await this.changeRun({ ...execution, call });
       }
     } catch (error) {
-      const outcome = this.failure(turn, effect, error);
-      await this.record.write(turn, effect, { outcome, durationMs: performance.now() - started });
-      return { kind: 'done' };
+      const outcome = this.failure(context, effect, error);
+      const durationMs = performance.now() - startedAt;
+      await this.results.record(context, effect, { outcome, durationMs });
+      return 'done';
     }
   }
 
-  /** The call with its arguments read. ToolError when it is not to be carried out at all. */
-  private bound(turn: CallTurn, effect: HarnessEffect): BoundCall {
+  /** The call with its arguments read. ToolError when it must not be executed at all. */
+  private bind(context: RunContext, effect: HarnessEffect): BoundCall {
     const { toolName, ordinal, input, toolCallId } = effect;
     if (ordinal >= CALLS_PER_MESSAGE) {
       throw new ToolError(
@@ -126,15 +175,13 @@ export class ToolCalls {
         `There is no tool named ${toolName.slice(0, 100)}. Use one of those you were given.`,
       );
     }
-    const why = this.registry.refusal(tool, turn.offer);
-    if (why)
-      throw new ToolError(
-        toolName === 'shell' && !turn.offer.sandboxAvailable
-          ? 'SANDBOX_UNAVAILABLE'
-          : 'TOOL_NOT_OFFERED',
-        why,
-      );
-    const approval = turn.approvals.get(toolCallId);
+    const offer = this.offerOf(context);
+    const why = this.registry.refusal(tool, offer);
+    if (why !== undefined) {
+      const isWithoutSandbox = toolName === 'shell' && !offer.sandboxAvailable;
+      throw new ToolError(isWithoutSandbox ? 'SANDBOX_UNAVAILABLE' : 'TOOL_NOT_OFFERED', why);
+    }
+    const approval = context.approvals.get(toolCallId);
     if (approval?.state === 'DENIED') {
       const note = approval.note ? ` They say: ${approval.note}` : '';
       throw new ToolError(
@@ -145,59 +192,257 @@ export class ToolCalls {
     return tool.bind(input);
   }
 
-  private async read(
-    turn: CallTurn,
-    effect: HarnessEffect,
-    {
-      call,
-      context,
-      started,
-    }: { readonly call: ReadCall; readonly context: ToolContext; readonly started: number },
-  ): Promise<CallResult> {
-    const { run, held } = turn;
-    const decision = decidePolicy(run, await call.subject(context));
-    if (decision.verdict === 'deny') throw new ToolError(decision.code, decision.message);
-    const consent = this.changes.consent(turn, effect, { title: call.title, operations: [] });
-    if (decision.verdict === 'ask' && !consent.isGiven)
-      return { kind: 'ask', ask: consent.ask([]) };
-    const begun: EventDraft = {
-      type: 'tool.started',
-      data: this.changes.startData(turn, effect, call.title),
-      subject: { toolCallId: effect.toolCallId, stepId: stepIdOf(effect.iteration) },
+  private offerOf({ run, skills }: RunContext): OfferFacts {
+    const { permissionMode, approvalPolicy, phase } = run;
+    return {
+      permissionMode,
+      approvalPolicy,
+      phase,
+      sandboxAvailable: this.sandbox.capability.available,
+      mayAsk: this.config.HARNESS_ASK_USER,
+      hasSkills: skills.list.length > 0,
     };
-    const { found, isTold } = await this.toldWhenSlow(held, begun, call.run(context));
+  }
+
+  private async read(execution: Execution<CallOf<'READ'>>): Promise<CallResult> {
+    const { context, effect, call, toolContext, startedAt } = execution;
+    const ask = await this.consentFor(execution, { subject: await call.subject(toolContext) });
+    if (ask) return { ask };
+    const begun = this.startEvent(execution);
+    const { found, isAnnounced } = await this.announceWhenSlow(
+      context.held,
+      begun,
+      call.run(toolContext),
+    );
     const outcome =
       found.status === 'fulfilled'
         ? doneOutcome(found.value)
-        : this.failure(turn, effect, found.reason);
-    const durationMs = performance.now() - started;
-    await this.record.write(turn, effect, { outcome, durationMs, ...(!isTold && { begun }) });
-    return { kind: 'done' };
+        : this.failure(context, effect, found.reason);
+    const durationMs = performance.now() - startedAt;
+    await this.results.record(context, effect, {
+      ...{ outcome, durationMs },
+      begun: isAnnounced ? undefined : begun,
+    });
+    return 'done';
   }
 
   /**
-   * Waits for a read, and stores that it has begun when it takes a moment; a quick one is spared the write. Fails only when
-   * the read is no longer at work.
+   * Waits for a read, and stores that it has begun when it is slow; a quick one is spared the write. Fails only when the
+   * read is no longer executing.
    */
-  private async toldWhenSlow<T>(
+  private async announceWhenSlow<T>(
     { lease }: HeldRun,
     begun: EventDraft,
     reading: Promise<T>,
-  ): Promise<{ found: PromiseSettledResult<T>; isTold: boolean }> {
+  ): Promise<{ found: PromiseSettledResult<T>; isAnnounced: boolean }> {
     const over = new AbortController();
-    const telling = sleep(QUICK_MS, true, { signal: over.signal })
+    const announcing = sleep(QUICK_MS, true, { signal: over.signal })
       .catch(() => false)
       .then(async (isSlow) => {
         if (isSlow) await this.ledger.append(lease, [begun]);
         return isSlow;
       });
     const read = reading.finally(() => over.abort());
-    const [found, told] = await Promise.allSettled([read, telling]);
-    if (told.status === 'rejected') throw told.reason;
-    return { found, isTold: told.value };
+    const [found, announced] = await Promise.allSettled([read, announcing]);
+    if (announced.status === 'rejected') throw announced.reason;
+    return { found, isAnnounced: announced.value };
   }
 
-  private async park({ held }: CallTurn, asks: readonly ApprovalAsk[]): Promise<void> {
+  private async changeFiles(execution: Execution<CallOf<'FILE'>>): Promise<CallResult> {
+    const { context, call, toolContext } = execution;
+    const { run, workspace, held } = context;
+    const plan = await call.plan(toolContext);
+    const operations = plan.files.map(({ operation }) => operation);
+    const allowed = await this.grants.allowed(run);
+    const subject = filesSubject(plan, { workspace, plan: run.plan, grants: allowed });
+    const grants = pathGrants(subject.files);
+    const ask = await this.consentFor(execution, { subject, operations, grants });
+    if (ask) return { ask };
+    await this.requireWrites(context);
+    const target = { tenantId: run.tenantId, workspace };
+    await this.files.keep(run.tenantId, plan.files);
+    await this.begin(execution, { operations });
+    const outcome = await this.outcomeOf(context, async () => {
+      await this.files.apply(target, operations, held.effectSignal).catch((error: unknown) => {
+        // Whatever has stopped it, what was done has been taken back.
+        const isAsBefore = !(error instanceof ToolError || error instanceof RollBackFailedError);
+        throw isAsBefore && held.cause === 'cancelled' ? cancelled() : error;
+      });
+      const changes = await this.files.describe(run, operations);
+      const { content, summary } = plan;
+      return { state: 'SUCCEEDED', content, summary, operations, changes };
+    });
+    if (!outcome) return 'recover';
+    await this.recordChange(execution, outcome);
+    return 'done';
+  }
+
+  private async runCommand(execution: Execution<CallOf<'SHELL'>>): Promise<CallResult> {
+    const { context, effect, call } = execution;
+    const { run, held } = context;
+    const granted = (await this.grants.allowed(run)).command(call.command);
+    const ask = await this.consentFor(execution, {
+      subject: { kind: 'shell', granted },
+      grants: [commandGrant(call.command)],
+      notes: () => this.undoNotes(context),
+    });
+    if (ask) return { ask };
+    await this.requireWrites(context);
+    const outcome = await this.outcomeOf(context, () => this.executeCommand(execution));
+    // A command that the stop of this process has ended: recovery looks at what it has done.
+    if (!outcome || (held.cause === 'stopping' && outcome.state === 'CANCELLED')) return 'recover';
+    await this.recordChange(execution, outcome);
+    await this.outputs.remove(effect);
+    return 'done';
+  }
+
+  private async executeCommand(execution: Execution<CallOf<'SHELL'>>): Promise<CallOutcome> {
+    const { context, effect, call, toolContext } = execution;
+    const { run, held, secrets } = context;
+    const output = this.outputs.begin(effect, (bytes) => this.mask.applyToBytes(bytes, secrets));
+    try {
+      const done = await call.run({ ...toolContext, onOutput: output.add }, (snapshotSha256) =>
+        this.begin(execution, { operations: [], snapshotSha256 }),
+      );
+      return shellOutcome(done, await this.files.describe(run, done.changes));
+    } catch (error) {
+      // The signal's own reason means that the command was not started; one that was is stopped, and has an outcome.
+      const { effectSignal } = held;
+      const isNotStarted = effectSignal.aborted && error === effectSignal.reason;
+      throw held.cause === 'cancelled' && isNotStarted ? cancelled() : error;
+    } finally {
+      await output.end();
+    }
+  }
+
+  private async changeRun({
+    context,
+    effect,
+    call,
+    toolContext,
+    startedAt,
+  }: Execution<CallOf<'META'>>): Promise<CallResult> {
+    const { run } = context;
+    const decision = await call.decide(toolContext);
+    const durationMs = performance.now() - startedAt;
+    switch (decision.kind) {
+      case 'answer':
+        await this.results.record(context, effect, {
+          ...{ outcome: doneOutcome(decision.outcome), durationMs },
+        });
+        return 'done';
+      case 'update-plan': {
+        const { plan } = decision;
+        const outcome = doneOutcome(decision.outcome);
+        await this.results.record(context, effect, { outcome, durationMs }, (writer) => {
+          writer.set({ plan });
+          writer.event('plan.updated', planData(plan), { stepId: stepIdOf(effect.iteration) });
+        });
+        return 'done';
+      }
+      case 'propose-plan': {
+        const isReviewed = planApprovalNeeded(run);
+        const plan = {
+          ...decision.plan,
+          reviewState: isReviewed ? 'AWAITING_APPROVAL' : 'APPROVED',
+        } as const;
+        const content = isReviewed
+          ? 'The plan is submitted. A person reviews it now; what follows tells whether it is approved.'
+          : 'The plan is approved. Carry it out now.';
+        const outcome = doneOutcome({ content, summary: decision.summary });
+        await this.results.record(context, effect, { outcome, durationMs }, (writer) =>
+          submitPlan(writer, plan),
+        );
+        return isReviewed ? 'parked' : 'done';
+      }
+      case 'ask':
+        return this.askUser(context, effect, decision.question, durationMs);
+    }
+  }
+
+  /**
+   * Parks the run with the question; once it is answered, the answer is the call's result. Input from before the question
+   * is no answer to it: it is consumed when the run parks, so that any later STEER is the answer.
+   */
+  private async askUser(
+    context: RunContext,
+    effect: HarnessEffect,
+    question: Question,
+    durationMs: number,
+  ): Promise<CallResult> {
+    const { held, run } = context;
+    const { toolCallId } = effect;
+    const isAsked = run.question?.toolCallId === toolCallId;
+    const pending = isAsked ? await this.inputs.pending(run) : [];
+    const answer = pending.find(({ kind }) => kind === 'STEER');
+    if (!answer) {
+      await this.ledger.asOwner(held.lease, async (writer) => {
+        await this.intake.consume(writer, 'STEER');
+        writer.set({ question: { toolCallId, ...question } });
+        writer.park('QUESTION');
+        const data = { ...writer.statusData, reason: 'question', question: question.text } as const;
+        writer.event('run.waiting_for_input', data, { toolCallId });
+      });
+      return 'parked';
+    }
+    const content = `The user answers:\n${answer.content}`;
+    const outcome = doneOutcome({ content, summary: 'answered' });
+    await this.results.record(
+      context,
+      effect,
+      { outcome, durationMs },
+      async (writer, messageId) => {
+        await this.inputs.consume(run, [answer.id]);
+        writer.set({ question: null });
+        const data = { inputId: answer.id, kind: answer.kind, messageId };
+        writer.event('input.consumed', data, { toolCallId });
+      },
+    );
+    return 'done';
+  }
+
+  /**
+   * Undefined when the call may be executed: the policy allows it, or a person has agreed to exactly this. Otherwise what
+   * a person is to be asked. ToolError when the policy refuses, APPROVAL_STALE when a person has agreed to something else.
+   */
+  private async consentFor(
+    { context, effect, call }: Execution,
+    { subject, operations = [], grants = [], notes = async () => [] }: Intent,
+  ): Promise<ApprovalAsk | undefined> {
+    const { run, approvals, secrets } = context;
+    const { toolCallId, toolName, argumentsJson, input } = effect;
+    const approval = approvals.get(toolCallId);
+    const hash = subjectHash({ toolName, input, operations });
+    const isApproved = approval?.state === 'APPROVED';
+    if (isApproved && approval.subjectHash !== hash) {
+      throw new ToolError(
+        'APPROVAL_STALE',
+        'Not run: the files have changed since a person agreed to this call. Read them again and repeat the call.',
+      );
+    }
+    const decision = decidePolicy(run, subject);
+    if (decision.verdict === 'deny') throw new ToolError(decision.code, decision.message);
+    if (decision.verdict === 'allow' || isApproved) return undefined;
+    return {
+      ...{ toolCallId, toolName, subjectHash: hash },
+      argumentsJson: this.mask.apply(argumentsJson, secrets),
+      summary: this.mask.apply(call.title, secrets),
+      grants: decision.grantable ? grants : [],
+      notes: await notes(),
+    };
+  }
+
+  /** What the asked person should know about undoing a command; a failing or slow look prevents no question. */
+  private async undoNotes({ workspace, held }: RunContext): Promise<string[]> {
+    const note = await this.snapshots.restorable(workspace, held.signal).catch((error: unknown) => {
+      const { runId } = held.lease;
+      this.logger.warn({ msg: 'Failed to determine undoable changes', runId, err: error });
+      return null;
+    });
+    return note === null ? [] : [note];
+  }
+
+  private async parkFor({ held }: RunContext, asks: readonly ApprovalAsk[]): Promise<void> {
     await this.ledger.asOwner(held.lease, async (writer) => {
       const rows = await this.approvals.request(writer, asks);
       writer.park('TOOL');
@@ -206,18 +451,88 @@ export class ToolCalls {
     });
   }
 
+  private async requireWrites({ run }: RunContext): Promise<void> {
+    if (!(await this.switches.writesEnabled())) {
+      throw new ToolError(
+        'WRITES_DISABLED',
+        'An operator has stopped all changes for now. Tell the user what is left to do, and stop.',
+      );
+    }
+    const { userId, homeTenantId, tenantId } = run;
+    const caller = await this.callers.find({ userId, homeTenantId, tenantId });
+    if (!caller || !mayContinue(caller, run)) throw new PermissionRevokedError();
+  }
+
+  private startEvent({ context, effect, call }: Execution): EventDraft {
+    const { toolCallId, toolName, effectClass, argumentsJson, iteration } = effect;
+    const { secrets } = context;
+    return {
+      type: 'tool.started',
+      data: {
+        toolName,
+        title: this.mask.apply(call.title, secrets),
+        effectClass,
+        argumentsJson: this.mask.apply(argumentsJson, secrets),
+      },
+      subject: { toolCallId, stepId: stepIdOf(iteration) },
+    };
+  }
+
+  /** Write-ahead: commits what is about to happen, before it does. */
+  private async begin(
+    execution: Execution,
+    what: {
+      readonly operations: readonly FileOperation[];
+      readonly snapshotSha256?: string | undefined;
+    },
+  ): Promise<void> {
+    const { context, effect } = execution;
+    const { lease } = context.held;
+    await this.ledger.asOwner(lease, async (writer) => {
+      const start = { fence: lease.fence, boot: this.presence.boot, ...what };
+      if (!(await this.effects.start(context.run, effect.toolCallId, start))) {
+        throw new Error(`The effect ${effect.toolCallId} is not prepared and must not begin.`);
+      }
+      writer.events([this.startEvent(execution)]);
+    });
+  }
+
+  /** Undefined when the call may have begun and its outcome is unknown here: recovery looks. */
+  private async outcomeOf(
+    { held }: RunContext,
+    act: () => Promise<CallOutcome>,
+  ): Promise<CallOutcome | undefined> {
+    try {
+      return await act();
+    } catch (error) {
+      if (error instanceof ToolError) return failedOutcome(error);
+      if (error instanceof FencedError) throw error;
+      const { runId } = held.lease;
+      this.logger.warn({ msg: 'Tool call ended without an outcome', runId, err: error });
+      return undefined;
+    }
+  }
+
+  /** From here on a failure must not be taken for one of the tool: it has done its work. */
+  private async recordChange(
+    { context, effect, startedAt }: Execution,
+    outcome: CallOutcome,
+  ): Promise<void> {
+    try {
+      const durationMs = performance.now() - startedAt;
+      await this.results.record(context, effect, { outcome, durationMs });
+    } catch (error) {
+      if (error instanceof FencedError) throw error;
+      throw new UnrecordedError('Failed to store the outcome of a tool call.', { cause: error });
+    }
+  }
+
   /** Rethrows what is no outcome of the call: a lost lease, or an end of the run. */
-  private failure({ held }: CallTurn, effect: HarnessEffect, error: unknown): CallOutcome {
+  private failure({ held }: RunContext, effect: HarnessEffect, error: unknown): CallOutcome {
     if (error instanceof ToolError) return failedOutcome(error);
     if (held.cause || isBeyondTools(error)) throw error;
-    const { toolName, toolCallId, runId } = effect;
-    this.logger.error({
-      msg: 'A tool failed unexpectedly',
-      tool: toolName,
-      toolCallId,
-      runId,
-      err: error,
-    });
+    const { toolName: tool, toolCallId, runId } = effect;
+    this.logger.error({ msg: 'Tool failed unexpectedly', tool, toolCallId, runId, err: error });
     return failedOutcome(
       new ToolError(
         'FAILED',
@@ -227,7 +542,7 @@ export class ToolCalls {
   }
 }
 
-/** What says something about the run or the database, and nothing about the tool. */
+/** Errors that say something about the run or the database, and nothing about the tool. */
 function isBeyondTools(error: unknown): boolean {
   return (
     error instanceof FencedError ||
@@ -238,7 +553,7 @@ function isBeyondTools(error: unknown): boolean {
   );
 }
 
-/** Reads that follow each other together, everything else alone. */
+/** Consecutive reads together, everything else alone. */
 function groups(effects: readonly HarnessEffect[]): HarnessEffect[][] {
   const found: HarnessEffect[][] = [];
   for (const effect of effects) {
@@ -250,7 +565,23 @@ function groups(effects: readonly HarnessEffect[]): HarnessEffect[][] {
   return found;
 }
 
-function contextOf(turn: CallTurn, { toolCallId }: HarnessEffect): ToolContext {
-  const { run, workspace, skills, seen, held } = turn;
+function toolContextOf(context: RunContext, { toolCallId }: HarnessEffect): ToolContext {
+  const { run, workspace, skills, observedFiles: seen, held } = context;
   return { run, plan: run.plan, workspace, skills, seen, toolCallId, signal: held.effectSignal };
+}
+
+function cancelled(): ToolError {
+  return new ToolError('CANCELLED', 'Cancelled before it was done; the files are as before.');
+}
+
+/** Stores the plan, and either parks the run for its review or goes on to build. */
+function submitPlan(writer: RunWriter, plan: Plan): void {
+  writer.set({ plan });
+  writer.events(proposalEvents(plan));
+  if (plan.reviewState === 'APPROVED') {
+    writer.build();
+    return;
+  }
+  writer.park('PLAN');
+  writer.event('run.waiting_for_input', { ...writer.statusData, reason: 'plan' });
 }

@@ -1,21 +1,41 @@
 import { Injectable } from '@nestjs/common';
-import { stepIdOf } from '../store/event.catalogue.js';
-import type { RunWriter } from '../store/run-writer.js';
-import { MessageRepository } from '../store/message.repository.js';
-import type { EffectState } from '../protocol/effect.state.js';
+import { Artifacts } from '../change/artifacts.js';
+import { BlobStore } from '../change/blob.store.js';
+import type { DescribedChanges } from '../change/change-records.js';
+import { FileChanges } from '../change/file-changes.js';
+import type { ToolError, ToolErrorCode } from '../fault/tool.error.js';
+import type { EffectState, SettledEffectState } from '../protocol/effect.state.js';
 import type { HarnessEffect } from '../store/effect.entity.js';
-import { EffectRepository } from '../store/effect.repository.js';
+import { EffectRepository, sightsOf } from '../store/effect.repository.js';
 import type { EffectOutcome } from '../store/effect.repository.js';
+import { stepIdOf } from '../store/event.catalogue.js';
+import type { EventDraft } from '../store/event.catalogue.js';
+import { MessageRepository } from '../store/message.repository.js';
+import type { RunWriter } from '../store/run-writer.js';
+import { RunLedger } from '../store/run.ledger.js';
+import { SecretMask } from '../store/secret-mask.js';
+import type { ShellOutcome, ToolOutcome } from '../tool/tool.js';
+import type { FileOperation } from '../workspace/file-operation.js';
+import type { RunContext } from './run.context.js';
+
+/** How a tool call has ended, before it is stored. */
+export interface CallOutcome extends Omit<ToolOutcome, 'failure'> {
+  readonly state: SettledEffectState;
+  readonly code?: ToolErrorCode;
+  readonly exitCode?: number;
+  readonly operations?: readonly FileOperation[];
+  readonly changes?: DescribedChanges;
+}
 
 /** What is said of a call beside its result. */
-export interface ResultNote {
+interface ResultNote {
   /** One line for people. */
   readonly summary?: string;
-  readonly truncated?: boolean;
+  readonly truncated?: boolean | undefined;
   readonly durationMs?: number;
 }
 
-interface Answer {
+interface Result {
   readonly state: EffectState;
   readonly result: string;
   readonly errorCode?: string | undefined;
@@ -23,39 +43,146 @@ interface Answer {
   readonly artifactId?: string | undefined;
 }
 
-/** Writes how tool calls have ended: the effect's row, the one message that the model reads, and the event. */
+/** Most of a tool's result that the model gets. */
+const RESULT_BYTES = 64 * 1024;
+/** The body of a skill is given whole. */
+const SKILL_BYTES = 256 * 1024;
+const SUMMARY_LENGTH = 200;
+
+/** What an error code says of the call: invalid arguments, missing consent, or nothing was done. Otherwise it failed. */
+const STATES: Readonly<Partial<Record<ToolErrorCode, SettledEffectState>>> = {
+  INVALID_ARGUMENTS: 'INVALID',
+  UNKNOWN_TOOL: 'INVALID',
+  TOOL_NOT_OFFERED: 'INVALID',
+  LIMIT_REACHED: 'NOT_EXECUTED',
+  DENIED: 'DENIED',
+  SECRET_PATH: 'DENIED',
+  PROTECTED_PATH: 'DENIED',
+  WRITES_DISABLED: 'DENIED',
+  APPROVAL_STALE: 'NOT_EXECUTED',
+  TIMED_OUT: 'TIMED_OUT',
+  CANCELLED: 'CANCELLED',
+};
+
+export function failedOutcome({ code, message }: ToolError): CallOutcome {
+  const summary = message.split('\n', 1)[0] ?? '';
+  return { state: STATES[code] ?? 'FAILED', content: message, summary, code };
+}
+
+export function doneOutcome({ failure, ...outcome }: ToolOutcome): CallOutcome {
+  if (!failure) return { ...outcome, state: 'SUCCEEDED' };
+  return { ...outcome, state: STATES[failure] ?? 'FAILED', code: failure };
+}
+
+export function shellOutcome(
+  { exitCode, signal: _signal, timedOut: _timedOut, changes: operations, ...outcome }: ShellOutcome,
+  changes: DescribedChanges,
+): CallOutcome {
+  return {
+    ...doneOutcome(outcome),
+    ...(exitCode !== null && { exitCode }),
+    operations,
+    ...(operations.length > 0 && { changes }),
+  };
+}
+
+/** Stores how tool calls end: the effect's row, the one message that the model reads, the event, and what was changed. */
 @Injectable()
 export class ToolResults {
   constructor(
+    private readonly ledger: RunLedger,
     private readonly effects: EffectRepository,
     private readonly messages: MessageRepository,
+    private readonly changes: FileChanges,
+    private readonly artifacts: Artifacts,
+    private readonly blobs: BlobStore,
+    private readonly mask: SecretMask,
   ) {}
 
-  /** Stores the outcome of an open effect and its message; answers the message's id. Nothing when it has ended already. */
-  async settle(
+  /**
+   * Stores the outcome of an executed call in one transaction. `begun` is the event that the call has begun, where it is
+   * not stored yet. `also` joins the transaction last; it gets the id of the call's message.
+   */
+  async record(
+    context: RunContext,
+    effect: HarnessEffect,
+    {
+      outcome,
+      durationMs,
+      begun,
+    }: {
+      readonly outcome: CallOutcome;
+      readonly durationMs: number;
+      readonly begun?: EventDraft | undefined;
+    },
+    also: (writer: RunWriter, messageId: string) => Promise<void> | void = () => undefined,
+  ): Promise<void> {
+    const { held, run, secrets, observedFiles } = context;
+    const { toolCallId } = effect;
+    const longest = effect.toolName === 'activate_skill' ? SKILL_BYTES : RESULT_BYTES;
+    const { state, code: errorCode, exitCode, seen, operations, truncated } = outcome;
+    const result = cut(this.mask.apply(outcome.content, secrets), longest);
+    const summary = this.mask.apply(outcome.summary, secrets);
+    const whole = outcome.whole && this.mask.applyToBytes(outcome.whole, secrets);
+    // On disk before the transaction, which must not wait for it.
+    if (whole) await this.blobs.put(run.tenantId, whole);
+    await this.ledger.asOwner(held.lease, async (writer) => {
+      const artifactId = whole && (await this.artifacts.keep(run, outputOf(toolCallId, whole)));
+      const stored = { state, result, errorCode, exitCode, artifactId, seen, operations };
+      if (begun) writer.events([begun]);
+      const note = { summary, durationMs, truncated };
+      const messageId = await this.finish(writer, effect, stored, note);
+      writer.set({ toolCalls: writer.run.toolCalls + 1 });
+      writer.events(outcome.events ?? []);
+      if (outcome.changes) {
+        writer.events(await this.changes.record(run, toolCallId, outcome.changes));
+      }
+      if (messageId !== undefined) await also(writer, messageId);
+    });
+    const observed = sightsOf({
+      reads: seen ?? [],
+      operations: operations ?? effect.operations,
+      state,
+      effectClass: effect.effectClass,
+    });
+    for (const { path, sha256 } of observed) observedFiles.set(path, sha256);
+  }
+
+  /** Stores the outcome of an open effect and its message; answers the message's id. Undefined when it has ended already. */
+  async finish(
     writer: RunWriter,
     effect: HarnessEffect,
     outcome: EffectOutcome,
     note: ResultNote = {},
   ): Promise<string | undefined> {
-    const settled = await this.effects.finish(writer.run, effect.toolCallId, outcome);
-    return settled ? this.answer(writer, effect, outcome, note) : undefined;
+    const isFirst = await this.effects.finish(writer.run, effect.toolCallId, outcome);
+    return isFirst ? this.answer(writer, effect, outcome, note) : undefined;
+  }
+
+  /** Writes the missing message of an effect whose outcome is stored. */
+  async answerStored(writer: RunWriter, effect: HarnessEffect): Promise<void> {
+    const { state, result, errorCode, exitCode, artifactId } = effect;
+    await this.answer(writer, effect, {
+      state,
+      result: result ?? '',
+      errorCode: errorCode ?? undefined,
+      exitCode: exitCode ?? undefined,
+      artifactId: artifactId ?? undefined,
+    });
   }
 
   /** Writes the message of an effect whose outcome is stored; answers its id. The index on it refuses a second one. */
   async answer(
     writer: RunWriter,
-    effect: HarnessEffect,
-    answer: Answer,
+    { toolCallId, toolName, iteration }: HarnessEffect,
+    { state, result, errorCode, exitCode, artifactId }: Result,
     note: ResultNote = {},
   ): Promise<string> {
-    const { toolCallId, toolName, iteration } = effect;
-    const error = answer.state !== 'SUCCEEDED';
-    const { artifactId, exitCode, errorCode } = answer;
+    const error = state !== 'SUCCEEDED';
     const durationMs = Math.round(note.durationMs ?? 0);
     const messageId = await this.messages.append(writer.run, {
       role: 'TOOL',
-      content: answer.result,
+      content: result,
       toolCallId,
       toolName,
       toolError: error,
@@ -73,8 +200,8 @@ export class ToolResults {
         messageId,
         error,
         code: errorCode ?? null,
-        status: answer.state,
-        summary: note.summary ?? firstLine(answer.result),
+        status: state,
+        summary: note.summary ?? firstLine(result),
         truncated: note.truncated ?? false,
         ...(artifactId !== undefined && { artifactId }),
         ...(exitCode !== undefined && { exitCode }),
@@ -86,8 +213,20 @@ export class ToolResults {
   }
 }
 
-const LONGEST_SUMMARY = 200;
+/** The whole output of a call as an artifact. */
+export function outputOf(toolCallId: string, bytes: Buffer): Parameters<Artifacts['keep']>[1] {
+  return { toolCallId, kind: 'output', mediaType: 'text/plain; charset=utf-8', bytes };
+}
 
 function firstLine(text: string): string {
-  return (text.split('\n', 1)[0] ?? '').slice(0, LONGEST_SUMMARY);
+  return (text.split('\n', 1)[0] ?? '').slice(0, SUMMARY_LENGTH);
+}
+
+function cut(content: string, longest: number): string {
+  if (Buffer.byteLength(content) <= longest) return content;
+  const head = Buffer.from(content)
+    .subarray(0, longest)
+    .toString('utf8')
+    .replace(/\ufffd$/, '');
+  return `${head}\n[cut: the result was longer than ${longest} bytes]`;
 }

@@ -176,6 +176,6 @@ export function requireWrite(caller: Caller, { permissionMode }: Permitted): voi
 }
 
 /** Whether a run of the mode may go on in the name of a user who has these permissions now. */
-export function mayCarryOn(caller: Caller, { permissionMode }: Permitted): boolean {
+export function mayContinue(caller: Caller, { permissionMode }: Permitted): boolean {
   return mayAny(caller, [USE]) && (permissionMode === 'READ_ONLY' || mayAny(caller, [WRITE]));
 }

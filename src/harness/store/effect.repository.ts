@@ -204,8 +204,12 @@ export class EffectRepository {
     return rows.length > 0;
   }
 
-  /** Marks a started effect as one whose outcome nobody knows, with what was found of it. */
-  async doubt({ tenantId }: RunKey, toolCallId: string, found: EffectTraces = {}): Promise<void> {
+  /** Marks a started effect as one whose outcome is unknown, with what was found of it. */
+  async markUncertain(
+    { tenantId }: RunKey,
+    toolCallId: string,
+    found: EffectTraces = {},
+  ): Promise<void> {
     const { operations, artifactId } = found;
     await this.database.query(
       `UPDATE harness_effect

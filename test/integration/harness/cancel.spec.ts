@@ -135,7 +135,7 @@ describe('a cancel of a run that waits because of an uncertain call', () => {
         },
       ]);
       await effects.start(writer.run, toolCallId, { fence: 1, boot: 'test', operations: [] });
-      await effects.doubt(writer.run, toolCallId);
+      await effects.markUncertain(writer.run, toolCallId);
       writer.event('effect.uncertain', { toolName: 'shell', reason: 'Lost.' }, { toolCallId });
       writer.park('EFFECT');
     });

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { RunLedger } from '../../store/run.ledger.js';
-import { RunCancel } from '../../engine/run.cancel.js';
+import { RunEnding } from '../../engine/run.ending.js';
 import { SessionDeletedError } from '../../store/session.errors.js';
 import { requireWrite } from '../../protocol/policy.js';
 import { RunCreation } from './run.creation.js';
@@ -17,7 +17,7 @@ export class RunControl {
   constructor(
     private readonly runs: RunService,
     private readonly creation: RunCreation,
-    private readonly cancellation: RunCancel,
+    private readonly ending: RunEnding,
     private readonly ledger: RunLedger,
     private readonly audit: AuditLog,
   ) {}
@@ -32,7 +32,7 @@ export class RunControl {
   /** Cancels from every state; `changed` is false for a run that is over, or is being cancelled already. */
   async cancel(caller: Caller, sessionId: string, runId: string): Promise<CancelledRunView> {
     const { run } = await this.runs.own(caller, sessionId, runId);
-    const { changed } = await this.cancellation.cancel(caller, run);
+    const { changed } = await this.ending.requestCancel(caller, run);
     if (changed) {
       const detail = { sessionId, cancelled: true };
       await this.audit.record(caller, {

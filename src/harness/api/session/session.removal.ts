@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { Database } from '../../../platform/database/index.js';
-import { RunCancel } from '../../engine/run.cancel.js';
+import { RunEnding } from '../../engine/run.ending.js';
 import { SessionRepository } from '../../store/session.repository.js';
 import { SessionService } from './session.service.js';
 import type { HarnessSessionView } from './session.view.js';
@@ -13,7 +13,7 @@ export class SessionRemoval {
   constructor(
     private readonly service: SessionService,
     private readonly sessions: SessionRepository,
-    private readonly runs: RunCancel,
+    private readonly ending: RunEnding,
     private readonly database: Database,
     private readonly audit: AuditLog,
   ) {}
@@ -28,7 +28,7 @@ export class SessionRemoval {
     // Only now: a run's row is locked before its session's. No new run begins in a session that is deleted.
     const { activeRunId } = await this.service.own(caller, sessionId);
     if (activeRunId) {
-      await this.runs.cancel(caller, { tenantId, id: activeRunId });
+      await this.ending.requestCancel(caller, { tenantId, id: activeRunId });
     }
     return this.service.detail(caller, sessionId);
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
 import { SessionService } from '../session/session.service.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
-import { SkillDiscovery } from '../../context/skill.discovery.js';
+import { HarnessSkills } from '../../context/skills.js';
 import { toSkillsView } from './skill.view.js';
 import type { HarnessSkillsView } from './skill.view.js';
 
@@ -12,13 +12,13 @@ export class HarnessSkillService {
   constructor(
     private readonly sessions: SessionService,
     private readonly roots: WorkspaceRoots,
-    private readonly discovery: SkillDiscovery,
+    private readonly skills: HarnessSkills,
   ) {}
 
   /** The skills as the session's next run would find them, and what it would leave out. */
   async ofSession(caller: Caller, sessionId: string): Promise<HarnessSkillsView> {
     const { tenantId, workspace, workspaceIdentity } = await this.sessions.own(caller, sessionId);
     await this.roots.check(tenantId, workspace, workspaceIdentity);
-    return toSkillsView(await this.discovery.find(workspace, new AbortController().signal));
+    return toSkillsView(await this.skills.find(workspace, new AbortController().signal));
   }
 }

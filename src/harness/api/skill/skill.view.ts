@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { SkillProblem } from '../../../skill/index.js';
-import type { FoundSkill, FoundSkills } from '../../context/skill.discovery.js';
+import type { FoundSkill, FoundSkills } from '../../context/skills.js';
 
 export class HarnessSkillView {
   @ApiProperty({ example: 'verification' })

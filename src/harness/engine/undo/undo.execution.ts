@@ -1,24 +1,55 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { HarnessEffect } from '../../store/effect.entity.js';
-import { EffectRepository } from '../../store/effect.repository.js';
-import { RunLedger } from '../../store/run.ledger.js';
-import type { RunWriter } from '../../store/run-writer.js';
-import { WorkspaceLockRepository } from '../../store/workspace-lock.repository.js';
-import type { FilesFound } from '../../protocol/effect.state.js';
-import { RollBackFailedError } from '../../fault/tool.error.js';
-import { FileChangeRepository } from '../../store/file-change.repository.js';
+import { z } from 'zod';
 import { FileChanges } from '../../change/file-changes.js';
 import type { ChangeTarget } from '../../change/file-changes.js';
-import { undoOf } from './undo.record.js';
-import type { BegunUndo } from './undo.record.js';
+import { RollBackFailedError } from '../../fault/tool.error.js';
+import type { HarnessEffect } from '../../store/effect.entity.js';
+import { EffectRepository } from '../../store/effect.repository.js';
+import { FileChangeRepository } from '../../store/file-change.repository.js';
+import type { RunWriter } from '../../store/run-writer.js';
+import { RunLedger } from '../../store/run.ledger.js';
+import type { UndoDirection } from '../../store/undo.repository.js';
+import { WorkspaceLockRepository } from '../../store/workspace-lock.repository.js';
+import type { FileOperation } from '../../workspace/file-operation.js';
+import { CONFLICTS } from './undo.selection.js';
 
-/** Longest time for carrying out one undo. */
+/** Longest time for the execution of one undo. */
 const ACT_MS = 10 * 60_000;
 
-const DOUBT =
-  'An undo was interrupted, and the files are neither as before it nor as after it. Look at the workspace.';
+const UNCERTAIN =
+  'An undo was interrupted, and the files are neither as before it nor as after it. Check the workspace.';
 
-/** Carries out an undo or redo that is written down as a started effect, and settles one that was interrupted. */
+const undoInput = z
+  .object({
+    changeIds: z.array(z.number()),
+    /** All files whose changes are undone, also those that are already in the wanted state. */
+    files: z.array(z.string()),
+    conflicts: z.array(z.object({ path: z.string(), reason: z.enum(CONFLICTS) })),
+  })
+  .readonly();
+
+/** An undo or redo, stored as a started effect. */
+export interface StartedUndo {
+  readonly tenantId: string;
+  readonly runId: string;
+  readonly toolCallId: string;
+  readonly direction: UndoDirection;
+  readonly input: z.output<typeof undoInput>;
+  readonly operations: readonly FileOperation[];
+}
+
+/** The undo that an effect is; undefined for a tool call, which belongs to a model call. */
+export function undoOf(effect: HarnessEffect): StartedUndo | undefined {
+  const { tenantId, runId, toolCallId, toolName, operations, iteration } = effect;
+  if (iteration >= 0) return undefined;
+  return {
+    ...{ tenantId, runId, toolCallId, operations },
+    direction: toolName === 'redo' ? 'redo' : 'undo',
+    input: undoInput.parse(effect.input),
+  };
+}
+
+/** Executes a started undo or redo, and reconciles one that was interrupted. */
 @Injectable()
 export class UndoExecution {
   private readonly logger = new Logger('Harness');
@@ -32,59 +63,56 @@ export class UndoExecution {
   ) {}
 
   /** Throws what has prevented it; the files are as before then, unless it is a RollBackFailedError. */
-  async carryOut(undo: BegunUndo, target: ChangeTarget): Promise<void> {
+  async execute(undo: StartedUndo, target: ChangeTarget): Promise<void> {
     try {
       await this.changes.apply(target, undo.operations, AbortSignal.timeout(ACT_MS));
     } catch (error) {
-      if (error instanceof RollBackFailedError) await this.doubt(undo);
-      else await this.giveUp(undo);
+      if (error instanceof RollBackFailedError) await this.markUncertain(undo);
+      else await this.markNotExecuted(undo);
       throw error;
     }
-    await this.finish(undo, { reconciled: false });
+    await this.markSucceeded(undo, { reconciled: false });
   }
 
-  /** Ends what a process has left behind that is gone. */
-  async settle(undo: BegunUndo, target: ChangeTarget): Promise<void> {
+  /** Ends an undo whose process is gone, by what it finds of the files. */
+  async reconcile(undo: StartedUndo, target: ChangeTarget): Promise<void> {
     const { operations } = undo;
     const signal = AbortSignal.timeout(ACT_MS);
-    const found: FilesFound =
+    const found =
       operations.length === 0 ? 'AFTER' : await this.changes.find(target, operations, signal);
     switch (found) {
       case 'AFTER':
-        await this.finish(undo, { reconciled: true });
-        return;
+        return this.markSucceeded(undo, { reconciled: true });
       case 'BEFORE':
-        await this.giveUp(undo);
-        return;
+        return this.markNotExecuted(undo);
       case 'MIXED':
-        await this.rollBack(undo, target, signal);
-        return;
+        return this.rollBack(undo, target, signal);
       case 'OTHER':
-        await this.doubt(undo);
+        return this.markUncertain(undo);
     }
   }
 
-  /** Nobody can know what has happened to the files; people see it among the effects of the run. */
-  async doubt(undo: BegunUndo): Promise<void> {
-    const { toolCallId, direction } = undo;
+  /** The state of the files is unknown; the effects of the run show the undo as uncertain. */
+  async markUncertain(undo: StartedUndo): Promise<void> {
+    const { toolCallId, direction, runId } = undo;
     await this.end(undo, async (writer) => {
-      await this.effects.doubt(writer.run, toolCallId);
-      writer.event('effect.uncertain', { toolName: direction, reason: DOUBT }, { toolCallId });
+      await this.effects.markUncertain(writer.run, toolCallId);
+      writer.event('effect.uncertain', { toolName: direction, reason: UNCERTAIN }, { toolCallId });
     });
-    this.logger.warn({ msg: 'The outcome of an undo is uncertain', runId: undo.runId, toolCallId });
+    this.logger.warn({ msg: 'Undo outcome is uncertain', runId, toolCallId });
   }
 
   /**
-   * What follows when a person has found out that an uncertain effect was carried out: of an undo, its changes are marked.
-   * Call it while the run's row is locked.
+   * What follows when a person resolves an uncertain effect as executed: of an undo, its changes are marked. Call it while
+   * the run's row is locked.
    */
   async confirm(writer: RunWriter, effect: HarnessEffect): Promise<void> {
     const undo = undoOf(effect);
-    if (undo) await this.mark(writer, undo);
+    if (undo) await this.markChanges(writer, undo);
   }
 
   private async rollBack(
-    undo: BegunUndo,
+    undo: StartedUndo,
     target: ChangeTarget,
     signal: AbortSignal,
   ): Promise<void> {
@@ -92,34 +120,24 @@ export class UndoExecution {
       await this.changes.rollBack(target, undo.operations, signal);
     } catch (error) {
       if (!(error instanceof RollBackFailedError)) throw error;
-      await this.doubt(undo);
+      await this.markUncertain(undo);
       return;
     }
-    await this.giveUp(undo);
+    await this.markNotExecuted(undo);
   }
 
-  private async finish(
-    undo: BegunUndo,
+  private async markSucceeded(
+    undo: StartedUndo,
     { reconciled }: { readonly reconciled: boolean },
   ): Promise<void> {
     await this.end(undo, async (writer) => {
       const outcome = { state: 'SUCCEEDED', result: 'Done.', reconciled } as const;
       const isFirst = await this.effects.finish(writer.run, undo.toolCallId, outcome);
-      if (isFirst) await this.mark(writer, undo);
+      if (isFirst) await this.markChanges(writer, undo);
     });
   }
 
-  private async mark(
-    writer: RunWriter,
-    { toolCallId, direction, input }: Pick<BegunUndo, 'toolCallId' | 'direction' | 'input'>,
-  ): Promise<void> {
-    const { changeIds, files, conflicts } = input;
-    await this.rows.mark(writer.run, changeIds, direction === 'undo');
-    const type = direction === 'undo' ? 'undo.applied' : 'redo.applied';
-    writer.event(type, { changeIds, files, conflicts }, { toolCallId });
-  }
-
-  private async giveUp(undo: BegunUndo): Promise<void> {
+  private async markNotExecuted(undo: StartedUndo): Promise<void> {
     const state = 'NOT_EXECUTED';
     await this.end(undo, async (writer) => {
       const outcome = { state, result: 'Nothing was changed.', errorCode: state } as const;
@@ -127,8 +145,17 @@ export class UndoExecution {
     });
   }
 
+  private async markChanges(
+    writer: RunWriter,
+    { toolCallId, direction, input: { changeIds, files, conflicts } }: StartedUndo,
+  ): Promise<void> {
+    await this.rows.mark(writer.run, changeIds, direction === 'undo');
+    const type = direction === 'undo' ? 'undo.applied' : 'redo.applied';
+    writer.event(type, { changeIds, files, conflicts }, { toolCallId });
+  }
+
   private async end(
-    { tenantId, runId }: BegunUndo,
+    { tenantId, runId }: StartedUndo,
     work: (writer: RunWriter) => Promise<void>,
   ): Promise<void> {
     await this.ledger.asOther(tenantId, runId, async (writer) => {

@@ -1,4 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { WorkspaceSnapshots } from '../../change/snapshot/workspace.snapshots.js';
+import type { HarnessEffect } from '../../store/effect.entity.js';
+import { EffectRepository } from '../../store/effect.repository.js';
+import type { HarnessRun } from '../../store/run.entity.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { ToolErrorCode } from '../../fault/tool.error.js';
 import type { Workspace } from '../../workspace/workspace.js';
@@ -18,7 +22,7 @@ export interface InspectionTarget {
   readonly madeFolders: ReadonlySet<string>;
 }
 
-/** A selection that can be carried out. No operation: the file is already as it is to be. */
+/** A selection that can be executed. No operation: the file is already in the wanted state. */
 export interface ReadyFile {
   readonly selection: FileSelection;
   readonly operation: FileOperation | undefined;
@@ -35,21 +39,21 @@ const REASONS: Readonly<Partial<Record<ToolErrorCode, ConflictReason>>> = {
 
 const MESSAGES: Readonly<Record<ConflictReason, string>> = {
   CHANGED_SINCE: 'The file was changed since. Its present content would be lost.',
-  CHANGED_BETWEEN: 'Somebody else changed the file between two changes of the run.',
+  CHANGED_BETWEEN: 'The file was changed by others between two changes of the run.',
   ORDER: 'Changes of one file are undone in the reverse order.',
   NOT_RESTORABLE:
     'The content before the change was not kept, because it is a secret or too large.',
   CONTENT_LOST: 'The kept content was lost or is damaged.',
   LINK: 'A symbolic link is on the path or in the place of the file. Remove it first.',
   HARD_LINK: 'The file has a second name (a hard link), so a change could reach a file elsewhere.',
-  NOT_A_FILE: 'Something else than a file is in its place. Move it away first.',
+  NOT_A_FILE: 'Its path holds something other than a file. Move it away first.',
   TOO_LARGE:
     'The file is larger than 64 MiB now, and such files are not compared. Move it away first.',
   NOT_READABLE:
     'The service cannot read the file or its folder. Correct their permissions, or move them away first.',
   PROTECTED: 'The file belongs to git and is never changed.',
   NOT_CHECKED:
-    'Looking at the changed files took too long, and this one was not looked at. Ask for its changes alone.',
+    'Checking the changed files took too long, and this file was not checked. Undo its changes alone.',
 };
 
 /** The target, and what is so far known of all that is to be done there. */
@@ -62,11 +66,15 @@ interface Place extends InspectionTarget {
 /** Looks at the files of a workspace to see what can be undone or redone. Changes nothing. */
 @Injectable()
 export class UndoInspection {
-  constructor(private readonly blobs: BlobStore) {}
+  constructor(
+    private readonly blobs: BlobStore,
+    private readonly effects: EffectRepository,
+    private readonly snapshots: WorkspaceSnapshots,
+  ) {}
 
   /**
-   * In the order in which they are to be done: what an earlier one removes is not in the way of a later one. What is not
-   * looked at when the signal aborts is a conflict.
+   * Inspects the files in the order of execution: what an earlier one removes does not conflict with a later one. A file
+   * that is not inspected when the signal aborts is a conflict.
    */
   async inspect(
     target: InspectionTarget,
@@ -100,6 +108,36 @@ export class UndoInspection {
       const { bytes } = await workspace.read(path, { limitBytes: KEPT_BYTES, signal });
       await this.blobs.put(tenantId, bytes);
     }
+  }
+
+  /** The folders above the selected files that were made by the calls that made the files. */
+  async madeFolders(
+    run: HarnessRun,
+    selections: readonly FileSelection[],
+  ): Promise<ReadonlySet<string>> {
+    const calls = new Set(
+      selections.flatMap(({ changes }) => changes.map(({ toolCallId }) => toolCallId)),
+    );
+    const made = new Set<string>();
+    for (const effect of await this.effects.ofRun(run)) {
+      if (!calls.has(effect.toolCallId)) continue;
+      for (const folder of await this.madeBy(effect)) made.add(folder);
+    }
+    return made;
+  }
+
+  /** A command has made the folders that held no file in the snapshot before it. */
+  private async madeBy(effect: HarnessEffect): Promise<readonly string[]> {
+    const { effectClass, operations, tenantId, snapshotSha256 } = effect;
+    const created = operations.filter(({ op }) => op === 'CREATE');
+    if (created.length === 0) return [];
+    if (effectClass !== 'SHELL') {
+      return created.flatMap(({ path, madeFolders = 0 }) => foldersOf(path).slice(0, madeFolders));
+    }
+    const before = snapshotSha256 && (await this.snapshots.load(tenantId, snapshotSha256));
+    if (!before) return [];
+    const known = new Set(before.manifest.flatMap(({ path }) => foldersOf(path)));
+    return created.flatMap(({ path }) => foldersOf(path)).filter((folder) => !known.has(folder));
   }
 
   private async lookWithin(

@@ -9,17 +9,16 @@ import { ProcessPresence } from '../process.presence.js';
 import { SessionRepository } from '../../store/session.repository.js';
 import type { SessionRow } from '../../store/session.repository.js';
 import { Workspace } from '../../workspace/workspace.js';
-import { UndoExecution } from './undo.execution.js';
+import { UndoExecution, undoOf } from './undo.execution.js';
 import { UndoRepository } from '../../store/undo.repository.js';
 import type { OpenUndo } from '../../store/undo.repository.js';
-import { undoOf } from './undo.record.js';
 
 const SWEEP_MS = 15_000;
 const SWEPT_AT_ONCE = 100;
-/** An undo that has not ended after so long is carried out by nobody any more: each has a time-out. */
+/** After so long an undo is no longer executed: each has a time-out. */
 const LONGEST_SECONDS = 15 * 60;
 
-/** Settles what processes have left behind that died in the middle of an undo or redo. */
+/** Reconciles undos and redos whose process ended in the middle of them. */
 @Injectable()
 export class UndoRecovery implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Harness');
@@ -44,53 +43,53 @@ export class UndoRecovery implements OnApplicationBootstrap, BeforeApplicationSh
     await this.sweeps?.end();
   }
 
-  /** One round: looks at every undo that is under way, and ends those that nobody carries out any more. */
+  /** One round: looks at every undo in progress, and ends those that no process executes any more. */
   async sweep(ending?: AbortSignal): Promise<void> {
     try {
       for (const undo of await this.undos.open(SWEPT_AT_ONCE)) {
         if (ending?.aborted) return;
-        await this.look(undo);
+        await this.recover(undo);
       }
     } catch (error) {
       // The next round tries again.
-      this.logger.warn({ msg: 'Interrupted undos could not be looked for', err: error });
+      this.logger.warn({ msg: 'Failed to find interrupted undos', err: error });
     }
   }
 
-  private async look(undo: OpenUndo): Promise<void> {
+  private async recover(undo: OpenUndo): Promise<void> {
     const { toolCallId, runId, boot, seconds } = undo;
     try {
-      const isLeft = (await this.isLeft(boot, toolCallId)) || seconds > LONGEST_SECONDS;
-      if (!isLeft || !(await this.undos.takeOver(undo, this.presence.boot))) return;
+      const isAbandoned = (await this.isAbandoned(boot, toolCallId)) || seconds > LONGEST_SECONDS;
+      if (!isAbandoned || !(await this.undos.takeOver(undo, this.presence.boot))) return;
       const leave = this.presence.enter(toolCallId);
       try {
-        await this.settle(undo);
+        await this.reconcile(undo);
       } finally {
         leave();
       }
     } catch (error) {
-      this.logger.warn({ msg: 'An interrupted undo could not be settled', runId, err: error });
+      this.logger.warn({ msg: 'Failed to recover undo', runId, err: error });
     }
   }
 
-  /** Of a process that lives, only it itself knows for certain that it has let go. */
-  private async isLeft(boot: string, toolCallId: string): Promise<boolean> {
+  /** Whether a living process still executes an undo, only that process knows for certain. */
+  private async isAbandoned(boot: string, toolCallId: string): Promise<boolean> {
     if (boot === this.presence.boot) return !this.presence.has(toolCallId);
     return this.presence.isGone(boot);
   }
 
-  private async settle({ tenantId, sessionId, runId: id, toolCallId }: OpenUndo): Promise<void> {
+  private async reconcile({ tenantId, sessionId, runId: id, toolCallId }: OpenUndo): Promise<void> {
     const session = await this.sessions.find(tenantId, sessionId);
     const effect = await this.effects.find({ tenantId, id }, toolCallId);
     const undo = effect && undoOf(effect);
     if (!session || !undo) return;
     const workspace = await opened(session);
     if (!workspace) {
-      await this.execution.doubt(undo);
+      await this.execution.markUncertain(undo);
       return;
     }
     try {
-      await this.execution.settle(undo, { tenantId, workspace });
+      await this.execution.reconcile(undo, { tenantId, workspace });
     } finally {
       await workspace.close();
     }

@@ -1,3 +1,4 @@
+import { ConflictError } from '../../../platform/error/index.js';
 import type { UndoDirection } from '../../store/undo.repository.js';
 import { sameKept, stateAfter, stateBefore } from '../../change/net-change.js';
 import type { KeptState } from '../../change/net-change.js';
@@ -24,8 +25,22 @@ export interface UndoConflict {
   readonly path: string;
   readonly changeIds: readonly number[];
   readonly reason: ConflictReason;
-  /** For people: what is in the way and what to do. */
+  /** For people: what conflicts and what to do. */
   readonly message: string;
+}
+
+/** Nothing was changed; `conflicts` says file by file why. */
+export class UndoConflictError extends ConflictError {
+  constructor(message: string, conflicts: readonly UndoConflict[] = []) {
+    super(message, { data: { errorCode: 'UNDO_CONFLICT', conflicts } });
+  }
+
+  static of(direction: UndoDirection, conflicts: readonly UndoConflict[]): UndoConflictError {
+    return new UndoConflictError(
+      `${conflicts.length} file(s) conflict with the ${direction}, and nothing was changed. Resolve the conflicts, or send force to leave these files out.`,
+      conflicts,
+    );
+  }
 }
 
 /** Changes of one file that are taken back, or done again, in one step. */
@@ -53,7 +68,7 @@ const ORDER = {
 } as const;
 
 /**
- * What undoing, or redoing, the chosen changes of a run comes to, file by file; the latest change is undone first, the
+ * What undoing, or redoing, the chosen changes of a run means for each file; the latest change is undone first, the
  * earliest is redone first. `changes` are all of the run, oldest first.
  */
 export function selectionsOf(
@@ -86,9 +101,9 @@ export function selectionsOf(
 }
 
 const BETWEEN =
-  'Somebody else changed this file between two changes of the run; going back beyond that would lose it.';
+  'The file was changed by others between two changes of the run; undoing further would lose that change.';
 
-/** As many as follow from one another without anybody else's change in between. */
+/** As many as follow from one another without another change in between. */
 function unbroken(
   changes: readonly HarnessFileChange[],
   direction: UndoDirection,

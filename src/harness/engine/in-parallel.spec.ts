@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { sideBySide } from './side-by-side.js';
+import { inParallel } from './in-parallel.js';
 
-describe('work side by side', () => {
+describe('tasks in parallel', () => {
   it('is never more than so much at a time, and answers in the order of the list', async () => {
     let atWork = 0;
     let most = 0;
@@ -14,9 +14,9 @@ describe('work side by side', () => {
       return number;
     });
 
-    expect(await sideBySide(works, 4)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(await inParallel(works, 4)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
     expect(most).toBe(4);
-    expect(await sideBySide([], 4)).toEqual([]);
+    expect(await inParallel([], 4)).toEqual([]);
   });
 
   it('begins nothing after a failure, and fails only when what had begun is done', async () => {
@@ -27,7 +27,7 @@ describe('work side by side', () => {
       done.push(number);
     });
 
-    await expect(sideBySide(works, 4)).rejects.toThrow('The lease is lost.');
+    await expect(inParallel(works, 4)).rejects.toThrow('The lease is lost.');
     expect(done).toEqual([0, 2, 3]);
     await delay(40);
     expect(done).toHaveLength(3);

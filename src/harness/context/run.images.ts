@@ -12,9 +12,9 @@ const shape = z.object({
   ),
 });
 
-/** The pictures that belong to a requirement. */
+/** The images of a requirement. */
 @Injectable()
-export class RunPictures {
+export class RunImages {
   constructor(private readonly artifacts: Artifacts) {}
 
   /** As parts of the message, in their order. A text stands for those that cannot be shown. */
@@ -25,18 +25,14 @@ export class RunPictures {
   ): Promise<ContentPart[]> {
     const { success, data } = shape.safeParse(message?.metadata);
     if (!success) return [];
+    const isBlind = supportsVision === false;
     const parts: ContentPart[] = [];
-    for (const { artifactId, mediaType, detail } of data.images) {
-      const found =
-        supportsVision === false ? undefined : await this.artifacts.find(run, artifactId);
-      parts.push(
-        found?.bytes
-          ? {
-              ...{ type: 'image', mimeType: mediaType, data: found.bytes.toString('base64') },
-              ...detailOf(detail),
-            }
-          : { type: 'text', text: missing(supportsVision === false) },
-      );
+    for (const { artifactId, mediaType: mimeType, detail } of data.images) {
+      const bytes = isBlind
+        ? undefined
+        : (await this.artifacts.find(run, artifactId))?.bytes?.toString('base64');
+      if (bytes === undefined) parts.push({ type: 'text', text: missingText(isBlind) });
+      else parts.push({ type: 'image', mimeType, data: bytes, ...detailOf(detail) });
     }
     return parts;
   }
@@ -48,7 +44,7 @@ function detailOf(wanted = 'auto'): { readonly detail?: 'low' | 'high' } {
   return { detail: wanted === 'low' ? 'low' : 'high' };
 }
 
-function missing(isBlind: boolean): string {
+function missingText(isBlind: boolean): string {
   return isBlind
     ? '[A picture is missing here: this model cannot see pictures.]'
     : '[A picture is missing here: its content was lost.]';

@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { identityOf } from '../../platform/filesystem/index.js';
 import { Workspace } from '../workspace/workspace.js';
-import { listingOf } from './workspace.listing.js';
+import { listingOf, prefaceOf } from './surroundings.js';
 
 let root: string;
 
@@ -70,5 +70,26 @@ describe('listingOf', () => {
 
   it('tells that there is nothing', async () => {
     expect(await listing([])).toEqual(['(empty)']);
+  });
+});
+
+describe('prefaceOf', () => {
+  it('tells what was said, oldest first', () => {
+    const newestFirst = [
+      { role: 'ASSISTANT', content: 'Two.' },
+      { role: 'USER', content: 'One?' },
+    ] as const;
+    expect(prefaceOf(newestFirst, 1_000)).toBe('User: One?\n\nAssistant: Two.');
+    expect(prefaceOf([], 1_000)).toBeUndefined();
+  });
+
+  it('keeps the newest that fits, in bytes, and shortens long texts', () => {
+    const texts = Array.from({ length: 20 }, (_, index) => ({
+      role: 'USER' as const,
+      content: `${index} ${'字'.repeat(5_000)}`,
+    }));
+    const text = prefaceOf(texts, 16 * 1024) ?? '';
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(16 * 1024);
+    expect(text).toMatch(/^User: 0 字+…$/);
   });
 });

@@ -1,0 +1,128 @@
+import { fileURLToPath } from 'node:url';
+import { Injectable } from '@nestjs/common';
+import type { OnModuleInit } from '@nestjs/common';
+import { DomainError } from '../../platform/error/index.js';
+import { readSkill, SkillCatalogue } from '../../skill/index.js';
+import type { SkillInfo, SkillProblem, SkillRoot } from '../../skill/index.js';
+import { sha256 } from '../protocol/ids.js';
+import type { EventDraft } from '../store/event.catalogue.js';
+import { BUILT_IN, RunSkills } from '../store/run-skills.js';
+import type { StoredSkill } from '../store/run-skills.js';
+import type { HarnessRun } from '../store/run.entity.js';
+import { SkillRepository } from '../store/skill.repository.js';
+
+type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
+
+export type FoundSkill = StoredSkill & Pick<SkillInfo, 'warnings'>;
+
+export interface FoundSkills {
+  /** In the order of discovery; each name once. */
+  readonly skills: readonly FoundSkill[];
+  /** What was left out and what its author can do about it. */
+  readonly skipped: readonly SkillProblem[];
+}
+
+export interface LoadedSkills {
+  readonly skills: RunSkills;
+  /** skills.loaded, which the caller stores: until then the skills count as not loaded. */
+  readonly event: EventDraft;
+}
+
+/** Beside this file, wherever the service is started: the build copies them. */
+const BUILT_IN_ROOT: SkillRoot = {
+  source: BUILT_IN,
+  base: fileURLToPath(new URL('./builtin', import.meta.url)),
+};
+/** Where a workspace keeps skills; the first of a name wins. */
+const WORKSPACE_FOLDERS = ['.agents/skills', '.claude/skills', '.codex/skills'] as const;
+/** For all texts of the skills that were found. */
+const READ_MS = 30_000;
+
+/**
+ * The skills of runs. A run keeps those that it found when it began, with their texts: a later owner gives the model the
+ * same ones, even if the files have changed. A new run looks again.
+ */
+@Injectable()
+export class HarnessSkills implements OnModuleInit {
+  constructor(
+    private readonly catalogue: SkillCatalogue,
+    private readonly skills: SkillRepository,
+  ) {}
+
+  /** A harness without its own skills is a broken build, which is reported at the start. */
+  async onModuleInit(): Promise<void> {
+    const { skills, skipped } = await this.inRoots([BUILT_IN_ROOT], new AbortController().signal);
+    if (skills.length === 0 || skipped.length > 0) {
+      const problems = skipped.map(({ path, reason }) => `${path}: ${reason}`).join(' ');
+      throw new Error(
+        `The built-in skills in ${BUILT_IN_ROOT.base} cannot be read. Build again. ${problems}`,
+      );
+    }
+  }
+
+  /** The built-in skills, then those of the workspace, as their files are now. */
+  async find(workspace: string, signal: AbortSignal): Promise<FoundSkills> {
+    const roots = WORKSPACE_FOLDERS.map((folder) => ({ source: folder, base: workspace, folder }));
+    return this.inRoots([BUILT_IN_ROOT, ...roots], signal);
+  }
+
+  /**
+   * Finds skills and keeps them for the run; what an earlier call has kept stays. It reads many files: call it outside of
+   * transactions.
+   */
+  async load(run: RunKey, workspace: string, signal: AbortSignal): Promise<LoadedSkills> {
+    const { skills: found, skipped } = await this.find(workspace, signal);
+    await this.skills.keep(run, found);
+    const kept = await this.skills.of(run);
+    const skills = new RunSkills(kept.skills.map(relocated));
+    const shown = skills.list.map(({ name, description, source }) => ({
+      name,
+      description,
+      source,
+    }));
+    return { skills, event: { type: 'skills.loaded', data: { skills: shown, skipped } } };
+  }
+
+  /** The skills that the run has kept; undefined when it has none yet, or the event of `load` was never stored. */
+  async of(run: RunKey): Promise<RunSkills | undefined> {
+    const { skills, isTold } = await this.skills.of(run);
+    return isTold ? new RunSkills(skills.map(relocated)) : undefined;
+  }
+
+  private async inRoots(roots: readonly SkillRoot[], signal: AbortSignal): Promise<FoundSkills> {
+    const scan = await this.catalogue.scan(roots, signal);
+    const timeout = AbortSignal.timeout(READ_MS);
+    const skills: FoundSkill[] = [];
+    const skipped = [...scan.skipped];
+    for (const info of scan.skills) {
+      const read = await readText(info, { signal, timeout });
+      if ('reason' in read) skipped.push({ path: info.path, reason: read.reason });
+      else skills.push(read);
+    }
+    return { skills, skipped };
+  }
+}
+
+/** The skill with its text; a file that has changed since it was found is reported like any other invalid one. */
+async function readText(
+  info: SkillInfo,
+  { signal, timeout }: { readonly signal: AbortSignal; readonly timeout: AbortSignal },
+): Promise<FoundSkill | { readonly reason: string }> {
+  try {
+    const { description, body } = await readSkill(info, AbortSignal.any([signal, timeout]));
+    if (body.includes('\0')) {
+      return { reason: 'The text holds a NUL character. Save the file as plain text.' };
+    }
+    return { ...info, description, body, sha256: sha256(body) };
+  } catch (error) {
+    if (error instanceof DomainError) return { reason: error.message };
+    signal.throwIfAborted();
+    if (timeout.aborted) return { reason: 'Reading the skills took too long. Try again.' };
+    throw error;
+  }
+}
+
+/** A stored skill as a run uses it: built-in files may lie elsewhere since the service was installed anew. */
+function relocated(skill: StoredSkill): StoredSkill {
+  return skill.source === BUILT_IN ? { ...skill, base: BUILT_IN_ROOT.base } : skill;
+}

@@ -1,0 +1,456 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { countedCall } from '../../model/index.js';
+import type { ResolvedChatModel } from '../../model/index.js';
+import { Metrics } from '../../platform/observability/index.js';
+import { UpstreamError } from '../../provider/index.js';
+import type { ChatCall, ChatPart, Finish, ToolCall, Usage } from '../../provider/index.js';
+import type { ModelRequest } from '../context/context.builder.js';
+import { countedUsage, writtenIn } from '../context/counted.usage.js';
+import type { CountedUsage } from '../context/counted.usage.js';
+import { costOf } from '../protocol/run.values.js';
+import { newId, sha256 } from '../protocol/ids.js';
+import { EffectRepository } from '../store/effect.repository.js';
+import type { NewEffect } from '../store/effect.repository.js';
+import { stepIdOf } from '../store/event.catalogue.js';
+import { EventRepository } from '../store/event.repository.js';
+import { MessageRepository } from '../store/message.repository.js';
+import { ModelCallRepository } from '../store/model-call.repository.js';
+import type { ModelCallEnd, ModelCallStart } from '../store/model-call.repository.js';
+import type { RunWriter } from '../store/run-writer.js';
+import type { HarnessRun } from '../store/run.entity.js';
+import { RunLedger } from '../store/run.ledger.js';
+import { SecretMask } from '../store/secret-mask.js';
+import { ToolRegistry } from '../tool/tools.js';
+import { DeltaLog } from './delta.log.js';
+import type { HeldRun } from './held.run.js';
+import type { RunContext } from './run.context.js';
+
+/** A call of the model whose beginning is stored. */
+interface StartedCall {
+  /** The call's id, as events name it. */
+  readonly effectId: string;
+  /** Estimated tokens of the request, counted from the beginning of the call. */
+  readonly sentTokens: number;
+}
+
+/** One try of a call, and what the model has written in it so far. */
+export interface ModelAnswer extends StartedCall {
+  readonly iteration: number;
+  readonly attempt: number;
+  text: string;
+  thinking: string;
+  readonly toolCalls: ToolCall[];
+  finish: Finish;
+  usage: Usage | undefined;
+  durationMs: number;
+}
+
+export type ModelResult =
+  | { readonly kind: 'answer'; readonly answer: ModelAnswer }
+  /** The answer cannot be read; its words are kept and the model is told the problem. */
+  | { readonly kind: 'unusable'; readonly answer: ModelAnswer; readonly problem: string }
+  /** The service failed in a way that may pass, also when tried again. */
+  | { readonly kind: 'unavailable'; readonly error: UpstreamError }
+  | { readonly kind: 'refused'; readonly error: UpstreamError };
+
+interface CallEnd extends Pick<ModelCallEnd, 'state' | 'durationMs' | 'errorCode'> {
+  /** Undefined when the service has not taken the request. */
+  readonly used: CountedUsage | undefined;
+  readonly model: ResolvedChatModel;
+}
+
+/** Codes of model.turn.abandoned, which existing clients know. */
+const ABANDONED: Readonly<Partial<Record<UpstreamError['kind'], string>>> = {
+  timeout: 'MODEL_DEADLINE_EXCEEDED',
+  content: 'PROTOCOL_REJECTED',
+  protocol: 'PROTOCOL_REJECTED',
+  aborted: 'PROVIDER_CANCELLED',
+  connection: 'PROVIDER_START_FAILURE',
+};
+
+const TRIES = 3;
+const BACKOFF = 4;
+const LONGEST_RETRY_AFTER_MS = 60_000;
+const CONNECT_MS = 10_000;
+const PROVIDER_ID_LENGTH = 200;
+const TOOL_NAME_LENGTH = 100;
+
+const CUT =
+  'Your last answer was cut off before it was finished, and nothing of it was carried out. Go on in smaller steps.';
+const EMPTY = 'Your last answer was empty. Go on with the task, or say that it is done.';
+
+/**
+ * Calls the model of a run and stores what it answers: the deltas while they arrive, then the message with its tool
+ * calls before any of them begins, and the usage in the call's row and the run's totals. The estimated request counts
+ * from the beginning of a call, so that a call whose process dies is not free.
+ */
+@Injectable()
+export class ModelCalls {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly ledger: RunLedger,
+    private readonly events: EventRepository,
+    private readonly messages: MessageRepository,
+    private readonly effects: EffectRepository,
+    private readonly calls: ModelCallRepository,
+    private readonly registry: ToolRegistry,
+    private readonly metrics: Metrics,
+    private readonly mask: SecretMask,
+  ) {}
+
+  /**
+   * Calls the model with up to three tries. The run's iteration is counted with the first one. The answer itself is
+   * stored by `record`. Fails with FencedError, or with an abort of the held run.
+   */
+  async call(context: RunContext, request: ModelRequest): Promise<ModelResult> {
+    const iteration = context.run.iteration + 1;
+    for (let attempt = 1; ; attempt += 1) {
+      const { answer, sequence } = await this.begin(context, request, { iteration, attempt });
+      try {
+        await this.receive(context, request, { answer, sequence });
+        return { kind: 'answer', answer };
+      } catch (error) {
+        const failure = upstreamError(context.held, error);
+        await this.abandon(context, answer, failure);
+        if (failure.kind === 'content') {
+          return { kind: 'unusable', answer, problem: failure.message };
+        }
+        const result = failureOf(failure);
+        if (result.kind === 'refused' || attempt >= TRIES) return result;
+        await this.waitToRetry(context.held, answer, failure);
+      }
+    }
+  }
+
+  /**
+   * Stores a whole answer. 'next' when tool calls or another model call follow. An answer without tool calls is the last
+   * one: `complete` says what follows from it in the same transaction, so that no crash can come in between.
+   */
+  async record<Result>(
+    { held, model }: RunContext,
+    answer: ModelAnswer,
+    complete: (writer: RunWriter) => Promise<Result>,
+  ): Promise<Result | 'next'> {
+    return this.ledger.asOwner(held.lease, async (writer) => {
+      const { effectId, text, thinking, finish, usage, durationMs } = answer;
+      const isWhole = finish.reason === 'stop' || finish.reason === 'tool-calls';
+      const effects = isWhole ? this.effectsOf(writer.run, answer.toolCalls) : [];
+      const isEmpty = effects.length === 0 && text.trim() === '';
+      const messageId = await this.messages.append(writer.run, {
+        role: 'ASSISTANT',
+        content: text,
+        ...(thinking !== '' && { thinking }),
+        toolCalls: effects.map(({ toolCallId, toolName, argumentsJson }) => ({
+          toolCallId,
+          toolName,
+          arguments: argumentsJson,
+        })),
+        finishReason: finish.reason,
+        ...(usage && { usage: usageOf(usage) }),
+        metadata: { effectId, ...((!isWhole || isEmpty) && { incomplete: true }) },
+      });
+      if (effects.length > 0) await this.effects.prepare(writer.run, effects);
+      announce(writer, answer, { effects, messageId });
+      const used = countedUsage(usage, { ...answer, written: writtenIn(answer) });
+      writer.set({ contextUsed: used.inputTokens });
+      await this.endCall(writer, answer, { state: 'DONE', durationMs, used, model });
+      if (effects.length > 0) return 'next';
+      if (isWhole && !isEmpty) return complete(writer);
+      await this.note(writer, isEmpty && isWhole ? EMPTY : CUT);
+      return 'next';
+    });
+  }
+
+  /** Keeps the words of an answer whose tool calls cannot be read, and tells the model. */
+  async recordUnusable(
+    { held }: RunContext,
+    { answer, problem }: Extract<ModelResult, { kind: 'unusable' }>,
+  ): Promise<void> {
+    const { effectId, text, thinking } = answer;
+    await this.ledger.asOwner(held.lease, async (writer) => {
+      await this.messages.append(writer.run, {
+        role: 'ASSISTANT',
+        content: text,
+        ...(thinking !== '' && { thinking }),
+        finishReason: 'error',
+        metadata: { effectId, incomplete: true },
+      });
+      await this.note(
+        writer,
+        `Your last answer could not be used, and nothing of it was carried out: ${this.mask.apply(problem)} Call the tool again with complete arguments.`,
+      );
+    });
+  }
+
+  /** Stores what was left out of the context, and the usage of the summary where a model wrote one. */
+  async recordCompaction(
+    { held, model }: RunContext,
+    { state, event, usage }: NonNullable<ModelRequest['compaction']>,
+  ): Promise<void> {
+    await this.ledger.asOwner(held.lease, async (writer) => {
+      writer.set({ compaction: state });
+      writer.events([event]);
+      if (!usage) return;
+      const sent = { attempt: 1, purpose: 'SUMMARY', sentTokens: usage.inputTokens } as const;
+      const call = await this.beginCall(writer, sent);
+      await this.endCall(writer, call, { state: 'DONE', used: usage, model });
+    });
+  }
+
+  /** Stores that a try begins; answers it and the number of the event that says so. */
+  private async begin(
+    { held }: RunContext,
+    { contextLimit, estimatedTokens: sentTokens }: ModelRequest,
+    { iteration, attempt }: Pick<ModelAnswer, 'iteration' | 'attempt'>,
+  ): Promise<{ readonly answer: ModelAnswer; readonly sequence: number }> {
+    return this.ledger.asOwner(held.lease, async (writer) => {
+      writer.set({ iteration, contextLimit });
+      const call = await this.beginCall(writer, { attempt, purpose: 'TURN', sentTokens });
+      const data = { effectId: call.effectId, iteration, attempt };
+      writer.event('model.turn.started', data, { stepId: stepIdOf(iteration) });
+      const answer: ModelAnswer = {
+        ...{ ...call, iteration, attempt, text: '', thinking: '', toolCalls: [] },
+        ...{ finish: { reason: 'other' }, usage: undefined, durationMs: 0 },
+      };
+      return { answer, sequence: writer.run.nextEventSequence };
+    });
+  }
+
+  private async receive(
+    { held, model }: RunContext,
+    request: ModelRequest,
+    { answer, sequence }: { readonly answer: ModelAnswer; readonly sequence: number },
+  ): Promise<void> {
+    const { adapter, connection, providerCode } = model;
+    const { effectId, iteration } = answer;
+    const { lease, signal } = held;
+    const log = new DeltaLog(this.ledger, this.events, {
+      ...{ lease, effectId, iteration, sequence, mask: this.mask },
+    });
+    const limits = {
+      connectMs: CONNECT_MS,
+      idleMs: this.config.HARNESS_MODEL_IDLE_SECONDS * 1_000,
+      totalMs: this.config.HARNESS_MODEL_TOTAL_SECONDS * 1_000,
+    };
+    const startedAt = performance.now();
+    try {
+      await countedCall(this.metrics, { provider: providerCode, kind: 'chat' }, async () => {
+        const stream = adapter.stream(chatCall(model, request), connection, { signal, limits });
+        for await (const parts of stream) for (const part of parts) keep(part, answer, log);
+      });
+      await log.flush();
+    } catch (error) {
+      await log.drop();
+      throw error;
+    } finally {
+      answer.durationMs = performance.now() - startedAt;
+    }
+  }
+
+  private async abandon(
+    { held, model }: RunContext,
+    answer: ModelAnswer,
+    failure: UpstreamError,
+  ): Promise<void> {
+    const { effectId, usage, durationMs } = answer;
+    const errorCode =
+      held.cause === 'cancelled' ? 'RUN_CANCELLED' : (ABANDONED[failure.kind] ?? 'PROVIDER_ERROR');
+    await this.ledger.asOwner(held.lease, async (writer) => {
+      const state = held.signal.aborted ? 'ABANDONED' : 'FAILED';
+      const used = wasTaken(answer, failure)
+        ? countedUsage(usage, { ...answer, written: writtenIn(answer) })
+        : undefined;
+      const data = { effectId, outcome: 'ABANDONED', code: errorCode } as const;
+      writer.event('model.turn.abandoned', data, { stepId: stepIdOf(writer.run.iteration) });
+      await this.endCall(writer, answer, { state, durationMs, errorCode, used, model });
+    });
+    if (held.signal.aborted) throw failure;
+  }
+
+  private async waitToRetry(
+    held: HeldRun,
+    { effectId, iteration, attempt }: ModelAnswer,
+    { kind, retryAfterMs = 0 }: UpstreamError,
+  ): Promise<void> {
+    const backoff = this.config.HARNESS_MODEL_RETRY_MS * BACKOFF ** (attempt - 1);
+    // A fifth more or less, so that many runs do not retry at the same moment.
+    const spread = backoff * (0.8 + Math.random() * 0.4);
+    const delayMs = Math.round(Math.max(spread, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS)));
+    const failureKind = this.mask.apply(kind);
+    await this.ledger.append(held.lease, [
+      {
+        type: 'model.retrying',
+        data: { effectId, retry: attempt, maxRetries: TRIES - 1, failureKind, delayMs },
+        subject: { stepId: stepIdOf(iteration) },
+      },
+    ]);
+    await delay(delayMs, undefined, { signal: held.signal });
+  }
+
+  private async beginCall(
+    writer: RunWriter,
+    call: Omit<ModelCallStart, 'iteration'>,
+  ): Promise<StartedCall> {
+    const { iteration, inputTokens } = writer.run;
+    const { sentTokens } = call;
+    const effectId = await this.calls.start(writer.run, { ...call, iteration });
+    writer.set({ inputTokens: inputTokens + sentTokens });
+    return { effectId, sentTokens };
+  }
+
+  /** Replaces the estimate of the beginning with what the call has used. */
+  private async endCall(
+    writer: RunWriter,
+    { effectId, sentTokens }: StartedCall,
+    end: CallEnd,
+  ): Promise<void> {
+    const { used, model, ...how } = end;
+    const { run } = writer;
+    const inputTokens = run.inputTokens - sentTokens;
+    if (!used) {
+      await this.calls.end(run, effectId, how);
+      writer.set({ inputTokens });
+      return;
+    }
+    const cost = costOf(used, model);
+    const { cachedInputTokens: cachedTokens, estimated } = used;
+    const counts = { inputTokens: used.inputTokens, outputTokens: used.outputTokens, cachedTokens };
+    await this.calls.end(run, effectId, { ...how, ...counts, cost, estimated });
+    writer.set({
+      inputTokens: inputTokens + used.inputTokens,
+      outputTokens: run.outputTokens + used.outputTokens,
+      cachedTokens: run.cachedTokens + (cachedTokens ?? 0),
+      cost: cost === undefined ? run.cost : (run.cost ?? 0) + cost,
+    });
+    announceUsage(writer);
+  }
+
+  private effectsOf(run: HarnessRun, toolCalls: readonly ToolCall[]): NewEffect[] {
+    return toolCalls.map((call, ordinal) => ({
+      toolCallId: newId(),
+      iteration: run.iteration,
+      ordinal,
+      providerCallId: call.id.slice(0, PROVIDER_ID_LENGTH),
+      toolName: call.name.slice(0, TOOL_NAME_LENGTH),
+      // An unknown tool changes nothing: it is answered with an error.
+      effectClass: this.registry.find(call.name)?.effectClass ?? 'READ',
+      argumentsJson: call.arguments,
+      argumentsSha256: sha256(call.arguments),
+      input: call.input,
+    }));
+  }
+
+  private async note(writer: RunWriter, content: string): Promise<void> {
+    const metadata = { kind: 'NOTE' };
+    await this.messages.append(writer.run, { role: 'CONTROL', content, metadata });
+  }
+}
+
+function chatCall(model: ResolvedChatModel, { messages, tools }: ModelRequest): ChatCall {
+  return {
+    model: model.modelName,
+    messages,
+    ...(tools.length > 0 && { tools, toolChoice: 'auto' }),
+    ...(model.maxOutput !== undefined && { maxTokens: model.maxOutput }),
+  };
+}
+
+function keep(part: ChatPart, answer: ModelAnswer, log: DeltaLog): void {
+  switch (part.type) {
+    case 'text-delta':
+      answer.text += part.text;
+      log.add('assistant.text.delta', part.text);
+      break;
+    case 'reasoning-delta':
+      answer.thinking += part.text;
+      log.add('assistant.thinking.delta', part.text);
+      break;
+    case 'tool-call':
+      answer.toolCalls.push(part.toolCall);
+      break;
+    case 'usage':
+      answer.usage = part.usage;
+      break;
+    case 'finish':
+      answer.finish = part;
+      break;
+  }
+}
+
+function announce(
+  writer: RunWriter,
+  { effectId, text, finish }: ModelAnswer,
+  { effects, messageId }: { readonly effects: readonly NewEffect[]; readonly messageId: string },
+): void {
+  const stepId = stepIdOf(writer.run.iteration);
+  for (const [index, { toolCallId, toolName: name, argumentsJson }] of effects.entries()) {
+    const data = { effectId, index, name, arguments: argumentsJson };
+    writer.event('assistant.tool.complete', data, { stepId, toolCallId });
+  }
+  writer.event(
+    'assistant.completed',
+    { effectId, messageId, toolCallCount: effects.length, text, finishReason: finish.reason },
+    { stepId },
+  );
+}
+
+function announceUsage(writer: RunWriter): void {
+  const { inputTokens, outputTokens, cachedTokens, cost, contextUsed, contextLimit } = writer.run;
+  writer.event('usage.updated', {
+    inputTokens,
+    outputTokens,
+    cachedTokens,
+    ...(cost !== null && { cost }),
+    ...(contextUsed !== null && { contextUsed }),
+    ...(contextLimit !== null && { contextLimit }),
+  });
+}
+
+function usageOf({ inputTokens, outputTokens, totalTokens }: Usage): Record<string, number> {
+  return {
+    ...(inputTokens !== undefined && { inputTokens }),
+    ...(outputTokens !== undefined && { outputTokens }),
+    ...(totalTokens !== undefined && { totalTokens }),
+  };
+}
+
+/** Rethrows what is no failure of the service, and everything once the run is lost. */
+function upstreamError({ signal, cause }: HeldRun, error: unknown): UpstreamError {
+  const isLost = signal.aborted && cause !== 'stopping' && cause !== 'cancelled';
+  if (isLost || !(error instanceof UpstreamError)) throw error;
+  return error;
+}
+
+/** Failures after which a service may have read the request, although nothing of an answer has come. */
+const READ_BY_THEN: readonly UpstreamError['kind'][] = [
+  'timeout',
+  'aborted',
+  'cut',
+  'content',
+  'protocol',
+];
+
+/** Whether the service has worked on the request, so that it counts. */
+function wasTaken(answer: ModelAnswer, { kind }: UpstreamError): boolean {
+  return answer.usage !== undefined || writtenIn(answer) !== '' || READ_BY_THEN.includes(kind);
+}
+
+const PASSING: readonly UpstreamError['kind'][] = [
+  'timeout',
+  'connection',
+  // Asked for again, because nothing of a cut answer was stored.
+  'cut',
+  'overloaded',
+  'rate-limit',
+];
+
+/** What a failure of the service makes of a call: the same call may succeed a moment later, or is refused. */
+export function failureOf(
+  error: UpstreamError,
+): Extract<ModelResult, { kind: 'unavailable' | 'refused' }> {
+  const mayPass = error.retryable || PASSING.includes(error.kind);
+  return { kind: mayPass ? 'unavailable' : 'refused', error };
+}

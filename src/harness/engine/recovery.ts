@@ -1,0 +1,281 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable, Logger } from '@nestjs/common';
+import { Artifacts } from '../change/artifacts.js';
+import { BlobStore } from '../change/blob.store.js';
+import { FileChanges } from '../change/file-changes.js';
+import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
+import { RollBackFailedError } from '../fault/tool.error.js';
+import { settlementOf } from '../protocol/effect.state.js';
+import type { EffectState, FilesFound, Settlement } from '../protocol/effect.state.js';
+import { Sandbox } from '../sandbox/sandbox.js';
+import type { HarnessEffect } from '../store/effect.entity.js';
+import { EffectRepository } from '../store/effect.repository.js';
+import { ModelCallRepository } from '../store/model-call.repository.js';
+import { RunLedger } from '../store/run.ledger.js';
+import type { FileOperation } from '../workspace/file-operation.js';
+import type { HeldRun } from './held.run.js';
+import { PartialOutputs } from './partial.outputs.js';
+import { ProcessPresence } from './process.presence.js';
+import type { RunContext } from './run.context.js';
+import { outputOf, ToolResults } from './tool.results.js';
+
+/** A claimed run before anything else happens to it. */
+export type RecoveryContext = Pick<RunContext, 'held' | 'run' | 'workspace'>;
+
+const NOT_RUN =
+  'Not run: the server restarted before this call began. Call it again if it is still wanted.';
+const PUT_BACK =
+  'Not run: the server restarted in the middle of this call, and every file was put back as it was. Call it again if it is still wanted.';
+const RECONCILED =
+  'Done: the server restarted, and the files were found as this call was to leave them.';
+const REASONS = {
+  SHELL: 'The server stopped while the command was running. Its outcome is unknown.',
+  FILE: 'The server stopped while files were being changed, and they are neither as before nor as planned.',
+} as const;
+const SUSPENDED =
+  'The server stopped in the middle of a tool call, and its outcome is unknown. Check the workspace, then resolve the call as executed or not executed.';
+
+/** What an owner on another host may take to notice that it has lost its lease. */
+const OTHER_HOST_WAIT_MS = 60_000;
+/** After so long without an answer, the outcome of an owner on this host counts as unknown. */
+const LONGEST_WAIT_MS = 10 * 60_000;
+const ASK_EVERY_MS = 500;
+/** Files that the event of an uncertain call names; the effect has them all. */
+const NAMED_FILES = 100;
+
+interface Finding {
+  readonly effect: HarnessEffect;
+  readonly settlement: Settlement;
+}
+
+/** What a command has left behind whose end is unknown. */
+interface CommandTrace {
+  /** The files changed since the snapshot before it; undefined where that cannot be told. */
+  readonly operations: readonly FileOperation[] | undefined;
+  /** What it had written until a few seconds before. */
+  readonly output: Buffer | undefined;
+}
+
+/**
+ * The first thing that a new owner does: one look at every tool call without a result, before anything else happens. What
+ * is certain is stored as the call's outcome; a call whose outcome is unknown parks the run until a person resolves it.
+ */
+@Injectable()
+export class ToolCallRecovery {
+  private readonly logger = new Logger('Harness');
+
+  constructor(
+    private readonly ledger: RunLedger,
+    private readonly effects: EffectRepository,
+    private readonly results: ToolResults,
+    private readonly changes: FileChanges,
+    private readonly snapshots: WorkspaceSnapshots,
+    private readonly sandbox: Sandbox,
+    private readonly outputs: PartialOutputs,
+    private readonly artifacts: Artifacts,
+    private readonly blobs: BlobStore,
+    private readonly modelCalls: ModelCallRepository,
+    private readonly presence: ProcessPresence,
+  ) {}
+
+  /** True when the run goes on, false when it is parked. */
+  async reconcile(context: RecoveryContext): Promise<boolean> {
+    const { held, run } = context;
+    await this.abandonModelCalls(held);
+    const settled: { toolCallId: string; state: EffectState }[] = [];
+    const uncertain: HarnessEffect[] = [];
+    for (const finding of await this.inspect(context)) {
+      const { effect } = finding;
+      const state = await this.apply(context, finding);
+      if (state === 'UNCERTAIN') uncertain.push(effect);
+      if (state) settled.push({ toolCallId: effect.toolCallId, state });
+    }
+    if (uncertain.length > 0) {
+      await this.park(held, uncertain);
+      return false;
+    }
+    if (run.recovering) {
+      await this.ledger.asOwner(held.lease, (writer) => writer.recovered(settled));
+    }
+    return true;
+  }
+
+  /** Model calls that a lost owner has left open: the model is called again, and their tokens stay counted as estimated. */
+  private async abandonModelCalls(held: HeldRun): Promise<void> {
+    await this.ledger.asOwner(held.lease, async (writer) => {
+      for (const effectId of await this.modelCalls.abandonOpen(writer.run)) {
+        const data = { effectId, outcome: 'ABANDONED', code: 'MODEL_INTERRUPTED' } as const;
+        writer.event('model.turn.abandoned', data);
+      }
+    });
+  }
+
+  private async inspect(context: RecoveryContext): Promise<Finding[]> {
+    const { recovering } = context.run;
+    const findings: Finding[] = [];
+    for (const effect of await this.effects.unanswered(context.run)) {
+      const found = await this.filesOf(context, effect);
+      const settlement = settlementOf({ ...effect, hasResult: false }, { recovering, found });
+      findings.push({ effect, settlement });
+    }
+    return findings;
+  }
+
+  /** Undefined unless a change of files had begun. */
+  private async filesOf(
+    { held, workspace }: RecoveryContext,
+    effect: HarnessEffect,
+  ): Promise<FilesFound | undefined> {
+    const { state, effectClass, tenantId, operations } = effect;
+    if (state !== 'STARTED' || effectClass !== 'FILE') return undefined;
+    if (!(await this.isOwnerGone(held, effect))) return 'OTHER';
+    return this.changes.find({ tenantId, workspace }, operations, held.signal);
+  }
+
+  /** Waits until the process that began the effect can no longer act. False when that cannot be waited for. */
+  private async isOwnerGone(held: HeldRun, { boot, runId }: HarnessEffect): Promise<boolean> {
+    const began = performance.now();
+    if (boot === this.presence.boot) return true;
+    for (;;) {
+      const presence = await this.presence.of(boot ?? '', runId);
+      if (presence === 'gone' || presence === 'idle') return true;
+      const waited = performance.now() - began;
+      if (presence === 'unknown' && waited >= OTHER_HOST_WAIT_MS) return true;
+      if (waited >= LONGEST_WAIT_MS) return false;
+      await delay(ASK_EVERY_MS, undefined, { signal: held.signal });
+    }
+  }
+
+  /** Answers the state that was stored; undefined when nothing was. */
+  private async apply(
+    context: RecoveryContext,
+    { effect, settlement }: Finding,
+  ): Promise<EffectState | undefined> {
+    const { lease } = context.held;
+    switch (settlement) {
+      case 'leave':
+      case 'execute':
+        return undefined;
+      case 'write-result':
+        await this.ledger.asOwner(lease, (writer) => this.results.answerStored(writer, effect));
+        return effect.state;
+      case 'not-executed':
+        return this.markNotExecuted(context, effect, NOT_RUN);
+      case 'roll-back':
+        return this.rollBack(context, effect);
+      case 'succeeded':
+        return this.markSucceeded(context, effect);
+      case 'uncertain':
+        return this.markUncertain(context, effect);
+    }
+  }
+
+  private async markNotExecuted(
+    { held }: RecoveryContext,
+    effect: HarnessEffect,
+    result: string,
+  ): Promise<EffectState> {
+    const state = 'NOT_EXECUTED';
+    await this.ledger.asOwner(held.lease, (writer) =>
+      this.results.finish(writer, effect, { state, result, errorCode: state }),
+    );
+    return state;
+  }
+
+  /** Uncertain when a file can no longer be put back. */
+  private async rollBack(context: RecoveryContext, effect: HarnessEffect): Promise<EffectState> {
+    const { held, workspace } = context;
+    const target = { tenantId: effect.tenantId, workspace };
+    try {
+      await this.changes.rollBack(target, effect.operations, held.effectSignal);
+    } catch (error) {
+      if (error instanceof RollBackFailedError) return this.markUncertain(context, effect);
+      throw error;
+    }
+    return this.markNotExecuted(context, effect, PUT_BACK);
+  }
+
+  private async markSucceeded(
+    { held }: RecoveryContext,
+    effect: HarnessEffect,
+  ): Promise<EffectState> {
+    const { tenantId, runId: id, toolCallId, operations } = effect;
+    const state = 'SUCCEEDED';
+    const described = await this.changes.describe({ tenantId, id }, operations);
+    await this.ledger.asOwner(held.lease, async (writer) => {
+      await this.results.finish(writer, effect, { state, result: RECONCILED, reconciled: true });
+      writer.events(await this.changes.record(writer.run, toolCallId, described));
+    });
+    return state;
+  }
+
+  private async markUncertain(
+    context: RecoveryContext,
+    effect: HarnessEffect,
+  ): Promise<EffectState> {
+    const { toolCallId, toolName, effectClass, state, startedAt } = effect;
+    if (state === 'UNCERTAIN') return state;
+    const trace = effectClass === 'SHELL' ? await this.traceOf(context, effect) : undefined;
+    const output = trace?.output;
+    const operations = trace ? trace.operations : effect.operations;
+    const data = {
+      toolName,
+      reason: effectClass === 'SHELL' ? REASONS.SHELL : REASONS.FILE,
+      ...(startedAt && { startedAt: startedAt.getTime() }),
+      ...(operations && {
+        fileCount: operations.length,
+        files: operations.slice(0, NAMED_FILES).map(({ path, op }) => ({ path, op })),
+      }),
+    };
+    await this.ledger.asOwner(context.held.lease, async (writer) => {
+      const artifactId =
+        output && (await this.artifacts.keep(writer.run, outputOf(toolCallId, output)));
+      await this.effects.markUncertain(writer.run, toolCallId, { operations, artifactId });
+      const event = { ...data, ...(artifactId !== undefined && { artifactId }) };
+      writer.event('effect.uncertain', event, { toolCallId });
+    });
+    // Once everything is stored elsewhere.
+    if (trace) await this.outputs.remove(effect);
+    return 'UNCERTAIN';
+  }
+
+  /** Takes minutes at most, so it is no part of a transaction. Nothing is found while the command may still run. */
+  private async traceOf(context: RecoveryContext, effect: HarnessEffect): Promise<CommandTrace> {
+    if (!(await this.isOwnerGone(context.held, effect))) {
+      return { operations: undefined, output: undefined };
+    }
+    const operations = await this.changesSinceStart(context, effect);
+    const output = await this.outputs.read(effect);
+    if (output) await this.blobs.put(effect.tenantId, output);
+    return { operations, output };
+  }
+
+  private async changesSinceStart(
+    { held: { signal }, workspace: { root } }: RecoveryContext,
+    { tenantId, runId, toolCallId, snapshotSha256 }: HarnessEffect,
+  ): Promise<FileOperation[] | undefined> {
+    try {
+      await this.sandbox.tidy(root, signal);
+      const before = snapshotSha256 && (await this.snapshots.load(tenantId, snapshotSha256));
+      if (!before) return undefined;
+      return await this.snapshots.changesSince({ tenantId, root }, before, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const msg = 'Failed to determine the changes of an interrupted command';
+      this.logger.warn({ msg, runId, toolCallId, err: error });
+      return undefined;
+    }
+  }
+
+  private async park(held: HeldRun, uncertain: readonly HarnessEffect[]): Promise<void> {
+    const code = 'uncertain_tool_effect';
+    const message = SUSPENDED;
+    await this.ledger.asOwner(held.lease, (writer) => {
+      writer.set({ errorCode: code, errorMessage: message });
+      writer.park('EFFECT');
+      const effectIds = uncertain.map(({ toolCallId }) => toolCallId);
+      const data = { ...writer.statusData, waitKind: 'EFFECT', code, message, effectIds } as const;
+      writer.event('run.suspended', data);
+    });
+  }
+}
