@@ -1,6 +1,6 @@
 import { Client } from './client/client.entity.js';
 import { Role, UserRole } from './role/role.entity.js';
-import { LoginSession } from './sign-in/login-session.entity.js';
+import { LoginSession } from './login-session/login-session.entity.js';
 import { Tenant } from './tenant/tenant.entity.js';
 import { User } from './user/user.entity.js';
 
