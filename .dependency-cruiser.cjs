@@ -47,6 +47,18 @@ const rooms = {
     'engine',
     'api',
   ],
+  identity: [
+    'access',
+    'password',
+    'client',
+    'login-session',
+    'role',
+    'user',
+    'tenant',
+    'sign-in',
+    'menu',
+    'notice',
+  ],
 };
 
 const SPEC = '\\.spec\\.ts$';

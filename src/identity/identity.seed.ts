@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { OnApplicationBootstrap } from '@nestjs/common';
 import { Database } from '../platform/database/index.js';
-import { secretDigest } from './client/client.secret.js';
 import { ClientRepository } from './client/client.repository.js';
+import { secretDigest } from './client/client.service.js';
 import { InitialPassword } from './initial.password.js';
-import { HOME_TENANT } from './tenant/tenant.entity.js';
-import { TenantFounder } from './tenant/tenant.founder.js';
+import { HOME_TENANT } from './role/role.entity.js';
+import { TenantProvisioner } from './tenant/tenant.provisioner.js';
 import { TenantRepository } from './tenant/tenant.repository.js';
 
 const FIRST_USER = 'admin';
 
-/** The clients that existing apps are built with. Their ids and secrets are public; they prove nothing. */
+/** The clients of existing apps. Their ids and secrets are public and prove nothing. */
 const CLIENTS = [
   {
     clientId: 'e5cd7e4891bf95d1d19206ce24a7b32e',
@@ -36,8 +36,8 @@ const CLIENTS = [
 ];
 
 /**
- * The first rows of an empty installation: the known clients, its own tenant and the first super
- * administrator. Later starts change nothing, so that what an operator deletes stays deleted.
+ * Creates the first rows of an empty installation: the known clients, its own tenant and the first super administrator.
+ * Later starts change nothing, so that what an operator deletes stays deleted.
  */
 @Injectable()
 export class IdentitySeed implements OnApplicationBootstrap {
@@ -45,19 +45,19 @@ export class IdentitySeed implements OnApplicationBootstrap {
     private readonly database: Database,
     private readonly clients: ClientRepository,
     private readonly tenants: TenantRepository,
-    private readonly founder: TenantFounder,
+    private readonly provisioner: TenantProvisioner,
     private readonly initial: InitialPassword,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
     await this.database.transaction(async () => {
-      await this.tenants.takeSeedTurn();
+      await this.tenants.lockSeed();
       if (await this.tenants.byTenantId(HOME_TENANT)) return;
       for (const { secret, ...client } of CLIENTS) {
         await this.clients.insert({ ...client, clientSecret: secretDigest(secret) });
       }
       const password = this.initial.choose(FIRST_USER);
-      await this.founder.found(
+      await this.provisioner.provision(
         { tenantId: HOME_TENANT, companyName: 'Default' },
         { userName: FIRST_USER, password },
       );

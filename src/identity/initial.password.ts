@@ -1,31 +1,32 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
-import { randomPassword } from './password/password.hasher.js';
 
 export interface InitialLogin {
   readonly userName: string;
   readonly password: string;
 }
 
-/** The password of the first user. One that was made up is kept for whoever starts the service to show once. */
+/** The password of the first user. A generated one is kept until the start of the service shows it once. */
 @Injectable()
 export class InitialPassword {
-  private made: InitialLogin | undefined;
+  private generated: InitialLogin | undefined;
 
   constructor(@Inject(CONFIG) private readonly config: Config) {}
 
   /** ADMIN_PASSWORD, or a random one. */
   choose(userName: string): string {
     if (this.config.ADMIN_PASSWORD !== undefined) return this.config.ADMIN_PASSWORD;
-    this.made = { userName, password: randomPassword() };
-    return this.made.password;
+    // 144 random bits in 24 characters.
+    this.generated = { userName, password: randomBytes(18).toString('base64url') };
+    return this.generated.password;
   }
 
-  /** Undefined unless this start made the first user and made up its password. Forgets it. */
+  /** Returns the generated password once; undefined unless this start has created the first user with one. */
   take(): InitialLogin | undefined {
-    const login = this.made;
-    this.made = undefined;
+    const login = this.generated;
+    this.generated = undefined;
     return login;
   }
 }

@@ -45,4 +45,11 @@ describe('the dependency rules', () => {
     const found = await violationsIn(join(violations, String(name)));
     expect([...new Set(found.map((line) => line.split(':')[0]))]).toEqual([name]);
   });
+
+  it('room-order is reported in every folder that has rooms', async () => {
+    const ordered = forbidden.filter(({ name }) => name === 'room-order');
+    const folders = new Set(ordered.map(({ from }) => String(from.path).split('/')[1]));
+    const found = await violationsIn(join(violations, 'room-order'));
+    expect(new Set(found.map((line) => line.split('/')[1]))).toEqual(folders);
+  });
 });

@@ -32,7 +32,7 @@ export class ClientController {
     return this.clients.detail(caller, id);
   }
 
-  /** Makes a client; its clientId is random. */
+  /** Creates a client with a random clientId. */
   @Post()
   @RequirePermission('system:client:add')
   @AnswersStatus()
@@ -40,7 +40,7 @@ export class ClientController {
     return this.clients.create(caller, body);
   }
 
-  /** Changes a client; what is absent stays. */
+  /** Changes a client. Absent fields keep their values. */
   @Put()
   @RequirePermission('system:client:edit')
   @AnswersStatus()
@@ -48,7 +48,7 @@ export class ClientController {
     return this.clients.update(caller, body);
   }
 
-  /** Enables or disables a client; sign-ins of a disabled one are refused. */
+  /** Enables or disables a client. A disabled client cannot sign in, and its sign-ins end. */
   @Put('changeStatus')
   @RequirePermission('system:client:edit')
   @AnswersStatus()
@@ -56,7 +56,7 @@ export class ClientController {
     return this.clients.changeStatus(caller, body);
   }
 
-  /** Deletes clients and the sign-ins made with them. */
+  /** Deletes clients and ends the sign-ins made with them. */
   @Delete(':ids')
   @RequirePermission('system:client:remove')
   @AnswersStatus()

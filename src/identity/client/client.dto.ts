@@ -1,7 +1,7 @@
 import { Id, OneOf, PageQuery, Text, Texts, Whole } from '../../platform/http/index.js';
 
 const STATUS = ['0', '1'];
-/** The longest that PostgreSQL's integer column could hold is 68 years; ten are plenty. */
+/** In seconds. The integer column could hold 68 years. */
 const TEN_YEARS = 315_360_000;
 
 export class ClientListQuery extends PageQuery {
@@ -15,7 +15,7 @@ export class ClientListQuery extends PageQuery {
   status?: string;
 }
 
-/** What can be said of a client besides its key. */
+/** The optional fields of a client. */
 class ClientDto {
   @Text({ optional: true, max: 32, example: 'pc' })
   deviceType?: string;
@@ -24,7 +24,7 @@ class ClientDto {
     optional: true,
     min: 1,
     max: TEN_YEARS,
-    description: 'Seconds without a request after which a sign-in ends; for sign-ins to come',
+    description: 'Seconds without a request after which a sign-in ends; applies to new sign-ins',
   })
   activeTimeout?: number;
 
@@ -32,7 +32,7 @@ class ClientDto {
     optional: true,
     min: 1,
     max: TEN_YEARS,
-    description: 'Seconds after which a sign-in ends in any case; for sign-ins to come',
+    description: 'Seconds after which a sign-in ends in any case; applies to new sign-ins',
   })
   timeout?: number;
 
@@ -44,10 +44,10 @@ export class NewClientDto extends ClientDto {
   @Text({ max: 32, example: 'mobile' })
   clientKey: string;
 
-  @Text({ max: 200, description: 'Kept as a digest and never shown' })
+  @Text({ max: 200, description: 'Stored as a digest and never returned' })
   clientSecret: string;
 
-  @Texts({ max: 32, maxItems: 7, example: ['password'], description: 'Ways to sign in' })
+  @Texts({ max: 32, maxItems: 7, example: ['password'], description: 'Grant types' })
   grantTypeList: string[];
 }
 
@@ -58,7 +58,7 @@ export class ChangedClientDto extends ClientDto {
   @Text({ optional: true, min: 1, max: 32 })
   clientKey?: string;
 
-  @Text({ optional: true, max: 200, description: 'The stored one stays when empty' })
+  @Text({ optional: true, max: 200, description: 'Empty: the stored one stays' })
   clientSecret?: string;
 
   @Texts({ optional: true, max: 32, maxItems: 7 })

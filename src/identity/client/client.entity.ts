@@ -22,7 +22,7 @@ export class Client {
   @Column({ type: 'varchar', length: 255 })
   clientSecret: string;
 
-  /** Comma list of the ways it may sign users in. */
+  /** Comma-separated grant types. */
   @Column({ type: 'varchar', length: 255 })
   grantType: string;
 

@@ -13,7 +13,7 @@ export interface ClientFilter {
   readonly status?: string | undefined;
 }
 
-/** Clients belong to the installation: here, and for tenants, there is no tenant to ask for. */
+/** Clients belong to the installation: the methods take no tenant. */
 @Injectable()
 export class ClientRepository {
   constructor(private readonly database: Database) {}

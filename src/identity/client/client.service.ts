@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { inHomeTenant } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import {
@@ -10,8 +11,7 @@ import {
 } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { AccessChange } from '../access.change.js';
-import { atHome } from '../sign-in/sign-in.service.js';
+import { AccessChange } from '../access/access.change.js';
 import type {
   ChangedClientDto,
   ClientListQuery,
@@ -20,11 +20,10 @@ import type {
 } from './client.dto.js';
 import type { Client } from './client.entity.js';
 import { ClientRepository } from './client.repository.js';
-import { secretDigest } from './client.secret.js';
 import { toClientView } from './client.view.js';
 import type { ClientView } from './client.view.js';
 
-/** Known ways to sign in. Only `password` is implemented; the others stand in the records of existing apps. */
+/** Known grant types. Only `password` is implemented; the records of existing apps contain the others. */
 const GRANT_TYPES = ['password', 'email', 'sms', 'social', 'xcx'];
 
 /** The applications that may sign users in, to any tenant. */
@@ -49,7 +48,7 @@ export class ClientService {
     const { clientSecret, grantTypeList, ...values } = given;
     const grantType = readGrants(grantTypeList);
     await this.change.apply(
-      atHome(caller),
+      inHomeTenant(caller),
       async () => {
         await this.requireFreeKey(given.clientKey);
         const clientId = randomBytes(16).toString('hex');
@@ -74,7 +73,7 @@ export class ClientService {
       ...(grantTypeList && { grantType: readGrants(grantTypeList) }),
     };
     await this.change.apply(
-      atHome(caller),
+      inHomeTenant(caller),
       async () => {
         const client = await this.clients.get(id);
         if (values.clientKey && values.clientKey !== client.clientKey) {
@@ -82,7 +81,7 @@ export class ClientService {
         }
         if (values.status === '1') requireNotInUse(caller, client);
         await this.clients.update(id, values);
-        await this.announce();
+        await this.publishChange();
       },
       () => [
         {
@@ -97,12 +96,12 @@ export class ClientService {
 
   async changeStatus(caller: Caller, { id, clientId, status }: ClientStatusDto): Promise<void> {
     await this.change.apply(
-      atHome(caller),
+      inHomeTenant(caller),
       async () => {
         const client = await this.named(id, clientId);
         if (status === '1') requireNotInUse(caller, client);
         await this.clients.update(client.id, { status });
-        await this.announce();
+        await this.publishChange();
         return client;
       },
       (client) => [
@@ -111,16 +110,16 @@ export class ClientService {
     );
   }
 
-  /** Their sign-ins end with them. */
+  /** Deletes the clients and ends their sign-ins. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     await this.change.apply(
-      atHome(caller),
+      inHomeTenant(caller),
       async () => {
         const clients = await this.clients.byIds(ids);
         if (clients.length !== ids.length) throw new NotFoundError('The client');
         for (const client of clients) requireNotInUse(caller, client);
         await this.clients.remove(ids);
-        await this.announce();
+        await this.publishChange();
       },
       () => ids.map((id) => ({ action: 'delete', target: 'client', id })),
     );
@@ -138,23 +137,30 @@ export class ClientService {
     throw new ConflictError(`The client key ${clientKey} is taken. Choose another one.`);
   }
 
-  /** Clients serve every tenant, so the open streams of all are checked. */
-  private async announce(): Promise<void> {
+  /** Clients serve all tenants: the open streams of all are checked after the commit. */
+  private async publishChange(): Promise<void> {
     await this.database.afterCommit(() => this.bus.publish('access.changed', {}));
   }
+}
+
+/** SHA-256 in hex. The secret itself is not stored. */
+export function secretDigest(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
 }
 
 function requireNotInUse(caller: Caller, client: Client): void {
   if (client.clientId !== caller.clientId) return;
   throw new ForbiddenError(
-    'You are signed in with this client, and would lock yourself out. Do it from another client.',
+    'You are signed in with this client and would lock yourself out. Use another client.',
   );
 }
 
 function readGrants(list: readonly string[]): string {
   const unknown = list.find((grant) => !GRANT_TYPES.includes(grant));
   if (unknown === undefined && list.length > 0) return [...new Set(list)].join(',');
-  throw new InvalidInputError(`grantTypeList must hold some of ${GRANT_TYPES.join(', ')}.`);
+  throw new InvalidInputError(
+    `grantTypeList must contain one or more of ${GRANT_TYPES.join(', ')}.`,
+  );
 }
 
 function defined<Values extends object>(values: Values): Partial<Values> {

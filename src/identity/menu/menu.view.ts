@@ -12,7 +12,7 @@ export class RouteMetaView {
 }
 
 export class RouteView {
-  @ApiProperty({ example: 'ChatModel', description: 'Unique in the whole tree' })
+  @ApiProperty({ example: 'ChatModel', description: 'Unique in the tree' })
   name: string;
 
   @ApiProperty({ example: 'model', description: 'With a leading slash at the top level only' })

@@ -9,7 +9,7 @@ import { SseWriter } from '../../platform/http/index.js';
 
 const PING_MS = 30_000;
 
-/** The open connection of existing consoles. It carries comments only: they show every event as a notification. */
+/** The event streams of existing consoles. They carry comments only: consoles show each event as a notification. */
 @Injectable()
 export class NoticeChannel {
   private readonly writers = new Map<string, Set<SseWriter>>();
@@ -35,7 +35,7 @@ export class NoticeChannel {
     writer.start();
   }
 
-  /** Ends the connections of the caller's sign-in. */
+  /** Ends the streams of the caller's sign-in. */
   close(caller: Caller): void {
     for (const writer of this.writers.get(caller.loginSessionId) ?? []) writer.end();
   }

@@ -11,7 +11,7 @@ import { NoticeChannel } from './notice.channel.js';
 export class NoticeController {
   constructor(private readonly channel: NoticeChannel) {}
 
-  /** An event stream that stays open until the sign-in ends; browsers send the token in the query. */
+  /** An event stream that is open until the sign-in ends. Browsers send the token in the query. */
   @Get()
   @LoginOnly({ tokenInQuery: true })
   @NoEnvelope()
@@ -20,7 +20,7 @@ export class NoticeController {
     this.channel.open(caller, response);
   }
 
-  /** Closes the caller's event streams; never fails for want of a sign-in. */
+  /** Closes the event streams of the caller. Succeeds without a sign-in, too. */
   @Get('close')
   @Public()
   @AnswersStatus()

@@ -1,11 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { OnModuleInit } from '@nestjs/common';
+import { hash, verify } from '@node-rs/argon2';
+import { randomBytes } from 'node:crypto';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { TooManyRequestsError } from '../../platform/error/index.js';
 import { RateLimiter } from '../../platform/event/index.js';
 import type { RateLimit } from '../../platform/event/index.js';
-import { LoginRefusedError } from '../identity.errors.js';
-import { PasswordHasher } from './password.hasher.js';
+import { LoginRefusedError } from './login.errors.js';
+
+/** Argon2id with the minimum of OWASP's Password Storage Cheat Sheet: 19 MiB, two passes, one lane. */
+const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 export interface AccountName {
   readonly tenantId: string;
@@ -13,47 +18,53 @@ export interface AccountName {
 }
 
 /**
- * Checks passwords and locks a name after too many wrong ones, whether a user has that name or not.
- * The tries at one name wait for each other, so that many at once do not slip past the lock.
+ * Hashes and verifies passwords. Locks a name after too many wrong ones, whether a user has that name or not.
+ * Attempts at one name run one after the other, so that many at once cannot get past the lock.
  */
 @Injectable()
-export class Passwords {
-  private readonly turns = new Map<string, Promise<unknown>>();
+export class Passwords implements OnModuleInit {
+  private readonly attempts = new Map<string, Promise<unknown>>();
+  /** Verified in place of the hash of an unknown user. */
+  private placeholder: string;
   private readonly failures: RateLimit;
   private readonly lock: RateLimit;
 
   constructor(
-    private readonly hasher: PasswordHasher,
     private readonly limiter: RateLimiter,
     @Inject(CONFIG) config: Config,
   ) {
     const seconds = config.LOGIN_LOCK_SECONDS;
-    // One less than the limit: the failure that goes over is the one that locks.
+    // One less than the limit: the failure that exceeds it locks.
     this.failures = { name: 'login-failures', points: config.LOGIN_FAILURE_LIMIT - 1, seconds };
     this.lock = { name: 'login-lock', points: 1, seconds };
   }
 
-  async hash(password: string): Promise<string> {
-    return this.hasher.hash(password);
+  async onModuleInit(): Promise<void> {
+    this.placeholder = await this.hash(randomBytes(16).toString('hex'));
   }
 
-  /** Whether the password is right; without a hash it never is, after the same time. LoginRefusedError while locked. */
-  async passes(
+  async hash(password: string): Promise<string> {
+    return hash(password, COST);
+  }
+
+  /** Without a hash it takes the same time and returns false. LoginRefusedError while the name is locked. */
+  async verify(
     account: AccountName,
     passwordHash: string | undefined,
     password: string,
   ): Promise<boolean> {
     const key = keyOf(account);
-    return this.inTurn(key, async () => {
+    return this.inSequence(key, async () => {
       await this.refuseLocked(key);
-      const right = await this.hasher.verify(passwordHash, password);
+      const matches = await verify(passwordHash ?? this.placeholder, password);
+      const right = matches && passwordHash !== undefined;
       if (right) await this.limiter.reset(this.failures, key);
       else await this.countFailure(key);
       return right;
     });
   }
 
-  /** Forgets the failures of the name, and its lock. */
+  /** Resets the failures and the lock of the name. */
   async unlock(account: AccountName): Promise<void> {
     await this.limiter.reset(this.failures, keyOf(account));
     await this.limiter.reset(this.lock, keyOf(account));
@@ -80,14 +91,14 @@ export class Passwords {
     }
   }
 
-  private async inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.turns.get(key) ?? Promise.resolve();
-    const mine = before.then(work, work);
-    this.turns.set(key, mine);
+  private async inSequence<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const previous = this.attempts.get(key) ?? Promise.resolve();
+    const current = previous.then(work, work);
+    this.attempts.set(key, current);
     try {
-      return await mine;
+      return await current;
     } finally {
-      if (this.turns.get(key) === mine) this.turns.delete(key);
+      if (this.attempts.get(key) === current) this.attempts.delete(key);
     }
   }
 }

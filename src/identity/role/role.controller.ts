@@ -11,28 +11,20 @@ import {
   IdsPipe,
 } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { UserView } from '../user/user.view.js';
 import {
   ChangedRoleDto,
   NewRoleDto,
   RoleListQuery,
-  RoleMemberDto,
-  RoleMemberQuery,
-  RoleMembersQuery,
   RoleOptionQuery,
   RoleStatusDto,
 } from './role.dto.js';
-import { RoleMembers } from './role.members.js';
 import { RoleService } from './role.service.js';
 import { RoleView } from './role.view.js';
 
 @ApiTags('roles')
 @Controller('system/role')
 export class RoleController {
-  constructor(
-    private readonly roles: RoleService,
-    private readonly members: RoleMembers,
-  ) {}
+  constructor(private readonly roles: RoleService) {}
 
   /** The roles of the tenant. */
   @Get('list')
@@ -42,7 +34,7 @@ export class RoleController {
     return this.roles.list(caller, query);
   }
 
-  /** Roles to choose from: those named, or all that are enabled. */
+  /** Roles to choose from: the given ones, or all enabled ones. */
   @Get('optionselect')
   @RequirePermission('system:role:query')
   @AnswersArray(RoleView)
@@ -51,28 +43,6 @@ export class RoleController {
     @Query() { roleIds }: RoleOptionQuery,
   ): Promise<RoleView[]> {
     return this.roles.options(caller, roleIds);
-  }
-
-  /** The users that have the role. */
-  @Get('authUser/allocatedList')
-  @RequirePermission('system:role:list')
-  @AnswersPage(UserView)
-  having(
-    @CurrentCaller() caller: Caller,
-    @Query() query: RoleMemberQuery,
-  ): Promise<Page<UserView>> {
-    return this.members.having(caller, query);
-  }
-
-  /** The users that do not have the role. */
-  @Get('authUser/unallocatedList')
-  @RequirePermission('system:role:list')
-  @AnswersPage(UserView)
-  lacking(
-    @CurrentCaller() caller: Caller,
-    @Query() query: RoleMemberQuery,
-  ): Promise<Page<UserView>> {
-    return this.members.lacking(caller, query);
   }
 
   /** One role. */
@@ -86,7 +56,7 @@ export class RoleController {
     return this.roles.detail(caller, roleId);
   }
 
-  /** Makes a role; it can allow only what the caller may do. */
+  /** Creates a role. It can contain only permissions of the caller. */
   @Post()
   @RequirePermission('system:role:add')
   @AnswersStatus()
@@ -94,7 +64,7 @@ export class RoleController {
     return this.roles.create(caller, body);
   }
 
-  /** Changes a role; what is absent stays. */
+  /** Changes a role. Absent fields keep their values. */
   @Put()
   @RequirePermission('system:role:edit')
   @AnswersStatus()
@@ -110,31 +80,7 @@ export class RoleController {
     return this.roles.changeStatus(caller, body.roleId, body.status);
   }
 
-  /** Takes the role from one user. */
-  @Put('authUser/cancel')
-  @RequirePermission('system:role:edit')
-  @AnswersStatus()
-  take(@CurrentCaller() caller: Caller, @Body() body: RoleMemberDto): Promise<void> {
-    return this.members.take(caller, body.roleId, [body.userId]);
-  }
-
-  /** Takes the role from several users. */
-  @Put('authUser/cancelAll')
-  @RequirePermission('system:role:edit')
-  @AnswersStatus()
-  takeAll(@CurrentCaller() caller: Caller, @Query() query: RoleMembersQuery): Promise<void> {
-    return this.members.take(caller, query.roleId, query.userIds);
-  }
-
-  /** Gives the role to several users. */
-  @Put('authUser/selectAll')
-  @RequirePermission('system:role:edit')
-  @AnswersStatus()
-  giveAll(@CurrentCaller() caller: Caller, @Query() query: RoleMembersQuery): Promise<void> {
-    return this.members.give(caller, query.roleId, query.userIds);
-  }
-
-  /** Deletes roles that nobody has. */
+  /** Deletes roles without users. */
   @Delete(':roleIds')
   @RequirePermission('system:role:remove')
   @AnswersStatus()

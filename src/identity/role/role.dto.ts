@@ -14,7 +14,7 @@ export class RoleListQuery extends PageQuery {
 }
 
 export class RoleOptionQuery {
-  @Ids({ optional: true, description: 'All enabled roles when absent' })
+  @Ids({ optional: true, description: 'Default: all enabled roles' })
   roleIds?: number[];
 }
 
@@ -54,7 +54,7 @@ export class ChangedRoleDto {
   @OneOf(STATUS, { optional: true })
   status?: string;
 
-  @Texts({ optional: true, max: 100, description: 'They stay as they are when absent' })
+  @Texts({ optional: true, max: 100, description: 'Default: they stay as they are' })
   permissions?: string[];
 
   @Text({ optional: true, max: 500 })
@@ -67,31 +67,4 @@ export class RoleStatusDto {
 
   @OneOf(STATUS)
   status: string;
-}
-
-export class RoleMemberQuery extends PageQuery {
-  @Id()
-  roleId: number;
-
-  @Text({ optional: true, description: 'Part of the name' })
-  userName?: string;
-
-  @Text({ optional: true, description: 'Part of the number' })
-  phonenumber?: string;
-}
-
-export class RoleMemberDto {
-  @Id()
-  roleId: number;
-
-  @Id()
-  userId: number;
-}
-
-export class RoleMembersQuery {
-  @Id()
-  roleId: number;
-
-  @Ids({ description: 'Comma list' })
-  userIds: number[];
 }

@@ -7,11 +7,14 @@ import {
   UpdateDateColumn,
 } from 'typeorm';
 
-/** The role of those who administer the whole installation; it exists in the home tenant only. */
+/** The tenant of the installation itself: it always exists, never expires and cannot be disabled. */
+export const HOME_TENANT = '000000';
+
+/** The role of administrators of the whole installation. Exists in the home tenant only. */
 export const SUPERADMIN_ROLE = 'superadmin';
-/** The role of a tenant's own administrators. */
+/** The role of the administrators of a tenant. */
 export const ADMIN_ROLE = 'admin';
-/** The role that people who register get. */
+/** The role of users who have registered themselves. */
 export const USER_ROLE = 'user';
 
 @Entity({ name: 'role' })
@@ -47,7 +50,7 @@ export class Role {
   updateTime: Date;
 }
 
-/** That a user has a role. */
+/** Assigns a role to a user. */
 @Entity({ name: 'user_role' })
 export class UserRole {
   @Column({ type: 'varchar', length: 20 })

@@ -10,7 +10,7 @@ interface ActiveRole {
   readonly permissions: string[];
 }
 
-/** The enabled roles of a user; asked for when the tenant's revision has moved. */
+/** The enabled roles of a user. Runs when the revision of the tenant has changed. */
 const ACTIVE_ROLES = `
     SELECT r.role_key AS "roleKey", r.permissions
       FROM user_role ur
@@ -58,7 +58,7 @@ export class RoleRepository {
     return this.roles.find(tenantId, { id: In([...ids]) }, { roleSort: 'ASC', id: 'ASC' });
   }
 
-  /** The roles of a user, disabled ones too. */
+  /** The roles of a user, including disabled ones. */
   async of(tenantId: string, userId: number): Promise<Role[]> {
     return this.byIds(
       tenantId,
@@ -85,8 +85,8 @@ export class RoleRepository {
     return pairs.map(({ userId }) => userId);
   }
 
-  /** Gives the role to those of the users who do not have it yet. */
-  async give(tenantId: string, roleId: number, userIds: readonly number[]): Promise<void> {
+  /** Assigns the role to those of the users who do not have it yet. */
+  async assign(tenantId: string, roleId: number, userIds: readonly number[]): Promise<void> {
     if (userIds.length === 0) return;
     await this.database
       .repository(UserRole)
@@ -97,11 +97,11 @@ export class RoleRepository {
       .execute();
   }
 
-  async take(tenantId: string, roleId: number, userIds: readonly number[]): Promise<void> {
+  async unassign(tenantId: string, roleId: number, userIds: readonly number[]): Promise<void> {
     await this.database.repository(UserRole).delete({ tenantId, roleId, userId: In([...userIds]) });
   }
 
-  /** Makes these the roles of the user. */
+  /** Replaces the roles of the user. */
   async replaceOf(tenantId: string, userId: number, roleIds: readonly number[]): Promise<void> {
     const pairs = this.database.repository(UserRole);
     await pairs.delete({ tenantId, userId });
@@ -110,7 +110,7 @@ export class RoleRepository {
     }
   }
 
-  /** How many enabled super administrators there are, those of the given users aside. */
+  /** The number of enabled super administrators without the given users. */
   async countSuperAdmins(tenantId: string, exceptUserIds: readonly number[]): Promise<number> {
     const [row] = await this.database.query<{ count: number }>(
       `SELECT count(DISTINCT u.id) AS count

@@ -3,8 +3,8 @@ import { ALL_PERMISSIONS, isKnownPermission, isSuperAdmin } from '../../platform
 import type { Caller } from '../../platform/access/index.js';
 import { ConflictError, ForbiddenError, InvalidInputError } from '../../platform/error/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { AccessChange } from '../access.change.js';
-import { requireHeld, requireNotAbove } from '../grant.rules.js';
+import { AccessChange } from '../access/access.change.js';
+import { requireHeld, requireNotAbove } from '../access/grant.rules.js';
 import type { ChangedRoleDto, NewRoleDto, RoleListQuery } from './role.dto.js';
 import { SUPERADMIN_ROLE } from './role.entity.js';
 import type { Role } from './role.entity.js';
@@ -96,7 +96,7 @@ export class RoleService {
           const role = await this.changeable(caller, roleId);
           if ((await this.roles.userIdsOf(caller.tenantId, roleId)).length === 0) continue;
           throw new ConflictError(
-            `The role ${role.roleName} still has users. Take it from them first.`,
+            `The role ${role.roleName} still has users. Remove it from them first.`,
           );
         }
         await this.roles.roles.remove(caller.tenantId, roleIds);
@@ -105,17 +105,19 @@ export class RoleService {
     );
   }
 
-  /** A role the caller may change: it allows nothing that the caller may not do, and is not the fixed one. */
+  /** ForbiddenError if the role is that of super administrators or has a permission that the caller lacks. */
   private async changeable(caller: Caller, roleId: number): Promise<Role> {
     const role = await this.roles.roles.get(caller.tenantId, roleId);
     if (role.roleKey === SUPERADMIN_ROLE) {
-      throw new ForbiddenError('The role superadmin is fixed. Make a role of your own instead.');
+      throw new ForbiddenError(
+        'The role superadmin cannot be changed. Create another role instead.',
+      );
     }
     requireNotAbove(caller, [role]);
     return role;
   }
 
-  /** Nobody takes from himself what he may do. */
+  /** ForbiddenError if the change would remove permissions from the caller. */
   private async requireNotOwn(
     caller: Caller,
     role: Role,
@@ -127,7 +129,7 @@ export class RoleService {
     if (!shrinks || isSuperAdmin(caller)) return;
     if (!(await this.roles.userIdsOf(caller.tenantId, role.id)).includes(caller.userId)) return;
     throw new ForbiddenError(
-      'You have this role yourself, and cannot take permissions from yourself. Ask another administrator.',
+      'You have this role and cannot remove permissions from yourself. Ask another administrator.',
     );
   }
 
@@ -147,7 +149,7 @@ function readPermissions(given: readonly string[]): string[] {
   );
   if (unknown !== undefined) {
     throw new InvalidInputError(
-      `permissions: ${unknown} cannot be given. GET /system/permission/list names those that can.`,
+      `permissions: ${unknown} cannot be assigned. GET /system/permission/list names those that can.`,
     );
   }
   return [...new Set(given)];

@@ -28,10 +28,10 @@ export class RoleView {
   @ApiProperty({ example: '2026-01-31 18:30:00' })
   createTime: string;
 
-  @ApiProperty({ description: 'Whether the user in question has it' })
+  @ApiProperty({ description: 'Whether the user has the role' })
   flag: boolean;
 
-  @ApiProperty({ description: 'Whether it is the role of super administrators' })
+  @ApiProperty({ description: 'Whether this is the role of super administrators' })
   superAdmin: boolean;
 }
 

@@ -2,13 +2,13 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown } from '@nestjs/common';
 import { ALL_PERMISSIONS, CallerResolver } from '../../platform/access/index.js';
 import type { Caller, TokenClaims } from '../../platform/access/index.js';
-import { UserGrants } from '../user/user.grants.js';
-import { LoginSessionRepository } from './login-session.repository.js';
-import type { SignInKey } from './login-session.repository.js';
+import { LoginSessionRepository } from '../login-session/login-session.repository.js';
+import type { SignInKey } from '../login-session/login-session.repository.js';
+import { UserCallers } from '../user/user.callers.js';
 
 /**
- * Resolves callers from the database, with one statement a request; permissions are read again only
- * when the tenant's revision has moved.
+ * Resolves callers from the database with one statement per request. Permissions are read again only after the revision
+ * of the tenant has changed.
  */
 @Injectable()
 export class SessionCallerResolver extends CallerResolver implements BeforeApplicationShutdown {
@@ -17,7 +17,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
 
   constructor(
     private readonly sessions: LoginSessionRepository,
-    private readonly grants: UserGrants,
+    private readonly users: UserCallers,
   ) {
     super();
   }
@@ -48,7 +48,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
   ): Promise<{ caller: Caller; renewalDue: boolean } | undefined> {
     const state = await this.sessions.state(key);
     if (!state) return undefined;
-    const { permissions, roleKeys } = await this.grants.of(key, state.homeRevision);
+    const { permissions, roleKeys } = await this.users.grantsOf(key, state.homeRevision);
     const acting = permissions.has(ALL_PERMISSIONS) ? state.actingTenantId : null;
     const caller: Caller = {
       tenantId: acting ?? key.tenantId,
@@ -64,7 +64,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
     return { caller, renewalDue: state.renewalDue };
   }
 
-  /** Not awaited by the request; one write at a time for each sign-in. */
+  /** The request does not wait for it. One write at a time for each sign-in. */
   private renew(tenantId: string, id: string): void {
     if (this.renewals.has(id)) return;
     const renewal = this.sessions

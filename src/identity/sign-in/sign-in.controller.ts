@@ -5,15 +5,15 @@ import type { Caller } from '../../platform/access/index.js';
 import { AnswersArray, AnswersPage, AnswersStatus } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { SignInListQuery } from './sign-in.dto.js';
-import { SignInList } from './sign-in.list.js';
+import { SignInService } from './sign-in.service.js';
 import { SignInView } from './sign-in.view.js';
 
 @ApiTags('sign-ins')
 @Controller('monitor/online')
 export class SignInController {
-  constructor(private readonly signIns: SignInList) {}
+  constructor(private readonly signIns: SignInService) {}
 
-  /** The caller's own sign-ins. */
+  /** The sign-ins of the caller. */
   @Get()
   @LoginOnly()
   @AnswersArray(SignInView)
@@ -32,7 +32,7 @@ export class SignInController {
     return this.signIns.list(caller, query);
   }
 
-  /** Ends one of the own sign-ins. */
+  /** Ends a sign-in of the caller. */
   @Delete('myself/:tokenId')
   @LoginOnly()
   @AnswersStatus()

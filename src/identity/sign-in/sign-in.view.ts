@@ -1,9 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { wireTime } from '../../platform/http/index.js';
-import type { OpenSignIn } from './login-session.repository.js';
+import type { OpenSignIn } from '../login-session/login-session.repository.js';
 
 export class SignInView {
-  @ApiProperty({ format: 'uuid', description: 'Names the sign-in; it is not its token' })
+  @ApiProperty({ format: 'uuid', description: 'Id of the sign-in; not its token' })
   tokenId: string;
 
   @ApiProperty({ example: 1 })
@@ -21,7 +21,7 @@ export class SignInView {
   @ApiProperty({ type: String, nullable: true, example: '127.0.0.1' })
   ipaddr: string | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'What the browser calls itself' })
+  @ApiProperty({ type: String, nullable: true, description: 'User agent of the browser' })
   browser: string | null;
 
   @ApiProperty({ example: '2026-01-31 18:30:00' })
@@ -33,7 +33,7 @@ export class SignInView {
   @ApiProperty({ example: '2026-02-07 18:30:00' })
   expireTime: string;
 
-  @ApiProperty({ description: 'Whether it is the sign-in that asks' })
+  @ApiProperty({ description: 'Whether this is the sign-in of the request' })
   current: boolean;
 }
 

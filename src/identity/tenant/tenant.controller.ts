@@ -6,17 +6,13 @@ import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../../plat
 import type { Page } from '../../platform/http/index.js';
 import { ChangedTenantDto, NewTenantDto, TenantListQuery, TenantStatusDto } from './tenant.dto.js';
 import { TenantService } from './tenant.service.js';
-import { TenantSwitch } from './tenant.switch.js';
 import { TenantView } from './tenant.view.js';
 
-/** For super administrators only, which the service checks beside the permission. */
+/** For super administrators only: the service checks that in addition to the permission. */
 @ApiTags('tenants')
 @Controller('system/tenant')
 export class TenantController {
-  constructor(
-    private readonly tenants: TenantService,
-    private readonly tenantSwitch: TenantSwitch,
-  ) {}
+  constructor(private readonly tenants: TenantService) {}
 
   /** All tenants. */
   @Get('list')
@@ -29,20 +25,20 @@ export class TenantController {
     return this.tenants.list(caller, query);
   }
 
-  /** Back to the own tenant. */
+  /** Switches this sign-in back to the tenant of the caller. */
   @Get('dynamic/clear')
   @RequirePermission('system:tenant:query')
   @AnswersStatus()
   leave(@CurrentCaller() caller: Caller): Promise<void> {
-    return this.tenantSwitch.leave(caller);
+    return this.tenants.leave(caller);
   }
 
-  /** From the next request on this sign-in works in the given tenant. */
+  /** Switches this sign-in to another tenant, from the next request on. */
   @Get('dynamic/:tenantId')
   @RequirePermission('system:tenant:query')
   @AnswersStatus()
   enter(@CurrentCaller() caller: Caller, @Param('tenantId') tenantId: string): Promise<void> {
-    return this.tenantSwitch.enter(caller, tenantId);
+    return this.tenants.enter(caller, tenantId);
   }
 
   /** One tenant. */
@@ -53,7 +49,7 @@ export class TenantController {
     return this.tenants.detail(caller, id);
   }
 
-  /** Makes a tenant with its roles and its first administrator. */
+  /** Creates a tenant with its roles and first administrator. */
   @Post()
   @RequirePermission('system:tenant:add')
   @AnswersStatus()
@@ -61,7 +57,7 @@ export class TenantController {
     return this.tenants.create(caller, body);
   }
 
-  /** Changes a tenant; what is absent stays. */
+  /** Changes a tenant. Absent fields keep their values. */
   @Put()
   @RequirePermission('system:tenant:edit')
   @AnswersStatus()
@@ -69,7 +65,7 @@ export class TenantController {
     return this.tenants.update(caller, body);
   }
 
-  /** Enables or disables a tenant; disabling ends what its users have open. */
+  /** Enables or disables a tenant. Disabling ends the open streams of its users. */
   @Put('changeStatus')
   @RequirePermission('system:tenant:edit')
   @AnswersStatus()

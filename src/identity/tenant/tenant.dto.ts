@@ -25,7 +25,7 @@ export class TenantListQuery extends PageQuery {
   status?: string;
 }
 
-/** What can be said of a tenant besides its name. */
+/** The optional fields of a tenant. */
 class TenantDto {
   @Text({ optional: true, max: 50 })
   contactUserName?: string;
@@ -39,7 +39,7 @@ class TenantDto {
   @Text({ optional: true, max: 200 })
   address?: string;
 
-  @Text({ optional: true, max: 200, description: 'Host name of the page its people sign in at' })
+  @Text({ optional: true, max: 200, description: 'Host name of its sign-in page' })
   domain?: string;
 
   @Text({ optional: true, max: 500 })
@@ -53,17 +53,17 @@ class TenantDto {
     pattern: GIVEN_TIME,
     patternMessage: GIVEN_TIME_MESSAGE,
     example: '2030-12-31 00:00:00',
-    description: 'From then on nobody of it can sign in; empty: never',
+    description: 'Its users cannot sign in from then on; empty: never',
   })
   expireTime?: string;
 
-  @Whole({ optional: true, min: -1, max: 1_000_000, description: 'Users at most; -1: any number' })
+  @Whole({ optional: true, min: -1, max: 1_000_000, description: 'Limit of users; -1: none' })
   accountCount?: number;
 
   @OneOf(STATUS, { optional: true })
   status?: string;
 
-  @Flag({ optional: true, description: 'Whether people may make a user for themselves' })
+  @Flag({ optional: true, description: 'Whether people may register' })
   registerEnabled?: boolean;
 }
 
@@ -75,7 +75,7 @@ export class NewTenantDto extends TenantDto {
     optional: true,
     pattern: /^\d{6}$/,
     patternMessage: 'must be six digits',
-    description: 'Random when absent',
+    description: 'Default: random',
   })
   tenantId?: string;
 
@@ -84,11 +84,11 @@ export class NewTenantDto extends TenantDto {
     max: 64,
     pattern: /^\S+$/,
     patternMessage: 'must not contain spaces',
-    description: 'Name of its first administrator',
+    description: 'User name of the first administrator',
   })
   username: string;
 
-  @Text({ min: 5, max: 72, description: 'Password of its first administrator' })
+  @Text({ min: 5, max: 72, description: 'Password of the first administrator' })
   password: string;
 }
 

@@ -5,6 +5,7 @@ import {
   PrimaryGeneratedColumn,
   UpdateDateColumn,
 } from 'typeorm';
+import { HOME_TENANT } from '../role/role.entity.js';
 
 @Entity({ name: 'tenant' })
 export class Tenant {
@@ -41,14 +42,14 @@ export class Tenant {
   @Column({ type: 'timestamptz', nullable: true })
   expireTime: Date | null;
 
-  /** How many users it may have; -1 for any number. */
+  /** Limit of users; -1 for none. */
   @Column({ type: 'integer' })
   accountCount: number;
 
   @Column({ type: 'char', length: 1 })
   status: string;
 
-  /** Whether people may make a user for themselves. */
+  /** Whether people may register. */
   @Column({ type: 'boolean' })
   registerEnabled: boolean;
 
@@ -62,10 +63,7 @@ export class Tenant {
   updateTime: Date;
 }
 
-/** The tenant of the installation itself: it always exists, never expires and is never disabled. */
-export const HOME_TENANT = '000000';
-
-/** Why nobody of the tenant can sign in, or undefined. */
+/** Why users of the tenant cannot sign in, or undefined if they can. */
 export function tenantProblem(tenant: Tenant, now: Date): string | undefined {
   if (tenant.tenantId === HOME_TENANT) return undefined;
   if (tenant.status !== '0') return 'This tenant is disabled. Ask the operator of this service.';

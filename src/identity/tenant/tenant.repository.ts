@@ -14,16 +14,16 @@ export interface TenantFilter {
   readonly status?: string | undefined;
 }
 
-/** Any number, the same in every process: those that start at once take turns on this advisory lock. */
+/** Number of the advisory lock that only one starting process holds at a time. */
 const SEED_LOCK = 6_039_002;
 
-/** The tenants themselves. The one repository beside that of the clients that is not asked for a tenant. */
+/** Tenants, like clients, belong to the installation: the methods take no tenant. */
 @Injectable()
 export class TenantRepository {
   constructor(private readonly database: Database) {}
 
-  /** Waits until no other process seeds; until the transaction ends, none begins to. */
-  async takeSeedTurn(): Promise<void> {
+  /** Waits until no other process seeds, and holds the lock until the transaction ends. */
+  async lockSeed(): Promise<void> {
     await this.database.query('SELECT pg_advisory_xact_lock($1)', [SEED_LOCK]);
   }
 
@@ -72,7 +72,7 @@ export class TenantRepository {
     await this.database.repository(Tenant).update({ id }, change);
   }
 
-  /** Deletes the tenant; foreign keys take all its rows along, except those of the audit log. */
+  /** Deletes the tenant. Foreign keys cascade to all its rows except those of the audit log. */
   async erase(tenantId: string): Promise<void> {
     await this.database.query("SET LOCAL plinth.erasing = 'on'");
     await this.database.query('DELETE FROM audit_entry WHERE tenant_id = $1', [tenantId]);

@@ -1,36 +1,42 @@
 import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
-import { requireSuperAdmin, TenantLifecycle, TenantRevision } from '../../platform/access/index.js';
+import {
+  inHomeTenant,
+  requireSuperAdmin,
+  TenantLifecycle,
+  TenantRevision,
+} from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { isDeadlock } from '../../platform/database/index.js';
 import { ConflictError, NotFoundError } from '../../platform/error/index.js';
 import { givenTime } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { AccessChange } from '../access.change.js';
-import { atHome } from '../sign-in/sign-in.service.js';
+import { AccessChange } from '../access/access.change.js';
+import { LoginSessionService } from '../login-session/login-session.service.js';
+import { HOME_TENANT } from '../role/role.entity.js';
 import type { ChangedTenantDto, NewTenantDto, TenantListQuery } from './tenant.dto.js';
-import { HOME_TENANT } from './tenant.entity.js';
 import type { Tenant } from './tenant.entity.js';
-import { TenantFounder } from './tenant.founder.js';
+import { TenantProvisioner } from './tenant.provisioner.js';
 import { TenantRepository } from './tenant.repository.js';
 import { toTenantView } from './tenant.view.js';
 import type { TenantView } from './tenant.view.js';
 
 /**
- * The removal locks the tenant first and its rows then; whoever works in the tenant holds a row and then needs the tenant
- * to add another. No order of locks avoids that, so a removal that the database gives up is tried again.
+ * A removal locks the tenant and then its rows. Work in the tenant locks a row and then the tenant, to add another row.
+ * No order of locks avoids that deadlock, so a removal that the database aborts is retried.
  */
-const REMOVALS = 5;
+const ATTEMPTS = 5;
 
-/** The tenants of the installation: the business of super administrators only. */
+/** The tenants of the installation, for super administrators only. */
 @Injectable()
 export class TenantService {
   constructor(
     private readonly tenants: TenantRepository,
-    private readonly founder: TenantFounder,
+    private readonly provisioner: TenantProvisioner,
     private readonly lifecycle: TenantLifecycle,
     private readonly revision: TenantRevision,
     private readonly change: AccessChange,
+    private readonly logins: LoginSessionService,
   ) {}
 
   async list(caller: Caller, query: TenantListQuery): Promise<Page<TenantView>> {
@@ -48,7 +54,7 @@ export class TenantService {
     const { username, password, tenantId, ...rest } = given;
     const values = valuesOf(rest);
     await this.change.apply(
-      atHome(caller),
+      inHomeTenant(caller),
       async () => {
         const id = tenantId ?? (await this.freeTenantId());
         if (await this.tenants.byTenantId(id)) {
@@ -57,7 +63,7 @@ export class TenantService {
           );
         }
         const first = { userName: username, password };
-        return this.founder.found({ ...values, tenantId: id }, first);
+        return this.provisioner.provision({ ...values, tenantId: id }, first);
       },
       (tenant) => [{ action: 'create', target: 'tenant', id: tenant.tenantId }],
     );
@@ -67,10 +73,10 @@ export class TenantService {
     requireSuperAdmin(caller);
     const values = valuesOf(given);
     await this.change.apply(
-      atHome(caller),
+      inHomeTenant(caller),
       async () => {
         const tenant = await this.tenants.get(id);
-        requireLasting(tenant, values);
+        requireNotFixed(tenant, values);
         await this.tenants.update(id, values);
         await this.revision.incrementAccess(tenant.tenantId);
         return tenant;
@@ -89,10 +95,10 @@ export class TenantService {
   async changeStatus(caller: Caller, id: number, status: string): Promise<void> {
     requireSuperAdmin(caller);
     await this.change.apply(
-      atHome(caller),
+      inHomeTenant(caller),
       async () => {
         const tenant = await this.tenants.get(id);
-        requireLasting(tenant, { status });
+        requireNotFixed(tenant, { status });
         await this.tenants.update(id, { status });
         await this.revision.incrementAccess(tenant.tenantId);
         return tenant;
@@ -103,10 +109,10 @@ export class TenantService {
     );
   }
 
-  /** Removes the tenants with everything they own. */
+  /** Deletes the tenants with everything they own. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     requireSuperAdmin(caller);
-    for (let left = REMOVALS; ; left -= 1) {
+    for (let left = ATTEMPTS; ; left -= 1) {
       try {
         await this.removeAll(caller, ids);
         return;
@@ -116,14 +122,25 @@ export class TenantService {
     }
   }
 
+  /** From the next request on, the sign-in of the caller works in the tenant. */
+  async enter(caller: Caller, tenantId: string): Promise<void> {
+    requireSuperAdmin(caller);
+    if (!(await this.tenants.byTenantId(tenantId))) throw new NotFoundError('The tenant');
+    await this.logins.switchTenant(caller, tenantId === caller.homeTenantId ? null : tenantId);
+  }
+
+  async leave(caller: Caller): Promise<void> {
+    await this.logins.switchTenant(caller, null);
+  }
+
   private async removeAll(caller: Caller, ids: readonly number[]): Promise<void> {
     await this.change.apply(
-      atHome(caller),
+      inHomeTenant(caller),
       async () => {
         const tenants = await this.tenants.byIds(ids);
         if (tenants.length !== ids.length) throw new NotFoundError('The tenant');
         for (const { tenantId } of tenants) {
-          if (tenantId === HOME_TENANT) throw new ConflictError(HOME_STAYS);
+          if (tenantId === HOME_TENANT) throw new ConflictError(HOME_TENANT_IS_FIXED);
           await this.revision.incrementAccess(tenantId);
           await this.lifecycle.deleting(tenantId);
           await this.tenants.erase(tenantId);
@@ -143,11 +160,11 @@ export class TenantService {
   }
 }
 
-const HOME_STAYS = `The tenant ${HOME_TENANT} is the installation's own: it cannot be disabled, expire or be deleted.`;
+const HOME_TENANT_IS_FIXED = `The tenant ${HOME_TENANT} belongs to the installation: it cannot be disabled, expire or be deleted.`;
 
 type TenantValues = Partial<Tenant>;
 
-/** The columns that are given; an empty expireTime means never. */
+/** The given columns. An empty expireTime means never. */
 function valuesOf({ expireTime, ...given }: Omit<ChangedTenantDto, 'id'>): TenantValues {
   const columns: TenantValues = Object.fromEntries(
     Object.entries<unknown>(given).filter(([, value]) => value !== undefined),
@@ -159,7 +176,7 @@ function valuesOf({ expireTime, ...given }: Omit<ChangedTenantDto, 'id'>): Tenan
   };
 }
 
-function requireLasting(tenant: Tenant, { status, expireTime }: TenantValues): void {
+function requireNotFixed(tenant: Tenant, { status, expireTime }: TenantValues): void {
   if (tenant.tenantId !== HOME_TENANT) return;
-  if (status === '1' || expireTime) throw new ConflictError(HOME_STAYS);
+  if (status === '1' || expireTime) throw new ConflictError(HOME_TENANT_IS_FIXED);
 }

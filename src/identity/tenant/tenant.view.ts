@@ -33,7 +33,11 @@ export class TenantView {
   @ApiProperty({ type: String, nullable: true })
   remark: string | null;
 
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Always null; consoles read it' })
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'Always null; existing consoles read it',
+  })
   packageId: null;
 
   @ApiProperty({ type: String, nullable: true, example: '2030-12-31 00:00:00' })

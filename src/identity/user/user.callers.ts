@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { ALL_PERMISSIONS, TenantRevision } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { UserGrants } from './user.grants.js';
+import { HOME_TENANT, SUPERADMIN_ROLE } from '../role/role.entity.js';
+import { RoleRepository } from '../role/role.repository.js';
 import { UserRepository } from './user.repository.js';
 
-/** Whose work it is, and in which tenant it is done. */
+/** A user and the tenant they work in. */
 export interface UserInTenant {
   readonly userId: number;
   /** The tenant that the user belongs to. */
@@ -12,24 +14,34 @@ export interface UserInTenant {
   readonly tenantId: string;
 }
 
-/** Callers for work that goes on without a sign-in: jobs, and commands of the installation. */
+type Grants = Pick<Caller, 'permissions' | 'roleKeys'>;
+
+const ALL: Grants = { permissions: new Set([ALL_PERMISSIONS]), roleKeys: [SUPERADMIN_ROLE] };
+
+const CACHED_USERS = 10_000;
+
+/** Makes callers of users: for jobs and commands, which have no sign-in. */
 @Injectable()
 export class UserCallers {
+  private readonly grants = new LRUCache<number, Grants & { readonly revision: number }>({
+    max: CACHED_USERS,
+  });
+
   constructor(
     private readonly users: UserRepository,
-    private readonly grants: UserGrants,
+    private readonly roles: RoleRepository,
     private readonly revision: TenantRevision,
   ) {}
 
   /**
-   * The user as of now. Undefined when he is deleted or disabled, when one of the tenants is disabled or has run out,
-   * or when he may not act in the tenant (only a super administrator may act in another than his own).
+   * The user as of now. Undefined if the user is deleted or disabled, one of the tenants is disabled or has expired,
+   * or the user may not work in the tenant: only super administrators may work in another tenant than their own.
    */
   async find({ userId, homeTenantId, tenantId }: UserInTenant): Promise<Caller | undefined> {
     const user = await this.users.active(homeTenantId, userId);
     if (!user) return undefined;
     const homeRevision = await this.revision.current(homeTenantId);
-    const grants = await this.grants.of({ tenantId: homeTenantId, userId }, homeRevision);
+    const grants = await this.grantsOf({ tenantId: homeTenantId, userId }, homeRevision);
     const elsewhere = tenantId !== homeTenantId;
     if (elsewhere && !grants.permissions.has(ALL_PERMISSIONS)) return undefined;
     return {
@@ -45,7 +57,7 @@ export class UserCallers {
     };
   }
 
-  /** The same by the user's name; the user belongs to the tenant, or to another one as a super administrator. */
+  /** `find` by the user's name in their own tenant. */
   async named(
     userName: string,
     homeTenantId: string,
@@ -54,4 +66,30 @@ export class UserCallers {
     const user = await this.users.byName(homeTenantId, userName);
     return user ? this.find({ userId: user.id, homeTenantId, tenantId }) : undefined;
   }
+
+  /**
+   * What a user may do by their enabled roles, cached until the revision of their tenant changes.
+   * `tenantId` and `revision` are those of the tenant that the user belongs to.
+   */
+  async grantsOf(
+    { tenantId, userId }: { readonly tenantId: string; readonly userId: number },
+    revision: number,
+  ): Promise<Grants> {
+    const cached = this.grants.get(userId);
+    if (cached?.revision === revision) return cached;
+    const roles = await this.roles.activeOf(tenantId, userId);
+    const superAdmin =
+      tenantId === HOME_TENANT && roles.some((role) => role.roleKey === SUPERADMIN_ROLE);
+    const grants = superAdmin ? ALL : grantsBy(roles);
+    this.grants.set(userId, { ...grants, revision });
+    return grants;
+  }
+}
+
+function grantsBy(
+  roles: readonly { readonly roleKey: string; readonly permissions: readonly string[] }[],
+): Grants {
+  const permissions = new Set(roles.flatMap((role) => role.permissions));
+  permissions.delete(ALL_PERMISSIONS);
+  return { permissions, roleKeys: roles.map((role) => role.roleKey) };
 }

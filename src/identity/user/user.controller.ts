@@ -12,7 +12,6 @@ import {
   TimeRangeQuery,
 } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { UserDirectory } from './user.directory.js';
 import {
   ChangedUserDto,
   NewUserDto,
@@ -22,19 +21,18 @@ import {
   UserRolesQuery,
   UserStatusDto,
 } from './user.dto.js';
-import { UserPasswords } from './user.passwords.js';
+import { UserRoles } from './user.roles.js';
+import { UserSearch } from './user.search.js';
 import { UserService } from './user.service.js';
-import { UserStanding } from './user.standing.js';
 import { UserDetailView, UserRolesView, UserView } from './user.view.js';
 
 @ApiTags('users')
 @Controller('system/user')
 export class UserController {
   constructor(
-    private readonly directory: UserDirectory,
+    private readonly search: UserSearch,
     private readonly users: UserService,
-    private readonly standing: UserStanding,
-    private readonly passwords: UserPasswords,
+    private readonly userRoles: UserRoles,
   ) {}
 
   /** The users of the tenant. */
@@ -43,10 +41,10 @@ export class UserController {
   @TimeRangeQuery()
   @AnswersPage(UserView)
   list(@CurrentCaller() caller: Caller, @Query() query: UserListQuery): Promise<Page<UserView>> {
-    return this.directory.list(caller, query);
+    return this.search.list(caller, query);
   }
 
-  /** Users to choose from: those named, or all that are enabled. */
+  /** Users to choose from: the given ones, or all enabled ones. */
   @Get('optionselect')
   @RequirePermission('system:user:query')
   @AnswersArray(UserView)
@@ -54,18 +52,18 @@ export class UserController {
     @CurrentCaller() caller: Caller,
     @Query() { userIds }: UserOptionQuery,
   ): Promise<UserView[]> {
-    return this.directory.options(caller, userIds);
+    return this.search.options(caller, userIds);
   }
 
-  /** What the form for a new user needs. */
+  /** The roles to choose from for a new user. */
   @Get()
   @RequirePermission('system:user:query')
   @Answers(UserDetailView)
   form(@CurrentCaller() caller: Caller): Promise<UserDetailView> {
-    return this.directory.form(caller);
+    return this.search.form(caller);
   }
 
-  /** A user and all roles of the tenant, those the user has marked. */
+  /** A user and all roles of the tenant, with those of the user flagged. */
   @Get('authRole/:userId')
   @RequirePermission('system:user:query')
   @Answers(UserRolesView)
@@ -73,7 +71,7 @@ export class UserController {
     @CurrentCaller() caller: Caller,
     @Param('userId', IdPipe) userId: number,
   ): Promise<UserRolesView> {
-    return this.standing.rolesOf(caller, userId);
+    return this.userRoles.of(caller, userId);
   }
 
   /** One user. */
@@ -84,10 +82,10 @@ export class UserController {
     @CurrentCaller() caller: Caller,
     @Param('userId', IdPipe) userId: number,
   ): Promise<UserDetailView> {
-    return this.directory.detail(caller, userId);
+    return this.search.detail(caller, userId);
   }
 
-  /** Makes a user. */
+  /** Creates a user. */
   @Post()
   @RequirePermission('system:user:add')
   @AnswersStatus()
@@ -95,7 +93,7 @@ export class UserController {
     return this.users.create(caller, body);
   }
 
-  /** Changes a user; what is absent stays. */
+  /** Changes a user. Absent fields keep their values. */
   @Put()
   @RequirePermission('system:user:edit')
   @AnswersStatus()
@@ -103,31 +101,31 @@ export class UserController {
     return this.users.update(caller, body);
   }
 
-  /** Sets another user's password and ends that user's sign-ins. */
+  /** Sets the password of another user and ends their sign-ins. */
   @Put('resetPwd')
   @RequirePermission('system:user:resetPwd')
   @AnswersStatus()
   resetPassword(@CurrentCaller() caller: Caller, @Body() body: ResetPasswordDto): Promise<void> {
-    return this.passwords.reset(caller, body.userId, body.password);
+    return this.users.resetPassword(caller, body.userId, body.password);
   }
 
-  /** Enables or disables a user; disabling ends the sign-ins and open streams. */
+  /** Enables or disables a user. Disabling ends their sign-ins and open streams. */
   @Put('changeStatus')
   @RequirePermission('system:user:edit')
   @AnswersStatus()
   changeStatus(@CurrentCaller() caller: Caller, @Body() body: UserStatusDto): Promise<void> {
-    return this.standing.changeStatus(caller, body.userId, body.status);
+    return this.users.changeStatus(caller, body.userId, body.status);
   }
 
-  /** Gives a user exactly these roles. */
+  /** Replaces the roles of a user. */
   @Put('authRole')
   @RequirePermission('system:user:edit')
   @AnswersStatus()
   changeRoles(@CurrentCaller() caller: Caller, @Query() query: UserRolesQuery): Promise<void> {
-    return this.standing.changeRoles(caller, query.userId, query.roleIds ?? []);
+    return this.userRoles.replace(caller, query.userId, query.roleIds ?? []);
   }
 
-  /** Deletes users with all that is theirs. */
+  /** Deletes users and everything they own. */
   @Delete(':userIds')
   @RequirePermission('system:user:remove')
   @AnswersStatus()

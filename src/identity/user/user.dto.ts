@@ -8,7 +8,7 @@ import {
   TimeRangeField,
 } from '../../platform/http/index.js';
 
-/** A user name holds no white space, so that no two look alike. */
+/** A user name contains no white space, so that no two look alike. */
 const NAME = { min: 2, max: 64, pattern: /^\S+$/, patternMessage: 'must not contain spaces' };
 const PASSWORD = { min: 5, max: 72 };
 const STATUS = ['0', '1'];
@@ -32,20 +32,12 @@ export class UserListQuery extends PageQuery {
 }
 
 export class UserOptionQuery {
-  @Ids({ optional: true, description: 'All users when absent' })
+  @Ids({ optional: true, description: 'Default: all users' })
   userIds?: number[];
 }
 
-export class NewUserDto {
-  @Text({ ...NAME, example: 'jo' })
-  userName: string;
-
-  @Text({ optional: true, max: 64, description: 'The user name when absent' })
-  nickName?: string;
-
-  @Text(PASSWORD)
-  password: string;
-
+/** The optional fields of a user. */
+class UserDto {
   @Text({ optional: true, max: 100 })
   email?: string;
 
@@ -60,12 +52,23 @@ export class NewUserDto {
 
   @Text({ optional: true, max: 500 })
   remark?: string;
+}
+
+export class NewUserDto extends UserDto {
+  @Text({ ...NAME, example: 'jo' })
+  userName: string;
+
+  @Text({ optional: true, max: 64, description: 'Default: the user name' })
+  nickName?: string;
+
+  @Text(PASSWORD)
+  password: string;
 
   @Ids({ optional: true })
   roleIds?: number[];
 }
 
-export class ChangedUserDto {
+export class ChangedUserDto extends UserDto {
   @Id()
   userId: number;
 
@@ -75,22 +78,7 @@ export class ChangedUserDto {
   @Text({ optional: true, min: 1, max: 64 })
   nickName?: string;
 
-  @Text({ optional: true, max: 100 })
-  email?: string;
-
-  @Text({ optional: true, max: 20 })
-  phonenumber?: string;
-
-  @OneOf(SEX, { optional: true })
-  sex?: string;
-
-  @OneOf(STATUS, { optional: true })
-  status?: string;
-
-  @Text({ optional: true, max: 500 })
-  remark?: string;
-
-  @Ids({ optional: true, description: 'The roles stay as they are when absent' })
+  @Ids({ optional: true, description: 'Default: the roles stay as they are' })
   roleIds?: number[];
 }
 
@@ -114,7 +102,7 @@ export class UserRolesQuery {
   @Id()
   userId: number;
 
-  @Ids({ optional: true, description: 'Comma list; none takes all roles away' })
+  @Ids({ optional: true, description: 'Comma-separated; empty removes all roles' })
   roleIds?: number[];
 }
 
@@ -138,4 +126,31 @@ export class OwnPasswordDto {
 
   @Text(PASSWORD)
   newPassword: string;
+}
+
+export class RoleMemberQuery extends PageQuery {
+  @Id()
+  roleId: number;
+
+  @Text({ optional: true, description: 'Part of the name' })
+  userName?: string;
+
+  @Text({ optional: true, description: 'Part of the number' })
+  phonenumber?: string;
+}
+
+export class RoleMemberDto {
+  @Id()
+  roleId: number;
+
+  @Id()
+  userId: number;
+}
+
+export class RoleMembersQuery {
+  @Id()
+  roleId: number;
+
+  @Ids({ description: 'Comma-separated' })
+  userIds: number[];
 }

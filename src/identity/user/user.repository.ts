@@ -31,14 +31,16 @@ export class UserRepository {
     return this.users.page(tenantId, query, matching(filter), { id: 'ASC' });
   }
 
-  /** The users that have the role, or those that do not. */
+  /** The users that have a role, or those that lack it; `memberIds` are the users that have it. */
   async pageByRole(
     tenantId: string,
     query: PageQuery & UserNames,
-    ids: { readonly having: readonly number[] } | { readonly lacking: readonly number[] },
+    which: 'having' | 'lacking',
+    memberIds: readonly number[],
   ): Promise<Page<User>> {
     const { userName, phonenumber } = query;
-    const id = 'having' in ids ? In([...ids.having]) : Not(In([...ids.lacking]));
+    const members = In([...memberIds]);
+    const id = which === 'having' ? members : Not(members);
     return this.users.page(
       tenantId,
       query,
@@ -51,7 +53,7 @@ export class UserRepository {
     );
   }
 
-  /** By name, whatever the case of its letters. */
+  /** By name, ignoring case. */
   async byName(tenantId: string, userName: string): Promise<User | null> {
     return this.users.rows
       .createQueryBuilder('u')
@@ -60,7 +62,7 @@ export class UserRepository {
       .getOne();
   }
 
-  /** The name of a user who may act now: enabled, of a tenant that is enabled and has not run out. */
+  /** The name of the user if they are enabled and their tenant is enabled and has not expired. */
   async active(tenantId: string, userId: number): Promise<{ userName: string } | undefined> {
     const [row] = await this.database.query<{ userName: string }>(
       `SELECT u.user_name AS "userName" FROM user_account u JOIN tenant t ON t.tenant_id = u.tenant_id
@@ -76,7 +78,7 @@ export class UserRepository {
     return this.users.find(tenantId, { id: In([...ids]) }, { id: 'ASC' });
   }
 
-  /** Whether the tenant may have one more user. */
+  /** Whether the limit of users of the tenant allows one more. */
   async roomLeft(tenantId: string): Promise<boolean> {
     const [row] = await this.database.query<{ room: boolean }>(
       `SELECT account_count < 0 OR account_count >
@@ -92,8 +94,8 @@ export class UserRepository {
   }
 
   /**
-   * Deletes the users; foreign keys take what is theirs along. Their names and addresses vanish from the
-   * audit log of every tenant they acted in, and from failed sign-ins with their names.
+   * Deletes the users; foreign keys cascade to what they own. Removes their names and addresses from the audit log of
+   * every tenant they acted in, and from failed sign-ins with their names.
    */
   async erase(tenantId: string, users: readonly User[]): Promise<void> {
     const ids = users.map(({ id }) => id);

@@ -1,10 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { mayAny } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
 import { wireTime } from '../../platform/http/index.js';
 import type { Role } from '../role/role.entity.js';
 import { RoleView, toRoleView } from '../role/role.view.js';
 import type { User } from './user.entity.js';
 
-/** A user as existing consoles read it; the fields that are always null or 0 are theirs. */
+/** A user. Existing consoles read the fields that are always null or 0. */
 export class UserView {
   @ApiProperty({ example: 1 })
   userId: number;
@@ -36,14 +38,14 @@ export class UserView {
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Masked for those who may not change users',
+    description: 'Masked for callers who may not change users',
   })
   phonenumber: string | null;
 
-  @ApiProperty({ enum: ['0', '1', '2'], description: '0 male, 1 female, 2 not given' })
+  @ApiProperty({ enum: ['0', '1', '2'], description: '0 male, 1 female, 2 not specified' })
   sex: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Address of the picture' })
+  @ApiProperty({ type: String, nullable: true, description: 'Address of the avatar image' })
   avatar: string | null;
 
   @ApiProperty({ enum: ['0', '1'], description: '0 enabled, 1 disabled' })
@@ -84,7 +86,7 @@ export class UserDetailView {
   @ApiProperty({ type: [Number], nullable: true })
   roleIds: number[] | null;
 
-  @ApiProperty({ type: [RoleView], description: 'The roles that can be given' })
+  @ApiProperty({ type: [RoleView], description: 'The roles that the caller can assign' })
   roles: RoleView[];
 
   @ApiProperty({ type: [Number], nullable: true })
@@ -98,7 +100,7 @@ export class UserRolesView {
   @ApiProperty({ type: UserView })
   user: UserView;
 
-  @ApiProperty({ type: [RoleView], description: '`flag` marks those the user has' })
+  @ApiProperty({ type: [RoleView], description: 'All roles; `flag` marks those of the user' })
   roles: RoleView[];
 }
 
@@ -124,7 +126,11 @@ export class ProfileView {
   postGroup: string;
 }
 
-/** `phone` says whether the reader may see the telephone number. */
+/** As the caller may see the user: callers who may not change users see a masked telephone number. */
+export function viewFor(caller: Caller, user: User, roles: readonly Role[]): UserView {
+  return toUserView(user, roles, mayAny(caller, ['system:user:edit']) ? 'shown' : 'masked');
+}
+
 export function toUserView(
   user: User,
   roles: readonly Role[],

@@ -6,14 +6,14 @@ import { UnauthenticatedError } from '../error/index.js';
 import type { Caller } from './caller.js';
 import { isKnownPermission } from './permission.catalogue.js';
 
-/** What a route demands of its caller. A route without a declaration is refused. */
+/** What a route requires of its caller. Routes without a rule are refused. */
 export type AccessRule =
   | { readonly kind: 'public' }
   | { readonly kind: 'login'; readonly tokenInQuery: boolean }
   | {
       readonly kind: 'permission';
       readonly anyOf: readonly string[];
-      /** Needed in addition. */
+      /** Required in addition. */
       readonly also: string | undefined;
       readonly tokenInQuery: boolean;
     };
@@ -21,16 +21,16 @@ export type AccessRule =
 export const ACCESS_RULE = 'access:rule';
 
 interface AccessOptions {
-  /** For addresses that a browser opens by itself, without headers: `Authorization` and `clientid` in the query. */
+  /** Accept `Authorization` and `clientid` in the query, for addresses that a browser opens without headers. */
   readonly tokenInQuery?: boolean;
 }
 
 interface PermissionOptions extends AccessOptions {
-  /** A permission that the caller needs in addition. */
+  /** A permission that is required in addition. */
   readonly also?: string;
 }
 
-/** The caller needs one of the permissions. On a method it replaces what the class asks for. */
+/** The caller needs one of the permissions. On a method it replaces the rule of the class. */
 export function RequirePermission(
   first: string,
   ...rest: (string | PermissionOptions)[]
@@ -48,7 +48,7 @@ export function RequirePermission(
   );
 }
 
-/** Any signed-in caller. Allowed only for the routes on the reviewed list of the architecture test. */
+/** Any signed-in caller. Allowed only for the routes listed in test/architecture/routes.spec.ts. */
 export function LoginOnly(options: AccessOptions = {}): MethodDecorator & ClassDecorator {
   return declared(
     { kind: 'login', tokenInQuery: options.tokenInQuery ?? false },
@@ -56,7 +56,7 @@ export function LoginOnly(options: AccessOptions = {}): MethodDecorator & ClassD
   );
 }
 
-/** Anybody, signed in or not. */
+/** Any caller, signed in or not. */
 export function Public(): MethodDecorator & ClassDecorator {
   return applyDecorators(
     SetMetadata(ACCESS_RULE, { kind: 'public' } satisfies AccessRule),
@@ -78,7 +78,7 @@ export interface Credentials {
   readonly clientId: string;
 }
 
-/** A request with what the authentication guard has read from it and found for it. */
+/** A request with the credentials and the caller that the authentication guard has found. */
 export interface AuthenticatedRequest extends Request {
   credentials?: Credentials | undefined;
   caller?: Caller;
@@ -93,7 +93,7 @@ export const CurrentCaller = createParamDecorator(
   },
 );
 
-/** The caller of a public route, undefined when nobody is signed in. */
+/** The caller of a public route, undefined without a sign-in. */
 export const OptionalCaller = createParamDecorator(
   (_: unknown, context: ExecutionContext): Caller | undefined =>
     context.switchToHttp().getRequest<AuthenticatedRequest>().caller,

@@ -61,7 +61,7 @@ export class PermissionGuard implements CanActivate {
     }
     if (rule.also !== undefined && !mayAny(caller, [rule.also])) {
       throw new ForbiddenError(
-        `You need the permission ${rule.also}, too. Ask an administrator for it.`,
+        `You also need the permission ${rule.also}. Ask an administrator for it.`,
       );
     }
     return true;

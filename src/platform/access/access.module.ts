@@ -5,16 +5,14 @@ import { JwtStrategy } from './jwt.strategy.js';
 import { OpenStreams } from './open-streams.js';
 import { PermissionController } from './permission.controller.js';
 import { TenantLifecycle } from './tenant-lifecycle.js';
-import { TenantRevision } from './tenant-revision.js';
-import { TenantRevisionRepository } from './tenant-revision.repository.js';
+import { TenantRevision } from './tenant-revision.repository.js';
 
-/** The gate of every request. CallerResolver comes from identity/, which is global for that reason. */
+/** Authenticates and authorises every request. The global identity module provides the CallerResolver. */
 @Global()
 @Module({
   controllers: [PermissionController],
   providers: [
     TenantRevision,
-    TenantRevisionRepository,
     TenantLifecycle,
     OpenStreams,
     JwtStrategy,

@@ -1,10 +1,11 @@
 import { ForbiddenError } from '../error/index.js';
 import { ALL_PERMISSIONS } from './permission.catalogue.js';
 
-/** Who asks: the first argument of every service method and part of every job. */
+/** The user on whose behalf work is done: the first argument of every service method, and part of every job. */
 export interface Caller {
-  /** The tenant whose records are asked for; a super administrator may have switched to another than the own one. */
+  /** The tenant whose records are read and changed; super administrators can switch to another than their own. */
   readonly tenantId: string;
+  /** The tenant that the user belongs to. */
   readonly homeTenantId: string;
   readonly userId: number;
   readonly userName: string;
@@ -13,7 +14,7 @@ export interface Caller {
   readonly loginSessionId: string;
   readonly permissions: ReadonlySet<string>;
   readonly roleKeys: readonly string[];
-  /** The tenant's revision when the request began: what is cached under it is still true. */
+  /** The revision of the tenant when the request began. What is cached for this revision is valid. */
   readonly revision: number;
 }
 
@@ -21,7 +22,7 @@ export function isSuperAdmin(caller: Caller): boolean {
   return caller.permissions.has(ALL_PERMISSIONS);
 }
 
-/** True when the caller has one of the permissions, or all of them by being super administrator. */
+/** Whether the caller has one of the permissions or is a super administrator. */
 export function mayAny(caller: Caller, permissions: readonly string[]): boolean {
   return (
     isSuperAdmin(caller) || permissions.some((permission) => caller.permissions.has(permission))
@@ -32,7 +33,12 @@ export function requireSuperAdmin(caller: Caller): void {
   if (!isSuperAdmin(caller)) throw new ForbiddenError();
 }
 
-/** The service itself, for work that nobody asked for, such as seeding. Its user id is 0, which no user has. */
+/** The caller in their own tenant, whichever one they have switched to. */
+export function inHomeTenant(caller: Caller): Caller {
+  return { ...caller, tenantId: caller.homeTenantId };
+}
+
+/** The service itself, for work without a user, such as seeding. No user has its user id, 0. */
 export function systemCaller(tenantId: string, revision: number): Caller {
   return {
     tenantId,

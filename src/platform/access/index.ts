@@ -8,7 +8,7 @@ export {
 } from './access.decorators.js';
 export type { AccessRule } from './access.decorators.js';
 export { AccessModule } from './access.module.js';
-export { isSuperAdmin, mayAny, requireSuperAdmin, systemCaller } from './caller.js';
+export { inHomeTenant, isSuperAdmin, mayAny, requireSuperAdmin, systemCaller } from './caller.js';
 export type { Caller } from './caller.js';
 export { CallerResolver } from './caller.resolver.js';
 export { signToken } from './login-token.js';
@@ -24,4 +24,4 @@ export {
 } from './permission.catalogue.js';
 export { TenantLifecycle } from './tenant-lifecycle.js';
 export type { TenantParticipant } from './tenant-lifecycle.js';
-export { TenantRevision } from './tenant-revision.js';
+export { TenantRevision } from './tenant-revision.repository.js';

@@ -4,10 +4,10 @@ import { EventBus } from '../event/index.js';
 import type { Caller } from './caller.js';
 import { CallerResolver } from './caller.resolver.js';
 
-/** Why a stream is ended from our side. */
+/** Why the service ends a stream. */
 export type StreamEnd = 'signed-out' | 'shutdown';
 
-/** Streams of a kind are counted together: watching runs takes no answer away from a user. */
+/** Streams are limited by kind: following runs leaves a user's chat streams alone. */
 export type StreamKind = 'chat' | 'harness';
 
 interface OpenStream {
@@ -16,12 +16,12 @@ interface OpenStream {
   readonly end: (why: StreamEnd) => void;
 }
 
-/** How often open streams are checked against the database even when no event came. */
+/** Interval of checking open streams against the database without an event. */
 const CHECK_MS = 15_000;
 
 /**
- * The streams this process holds open. A stream ends when its sign-in ends, its user is disabled or its permissions
- * shrink; a change is acted on when its event arrives, and at the latest at the next check.
+ * The open streams of this process. A stream ends when its sign-in ends, its user is disabled or loses a permission:
+ * when the event of that change arrives, and at the latest at the next check.
  */
 @Injectable()
 export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
@@ -52,14 +52,14 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
     return this.streams.size;
   }
 
-  /** Returns the way to take the stream out again, which its owner must call when it ends. */
+  /** Returns a function that removes the stream. Its owner must call it when the stream ends. */
   add(caller: Caller, end: (why: StreamEnd) => void, kind: StreamKind = 'chat'): () => void {
     const stream = { caller, end, kind };
     this.streams.add(stream);
     return () => this.streams.delete(stream);
   }
 
-  /** How many streams of the kind the user has open in this process. */
+  /** The number of open streams of the kind that the user has in this process. */
   countOf({ userId }: Caller, kind: StreamKind = 'chat'): number {
     let count = 0;
     for (const stream of this.streams) {
@@ -90,8 +90,8 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
           stream.end('signed-out');
       }
     } catch (error) {
-      // The next check tries again; ending streams because the store hiccuped would lose answers.
-      this.logger.warn({ msg: 'Open streams could not be checked', err: error });
+      // The next check tries again. Ending streams because the database is unavailable would lose answers.
+      this.logger.warn({ msg: 'Failed to check open streams', err: error });
     }
   }
 }

@@ -1,11 +1,11 @@
-/** The one permission that stands for all: super administrators hold it, and it passes every check. */
+/** Stands for all permissions. Super administrators have it; it passes every check. */
 export const ALL_PERMISSIONS = '*:*:*';
 
 export interface PermissionInfo {
   readonly permission: string;
   readonly group: string;
   readonly description: string;
-  /** Concerns the whole installation: only a super administrator can give it to a role. */
+  /** Concerns the whole installation: only super administrators can assign it to a role. */
   readonly installation: boolean;
 }
 
@@ -22,7 +22,7 @@ interface Group {
   readonly name: string;
   readonly prefix: string;
   readonly actions: readonly string[];
-  /** Actions beyond the usual ones, with their descriptions. */
+  /** Further actions with their descriptions. */
   readonly more?: Readonly<Record<string, string>>;
   readonly installation?: boolean;
 }
@@ -45,7 +45,7 @@ function group({
   }));
 }
 
-/** Every permission there is. Role editors read it from GET /system/permission/list; routes may require no other. */
+/** All permissions. Role editors read them from GET /system/permission/list; routes can require no others. */
 export const permissionCatalogue: readonly PermissionInfo[] = [
   ...group({ name: 'tenants', prefix: 'system:tenant', actions: crud, installation: true }),
   ...group({ name: 'clients', prefix: 'system:client', actions: crud, installation: true }),
@@ -101,12 +101,12 @@ export function isKnownPermission(permission: string): boolean {
   return known.has(permission);
 }
 
-/** What a tenant's own administrator may do: everything that does not concern the whole installation. */
+/** The permissions of tenant administrators: all that do not concern the whole installation. */
 export const tenantAdminPermissions: readonly string[] = permissionCatalogue
   .filter((info) => !info.installation)
   .map((info) => info.permission);
 
-/** What an ordinary user may do: chat with own sessions, media, read knowledge bases that are shared, the harness. */
+/** The permissions of ordinary users: their own chat sessions, media, shared knowledge bases, the harness. */
 export const userPermissions: readonly string[] = permissionCatalogue
   .map((info) => info.permission)
   .filter(

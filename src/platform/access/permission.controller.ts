@@ -20,7 +20,7 @@ class PermissionView {
 @ApiTags('roles')
 @Controller('system/permission')
 export class PermissionController {
-  /** The permissions that the caller may put into a role. */
+  /** The permissions that the caller can assign to a role. */
   @Get('list')
   @RequirePermission('system:role:list')
   @AnswersPage(PermissionView)

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 
 export interface TenantParticipant {
-  /** Gives a new tenant its first rows. Runs in the transaction that creates the tenant. */
+  /** Creates the first rows of a new tenant. Runs in the transaction that creates the tenant. */
   created?(tenantId: string): Promise<void>;
-  /** Removes what foreign keys cannot, such as files. Runs in the transaction that deletes the tenant. */
+  /** Deletes what foreign keys cannot, such as files. Runs in the transaction that deletes the tenant. */
   deleting?(tenantId: string): Promise<void>;
 }
 
-/** Who takes part when a tenant comes or goes: features register themselves, identity/ calls them. */
+/** Features that act when a tenant is created or deleted register here; identity/ calls them. */
 @Injectable()
 export class TenantLifecycle {
   private readonly participants: TenantParticipant[] = [];

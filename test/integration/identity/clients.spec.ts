@@ -122,7 +122,7 @@ describe('clients', () => {
     ]) {
       expect(answer).toMatchObject({
         code: 403,
-        msg: 'You are signed in with this client, and would lock yourself out. Do it from another client.',
+        msg: 'You are signed in with this client and would lock yourself out. Use another client.',
       });
     }
     expect(WEB_CLIENT).toBe((await byKey('pc')).clientId);
@@ -133,12 +133,12 @@ describe('clients', () => {
     [
       { grantTypeList: ['magic'] },
       400,
-      'grantTypeList must hold some of password, email, sms, social, xcx.',
+      'grantTypeList must contain one or more of password, email, sms, social, xcx.',
     ],
     [
       { grantTypeList: [] },
       400,
-      'grantTypeList must hold some of password, email, sms, social, xcx.',
+      'grantTypeList must contain one or more of password, email, sms, social, xcx.',
     ],
     [{ timeout: 0 }, 400, 'timeout must be at least 1'],
   ])('refuses %j', async (change, code, msg) => {

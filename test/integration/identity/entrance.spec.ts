@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { CaptchaStore } from '../../../src/identity/login/captcha.store.js';
+import { CaptchaStore } from '../../../src/identity/sign-in/captcha.js';
 import { done, makeTenant, PASSWORD } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import { Session } from '../../support/session.js';
@@ -20,7 +20,7 @@ async function startElsewhere(
   return { plinth, visitor: new Session(plinth.url, { 'x-forwarded-for': ip }) };
 }
 
-const OFF = 'Registration is off here. Ask an administrator for a user.';
+const OFF = 'Registration is disabled here. Ask an administrator for an account.';
 
 describe('before signing in', () => {
   let plinth: Plinth;
@@ -117,7 +117,7 @@ describe('before signing in', () => {
       expect(await register({ username: 'JO@example.com' })).toMatchObject({ code: 409 });
       expect(await register({ username: 'second' })).toMatchObject({
         code: 409,
-        msg: expect.stringContaining('has all the users it may have'),
+        msg: expect.stringContaining('has reached its limit of users'),
       });
     });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
 import { ClientRepository } from '../../../src/identity/client/client.repository.js';
-import { SignInService } from '../../../src/identity/sign-in/sign-in.service.js';
+import { LoginSessionService } from '../../../src/identity/login-session/login-session.service.js';
 import { UserRepository } from '../../../src/identity/user/user.repository.js';
 import { done, makeUser, PASSWORD } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
@@ -123,7 +123,7 @@ describe('guessing passwords', () => {
     if (!user || !client) throw new Error('The user and the client are missing.');
     done(await root.put('/system/user/resetPwd', { userId: made.id, password: 'given-anew-2' }));
     const opening = plinth.app
-      .get(SignInService)
+      .get(LoginSessionService)
       .open(user, client, { ip: undefined, userAgent: undefined });
     await expect(opening).rejects.toThrow(WRONG.msg);
     expect((await root.get(`/monitor/online/list?userName=${made.name}`)).total).toBe(0);

@@ -10,7 +10,7 @@ import type { Session } from '../../support/session.js';
 import { eventually } from '../../support/wait.js';
 
 const HOME_STAYS =
-  "The tenant 000000 is the installation's own: it cannot be disabled, expire or be deleted.";
+  'The tenant 000000 belongs to the installation: it cannot be disabled, expire or be deleted.';
 
 describe('tenants', () => {
   let plinth: Plinth;
@@ -95,7 +95,7 @@ describe('tenants', () => {
     expect(answers.filter(({ code }) => code === 200)).toHaveLength(2);
     expect(answers.find(({ code }) => code !== 200)).toEqual({
       code: 409,
-      msg: 'This tenant has all the users it may have. Delete one, or ask the operator to raise accountCount.',
+      msg: 'This tenant has reached its limit of users. Delete one, or ask the operator to raise accountCount.',
       data: null,
     });
   });

@@ -5,9 +5,9 @@ import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 
 const NOT_HELD = (permission: string): string =>
-  `You cannot give the permission ${permission}, because you do not have it. Ask an administrator who does.`;
+  `You cannot assign the permission ${permission}, because you do not have it. Ask an administrator who does.`;
 const ABOVE =
-  'This would touch permissions that you do not have yourself. Ask an administrator who has them.';
+  'This would change permissions that you do not have. Ask an administrator who has them.';
 
 describe('users and roles', () => {
   let plinth: Plinth;
@@ -255,7 +255,7 @@ describe('users and roles', () => {
       for (const permissions of [['*:*:*'], ['system:everything:do']]) {
         expect(await root.post('/system/role', { ...role, permissions })).toMatchObject({
           code: 400,
-          msg: `permissions: ${permissions[0]} cannot be given. GET /system/permission/list names those that can.`,
+          msg: `permissions: ${permissions[0]} cannot be assigned. GET /system/permission/list names those that can.`,
         });
       }
       done(await manager.post('/system/role', { ...role, permissions: ['system:user:list'] }));
@@ -275,11 +275,11 @@ describe('users and roles', () => {
       }
     });
 
-    it('cannot take permissions from himself', async () => {
+    it('cannot remove permissions from themselves', async () => {
       const own = await roleId(root, 'managers');
       expect(await manager.put('/system/role', { roleId: own, permissions: [] })).toMatchObject({
         code: 403,
-        msg: 'You have this role yourself, and cannot take permissions from yourself. Ask another administrator.',
+        msg: 'You have this role and cannot remove permissions from yourself. Ask another administrator.',
       });
       done(await manager.put('/system/role', { roleId: own, remark: 'ours' }));
     });
@@ -323,7 +323,7 @@ describe('users and roles', () => {
     ]) {
       expect(answer).toMatchObject({
         code: 403,
-        msg: 'The role superadmin is fixed. Make a role of your own instead.',
+        msg: 'The role superadmin cannot be changed. Create another role instead.',
       });
     }
   });
@@ -344,7 +344,7 @@ describe('users and roles', () => {
     expect(await members('unallocatedList')).toEqual(['crew-a']);
     expect(await root.delete(`/system/role/${crew}`)).toEqual({
       code: 409,
-      msg: 'The role crew still has users. Take it from them first.',
+      msg: 'The role crew still has users. Remove it from them first.',
       data: null,
     });
     done(await root.put(`/system/role/authUser/cancelAll?roleId=${crew}&userIds=${b.id}`));

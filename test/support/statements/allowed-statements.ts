@@ -54,7 +54,7 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins: 'DELETE FROM login_session WHERE expire_time < now() OR last_active_time < now()',
-    file: 'src/identity/sign-in/login-session.repository.ts',
+    file: 'src/identity/login-session/login-session.repository.ts',
     why: 'The sweep of sign-ins that have ended by themselves: only their end decides.',
   },
   {

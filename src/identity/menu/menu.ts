@@ -1,23 +1,27 @@
-/** One page of the existing admin console; who may list its records sees it. */
-export interface MenuPage {
+import { mayAny } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import type { RouteView } from './menu.view.js';
+
+/** A page of the existing admin console. Callers who may list its records see it. */
+interface MenuPage {
   readonly path: string;
   readonly title: string;
   readonly icon: string;
-  /** The console's own name of the page. */
+  /** The name of the page in the console. */
   readonly component: string;
   readonly permission: string;
 }
 
-export interface MenuFolder {
+interface MenuFolder {
   readonly path: string;
   readonly title: string;
   readonly icon: string;
   readonly pages: readonly MenuPage[];
 }
 
-/** The pages whose routes exist here, in the order of the menu. A new page is one line. */
+/** The pages whose routes exist in this service, in the order of the menu. */
 // prettier-ignore
-export const menu: readonly MenuFolder[] = [
+const menu: readonly MenuFolder[] = [
   {
     path: 'chat', title: 'AI', icon: 'lucide:bot',
     pages: [
@@ -41,3 +45,34 @@ export const menu: readonly MenuFolder[] = [
     ],
   },
 ];
+
+/** The pages whose records the caller may list, in the folders that contain one. */
+export function menuOf(caller: Caller): RouteView[] {
+  return menu.flatMap((folder) => {
+    const pages = folder.pages.filter(({ permission }) => mayAny(caller, [permission]));
+    return pages.length > 0 ? [folderRoute(folder, pages)] : [];
+  });
+}
+
+function folderRoute({ path, title, icon }: MenuFolder, pages: readonly MenuPage[]): RouteView {
+  return {
+    name: capitalised(path),
+    path: `/${path}`,
+    hidden: false,
+    redirect: 'noRedirect',
+    component: 'Layout',
+    alwaysShow: true,
+    meta: { title, icon, noCache: false },
+    children: pages.map((page) => ({
+      name: capitalised(path) + capitalised(page.path),
+      path: page.path,
+      hidden: false,
+      component: page.component,
+      meta: { title: page.title, icon: page.icon, noCache: false },
+    })),
+  };
+}
+
+function capitalised(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}

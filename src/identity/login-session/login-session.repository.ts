@@ -17,7 +17,7 @@ export interface SignInState {
   readonly homeRevision: number;
   readonly actingTenantId: string | null;
   readonly actingRevision: number | null;
-  /** The last activity that is written down is old enough to write down another. */
+  /** The recorded last activity is old enough to record another. */
   readonly renewalDue: boolean;
 }
 
@@ -43,7 +43,7 @@ const SIGN_IN_STATE = `
 
 export type NewSignIn = Omit<LoginSession, 'actingTenantId' | 'createTime' | 'lastActiveTime'>;
 
-/** A sign-in that is still valid, with the names of what it refers to. */
+/** A valid sign-in with the names of what it refers to. */
 export interface OpenSignIn {
   readonly id: string;
   readonly userId: number;
@@ -78,7 +78,7 @@ const OPEN_SIGN_INS = `
 export class LoginSessionRepository {
   constructor(private readonly database: Database) {}
 
-  /** Undefined when the sign-in is not valid (any more). */
+  /** Undefined if the sign-in is not valid. */
   async state({ id, tenantId, userId, clientId }: SignInKey): Promise<SignInState | undefined> {
     const [row] = await this.database.prepared<SignInState>(SIGN_IN_STATE, [
       id,
@@ -97,8 +97,8 @@ export class LoginSessionRepository {
   }
 
   /**
-   * Writes the sign-in, and beside the user when and whence it came. False, with nothing lasting in a transaction
-   * that is then rolled back, when the user has been disabled or given another password since.
+   * Inserts the sign-in and records its time and address with the user. False if the user was disabled or their password
+   * changed since it was verified: roll the transaction back then.
    */
   async open(session: NewSignIn, passwordHash: string): Promise<boolean> {
     await this.database.repository(LoginSession).insert(session);
@@ -118,7 +118,7 @@ export class LoginSessionRepository {
     ]);
   }
 
-  /** Ends all sign-ins of the user, except the one that is named. */
+  /** Ends all sign-ins of the user except the given one. */
   async endAllOf(tenantId: string, userId: number, exceptId?: string): Promise<void> {
     await this.database.query(
       'DELETE FROM login_session WHERE tenant_id = $1 AND user_id = $2 AND id IS DISTINCT FROM $3::uuid',
@@ -153,13 +153,13 @@ export class LoginSessionRepository {
     return new Page(rows, counted?.total ?? 0);
   }
 
-  /** Whose sign-in it is, if there is such a one. */
+  /** The user of the sign-in, if it exists. */
   async userOf(tenantId: string, id: string): Promise<number | undefined> {
     const session = await this.database.repository(LoginSession).findOneBy({ tenantId, id });
     return session?.userId;
   }
 
-  /** Deletes sign-ins of all tenants that are no longer valid. */
+  /** Deletes the sign-ins of all tenants that are no longer valid. */
   async sweep(): Promise<void> {
     await this.database.query(
       `DELETE FROM login_session

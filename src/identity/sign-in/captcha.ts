@@ -1,17 +1,45 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Resvg } from '@resvg/resvg-js';
+import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
 import { randomUUID } from 'node:crypto';
 import svgCaptcha from 'svg-captcha';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { RateLimiter } from '../../platform/event/index.js';
-import { LoginRefusedError } from '../identity.errors.js';
-import { CaptchaStore } from './captcha.store.js';
+import { RateLimiter, REDIS } from '../../platform/event/index.js';
+import { LoginRefusedError } from '../password/login.errors.js';
 import type { CaptchaView } from './login.view.js';
+
+const LIFETIME_SECONDS = 120;
+const KEY_PREFIX = 'captcha:';
+
+/** The answers to captchas, for two minutes: in Redis if configured, so that any process can check them. */
+@Injectable()
+export class CaptchaStore {
+  private readonly local = new LRUCache<string, string>({
+    max: 10_000,
+    ttl: LIFETIME_SECONDS * 1_000,
+  });
+
+  constructor(@Inject(REDIS) private readonly redis: Redis | undefined) {}
+
+  async keep(uuid: string, answer: string): Promise<void> {
+    if (this.redis) await this.redis.set(KEY_PREFIX + uuid, answer, 'EX', LIFETIME_SECONDS);
+    else this.local.set(uuid, answer);
+  }
+
+  /** Returns the answer and deletes it. */
+  async take(uuid: string): Promise<string | undefined> {
+    if (this.redis) return (await this.redis.getdel(KEY_PREFIX + uuid)) ?? undefined;
+    const answer = this.local.get(uuid);
+    this.local.delete(uuid);
+    return answer;
+  }
+}
 
 const LIMIT = { name: 'captcha', points: 10, seconds: 60 };
 
-/** Pictures of a text that the reader types in. Each is good for two minutes and one try. */
+/** Images of a text to type in. Each is valid for two minutes and one attempt. */
 @Injectable()
 export class Captcha {
   constructor(
@@ -29,7 +57,7 @@ export class Captcha {
     return { captchaEnabled: true, uuid, img: new Resvg(data).render().asPng().toString('base64') };
   }
 
-  /** Passes when captchas are off; the answer is used up by the first look at it. */
+  /** Passes if captchas are disabled. An answer can be checked once. */
   async verify(uuid: string | undefined, code: string | undefined): Promise<void> {
     if (!this.config.CAPTCHA) return;
     const expected = uuid ? await this.answers.take(uuid) : undefined;

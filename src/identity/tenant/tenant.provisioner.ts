@@ -7,10 +7,9 @@ import {
   userPermissions,
 } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
-import { ADMIN_ROLE, SUPERADMIN_ROLE, USER_ROLE } from '../role/role.entity.js';
+import { ADMIN_ROLE, HOME_TENANT, SUPERADMIN_ROLE, USER_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
-import { UserAccounts } from '../user/user.accounts.js';
-import { HOME_TENANT } from './tenant.entity.js';
+import { UserService } from '../user/user.service.js';
 import type { Tenant } from './tenant.entity.js';
 import { TenantRepository } from './tenant.repository.js';
 
@@ -24,26 +23,26 @@ const SEEDED_ROLES = [
   { roleKey: USER_ROLE, roleName: 'User', permissions: userPermissions },
 ];
 
-/** Makes tenants: the row, its roles, its first administrator, and what each feature gives a new tenant. */
+/** Creates tenants with their roles, first administrator, and the first rows of each feature. */
 @Injectable()
-export class TenantFounder {
+export class TenantProvisioner {
   constructor(
     private readonly database: Database,
     private readonly tenants: TenantRepository,
     private readonly roles: RoleRepository,
-    private readonly accounts: UserAccounts,
+    private readonly users: UserService,
     private readonly lifecycle: TenantLifecycle,
   ) {}
 
-  async found(
+  async provision(
     values: DeepPartial<Tenant> & { tenantId: string },
     first: FirstUser,
   ): Promise<Tenant> {
     return this.database.transaction(async () => {
       const tenant = await this.tenants.insert(values);
       const { tenantId } = values;
-      const roleId = await this.giveRoles(tenantId);
-      await this.accounts.create(
+      const roleId = await this.createRoles(tenantId);
+      await this.users.createAccount(
         { tenantId },
         { ...first, nickName: first.userName, roleIds: [roleId] },
         'create',
@@ -53,21 +52,22 @@ export class TenantFounder {
     });
   }
 
-  /** The id of the role that the first user gets. */
-  private async giveRoles(tenantId: string): Promise<number> {
+  /** Returns the id of the role for the first user. */
+  private async createRoles(tenantId: string): Promise<number> {
     const superAdmin = {
       roleKey: SUPERADMIN_ROLE,
       roleName: 'Super administrator',
       permissions: [ALL_PERMISSIONS],
     };
     const seeded = tenantId === HOME_TENANT ? [superAdmin, ...SEEDED_ROLES] : SEEDED_ROLES;
-    const made = [];
+    const ids = [];
     for (const [roleSort, role] of seeded.entries()) {
       const permissions = [...role.permissions];
-      made.push(await this.roles.roles.insert(tenantId, { ...role, permissions, roleSort }));
+      const { id } = await this.roles.roles.insert(tenantId, { ...role, permissions, roleSort });
+      ids.push(id);
     }
-    const [first] = made;
-    if (!first) throw new Error('A tenant without roles was founded.');
-    return first.id;
+    const [first] = ids;
+    if (first === undefined) throw new Error('A tenant was created without roles.');
+    return first;
   }
 }

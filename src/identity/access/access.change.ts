@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { TenantRevision } from '../platform/access/index.js';
-import { AuditLog } from '../platform/audit/index.js';
-import type { AuditActor, AuditRecord } from '../platform/audit/index.js';
-import { Database } from '../platform/database/index.js';
+import { TenantRevision } from '../../platform/access/index.js';
+import { AuditLog } from '../../platform/audit/index.js';
+import type { AuditActor, AuditRecord } from '../../platform/audit/index.js';
+import { Database } from '../../platform/database/index.js';
 
 /**
- * A change of who may do what in a tenant: one transaction that ends what is cached, has open streams
- * checked and is written to the audit log. Changes of one tenant run one after the other, so that what a
- * change has counted or compared still holds when it is committed.
+ * A change of what users of a tenant may do: one transaction that invalidates caches, checks open streams after the
+ * commit and writes to the audit log. Changes of one tenant run one after the other, so that what a change has counted
+ * or compared still holds when it is committed.
  */
 @Injectable()
 export class AccessChange {
@@ -23,7 +23,7 @@ export class AccessChange {
     entries: (result: Result) => readonly AuditRecord[],
   ): Promise<Result> {
     return this.database.transaction(async () => {
-      // First of all: it locks the tenant's row until the transaction ends.
+      // First: it locks the row of the tenant until the transaction ends.
       await this.revision.incrementAccess(actor.tenantId);
       const result = await change();
       for (const entry of entries(result)) await this.audit.record(actor, entry);

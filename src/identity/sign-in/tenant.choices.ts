@@ -8,7 +8,7 @@ import type { TenantChoicesView } from './login.view.js';
 
 const LIMIT = { name: 'tenant-choices', points: 20, seconds: 60 };
 
-/** The tenants offered at the sign-in. */
+/** The tenants to choose from at the sign-in. */
 @Injectable()
 export class TenantChoices {
   constructor(
@@ -16,7 +16,7 @@ export class TenantChoices {
     private readonly limiter: RateLimiter,
   ) {}
 
-  /** All for a super administrator; else those of the page's own host, or all that can be signed in to. */
+  /** All for a super administrator. Otherwise those with the domain of the page, or all that allow sign-ins. */
   async list(
     caller: Caller | undefined,
     referer: string | undefined,

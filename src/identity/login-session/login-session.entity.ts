@@ -1,6 +1,6 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
-/** One sign-in. Its token is good for as long as this row is there and neither expired nor idle. */
+/** One sign-in. Its token is valid while this row exists and is neither expired nor idle. */
 @Entity({ name: 'login_session' })
 export class LoginSession {
   @PrimaryColumn({ type: 'uuid' })

@@ -5,10 +5,10 @@ import { LoginSessionRepository } from './login-session.repository.js';
 
 const HOUR_MS = 3_600_000;
 
-/** Deletes every hour what is left of sign-ins that have ended by themselves. */
+/** Deletes expired and idle sign-ins every hour. */
 @Injectable()
-export class SignInSweep implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger(SignInSweep.name);
+export class LoginSessionSweep implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(LoginSessionSweep.name);
   private rounds: Repetition | undefined;
 
   constructor(private readonly sessions: LoginSessionRepository) {}
@@ -21,12 +21,12 @@ export class SignInSweep implements OnApplicationBootstrap, BeforeApplicationShu
     await this.rounds?.end();
   }
 
-  /** Never throws: what one sweep leaves, the next one finds. */
+  /** Never throws. The next sweep finds what this one leaves. */
   async sweep(): Promise<void> {
     try {
       await this.sessions.sweep();
     } catch (error) {
-      this.logger.warn({ msg: 'Ended sign-ins could not be deleted', err: error });
+      this.logger.warn({ msg: 'Failed to delete ended sign-ins', err: error });
     }
   }
 }

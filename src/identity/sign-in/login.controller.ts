@@ -1,17 +1,22 @@
-import { Body, Controller, Get, Headers, Ip, Post } from '@nestjs/common';
+import { Body, Controller, createParamDecorator, Get, Headers, Ip, Post } from '@nestjs/common';
+import type { ExecutionContext } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
 import { OptionalCaller, Public } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { Answers, AnswersStatus } from '../../platform/http/index.js';
-import type { SignInOrigin } from '../sign-in/sign-in.service.js';
-import { SignInService } from '../sign-in/sign-in.service.js';
+import type { SignInOrigin } from '../login-session/login-session.service.js';
+import { LoginSessionService } from '../login-session/login-session.service.js';
 import { Captcha } from './captcha.js';
 import { LoginDto, RegisterDto } from './login.dto.js';
 import { LoginService } from './login.service.js';
 import { CaptchaView, LoginView, TenantChoicesView } from './login.view.js';
-import { Registration } from './registration.js';
-import { Origin } from './sign-in-origin.decorator.js';
 import { TenantChoices } from './tenant.choices.js';
+
+const Origin = createParamDecorator((_: unknown, context: ExecutionContext): SignInOrigin => {
+  const request = context.switchToHttp().getRequest<Request>();
+  return { ip: request.ip, userAgent: request.headers['user-agent'] };
+});
 
 @ApiTags('sign-in')
 @Public()
@@ -19,9 +24,8 @@ import { TenantChoices } from './tenant.choices.js';
 export class LoginController {
   constructor(
     private readonly logins: LoginService,
-    private readonly signIns: SignInService,
+    private readonly sessions: LoginSessionService,
     private readonly captcha: Captcha,
-    private readonly registration: Registration,
     private readonly choices: TenantChoices,
   ) {}
 
@@ -32,21 +36,21 @@ export class LoginController {
     return this.logins.signIn(body, origin);
   }
 
-  /** Ends the sign-in, if there is one; never fails for want of it. */
+  /** Ends the sign-in. Succeeds without one, too. */
   @Post('logout')
   @AnswersStatus()
   async logout(@OptionalCaller() caller: Caller | undefined): Promise<void> {
-    if (caller) await this.signIns.signOut(caller);
+    if (caller) await this.sessions.signOut(caller);
   }
 
-  /** Makes a user of one's own, in tenants that allow it. */
+  /** Registers a user, in tenants that allow it. */
   @Post('register')
   @AnswersStatus()
   register(@Body() body: RegisterDto, @Ip() ip: string): Promise<void> {
-    return this.registration.register(body, ip);
+    return this.logins.register(body, ip);
   }
 
-  /** A captcha, where one is asked for. */
+  /** A captcha, if required. */
   @Get('code')
   @Answers(CaptchaView)
   code(@Ip() ip: string): Promise<CaptchaView> {

@@ -1,7 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 
 export class LoginView {
-  @ApiProperty({ description: 'Send it as `Authorization: Bearer <token>`, beside `clientid`' })
+  @ApiProperty({
+    description: 'Send it as `Authorization: Bearer <token>` together with `clientid`',
+  })
   access_token: string;
 
   @ApiProperty({ type: String, nullable: true })
@@ -24,7 +26,7 @@ export class LoginView {
 }
 
 export class CaptchaView {
-  @ApiProperty({ description: 'False: no captcha is asked for, and the other fields are null' })
+  @ApiProperty({ description: 'False: no captcha is required, and the other fields are null' })
   captchaEnabled: boolean;
 
   @ApiProperty({ type: String, nullable: true })

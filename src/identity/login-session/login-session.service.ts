@@ -1,0 +1,118 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { inHomeTenant, signToken } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { AuditLog } from '../../platform/audit/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { Database } from '../../platform/database/index.js';
+import { EventBus } from '../../platform/event/index.js';
+import type { Client } from '../client/client.entity.js';
+import { WrongPasswordError } from '../password/login.errors.js';
+import { LoginSessionRepository } from './login-session.repository.js';
+
+/** The address and browser of a sign-in. */
+export interface SignInOrigin {
+  readonly ip: string | undefined;
+  readonly userAgent: string | undefined;
+}
+
+interface VerifiedUser {
+  readonly id: number;
+  readonly tenantId: string;
+  readonly userName: string;
+  readonly passwordHash: string;
+}
+
+export interface OpenedSignIn {
+  readonly token: string;
+  readonly seconds: number;
+}
+
+const IP_LENGTH = 64;
+const USER_AGENT_LENGTH = 300;
+
+/** Opens and ends sign-ins, and switches the tenant that one works in. */
+@Injectable()
+export class LoginSessionService {
+  constructor(
+    private readonly sessions: LoginSessionRepository,
+    private readonly database: Database,
+    private readonly audit: AuditLog,
+    private readonly bus: EventBus,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** WrongPasswordError if the user was disabled or their password changed since it was verified. */
+  async open(user: VerifiedUser, client: Client, origin: SignInOrigin): Promise<OpenedSignIn> {
+    const id = randomUUID();
+    const expireTime = new Date(Date.now() + client.timeout * 1_000);
+    await this.database.transaction(async () => {
+      const session = {
+        id,
+        tenantId: user.tenantId,
+        userId: user.id,
+        clientId: client.clientId,
+        ip: origin.ip?.slice(0, IP_LENGTH) ?? null,
+        userAgent: origin.userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
+        activeTimeout: client.activeTimeout,
+        expireTime,
+      };
+      if (!(await this.sessions.open(session, user.passwordHash))) throw new WrongPasswordError();
+      const { tenantId, userName } = user;
+      await this.audit.record(
+        { tenantId, userName, userId: user.id },
+        { action: 'login', target: 'user', id: user.id, detail: { clientKey: client.clientKey } },
+      );
+    });
+    const claims = {
+      sid: id,
+      tenantId: user.tenantId,
+      userId: user.id,
+      userName: user.userName,
+      clientid: client.clientId,
+      exp: Math.floor(expireTime.getTime() / 1_000),
+    };
+    const token = signToken(claims, this.config.tokenKey);
+    return { token, seconds: client.timeout };
+  }
+
+  /** Ends the sign-in of the caller, with its streams and its switch to another tenant. */
+  async signOut(caller: Caller): Promise<void> {
+    await this.database.transaction(async () => {
+      await this.sessions.end(caller.homeTenantId, caller.loginSessionId);
+      await this.audit.record(inHomeTenant(caller), {
+        action: 'logout',
+        target: 'user',
+        id: caller.userId,
+      });
+      await this.publishEnd(caller.homeTenantId);
+    });
+  }
+
+  /** Ends the sign-in of a user in the tenant that the actor works in. */
+  async end(actor: Caller, id: string, userId: number): Promise<void> {
+    await this.database.transaction(async () => {
+      await this.sessions.end(actor.tenantId, id);
+      await this.audit.record(actor, { action: 'revoke', target: 'user', id: userId });
+      await this.publishEnd(actor.tenantId);
+    });
+  }
+
+  /** From the next request on, the sign-in of a super administrator works in the tenant; null is their own. */
+  async switchTenant(caller: Caller, tenantId: string | null): Promise<void> {
+    await this.database.transaction(async () => {
+      await this.sessions.actFor(caller.homeTenantId, caller.loginSessionId, tenantId);
+      await this.audit.record(inHomeTenant(caller), {
+        action: 'switch-tenant',
+        target: 'tenant',
+        id: tenantId ?? caller.homeTenantId,
+      });
+    });
+  }
+
+  /** Open streams of ended sign-ins end after the commit. */
+  private async publishEnd(tenantId: string): Promise<void> {
+    await this.database.afterCommit(() => this.bus.publish('access.changed', { tenantId }));
+  }
+}

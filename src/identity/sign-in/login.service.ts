@@ -1,0 +1,131 @@
+import { Injectable } from '@nestjs/common';
+import { AuditLog } from '../../platform/audit/index.js';
+import { InvalidInputError } from '../../platform/error/index.js';
+import { RateLimiter } from '../../platform/event/index.js';
+import type { Client } from '../client/client.entity.js';
+import { ClientRepository } from '../client/client.repository.js';
+import { LoginSessionService } from '../login-session/login-session.service.js';
+import type { SignInOrigin } from '../login-session/login-session.service.js';
+import { LoginRefusedError, WrongPasswordError } from '../password/login.errors.js';
+import { Passwords } from '../password/passwords.js';
+import { HOME_TENANT, USER_ROLE } from '../role/role.entity.js';
+import { RoleRepository } from '../role/role.repository.js';
+import { tenantProblem } from '../tenant/tenant.entity.js';
+import type { Tenant } from '../tenant/tenant.entity.js';
+import { TenantRepository } from '../tenant/tenant.repository.js';
+import type { User } from '../user/user.entity.js';
+import { UserRepository } from '../user/user.repository.js';
+import { UserService } from '../user/user.service.js';
+import { Captcha } from './captcha.js';
+import type { LoginDto, RegisterDto } from './login.dto.js';
+import type { LoginView } from './login.view.js';
+
+const REGISTRATION_LIMIT = { name: 'register', points: 10, seconds: 60 };
+
+/** Signs users in by their password, and lets people register. */
+@Injectable()
+export class LoginService {
+  constructor(
+    private readonly clients: ClientRepository,
+    private readonly tenants: TenantRepository,
+    private readonly roles: RoleRepository,
+    private readonly users: UserRepository,
+    private readonly accounts: UserService,
+    private readonly passwords: Passwords,
+    private readonly captcha: Captcha,
+    private readonly sessions: LoginSessionService,
+    private readonly audit: AuditLog,
+    private readonly limiter: RateLimiter,
+  ) {}
+
+  async signIn(login: LoginDto, origin: SignInOrigin): Promise<LoginView> {
+    const { client, tenant } = await this.admit(login);
+    const user = await this.authenticate(tenant.tenantId, login);
+    const { token, seconds } = await this.sessions.open(user, client, origin);
+    return {
+      access_token: token,
+      refresh_token: null,
+      expire_in: seconds,
+      refresh_expire_in: null,
+      client_id: client.clientId,
+      scope: null,
+      openid: null,
+    };
+  }
+
+  async register(given: RegisterDto, ip: string): Promise<void> {
+    await this.limiter.consume(REGISTRATION_LIMIT, ip);
+    const { tenant } = await this.admit(given);
+    const { tenantId } = tenant;
+    if (!tenant.registerEnabled) {
+      throw new LoginRefusedError(
+        'Registration is disabled here. Ask an administrator for an account.',
+      );
+    }
+    const role = await this.roles.byKey(tenantId, USER_ROLE);
+    if (!role) {
+      throw new LoginRefusedError(
+        `Registration is not set up here: there is no role with the key ${USER_ROLE}. Ask an administrator.`,
+      );
+    }
+    const { username: userName, password } = given;
+    await this.accounts.createAccount(
+      { tenantId, userName },
+      {
+        userName,
+        nickName: userName,
+        password,
+        ...(userName.includes('@') && { email: userName }),
+        roleIds: [role.id],
+      },
+      'register',
+    );
+  }
+
+  /** Checks client, tenant and captcha before any user is looked up. LoginRefusedError says what is wrong. */
+  private async admit(
+    given: LoginDto | RegisterDto,
+  ): Promise<{ readonly client: Client; readonly tenant: Tenant }> {
+    const client = await this.clients.byClientId(given.clientId);
+    if (!client?.grantType.split(',').includes(given.grantType)) {
+      throw new LoginRefusedError(
+        `This client may not sign in with the grant type ${given.grantType}.`,
+      );
+    }
+    if (client.status !== '0') {
+      throw new LoginRefusedError('This client is disabled. Ask the operator of this service.');
+    }
+    const tenant = await this.openTenant(given.tenantId?.trim() || HOME_TENANT);
+    if (given.grantType !== 'password') {
+      throw new LoginRefusedError('Only the grant type password is supported here.');
+    }
+    await this.captcha.verify(given.uuid, given.code);
+    return { client, tenant };
+  }
+
+  private async openTenant(tenantId: string): Promise<Tenant> {
+    const tenant = await this.tenants.byTenantId(tenantId);
+    if (!tenant) {
+      throw new LoginRefusedError(
+        'This tenant does not exist. Check the tenant id, or ask your administrator.',
+      );
+    }
+    const problem = tenantProblem(tenant, new Date());
+    if (problem !== undefined) throw new LoginRefusedError(problem);
+    return tenant;
+  }
+
+  /** Unknown and disabled users are refused with the same message and in the same time as a wrong password. */
+  private async authenticate(tenantId: string, { username, password }: LoginDto): Promise<User> {
+    if (!username || !password) {
+      throw new InvalidInputError('username and password are required to sign in.');
+    }
+    const user = await this.users.byName(tenantId, username);
+    const enabled = user?.status === '0' ? user : undefined;
+    const account = { tenantId, userName: username };
+    const right = await this.passwords.verify(account, enabled?.passwordHash, password);
+    if (right && enabled) return enabled;
+    await this.audit.record(account, { action: 'login-failed', target: 'user' });
+    throw new WrongPasswordError();
+  }
+}

@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import { inHomeTenant } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { InvalidInputError } from '../../platform/error/index.js';
+import { AccessChange } from '../access/access.change.js';
+import { LoginSessionRepository } from '../login-session/login-session.repository.js';
+import { LoginSessionService } from '../login-session/login-session.service.js';
+import { Passwords } from '../password/passwords.js';
+import { RoleRepository } from '../role/role.repository.js';
+import type { ProfileDto } from './user.dto.js';
+import { UserRepository } from './user.repository.js';
+import { toUserView, viewFor } from './user.view.js';
+import type { ProfileView, UserInfoView } from './user.view.js';
+
+/** What users read and change of their own account, always in their home tenant. */
+@Injectable()
+export class ProfileService {
+  constructor(
+    private readonly users: UserRepository,
+    private readonly roles: RoleRepository,
+    private readonly passwords: Passwords,
+    private readonly logins: LoginSessionService,
+    private readonly sessions: LoginSessionRepository,
+    private readonly change: AccessChange,
+  ) {}
+
+  /** Consoles read it with every page load, which ends a switch to another tenant. */
+  async info(caller: Caller): Promise<UserInfoView> {
+    if (caller.tenantId !== caller.homeTenantId) await this.logins.switchTenant(caller, null);
+    const { user, roles } = await this.own(caller);
+    return {
+      user: viewFor(caller, user, roles),
+      permissions: [...caller.permissions],
+      roles: [...caller.roleKeys],
+    };
+  }
+
+  async profile(caller: Caller): Promise<ProfileView> {
+    const { user, roles } = await this.own(caller);
+    return {
+      user: toUserView(user, roles, 'shown'),
+      roleGroup: roles.map((role) => role.roleName).join(', '),
+      postGroup: '',
+    };
+  }
+
+  async update(caller: Caller, { nickName, email, phonenumber, sex }: ProfileDto): Promise<void> {
+    const values = { nickName, email, phonenumber, sex };
+    await this.change.apply(
+      inHomeTenant(caller),
+      () => this.users.users.update(caller.homeTenantId, caller.userId, values),
+      () => [{ action: 'update', target: 'user', id: caller.userId }],
+    );
+  }
+
+  /** Ends all other sign-ins of the caller. */
+  async changePassword(caller: Caller, oldPassword: string, newPassword: string): Promise<void> {
+    const { homeTenantId: tenantId, userId } = caller;
+    const user = await this.users.users.get(tenantId, userId);
+    if (!(await this.passwords.verify(user, user.passwordHash, oldPassword))) {
+      throw new InvalidInputError('The old password is wrong.');
+    }
+    const passwordHash = await this.passwords.hash(newPassword);
+    await this.change.apply(
+      inHomeTenant(caller),
+      async () => {
+        await this.users.users.update(tenantId, userId, { passwordHash });
+        await this.sessions.endAllOf(tenantId, userId, caller.loginSessionId);
+      },
+      () => [{ action: 'password-change', target: 'user', id: userId }],
+    );
+  }
+
+  private async own({ homeTenantId, userId }: Caller) {
+    return {
+      user: await this.users.users.get(homeTenantId, userId),
+      roles: await this.roles.of(homeTenantId, userId),
+    };
+  }
+}

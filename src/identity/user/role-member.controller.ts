@@ -1,0 +1,67 @@
+import { Body, Controller, Get, Put, Query } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CurrentCaller, RequirePermission } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { AnswersPage, AnswersStatus } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
+import { RoleMemberDto, RoleMemberQuery, RoleMembersQuery } from './user.dto.js';
+import { UserRoles } from './user.roles.js';
+import { UserView } from './user.view.js';
+
+/** The users of a role. The operation ids are part of the API and older than this class. */
+@ApiTags('roles')
+@Controller('system/role/authUser')
+export class RoleMemberController {
+  constructor(private readonly userRoles: UserRoles) {}
+
+  /** The users that have the role. */
+  @Get('allocatedList')
+  @ApiOperation({ operationId: 'RoleController_having' })
+  @RequirePermission('system:role:list')
+  @AnswersPage(UserView)
+  having(
+    @CurrentCaller() caller: Caller,
+    @Query() query: RoleMemberQuery,
+  ): Promise<Page<UserView>> {
+    return this.userRoles.members(caller, query, 'having');
+  }
+
+  /** The users that do not have the role. */
+  @Get('unallocatedList')
+  @ApiOperation({ operationId: 'RoleController_lacking' })
+  @RequirePermission('system:role:list')
+  @AnswersPage(UserView)
+  lacking(
+    @CurrentCaller() caller: Caller,
+    @Query() query: RoleMemberQuery,
+  ): Promise<Page<UserView>> {
+    return this.userRoles.members(caller, query, 'lacking');
+  }
+
+  /** Removes the role from one user. */
+  @Put('cancel')
+  @ApiOperation({ operationId: 'RoleController_take' })
+  @RequirePermission('system:role:edit')
+  @AnswersStatus()
+  remove(@CurrentCaller() caller: Caller, @Body() body: RoleMemberDto): Promise<void> {
+    return this.userRoles.removeMembers(caller, body.roleId, [body.userId]);
+  }
+
+  /** Removes the role from several users. */
+  @Put('cancelAll')
+  @ApiOperation({ operationId: 'RoleController_takeAll' })
+  @RequirePermission('system:role:edit')
+  @AnswersStatus()
+  removeAll(@CurrentCaller() caller: Caller, @Query() query: RoleMembersQuery): Promise<void> {
+    return this.userRoles.removeMembers(caller, query.roleId, query.userIds);
+  }
+
+  /** Assigns the role to several users. */
+  @Put('selectAll')
+  @ApiOperation({ operationId: 'RoleController_giveAll' })
+  @RequirePermission('system:role:edit')
+  @AnswersStatus()
+  addAll(@CurrentCaller() caller: Caller, @Query() query: RoleMembersQuery): Promise<void> {
+    return this.userRoles.addMembers(caller, query.roleId, query.userIds);
+  }
+}

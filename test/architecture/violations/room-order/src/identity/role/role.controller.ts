@@ -1,0 +1,1 @@
+export { toUserView } from '../user/user.view.js';

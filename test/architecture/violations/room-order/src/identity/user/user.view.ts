@@ -1,0 +1,1 @@
+export const toUserView = 1;
