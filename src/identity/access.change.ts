@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { TenantRevision } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import type { AuditActor, AuditRecord } from '../platform/audit/index.js';
-import { Database } from '../platform/database/index.js';
+import { Database, inTenant } from '../platform/database/index.js';
 
 /**
  * A change of who may do what in a tenant: one transaction that ends what is cached, has open streams
@@ -22,12 +22,14 @@ export class AccessChange {
     change: () => Promise<Result>,
     entries: (result: Result) => readonly AuditRecord[],
   ): Promise<Result> {
-    return this.database.transaction(async () => {
+    const { tenantId } = actor;
+    const apply = async (): Promise<Result> => {
       // First of all: it locks the tenant's row until the transaction ends.
-      await this.revision.incrementAccess(actor.tenantId);
+      await this.revision.incrementAccess(tenantId);
       const result = await change();
       for (const entry of entries(result)) await this.audit.record(actor, entry);
       return result;
-    });
+    };
+    return inTenant(tenantId, () => this.database.transaction(apply));
   }
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { inTenant } from '../../platform/database/index.js';
 import type { Client } from '../client/client.entity.js';
 import { ClientRepository } from '../client/client.repository.js';
 import { LoginRefusedError } from '../identity.errors.js';
@@ -30,8 +31,10 @@ export class LoginService {
 
   async signIn(login: LoginDto, origin: SignInOrigin): Promise<LoginView> {
     const { client, tenant } = await this.enter(login);
-    const user = await this.passwords.authenticate(tenant.tenantId, login);
-    const { token, seconds } = await this.signIns.open(user, client, origin);
+    const { token, seconds } = await inTenant(tenant.tenantId, async () => {
+      const user = await this.passwords.authenticate(tenant.tenantId, login);
+      return this.signIns.open(user, client, origin);
+    });
     return {
       access_token: token,
       refresh_token: null,

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { inTenant } from '../../platform/database/index.js';
 import { RateLimiter } from '../../platform/event/index.js';
 import { LoginRefusedError } from '../identity.errors.js';
 import { USER_ROLE } from '../role/role.entity.js';
@@ -22,10 +23,13 @@ export class Registration {
   async register(given: RegisterDto, ip: string): Promise<void> {
     await this.limiter.consume(LIMIT, ip);
     const { tenant } = await this.logins.enter(given);
-    const { tenantId } = tenant;
     if (!tenant.registerEnabled) {
       throw new LoginRefusedError('Registration is off here. Ask an administrator for a user.');
     }
+    await inTenant(tenant.tenantId, () => this.createUser(tenant.tenantId, given));
+  }
+
+  private async createUser(tenantId: string, given: RegisterDto): Promise<void> {
     const role = await this.roles.byKey(tenantId, USER_ROLE);
     if (!role) {
       throw new LoginRefusedError(

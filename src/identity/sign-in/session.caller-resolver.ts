@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown } from '@nestjs/common';
 import { ALL_PERMISSIONS, CallerResolver } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import { UnauthenticatedError } from '../../platform/error/index.js';
 import { UserGrants } from '../user/user.grants.js';
 import { LoginSessionRepository } from './login-session.repository.js';
@@ -29,19 +30,17 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
     const claims = await this.tokens.read(token);
     if (claims?.clientid !== clientId) throw new UnauthenticatedError();
     const { sid: id, tenantId, userId } = claims;
-    const found = await this.current({ id, tenantId, userId, clientId });
+    const key = { id, tenantId, userId, clientId };
+    const found = await inTenant(tenantId, () => this.current(key));
     if (!found) throw new UnauthenticatedError();
-    if (found.renewalDue) this.renew(tenantId, id);
+    if (found.renewalDue) inTenant(tenantId, () => this.renew(tenantId, id));
     return found.caller;
   }
 
   override async refresh(caller: Caller): Promise<Caller | undefined> {
-    const found = await this.current({
-      id: caller.loginSessionId,
-      tenantId: caller.homeTenantId,
-      userId: caller.userId,
-      clientId: caller.clientId,
-    });
+    const { loginSessionId: id, homeTenantId: tenantId, userId, clientId } = caller;
+    const key = { id, tenantId, userId, clientId };
+    const found = await inTenant(tenantId, () => this.current(key));
     return found?.caller;
   }
 

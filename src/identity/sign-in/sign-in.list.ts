@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { UserReach } from '../user/user.reach.js';
@@ -22,7 +23,9 @@ export class SignInList {
 
   async own(caller: Caller): Promise<SignInView[]> {
     const { homeTenantId, userId, loginSessionId } = caller;
-    const page = await this.sessions.page(homeTenantId, {}, { userId });
+    const page = await inTenant(homeTenantId, () =>
+      this.sessions.page(homeTenantId, {}, { userId }),
+    );
     return page.rows.map((signIn) => toSignInView(signIn, loginSessionId));
   }
 
@@ -32,7 +35,8 @@ export class SignInList {
   }
 
   async endOwn(caller: Caller, tokenId: string): Promise<void> {
-    const userId = await this.userOf(caller.homeTenantId, tokenId);
+    const { homeTenantId } = caller;
+    const userId = await inTenant(homeTenantId, () => this.userOf(homeTenantId, tokenId));
     if (userId !== caller.userId) throw new NotFoundError('The sign-in');
     await this.signIns.end(atHome(caller), tokenId, userId);
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
-import { Database } from '../../platform/database/index.js';
+import { Database, inTenant } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import type { Client } from '../client/client.entity.js';
 import { WrongPasswordError } from '../identity.errors.js';
@@ -70,24 +70,24 @@ export class SignInService {
 
   /** Ends the caller's own sign-in, and with it its streams and the switch to another tenant. */
   async signOut(caller: Caller): Promise<void> {
-    await this.database.transaction(async () => {
-      await this.sessions.end(caller.homeTenantId, caller.loginSessionId);
-      await this.audit.record(atHome(caller), {
-        action: 'logout',
-        target: 'user',
-        id: caller.userId,
-      });
-      await this.announceEnd(caller.homeTenantId);
-    });
+    const { homeTenantId, loginSessionId, userId: id } = caller;
+    const end = async (): Promise<void> => {
+      await this.sessions.end(homeTenantId, loginSessionId);
+      await this.audit.record(atHome(caller), { action: 'logout', target: 'user', id });
+      await this.announceEnd(homeTenantId);
+    };
+    await inTenant(homeTenantId, () => this.database.transaction(end));
   }
 
-  /** Ends a user's sign-in in the tenant the caller works in. */
+  /** Ends a sign-in of a user of the tenant that the actor names: the one it works in, or its own. */
   async end(actor: Caller, id: string, userId: number): Promise<void> {
-    await this.database.transaction(async () => {
-      await this.sessions.end(actor.tenantId, id);
+    const { tenantId } = actor;
+    const end = async (): Promise<void> => {
+      await this.sessions.end(tenantId, id);
       await this.audit.record(actor, { action: 'revoke', target: 'user', id: userId });
-      await this.announceEnd(actor.tenantId);
-    });
+      await this.announceEnd(tenantId);
+    };
+    await inTenant(tenantId, () => this.database.transaction(end));
   }
 
   /** Open streams of ended sign-ins stop once the transaction is committed. */

@@ -6,7 +6,7 @@ import {
   tenantAdminPermissions,
   userPermissions,
 } from '../../platform/access/index.js';
-import { Database } from '../../platform/database/index.js';
+import { Database, inTenant } from '../../platform/database/index.js';
 import { ADMIN_ROLE, SUPERADMIN_ROLE, USER_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { UserAccounts } from '../user/user.accounts.js';
@@ -39,9 +39,9 @@ export class TenantFounder {
     values: DeepPartial<Tenant> & { tenantId: string },
     first: FirstUser,
   ): Promise<Tenant> {
-    return this.database.transaction(async () => {
+    const { tenantId } = values;
+    const found = async (): Promise<Tenant> => {
       const tenant = await this.tenants.insert(values);
-      const { tenantId } = values;
       const roleId = await this.giveRoles(tenantId);
       await this.accounts.create(
         { tenantId },
@@ -50,7 +50,8 @@ export class TenantFounder {
       );
       await this.lifecycle.created(tenantId);
       return tenant;
-    });
+    };
+    return inTenant(tenantId, () => this.database.transaction(found));
   }
 
   /** The id of the role that the first user gets. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { requireSuperAdmin } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
-import { Database } from '../../platform/database/index.js';
+import { Database, inTenant } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { LoginSessionRepository } from '../sign-in/login-session.repository.js';
 import { atHome } from '../sign-in/sign-in.service.js';
@@ -29,13 +29,12 @@ export class TenantSwitch {
   }
 
   private async switch(caller: Caller, tenantId: string | null): Promise<void> {
-    await this.database.transaction(async () => {
-      await this.sessions.actFor(caller.homeTenantId, caller.loginSessionId, tenantId);
-      await this.audit.record(atHome(caller), {
-        action: 'switch-tenant',
-        target: 'tenant',
-        id: tenantId ?? caller.homeTenantId,
-      });
-    });
+    const { homeTenantId, loginSessionId } = caller;
+    const write = async (): Promise<void> => {
+      await this.sessions.actFor(homeTenantId, loginSessionId, tenantId);
+      const id = tenantId ?? homeTenantId;
+      await this.audit.record(atHome(caller), { action: 'switch-tenant', target: 'tenant', id });
+    };
+    await inTenant(homeTenantId, () => this.database.transaction(write));
   }
 }

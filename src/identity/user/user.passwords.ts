@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import { InvalidInputError } from '../../platform/error/index.js';
 import { AccessChange } from '../access.change.js';
 import { Passwords } from '../password/passwords.js';
@@ -39,7 +40,7 @@ export class UserPasswords {
   /** All sign-ins but the one it is done with end. */
   async changeOwn(caller: Caller, oldPassword: string, newPassword: string): Promise<void> {
     const { homeTenantId: tenantId, userId } = caller;
-    const user = await this.users.users.get(tenantId, userId);
+    const user = await inTenant(tenantId, () => this.users.users.get(tenantId, userId));
     if (!(await this.passwords.passes(user, user.passwordHash, oldPassword))) {
       throw new InvalidInputError('The old password is wrong.');
     }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { mayAny } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import { AccessChange } from '../access.change.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { atHome } from '../sign-in/sign-in.service.js';
@@ -51,9 +52,9 @@ export class UserProfile {
   }
 
   private async own({ homeTenantId, userId }: Caller) {
-    return {
+    return inTenant(homeTenantId, async () => ({
       user: await this.users.users.get(homeTenantId, userId),
       roles: await this.roles.of(homeTenantId, userId),
-    };
+    }));
   }
 }
