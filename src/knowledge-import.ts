@@ -5,7 +5,7 @@ import { createApp } from './app.js';
 import { FolderImport, importReport, planReport } from './attach/index.js';
 import { ConfigError, loadConfig } from './platform/config/index.js';
 import type { Config } from './platform/config/index.js';
-import { DirectoryInUseError } from './platform/database/index.js';
+import { DirectoryInUseError, inTenant } from './platform/database/index.js';
 import { DomainError } from './platform/error/index.js';
 import { InitialPassword, UserCallers } from './identity/index.js';
 import { ProgressLine } from './import-progress.js';
@@ -104,12 +104,14 @@ async function importInto(config: Config, given: Arguments, signal: AbortSignal)
         `Tenant ${tenantId} has no enabled user ${userName}. Name one by --tenant and --user.`,
       );
     }
-    const knowledge = await app.get(KnowledgeService).writable(caller, knowledgeId);
-    const folders = app.get(FolderImport);
     const progress = new ProgressLine();
-    const run = { caller, knowledge, signal, report: progress.show };
-    const plan = await folders.plan(run, path);
-    const result = dryRun ? undefined : await folders.run(run, plan);
+    const { plan, result } = await inTenant(tenantId, async () => {
+      const knowledge = await app.get(KnowledgeService).writable(caller, knowledgeId);
+      const folders = app.get(FolderImport);
+      const run = { caller, knowledge, signal, report: progress.show };
+      const plan = await folders.plan(run, path);
+      return { plan, result: dryRun ? undefined : await folders.run(run, plan) };
+    });
     progress.end();
     process.stdout.write(`${result ? importReport(plan, result) : planReport(plan)}\n`);
     return result && result.failed.length > 0 ? 1 : 0;

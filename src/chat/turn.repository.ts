@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
-import { Database } from '../platform/database/index.js';
+import { acrossTenants, Database } from '../platform/database/index.js';
 import type { StoredMessage } from './chat.history.js';
 import type { TurnUsage } from './chat.usage.js';
 import type { MessageState, StoredSource } from './message.entity.js';
@@ -177,12 +177,14 @@ export class TurnRepository {
 
   /** Renews the leases of running turns; answers those whose users asked them to stop. */
   async renew(turns: readonly { tenantId: string; turnId: string }[]): Promise<string[]> {
-    const rows = await this.database.query<{ turnId: string; stopRequested: boolean }>(
-      `UPDATE chat_session session SET turn_lease = now() + interval '${LEASE_SECONDS} seconds'
+    const rows = await acrossTenants('renewal of turn leases', () =>
+      this.database.query<{ turnId: string; stopRequested: boolean }>(
+        `UPDATE chat_session session SET turn_lease = now() + interval '${LEASE_SECONDS} seconds'
        FROM unnest($1::text[], $2::uuid[]) AS running (tenant_id, turn_id)
        WHERE session.tenant_id = running.tenant_id AND session.turn_id = running.turn_id
        RETURNING session.turn_id AS "turnId", session.stop_requested AS "stopRequested"`,
-      [turns.map((turn) => turn.tenantId), turns.map((turn) => turn.turnId)],
+        [turns.map((turn) => turn.tenantId), turns.map((turn) => turn.turnId)],
+      ),
     );
     return rows.filter((row) => row.stopRequested).map((row) => row.turnId);
   }
@@ -192,8 +194,9 @@ export class TurnRepository {
    * broke off. `all` also takes leases that have not run out: right at the start of the only process there is.
    */
   async sweep(all: boolean): Promise<number> {
-    const rows = await this.database.query(
-      `WITH dead AS (
+    const rows = await acrossTenants('sweep of dead turns', () =>
+      this.database.query(
+        `WITH dead AS (
          SELECT tenant_id, id, user_id, turn_id FROM chat_session
          WHERE turn_id IS NOT NULL AND ($1 OR turn_lease < now())
          FOR UPDATE SKIP LOCKED
@@ -205,7 +208,8 @@ export class TurnRepository {
          (tenant_id, user_id, session_id, turn_id, role, content, state, finish_reason, error)
        SELECT tenant_id, user_id, id, turn_id, 'assistant', '', 'failed', 'error', $2 FROM dead
        RETURNING id`,
-      [all, 'The service stopped while this answer was being written. Send the message again.'],
+        [all, 'The service stopped while this answer was being written. Send the message again.'],
+      ),
     );
     return rows.length;
   }

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule, OnApplicationBootstrap } from '@nestjs/common';
 import type { Config } from '../platform/config/index.js';
+import { inTenant } from '../platform/database/index.js';
 import { AgentModule } from '../agent/index.js';
 import { AttachModule } from '../attach/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
@@ -8,7 +9,7 @@ import { ModelModule } from '../model/index.js';
 import { ProviderModule } from '../provider/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { DemoKnowledge } from './demo.knowledge.js';
-import { DemoSeed } from './demo.seed.js';
+import { DEMO_TENANT, DemoSeed } from './demo.seed.js';
 import { DemoSimulator } from './demo.simulator.js';
 
 /** The offline demo: simulated model services, so that a first start can chat without network or keys. */
@@ -39,6 +40,7 @@ export class DemoModule implements OnApplicationBootstrap {
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.seed.apply(await this.simulator.start());
+    const url = await this.simulator.start();
+    await inTenant(DEMO_TENANT, () => this.seed.apply(url));
   }
 }

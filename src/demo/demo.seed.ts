@@ -12,7 +12,7 @@ import { DemoKnowledge } from './demo.knowledge.js';
 import { writeDemoWorkspace } from './demo.workspace.js';
 
 /** The tenant that every installation has. */
-const DEMO_TENANT = '000000';
+export const DEMO_TENANT = '000000';
 
 const providers = [
   { providerCode: 'custom_api', providerName: 'Offline demo (chat-completions)', sortOrder: 90 },

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OnApplicationBootstrap } from '@nestjs/common';
 import { TenantLifecycle } from '../platform/access/index.js';
+import { inTenant } from '../platform/database/index.js';
 import { DictionaryRepository } from './dictionary.repository.js';
 
 const FIRST_TENANT = '000000';
@@ -33,6 +34,6 @@ export class DictionarySeed implements OnApplicationBootstrap {
   }
 
   private seed(tenantId: string): Promise<void> {
-    return this.dictionary.seed(tenantId, MODEL_CATEGORIES, categories);
+    return inTenant(tenantId, () => this.dictionary.seed(tenantId, MODEL_CATEGORIES, categories));
   }
 }

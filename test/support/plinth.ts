@@ -7,6 +7,7 @@ import { createApp } from '../../src/app.js';
 import type { AppOptions } from '../../src/app.module.js';
 import { loadConfig } from '../../src/platform/config/index.js';
 import { openInMemory } from '../../src/platform/database/index.js';
+import { askedByTest } from './asked-by-test.js';
 import { canary } from './canary.js';
 import { Session } from './session.js';
 import { recordStatement } from './statement-recorder.js';
@@ -68,7 +69,7 @@ export class Plinth {
     });
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;
-    return new Plinth(app, `http://127.0.0.1:${port}`, dataDir, log, async () => {
+    return new Plinth(askedByTest(app), `http://127.0.0.1:${port}`, dataDir, log, async () => {
       await database?.drop();
     });
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
-import { Database } from '../../platform/database/index.js';
+import { acrossTenants, Database } from '../../platform/database/index.js';
 import { AttachmentStatus } from '../attachment.entity.js';
 import type { Attachment } from '../attachment.entity.js';
 
@@ -150,43 +150,51 @@ export class ParsingRepository {
 
   /** What any tenant has due and nobody holds, the longest waiting first. */
   async due(limit: number): Promise<DueAttachment[]> {
-    return this.database.query<DueAttachment>(
-      `SELECT id, tenant_id AS "tenantId" FROM attachment
+    return acrossTenants('sweep of waiting documents', () =>
+      this.database.query<DueAttachment>(
+        `SELECT id, tenant_id AS "tenantId" FROM attachment
         WHERE parse_requested AND due_at <= now() AND attempts < ${ATTEMPTS}
           AND (lease_token IS NULL OR lease_until < now())
         ORDER BY due_at, id LIMIT $1`,
-      [limit],
+        [limit],
+      ),
     );
   }
 
   /** Ends documents of any tenant whose last attempt died with its process; those that somebody holds, another time. */
   async failExhausted(reason: string): Promise<number> {
-    const rows = await this.database.query(
-      `UPDATE attachment SET status = 3, remark = $1, parse_requested = false, lease_token = NULL,
+    const rows = await acrossTenants('sweep of exhausted documents', () =>
+      this.database.query(
+        `UPDATE attachment SET status = 3, remark = $1, parse_requested = false, lease_token = NULL,
               lease_until = NULL, waiting_for = NULL, update_time = now()
          FROM (SELECT id FROM attachment
                 WHERE parse_requested AND attempts >= ${ATTEMPTS} AND (lease_token IS NULL OR lease_until < now())
                 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) due
         WHERE attachment.id = due.id
         RETURNING attachment.id`,
-      [reason],
+        [reason],
+      ),
     );
     return rows.length;
   }
 
   /** For a process that knows to be the only one: no lease that it finds at its start can be alive. */
   async expireAllLeases(): Promise<void> {
-    await this.database.query(
-      `UPDATE attachment SET lease_until = now() - interval '1 second'
+    await acrossTenants('expiry of leases at the start', () =>
+      this.database.query(
+        `UPDATE attachment SET lease_until = now() - interval '1 second'
         WHERE parse_requested AND lease_token IS NOT NULL RETURNING id`,
+      ),
     );
   }
 
   /** How many documents of all tenants wait, and for how many seconds the oldest has. */
   async waiting(): Promise<{ readonly count: number; readonly oldestSeconds: number }> {
-    const [row] = await this.database.query<{ count: number; oldestSeconds: number | null }>(
-      `SELECT count(*) AS count, extract(epoch FROM now() - min(requested_at))::float8 AS "oldestSeconds"
+    const [row] = await acrossTenants('metric of waiting documents', () =>
+      this.database.query<{ count: number; oldestSeconds: number | null }>(
+        `SELECT count(*) AS count, extract(epoch FROM now() - min(requested_at))::float8 AS "oldestSeconds"
          FROM attachment WHERE parse_requested AND status = ${pending}`,
+      ),
     );
     return { count: row?.count ?? 0, oldestSeconds: row?.oldestSeconds ?? 0 };
   }

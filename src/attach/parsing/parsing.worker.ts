@@ -5,6 +5,7 @@ import { systemCaller, TenantRevision } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { UserCallers } from '../../identity/index.js';
@@ -80,7 +81,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     });
     if (this.config.embedded) await this.repository.expireAllLeases();
     this.queue.handle(PARSE_JOB, { concurrency: this.config.PARSE_JOBS }, (job, signal) =>
-      this.take(job, signal),
+      inTenant(String(job.data['tenantId']), () => this.take(job, signal)),
     );
     this.sweeps = new Repetition(SWEEP_MS, (ending) => this.sweep(ending));
     this.sweeps.begin();
@@ -112,11 +113,14 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     };
     const attachment = await this.repository.claim(claim);
     if (!attachment) return;
-    const lease = new Lease(claim, async (held, progress) => {
-      if (!(await this.repository.beat(held, progress))) return new LeaseLostError();
-      const caller = await this.callerOf(claim, attachment);
-      return caller ? undefined : new RequesterGoneError();
-    });
+    const lease = new Lease(claim, (held, progress) =>
+      // An event may have asked for this beat.
+      inTenant(claim.tenantId, async () => {
+        if (!(await this.repository.beat(held, progress))) return new LeaseLostError();
+        const caller = await this.callerOf(claim, attachment);
+        return caller ? undefined : new RequesterGoneError();
+      }),
+    );
     this.running.set(claim.id, lease);
     try {
       const caller = await this.callerOf(claim, attachment);

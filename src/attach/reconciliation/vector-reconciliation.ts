@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import { FragmentService } from '../../fragment/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { Repetition } from '../../platform/queue/index.js';
@@ -59,7 +60,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     for (const store of this.stores.all()) {
       for (const scope of await store.scopes(signal)) {
         if (signal.aborted) return found;
-        found += await this.reconcileScope(store, scope);
+        found += await inTenant(scope.tenantId, () => this.reconcileScope(store, scope));
       }
     }
     this.lastFound = found;

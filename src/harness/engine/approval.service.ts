@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import type { RunWriter } from '../store/run-writer.js';
 import { RunLedger } from '../store/run.ledger.js';
@@ -57,7 +58,9 @@ export class ApprovalService {
   async expireDue(): Promise<void> {
     for (const { tenantId, runId } of await this.approvals.dueRuns(SWEEP)) {
       const expire = () =>
-        this.ledger.asOtherIfFree(tenantId, runId, (writer) => this.expire(writer));
+        inTenant(tenantId, () =>
+          this.ledger.asOtherIfFree(tenantId, runId, (writer) => this.expire(writer)),
+        );
       await this.attempts.try('Failed to expire approval', expire, runId);
     }
   }

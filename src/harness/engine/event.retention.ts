@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import { Repetition } from '../../platform/queue/index.js';
 import { EventRepository } from '../store/event.repository.js';
 import type { PrunableRun } from '../store/event.repository.js';
@@ -41,7 +42,7 @@ export class EventRetention implements OnApplicationBootstrap, BeforeApplication
       const runs = await this.repository.prunable(this.config.HARNESS_RETENTION_DAYS, page);
       for (const run of runs) {
         if (ending?.aborted) return removed;
-        removed += await this.repository.prune(run);
+        removed += await inTenant(run.tenantId, () => this.repository.prune(run));
       }
       after = runs.at(-1);
       if (runs.length < RUNS_AT_ONCE) return removed;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import type { QueueReason } from '../store/event.catalogue.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run-writer.js';
@@ -76,9 +77,11 @@ export class RunClaims {
   async forceCancels(): Promise<void> {
     for (const { tenantId, id } of await this.claims.slowCancels(CANCEL_SECONDS, AT_ONCE)) {
       const end = () =>
-        this.ledger.asOtherIfFree(tenantId, id, async (writer) => {
-          if (!isEnded(writer.run.status)) await this.ending.cancel(writer);
-        });
+        inTenant(tenantId, () =>
+          this.ledger.asOtherIfFree(tenantId, id, async (writer) => {
+            if (!isEnded(writer.run.status)) await this.ending.cancel(writer);
+          }),
+        );
       await this.attempts.try('A cancelled run could not be ended', end, id);
     }
   }
@@ -89,7 +92,7 @@ export class RunClaims {
       const free = async (): Promise<void> => {
         const presence = isOver ? 'gone' : await this.presence.of(boot, id);
         if (presence !== 'gone' && presence !== 'idle') return;
-        await this.locks.releaseUnused({ tenantId, id });
+        await inTenant(tenantId, () => this.locks.releaseUnused({ tenantId, id }));
       };
       await this.attempts.try('A workspace could not be freed', free, id);
     }
@@ -102,7 +105,7 @@ export class RunClaims {
       const { leaseBoot } = row;
       if (!gone.has(leaseBoot)) gone.set(leaseBoot, this.presence.isGone(leaseBoot));
       if (!(await gone.get(leaseBoot))) continue;
-      const expire = () => this.claims.expire(row);
+      const expire = () => inTenant(row.tenantId, () => this.claims.expire(row));
       await this.attempts.try('The lease of a lost owner could not be ended', expire, row.id);
     }
   }

@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { JobQueue, Repetition } from '../../platform/queue/index.js';
@@ -55,7 +56,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       this.running.get(runId)?.check();
     });
     this.queue.handle(RUN_JOB, { concurrency: this.config.HARNESS_RUNS }, (job, signal) =>
-      this.take(job, signal),
+      inTenant(String(job.data['tenantId']), () => this.take(job, signal)),
     );
     this.repeat(SWEEP_MS, () => this.sweep());
     this.repeat(CANCEL_LOOK_MS, () => this.endCancelled());
@@ -114,7 +115,11 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       return;
     }
     const { lease, run } = claimed;
-    const held = new HeldRun(lease, (mine) => this.rows.renew(mine), stopping);
+    const held = new HeldRun(
+      lease,
+      (mine) => inTenant(tenantId, () => this.rows.renew(mine)),
+      stopping,
+    );
     this.running.set(id, held);
     try {
       await this.loop.run(held, run);

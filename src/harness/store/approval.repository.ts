@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/index.js';
+import { acrossTenants, Database } from '../../platform/database/index.js';
 import { storableJson, storableText } from './storable.js';
 import { newId, sha256 } from '../protocol/ids.js';
 import type { HarnessRun } from './run.entity.js';
@@ -149,11 +149,13 @@ export class ApprovalRepository {
 
   /** The runs of any tenant with an approval whose time is over, the longest first. */
   async dueRuns(limit: number): Promise<{ readonly tenantId: string; readonly runId: string }[]> {
-    return this.database.query(
-      `SELECT tenant_id AS "tenantId", run_id AS "runId" FROM harness_approval
+    return acrossTenants('sweep of expired approvals', () =>
+      this.database.query(
+        `SELECT tenant_id AS "tenantId", run_id AS "runId" FROM harness_approval
         WHERE state = 'PENDING' AND expires_at <= now()
         GROUP BY tenant_id, run_id ORDER BY min(expires_at) LIMIT $1`,
-      [limit],
+        [limit],
+      ),
     );
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/index.js';
+import { acrossTenants, Database } from '../../platform/database/index.js';
 
 /** A run that wants an owner. */
 export interface DueRun {
@@ -37,12 +37,14 @@ export class ClaimRepository {
 
   /** Waiting runs that are due, and held ones whose lease is over; the longest waiting first. */
   async due(limit: number): Promise<DueRun[]> {
-    return this.database.query<DueRun>(
-      `SELECT id, tenant_id AS "tenantId" FROM harness_run
+    return acrossTenants('sweep of waiting runs', () =>
+      this.database.query<DueRun>(
+        `SELECT id, tenant_id AS "tenantId" FROM harness_run
         WHERE (status = 'QUEUED' AND due_at <= now())
            OR (status = 'RUNNING' AND (lease_until IS NULL OR lease_until <= now()))
         ORDER BY due_at, id LIMIT $1`,
-      [limit],
+        [limit],
+      ),
     );
   }
 
@@ -57,21 +59,25 @@ export class ClaimRepository {
 
   /** Unfinished runs whose cancel was asked for so many seconds ago, whoever holds them. */
   async slowCancels(seconds: number, limit: number): Promise<DueRun[]> {
-    return this.database.query<DueRun>(
-      `SELECT id, tenant_id AS "tenantId" FROM harness_run
+    return acrossTenants('sweep of cancelled runs', () =>
+      this.database.query<DueRun>(
+        `SELECT id, tenant_id AS "tenantId" FROM harness_run
         WHERE status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
           AND cancel_requested_at < now() - make_interval(secs => $1)
         ORDER BY cancel_requested_at LIMIT $2`,
-      [seconds, limit],
+        [seconds, limit],
+      ),
     );
   }
 
   /** Every held run. */
   async held(limit: number): Promise<HeldRow[]> {
-    return this.database.query<HeldRow>(
-      `SELECT id, tenant_id AS "tenantId", lease_owner AS "leaseOwner", lease_boot AS "leaseBoot" FROM harness_run
+    return acrossTenants('sweep of lost leases', () =>
+      this.database.query<HeldRow>(
+        `SELECT id, tenant_id AS "tenantId", lease_owner AS "leaseOwner", lease_boot AS "leaseBoot" FROM harness_run
         WHERE status = 'RUNNING' AND lease_until > now() ORDER BY id LIMIT $1`,
-      [limit],
+        [limit],
+      ),
     );
   }
 

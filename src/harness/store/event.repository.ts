@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/index.js';
+import { acrossTenants, Database } from '../../platform/database/index.js';
 import type { HarnessRun } from './run.entity.js';
 
 /** An event as it is read from its table. */
@@ -89,12 +89,14 @@ export class EventRepository {
 
   /** How far the runs have come; one that is gone is left out. */
   async progress(runs: readonly RunKey[]): Promise<RunProgress[]> {
-    return this.database.query<RunProgress>(
-      `SELECT run.id, run.next_event_sequence - 1 AS last,
+    return acrossTenants('poll of followed runs', () =>
+      this.database.query<RunProgress>(
+        `SELECT run.id, run.next_event_sequence - 1 AS last,
               run.status IN ('COMPLETED', 'FAILED', 'CANCELLED') AS ended
          FROM unnest($1::text[], $2::uuid[]) AS followed (tenant_id, id)
          JOIN harness_run run ON run.tenant_id = followed.tenant_id AND run.id = followed.id`,
-      [runs.map(({ tenantId }) => tenantId), runs.map(({ id }) => id)],
+        [runs.map(({ tenantId }) => tenantId), runs.map(({ id }) => id)],
+      ),
     );
   }
 
@@ -106,14 +108,16 @@ export class EventRepository {
     days: number,
     { after, limit }: { readonly after: PrunableRun | undefined; readonly limit: number },
   ): Promise<PrunableRun[]> {
-    return this.database.query<PrunableRun>(
-      `SELECT run.tenant_id AS "tenantId", run.id, run.ended_at::text AS "endedAt" FROM harness_run run
+    return acrossTenants('retention of events', () =>
+      this.database.query<PrunableRun>(
+        `SELECT run.tenant_id AS "tenantId", run.id, run.ended_at::text AS "endedAt" FROM harness_run run
         WHERE run.ended_at < now() - make_interval(days => $1)
           AND ($2::timestamptz IS NULL OR (run.ended_at, run.id) > ($2::timestamptz, $3::uuid))
           AND EXISTS (SELECT 1 FROM harness_event event
                        WHERE event.tenant_id = run.tenant_id AND event.run_id = run.id)
         ORDER BY run.ended_at, run.id LIMIT $4`,
-      [days, after?.endedAt ?? null, after?.id ?? null, limit],
+        [days, after?.endedAt ?? null, after?.id ?? null, limit],
+      ),
     );
   }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/index.js';
+import { acrossTenants, Database } from '../../platform/database/index.js';
 import { RUN_COLUMNS } from './run-row.repository.js';
 import type { HarnessRun } from './run.entity.js';
 
@@ -51,8 +51,10 @@ export class RunRepository {
 
   /** How many runs wait for an owner, of all tenants. */
   async queued(): Promise<number> {
-    const [row] = await this.database.query<{ count: number }>(
-      "SELECT count(*) AS count FROM harness_run WHERE status = 'QUEUED'",
+    const [row] = await acrossTenants('limit of the queue', () =>
+      this.database.query<{ count: number }>(
+        "SELECT count(*) AS count FROM harness_run WHERE status = 'QUEUED'",
+      ),
     );
     return row?.count ?? 0;
   }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/index.js';
+import { acrossTenants, Database } from '../../platform/database/index.js';
 import { storableJson } from './storable.js';
 import type { HarnessRun } from './run.entity.js';
 import type { FileOperation } from '../workspace/file-operation.js';
@@ -73,11 +73,13 @@ export class UndoRepository {
 
   /** Every undo and redo that has begun and not ended, of all tenants. */
   async open(limit: number): Promise<OpenUndo[]> {
-    return this.database.query<OpenUndo>(
-      `SELECT tool_call_id AS "toolCallId", tenant_id AS "tenantId", session_id AS "sessionId", run_id AS "runId",
+    return acrossTenants('sweep of interrupted undos', () =>
+      this.database.query<OpenUndo>(
+        `SELECT tool_call_id AS "toolCallId", tenant_id AS "tenantId", session_id AS "sessionId", run_id AS "runId",
               coalesce(boot, '') AS boot, extract(epoch FROM now() - started_at)::float8 AS seconds
          FROM harness_effect WHERE state = 'STARTED' AND iteration < 0 ORDER BY started_at LIMIT $1`,
-      [limit],
+        [limit],
+      ),
     );
   }
 

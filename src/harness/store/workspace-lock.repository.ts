@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/index.js';
+import { acrossTenants, Database } from '../../platform/database/index.js';
 
 /** Who holds a workspace. */
 export interface WorkspaceHolder {
@@ -87,12 +87,14 @@ export class WorkspaceLockRepository {
 
   /** Of all tenants, the workspaces that wait for processes to notice that their runs were ended. */
   async revoked(limit: number): Promise<RevokedHolder[]> {
-    return this.database.query<RevokedHolder>(
-      `SELECT r.id, r.tenant_id AS "tenantId", r.lease_boot AS boot,
+    return acrossTenants('sweep of revoked workspaces', () =>
+      this.database.query<RevokedHolder>(
+        `SELECT r.id, r.tenant_id AS "tenantId", r.lease_boot AS boot,
               r.lease_until <= now() - make_interval(secs => $2) AS "isOver"
          FROM harness_workspace_lock l JOIN harness_run r ON r.tenant_id = l.tenant_id AND r.id = l.run_id
         WHERE r.lease_owner IS NULL AND r.lease_boot IS NOT NULL ORDER BY l.create_time LIMIT $1`,
-      [limit, REVOKED_SECONDS],
+        [limit, REVOKED_SECONDS],
+      ),
     );
   }
 

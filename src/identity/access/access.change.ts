@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { TenantRevision } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
 import type { AuditActor, AuditRecord } from '../../platform/audit/index.js';
-import { Database } from '../../platform/database/index.js';
+import { Database, inTenant } from '../../platform/database/index.js';
 
 /**
  * A change of what users of a tenant may do: one transaction that invalidates caches, checks open streams after the
@@ -22,12 +22,14 @@ export class AccessChange {
     change: () => Promise<Result>,
     entries: (result: Result) => readonly AuditRecord[],
   ): Promise<Result> {
-    return this.database.transaction(async () => {
+    const { tenantId } = actor;
+    const apply = async (): Promise<Result> => {
       // First: it locks the row of the tenant until the transaction ends.
-      await this.revision.incrementAccess(actor.tenantId);
+      await this.revision.incrementAccess(tenantId);
       const result = await change();
       for (const entry of entries(result)) await this.audit.record(actor, entry);
       return result;
-    });
+    };
+    return inTenant(tenantId, () => this.database.transaction(apply));
   }
 }

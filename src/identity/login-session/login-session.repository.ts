@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/index.js';
+import { acrossTenants, Database } from '../../platform/database/index.js';
 import { Page } from '../../platform/http/index.js';
 import type { PageQuery } from '../../platform/http/index.js';
 import { LoginSession } from './login-session.entity.js';
@@ -161,10 +161,12 @@ export class LoginSessionRepository {
 
   /** Deletes the sign-ins of all tenants that are no longer valid. */
   async sweep(): Promise<void> {
-    await this.database.query(
-      `DELETE FROM login_session
+    await acrossTenants('sweep of sign-ins', () =>
+      this.database.query(
+        `DELETE FROM login_session
         WHERE expire_time < now()
            OR last_active_time < now() - make_interval(secs => active_timeout)`,
+      ),
     );
   }
 }

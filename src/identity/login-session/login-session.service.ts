@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { Database } from '../../platform/database/index.js';
+import { Database, inTenant } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import type { Client } from '../client/client.entity.js';
 import { WrongPasswordError } from '../password/login.errors.js';
@@ -79,36 +79,38 @@ export class LoginSessionService {
 
   /** Ends the sign-in of the caller, with its streams and its switch to another tenant. */
   async signOut(caller: Caller): Promise<void> {
-    await this.database.transaction(async () => {
-      await this.sessions.end(caller.homeTenantId, caller.loginSessionId);
-      await this.audit.record(inHomeTenant(caller), {
-        action: 'logout',
-        target: 'user',
-        id: caller.userId,
-      });
-      await this.publishEnd(caller.homeTenantId);
+    const { homeTenantId, loginSessionId, userId: id } = caller;
+    await this.transactionIn(homeTenantId, async () => {
+      await this.sessions.end(homeTenantId, loginSessionId);
+      await this.audit.record(inHomeTenant(caller), { action: 'logout', target: 'user', id });
+      await this.publishEnd(homeTenantId);
     });
   }
 
-  /** Ends the sign-in of a user in the tenant that the actor works in. */
+  /** Ends the sign-in of a user in the tenant that the actor names: the one they work in, or their own. */
   async end(actor: Caller, id: string, userId: number): Promise<void> {
-    await this.database.transaction(async () => {
-      await this.sessions.end(actor.tenantId, id);
+    const { tenantId } = actor;
+    await this.transactionIn(tenantId, async () => {
+      await this.sessions.end(tenantId, id);
       await this.audit.record(actor, { action: 'revoke', target: 'user', id: userId });
-      await this.publishEnd(actor.tenantId);
+      await this.publishEnd(tenantId);
     });
   }
 
   /** From the next request on, the sign-in of a super administrator works in the tenant; null is their own. */
   async switchTenant(caller: Caller, tenantId: string | null): Promise<void> {
-    await this.database.transaction(async () => {
-      await this.sessions.actFor(caller.homeTenantId, caller.loginSessionId, tenantId);
-      await this.audit.record(inHomeTenant(caller), {
-        action: 'switch-tenant',
-        target: 'tenant',
-        id: tenantId ?? caller.homeTenantId,
-      });
+    const { homeTenantId, loginSessionId } = caller;
+    await this.transactionIn(homeTenantId, async () => {
+      await this.sessions.actFor(homeTenantId, loginSessionId, tenantId);
+      const id = tenantId ?? homeTenantId;
+      const entry = { action: 'switch-tenant', target: 'tenant', id } as const;
+      await this.audit.record(inHomeTenant(caller), entry);
     });
+  }
+
+  /** The caller may work in another tenant than their own, where sign-ins are. */
+  private transactionIn(tenantId: string, work: () => Promise<void>): Promise<void> {
+    return inTenant(tenantId, () => this.database.transaction(work));
   }
 
   /** Open streams of ended sign-ins end after the commit. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AuditLog } from '../../platform/audit/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import { InvalidInputError } from '../../platform/error/index.js';
 import { RateLimiter } from '../../platform/event/index.js';
 import type { Client } from '../client/client.entity.js';
@@ -40,8 +41,10 @@ export class LoginService {
 
   async signIn(login: LoginDto, origin: SignInOrigin): Promise<LoginView> {
     const { client, tenant } = await this.admit(login);
-    const user = await this.authenticate(tenant.tenantId, login);
-    const { token, seconds } = await this.sessions.open(user, client, origin);
+    const { token, seconds } = await inTenant(tenant.tenantId, async () => {
+      const user = await this.authenticate(tenant.tenantId, login);
+      return this.sessions.open(user, client, origin);
+    });
     return {
       access_token: token,
       refresh_token: null,
@@ -56,12 +59,15 @@ export class LoginService {
   async register(given: RegisterDto, ip: string): Promise<void> {
     await this.limiter.consume(REGISTRATION_LIMIT, ip);
     const { tenant } = await this.admit(given);
-    const { tenantId } = tenant;
     if (!tenant.registerEnabled) {
       throw new LoginRefusedError(
         'Registration is disabled here. Ask an administrator for an account.',
       );
     }
+    await inTenant(tenant.tenantId, () => this.createUser(tenant.tenantId, given));
+  }
+
+  private async createUser(tenantId: string, given: RegisterDto): Promise<void> {
     const role = await this.roles.byKey(tenantId, USER_ROLE);
     if (!role) {
       throw new LoginRefusedError(

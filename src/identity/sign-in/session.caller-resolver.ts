@@ -3,6 +3,7 @@ import type { BeforeApplicationShutdown } from '@nestjs/common';
 import { ALL_PERMISSIONS, CallerResolver } from '../../platform/access/index.js';
 import type { Caller, TokenClaims } from '../../platform/access/index.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
+import { inTenant } from '../../platform/database/index.js';
 import type { SignInKey } from '../login-session/login-session.repository.js';
 import { UserCallers } from '../user/user.callers.js';
 
@@ -24,18 +25,16 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
 
   override async resolve(claims: TokenClaims): Promise<Caller | undefined> {
     const { sid: id, tenantId, userId, clientid: clientId } = claims;
-    const found = await this.current({ id, tenantId, userId, clientId });
-    if (found?.renewalDue) this.renew(tenantId, id);
+    const key = { id, tenantId, userId, clientId };
+    const found = await inTenant(tenantId, () => this.current(key));
+    if (found?.renewalDue) inTenant(tenantId, () => this.renew(tenantId, id));
     return found?.caller;
   }
 
   override async refresh(caller: Caller): Promise<Caller | undefined> {
-    const found = await this.current({
-      id: caller.loginSessionId,
-      tenantId: caller.homeTenantId,
-      userId: caller.userId,
-      clientId: caller.clientId,
-    });
+    const { loginSessionId: id, homeTenantId: tenantId, userId, clientId } = caller;
+    const key = { id, tenantId, userId, clientId };
+    const found = await inTenant(tenantId, () => this.current(key));
     return found?.caller;
   }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { inHomeTenant } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
@@ -23,7 +24,9 @@ export class SignInService {
 
   async own(caller: Caller): Promise<SignInView[]> {
     const { homeTenantId, userId, loginSessionId } = caller;
-    const page = await this.sessions.page(homeTenantId, {}, { userId });
+    const page = await inTenant(homeTenantId, () =>
+      this.sessions.page(homeTenantId, {}, { userId }),
+    );
     return page.rows.map((signIn) => toSignInView(signIn, loginSessionId));
   }
 
@@ -33,7 +36,8 @@ export class SignInService {
   }
 
   async endOwn(caller: Caller, tokenId: string): Promise<void> {
-    const userId = await this.userOf(caller.homeTenantId, tokenId);
+    const { homeTenantId } = caller;
+    const userId = await inTenant(homeTenantId, () => this.userOf(homeTenantId, tokenId));
     if (userId !== caller.userId) throw new NotFoundError('The sign-in');
     await this.logins.end(inHomeTenant(caller), tokenId, userId);
   }

@@ -6,7 +6,7 @@ import {
   tenantAdminPermissions,
   userPermissions,
 } from '../../platform/access/index.js';
-import { Database } from '../../platform/database/index.js';
+import { Database, inTenant } from '../../platform/database/index.js';
 import { ADMIN_ROLE, HOME_TENANT, SUPERADMIN_ROLE, USER_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { UserService } from '../user/user.service.js';
@@ -38,9 +38,9 @@ export class TenantProvisioner {
     values: DeepPartial<Tenant> & { tenantId: string },
     first: FirstUser,
   ): Promise<Tenant> {
-    return this.database.transaction(async () => {
+    const { tenantId } = values;
+    const provision = async (): Promise<Tenant> => {
       const tenant = await this.tenants.insert(values);
-      const { tenantId } = values;
       const roleId = await this.createRoles(tenantId);
       await this.users.createAccount(
         { tenantId },
@@ -49,7 +49,8 @@ export class TenantProvisioner {
       );
       await this.lifecycle.created(tenantId);
       return tenant;
-    });
+    };
+    return inTenant(tenantId, () => this.database.transaction(provision));
   }
 
   /** Returns the id of the role for the first user. */

@@ -7,7 +7,7 @@ import {
   TenantRevision,
 } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { isDeadlock } from '../../platform/database/index.js';
+import { inTenant, isDeadlock } from '../../platform/database/index.js';
 import { ConflictError, NotFoundError } from '../../platform/error/index.js';
 import { givenTime } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
@@ -142,8 +142,10 @@ export class TenantService {
         for (const { tenantId } of tenants) {
           if (tenantId === HOME_TENANT) throw new ConflictError(HOME_TENANT_IS_FIXED);
           await this.revision.incrementAccess(tenantId);
-          await this.lifecycle.deleting(tenantId);
-          await this.tenants.erase(tenantId);
+          await inTenant(tenantId, async () => {
+            await this.lifecycle.deleting(tenantId);
+            await this.tenants.erase(tenantId);
+          });
         }
         return tenants;
       },

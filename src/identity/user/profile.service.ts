@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { inHomeTenant } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import { InvalidInputError } from '../../platform/error/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
@@ -56,7 +57,7 @@ export class ProfileService {
   /** Ends all other sign-ins of the caller. */
   async changePassword(caller: Caller, oldPassword: string, newPassword: string): Promise<void> {
     const { homeTenantId: tenantId, userId } = caller;
-    const user = await this.users.users.get(tenantId, userId);
+    const user = await inTenant(tenantId, () => this.users.users.get(tenantId, userId));
     if (!(await this.passwords.verify(user, user.passwordHash, oldPassword))) {
       throw new InvalidInputError('The old password is wrong.');
     }
@@ -72,9 +73,9 @@ export class ProfileService {
   }
 
   private async own({ homeTenantId, userId }: Caller) {
-    return {
+    return inTenant(homeTenantId, async () => ({
       user: await this.users.users.get(homeTenantId, userId),
       roles: await this.roles.of(homeTenantId, userId),
-    };
+    }));
   }
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { ALL_PERMISSIONS, TenantRevision } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
+import { inTenant } from '../../platform/database/index.js';
 import { HOME_TENANT, SUPERADMIN_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { UserRepository } from './user.repository.js';
@@ -37,7 +38,25 @@ export class UserCallers {
    * The user as of now. Undefined if the user is deleted or disabled, one of the tenants is disabled or has expired,
    * or the user may not work in the tenant: only super administrators may work in another tenant than their own.
    */
-  async find({ userId, homeTenantId, tenantId }: UserInTenant): Promise<Caller | undefined> {
+  async find(who: UserInTenant): Promise<Caller | undefined> {
+    return inTenant(who.homeTenantId, () => this.current(who));
+  }
+
+  /** The same by the user's name; the user belongs to the tenant, or to another one as a super administrator. */
+  async named(
+    userName: string,
+    homeTenantId: string,
+    tenantId: string,
+  ): Promise<Caller | undefined> {
+    const user = await inTenant(homeTenantId, () => this.users.byName(homeTenantId, userName));
+    return user ? this.find({ userId: user.id, homeTenantId, tenantId }) : undefined;
+  }
+
+  private async current({
+    userId,
+    homeTenantId,
+    tenantId,
+  }: UserInTenant): Promise<Caller | undefined> {
     const user = await this.users.active(homeTenantId, userId);
     if (!user) return undefined;
     const homeRevision = await this.revision.current(homeTenantId);
@@ -55,16 +74,6 @@ export class UserCallers {
       roleKeys: grants.roleKeys,
       revision: elsewhere ? await this.revision.current(tenantId) : homeRevision,
     };
-  }
-
-  /** `find` by the user's name in their own tenant. */
-  async named(
-    userName: string,
-    homeTenantId: string,
-    tenantId: string,
-  ): Promise<Caller | undefined> {
-    const user = await this.users.byName(homeTenantId, userName);
-    return user ? this.find({ userId: user.id, homeTenantId, tenantId }) : undefined;
   }
 
   /**

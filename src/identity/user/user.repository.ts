@@ -1,7 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { And, In, LessThan, MoreThanOrEqual, Not } from 'typeorm';
 import type { DeepPartial, FindOptionsWhere } from 'typeorm';
-import { containing, Database, TenantScoped } from '../../platform/database/index.js';
+import {
+  acrossTenants,
+  containing,
+  Database,
+  TenantScoped,
+} from '../../platform/database/index.js';
 import type { Page, PageQuery } from '../../platform/http/index.js';
 import { User } from './user.entity.js';
 
@@ -101,9 +106,11 @@ export class UserRepository {
     const ids = users.map(({ id }) => id);
     const names = users.map(({ userName }) => userName.toLowerCase());
     await this.database.query("SET LOCAL plinth.erasing = 'on'");
-    await this.database.query(
-      'UPDATE audit_entry SET actor_name = NULL, ip = NULL WHERE actor_id = ANY ($1::bigint[])',
-      [ids],
+    await acrossTenants('erasure of a user', () =>
+      this.database.query(
+        'UPDATE audit_entry SET actor_name = NULL, ip = NULL WHERE actor_id = ANY ($1::bigint[])',
+        [ids],
+      ),
     );
     await this.database.query(
       `UPDATE audit_entry SET actor_name = NULL, ip = NULL

@@ -1,10 +1,11 @@
 import { Global, Module } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { AuthenticationGuard, PermissionGuard } from './access.guard.js';
 import { JwtStrategy } from './jwt.strategy.js';
 import { OpenStreams } from './open-streams.js';
 import { PermissionController } from './permission.controller.js';
 import { TenantLifecycle } from './tenant-lifecycle.js';
+import { TenantInterceptor } from './tenant.interceptor.js';
 import { TenantRevision } from './tenant-revision.repository.js';
 
 /** Authenticates and authorises every request. The global identity module provides the CallerResolver. */
@@ -18,6 +19,7 @@ import { TenantRevision } from './tenant-revision.repository.js';
     JwtStrategy,
     { provide: APP_GUARD, useClass: AuthenticationGuard },
     { provide: APP_GUARD, useClass: PermissionGuard },
+    { provide: APP_INTERCEPTOR, useClass: TenantInterceptor },
   ],
   exports: [TenantRevision, TenantLifecycle, OpenStreams],
 })

@@ -10,6 +10,7 @@ import { Database } from './database.js';
 import { openEmbedded } from './embedded.js';
 import type { EmbeddedStore } from './embedded.js';
 import type { StatementObserver } from './pool.js';
+import { TenantWall } from './tenant-wall.js';
 
 const EMBEDDED_STORE = Symbol('EmbeddedStore');
 
@@ -32,6 +33,7 @@ export class DatabaseModule implements OnApplicationShutdown {
   ) {}
 
   static for({ observe, store: given }: DatabaseOptions = {}): DynamicModule {
+    const wall = new TenantWall();
     return {
       module: DatabaseModule,
       imports: [
@@ -42,13 +44,16 @@ export class DatabaseModule implements OnApplicationShutdown {
               url: store ? undefined : config.DATABASE_URL,
               embedded: store?.database,
               poolSize: config.DATABASE_POOL_SIZE,
-              observe,
+              observe: (sql, values) => {
+                wall.check(sql, values);
+                observe?.(sql, values);
+              },
             }),
             autoLoadEntities: true,
             // A store that cannot be opened ends the start at once, with its own message.
             toRetry: () => false,
           }),
-          dataSourceFactory: openDataSource,
+          dataSourceFactory: (options) => openDataSource(options, wall),
         }),
       ],
       providers: [
@@ -71,14 +76,18 @@ export class DatabaseModule implements OnApplicationShutdown {
   }
 }
 
-/** A connected data source with a current schema. */
-async function openDataSource(options: DataSourceOptions | undefined): Promise<DataSource> {
+/** A connected data source with a current schema, whose tables of tenants the wall protects from here on. */
+async function openDataSource(
+  options: DataSourceOptions | undefined,
+  wall: TenantWall,
+): Promise<DataSource> {
   if (options?.type !== 'postgres') throw new Error('The store is PostgreSQL.');
   const { url } = options;
   if (url !== undefined) await migrateServer(url);
   const dataSource = await new DataSource(options).initialize();
   // The embedded store has one connection and one process: a lock would wait for itself.
   if (url === undefined) await dataSource.runMigrations();
+  wall.protect(dataSource.entityMetadatas);
   return dataSource;
 }
 

@@ -5,6 +5,7 @@ import PQueue from 'p-queue';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
+import { withBinding } from './tenant-binding.js';
 
 /** What follows commits waits for services that may be away: so much of it waits at a time. */
 const AFTER_COMMIT_AT_ONCE = 16;
@@ -49,11 +50,12 @@ export class Database {
   }
 
   /**
-   * Runs the action once the open transaction is committed, beside others and in no order, or at once when there is none.
+   * Runs the action once the open transaction is committed, beside others and in no order, or at once when there is none;
+   * bound to the tenant to which its caller is.
    */
   async afterCommit(action: () => void | Promise<void>): Promise<void> {
     const transaction = this.open.getStore();
-    if (transaction) transaction.afterCommit.push(action);
+    if (transaction) transaction.afterCommit.push(withBinding(action));
     else await action();
   }
 

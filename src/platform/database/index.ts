@@ -13,5 +13,6 @@ export {
   isForeignKeyViolation,
   isUniqueViolation,
 } from './violation.js';
+export { acrossTenants, inTenant } from './tenant-binding.js';
 export { TenantScoped } from './tenant-scoped.js';
 export type { TenantOwned } from './tenant-scoped.js';

@@ -3,8 +3,8 @@ import type { PGlite } from '@electric-sql/pglite';
 import { createPgConfig } from '@electric-sql/pglite/node-postgres';
 import { fairEmbedded } from './fair-embedded.js';
 
-/** Sees the text of every statement before it runs. The tests use it to assert tenant predicates. */
-export type StatementObserver = (sql: string) => void;
+/** Sees every statement before it runs, and keeps it from running by throwing. */
+export type StatementObserver = (sql: string, values: readonly unknown[]) => void;
 
 // int8 holds ids and counts here, all far below 2^53: read them as numbers.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -17,9 +17,9 @@ pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
  */
 export function postgresDriver(embedded?: PGlite, observe?: StatementObserver): typeof pg {
   class ObservedClient extends pg.Client {
-    // node-postgres declares query() with a dozen overloads; only the text of the first argument is read here.
+    // node-postgres declares query() with a dozen overloads; only text and values are read here.
     override query = ((...args: [unknown, ...unknown[]]) => {
-      observe?.(statementText(args[0]));
+      observe?.(textOf(args[0]), valuesOf(args));
       return Reflect.apply(pg.Client.prototype.query, this, args) as unknown;
     }) as typeof pg.Client.prototype.query;
   }
@@ -52,8 +52,15 @@ function embeddedOptions(database: PGlite): object {
   };
 }
 
-function statementText(query: unknown): string {
+function textOf(query: unknown): string {
   if (typeof query === 'string') return query;
   if (typeof query === 'object' && query !== null && 'text' in query) return String(query.text);
   return '';
+}
+
+/** They stand beside the text, or in the one object with it. */
+function valuesOf([query, beside]: readonly unknown[]): readonly unknown[] {
+  if (Array.isArray(beside)) return beside as unknown[];
+  if (typeof query !== 'object' || query === null || !('values' in query)) return [];
+  return Array.isArray(query.values) ? (query.values as unknown[]) : [];
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { In, IsNull } from 'typeorm';
-import { containing, Database, TenantScoped } from '../database/index.js';
+import { acrossTenants, containing, Database, TenantScoped } from '../database/index.js';
 import type { Page } from '../http/index.js';
 import type { StoredFileListQuery } from './storage.dto.js';
 import { StoredFile } from './storage.entity.js';
@@ -61,9 +61,11 @@ export class StorageRepository {
 
   /** Which of the keys any tenant has a record for. */
   async knownKeys(keys: readonly string[]): Promise<Set<string>> {
-    const rows = await this.database.query<{ storage_key: string }>(
-      'SELECT storage_key FROM stored_file WHERE storage_key = ANY($1)',
-      [keys],
+    const rows = await acrossTenants('sweep of stored files', () =>
+      this.database.query<{ storage_key: string }>(
+        'SELECT storage_key FROM stored_file WHERE storage_key = ANY($1)',
+        [keys],
+      ),
     );
     return new Set(rows.map((row) => row.storage_key));
   }

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { acrossTenants } from '../../platform/database/index.js';
 import { VectorTable } from '../relational/vector-table.repository.js';
 import type { ScopeCount } from '../relational/vector-table.repository.js';
 import type { VectorEntry, VectorScope } from '../vector-store.js';
@@ -37,9 +38,11 @@ export class ExactRepository extends VectorTable {
   }
 
   override async scopes(): Promise<ScopeCount[]> {
-    return this.database.query<ScopeCount>(
-      `SELECT tenant_id AS "tenantId", knowledge_id AS "knowledgeId", count(*) AS count
+    return acrossTenants('sweep of vectors', () =>
+      this.database.query<ScopeCount>(
+        `SELECT tenant_id AS "tenantId", knowledge_id AS "knowledgeId", count(*) AS count
          FROM fragment_vector GROUP BY tenant_id, knowledge_id ORDER BY tenant_id, knowledge_id`,
+      ),
     );
   }
 

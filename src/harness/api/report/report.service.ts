@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
+import { inTenant } from '../../../platform/database/index.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
 import { RunService } from '../run/run.service.js';
@@ -43,9 +44,10 @@ export class ReportService {
       answer: await this.reports.lastAnswer(run),
     };
     const people = peopleIn(facts);
+    const { tenantId, homeTenantId } = run;
     const names = new Map([
-      ...(await this.reports.names(run.homeTenantId, people)),
-      ...(await this.reports.names(run.tenantId, people)),
+      ...(await inTenant(homeTenantId, () => this.reports.names(homeTenantId, people))),
+      ...(await this.reports.names(tenantId, people)),
     ]);
     await this.secrets.learn(caller, session);
     // Before anything is done to the texts.

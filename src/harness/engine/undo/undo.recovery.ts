@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
+import { inTenant } from '../../../platform/database/index.js';
 import { DomainError } from '../../../platform/error/index.js';
 import { Repetition } from '../../../platform/queue/index.js';
 import { EffectRepository } from '../../store/effect.repository.js';
@@ -48,7 +49,7 @@ export class UndoRecovery implements OnApplicationBootstrap, BeforeApplicationSh
     try {
       for (const undo of await this.undos.open(SWEPT_AT_ONCE)) {
         if (ending?.aborted) return;
-        await this.recover(undo);
+        await inTenant(undo.tenantId, () => this.recover(undo));
       }
     } catch (error) {
       // The next round tries again.

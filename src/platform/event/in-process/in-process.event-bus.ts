@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
 import { EventBus } from '../event-bus.js';
 import type { EventData, EventListener, EventName } from '../event-bus.js';
@@ -6,8 +7,11 @@ import type { EventData, EventListener, EventName } from '../event-bus.js';
 export class InProcessEventBus extends EventBus {
   private readonly emitter = new EventEmitter().setMaxListeners(0);
 
+  /** As over Redis, a listener sees nothing of the request or the tenant of whoever publishes. */
+  private readonly outside = AsyncLocalStorage.snapshot();
+
   override async publish<Name extends EventName>(name: Name, data: EventData<Name>): Promise<void> {
-    this.emitter.emit(name, data);
+    this.outside(() => this.emitter.emit(name, data));
   }
 
   override subscribe<Name extends EventName>(

@@ -1,0 +1,97 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+
+const source = fileURLToPath(new URL('../../src/', import.meta.url));
+
+/** Where work is bound to a tenant, and why to that one. The interceptor aside, each is a way past the request's own. */
+const bound: Readonly<Record<string, string>> = {
+  'platform/access/tenant.interceptor.ts': 'The tenant of the caller, for all of a request.',
+  // Of the caller, who may have switched to another tenant
+  'identity/access/access.change.ts':
+    'The tenant that the actor names: the one worked in, or the own.',
+  'identity/sign-in/session.caller-resolver.ts': 'Before the caller is known: of the token.',
+  'identity/sign-in/sign-in.service.ts': 'Own sign-ins are rows of the own tenant.',
+  'identity/login-session/login-session.service.ts': 'A sign-in belongs to the tenant of its user.',
+  'identity/user/profile.service.ts': 'The own profile is a row of the own tenant.',
+  'identity/user/user.callers.ts': 'A user is a row of the own tenant, wherever the work is done.',
+  'harness/api/report/report.service.ts': 'The user of a run may be one of another tenant.',
+  // Before the sign-in
+  'identity/sign-in/login.service.ts': 'The tenant that is signed in to, or registered in.',
+  // Super administrators, and the start
+  'identity/tenant/tenant.provisioner.ts': 'The tenant that is created.',
+  'identity/tenant/tenant.service.ts': 'The tenant that is deleted.',
+  'dictionary/dictionary.seed.ts': 'The tenant that gets its dictionary.',
+  'demo/demo.module.ts': 'The tenant that gets the demo.',
+  'knowledge-import.ts': 'The tenant that the command names.',
+  // Jobs and sweeps: the tenant of the row
+  'attach/parsing/parsing.worker.ts': 'Of the document.',
+  'attach/reconciliation/vector-reconciliation.ts': 'Of the knowledge base.',
+  'harness/engine/approval.service.ts': 'Of the run whose approval is over.',
+  'harness/engine/event.retention.ts': 'Of the run whose events are removed.',
+  'harness/engine/run.claims.ts': 'Of the run that its owner has left.',
+  'harness/engine/run.worker.ts': 'Of the run.',
+  'harness/engine/undo/undo.recovery.ts': 'Of the run whose undo was interrupted.',
+};
+
+/** Every work that belongs to no tenant, with the file of its statement. */
+const across: readonly (readonly [file: string, reason: string])[] = [
+  ['attach/parsing/parsing.repository.ts', 'expiry of leases at the start'],
+  ['attach/parsing/parsing.repository.ts', 'metric of waiting documents'],
+  ['attach/parsing/parsing.repository.ts', 'sweep of exhausted documents'],
+  ['attach/parsing/parsing.repository.ts', 'sweep of waiting documents'],
+  ['chat/turn.repository.ts', 'renewal of turn leases'],
+  ['chat/turn.repository.ts', 'sweep of dead turns'],
+  ['harness/store/approval.repository.ts', 'sweep of expired approvals'],
+  ['harness/store/claim.repository.ts', 'sweep of cancelled runs'],
+  ['harness/store/claim.repository.ts', 'sweep of lost leases'],
+  ['harness/store/claim.repository.ts', 'sweep of waiting runs'],
+  ['harness/store/event.repository.ts', 'poll of followed runs'],
+  ['harness/store/event.repository.ts', 'retention of events'],
+  ['harness/store/run.repository.ts', 'limit of the queue'],
+  ['harness/store/undo.repository.ts', 'sweep of interrupted undos'],
+  ['harness/store/workspace-lock.repository.ts', 'sweep of revoked workspaces'],
+  ['identity/login-session/login-session.repository.ts', 'sweep of sign-ins'],
+  ['identity/user/user.repository.ts', 'erasure of a user'],
+  ['model/credential.repository.ts', 'rotation of credentials'],
+  ['model/credential.repository.ts', 'rotation of credentials'],
+  ['platform/storage/storage.repository.ts', 'sweep of stored files'],
+  ['vector-store/exact/exact.repository.ts', 'sweep of vectors'],
+  ['vector-store/pgvector/pgvector.repository.ts', 'sweep of vectors'],
+];
+
+/** The production files that match, with what the form captures of each match. */
+function found(form: RegExp): [file: string, captured: string][] {
+  return globSync('**/*.ts', { cwd: source })
+    .filter((file) => !file.endsWith('.spec.ts') && !file.startsWith('platform/database/'))
+    .sort()
+    .flatMap((file) =>
+      Array.from(
+        readFileSync(`${source}${file}`, 'utf8').matchAll(form),
+        ([, captured = '']): [string, string] => [file, captured],
+      ),
+    );
+}
+
+describe('work is bound to a tenant', () => {
+  it('in the files of the reviewed list, and all of them', () => {
+    const files = new Set(found(/\binTenant\(/g).map(([file]) => file));
+    expect([...files].sort()).toEqual(Object.keys(bound).sort());
+  });
+
+  it('or runs across tenants for the reasons of the reviewed list, one statement each', () => {
+    const calls = found(/\bacrossTenants\(\s*([^,]*),/g);
+    const reasons = calls.map(([file, reason]) => `${file} ${reason}`).sort();
+    expect(reasons).toEqual(across.map(([file, reason]) => `${file} '${reason}'`).sort());
+
+    const statements = found(
+      /\bacrossTenants\(\s*'[^']*',\s*\(\)\s*=>\s*this\.database\.(query)</g,
+    );
+    const plain = found(/\bacrossTenants\(\s*'[^']*',\s*\(\)\s*=>\s*this\.database\.(query)\(/g);
+    expect(statements.length + plain.length).toBe(across.length);
+  });
+
+  it('by nothing else: only the store knows the binding itself', () => {
+    expect(found(/(tenant-binding)/g)).toEqual([]);
+  });
+});
