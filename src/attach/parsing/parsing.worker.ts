@@ -10,7 +10,7 @@ import { EventBus } from '../../platform/event/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { UpstreamError } from '../../provider/index.js';
-import { JobQueue, Repetition } from '../../platform/queue/index.js';
+import { JobQueue, IntervalJob } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
 import { VectorStoreError } from '../../vector-store/index.js';
 import { DocumentParsing } from './document-parsing.js';
@@ -44,7 +44,7 @@ const CHANGED = 'The settings of the knowledge base have changed.';
 export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Parsing');
   private readonly running = new Map<number, Lease>();
-  private sweeps: Repetition | undefined;
+  private sweeps: IntervalJob | undefined;
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -79,16 +79,14 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
         .catch(() => undefined);
     });
     if (this.config.embedded) await this.repository.expireAllLeases();
-    this.queue.handle(PARSE_JOB, { concurrency: this.config.PARSE_JOBS }, (job, signal) =>
-      this.take(job, signal),
-    );
-    this.sweeps = new Repetition(SWEEP_MS, (ending) => this.sweep(ending));
-    this.sweeps.begin();
+    this.queue.handle(PARSE_JOB, (job, signal) => this.take(job, signal));
+    this.sweeps = new IntervalJob(SWEEP_MS, (ending) => this.sweep(ending));
+    this.sweeps.runNow();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     this.unsubscribe?.();
-    await this.sweeps?.end();
+    await this.sweeps?.stop();
   }
 
   private async sweep(ending: AbortSignal): Promise<void> {

@@ -4,7 +4,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
-import { JobQueue, Repetition } from '../../platform/queue/index.js';
+import { JobQueue, IntervalJob } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
 import { ApprovalService } from './approval.service.js';
 import { RUN_JOB } from '../store/run.ledger.js';
@@ -33,7 +33,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   private readonly logger = new Logger('Harness');
   private readonly running = new Map<string, HeldRun>();
   private readonly attempts = new Attempts(this.logger);
-  private readonly repeated: Repetition[] = [];
+  private readonly repeated: IntervalJob[] = [];
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -54,21 +54,19 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       // Only a hint: the row says whether it is to end.
       this.running.get(runId)?.check();
     });
-    this.queue.handle(RUN_JOB, { concurrency: this.config.HARNESS_RUNS }, (job, signal) =>
-      this.take(job, signal),
-    );
+    this.queue.handle(RUN_JOB, (job, signal) => this.take(job, signal));
     this.repeat(SWEEP_MS, () => this.sweep());
     this.repeat(CANCEL_LOOK_MS, () => this.endCancelled());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     this.unsubscribe?.();
-    await Promise.all(this.repeated.map((repetition) => repetition.end()));
+    await Promise.all(this.repeated.map((repetition) => repetition.stop()));
   }
 
   private repeat(everyMs: number, round: () => Promise<void>): void {
-    const repetition = new Repetition(everyMs, round);
-    repetition.begin();
+    const repetition = new IntervalJob(everyMs, round);
+    repetition.runNow();
     this.repeated.push(repetition);
   }
 

@@ -3,7 +3,7 @@ import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import { DomainError } from '../../../platform/error/index.js';
-import { Repetition } from '../../../platform/queue/index.js';
+import { IntervalJob } from '../../../platform/queue/index.js';
 import { EffectRepository } from '../../store/effect.repository.js';
 import { ProcessPresence } from '../process.presence.js';
 import { SessionRepository } from '../../store/session.repository.js';
@@ -23,7 +23,7 @@ const LONGEST_SECONDS = 15 * 60;
 @Injectable()
 export class UndoRecovery implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Harness');
-  private sweeps: Repetition | undefined;
+  private sweeps: IntervalJob | undefined;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -36,12 +36,12 @@ export class UndoRecovery implements OnApplicationBootstrap, BeforeApplicationSh
 
   onApplicationBootstrap(): void {
     if (this.config.ROLE === 'api') return;
-    this.sweeps = new Repetition(SWEEP_MS, (ending) => this.sweep(ending));
-    this.sweeps.begin();
+    this.sweeps = new IntervalJob(SWEEP_MS, (ending) => this.sweep(ending));
+    this.sweeps.runNow();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.sweeps?.end();
+    await this.sweeps?.stop();
   }
 
   /** One round: looks at every undo that is under way, and ends those that nobody carries out any more. */
