@@ -60,7 +60,6 @@ import { ModelCallRepository } from './store/model-call.repository.js';
 import { ModelTurn } from './engine/model.turn.js';
 import { ModelUsage } from './engine/model.usage.js';
 import { PlanCalls } from './engine/plan.calls.js';
-import { ProcessPresence } from './engine/process.presence.js';
 import { RunCancel } from './engine/run.cancel.js';
 import { RunClaims } from './engine/run.claims.js';
 import { RunEnding } from './engine/run.ending.js';
@@ -173,7 +172,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     ModelTurn,
     ModelUsage,
     PlanCalls,
-    ProcessPresence,
     RunCancel,
     RunClaims,
     RunEnding,

@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { processId } from '../../platform/lease/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { commandGrant, pathGrants, subjectHash } from '../store/approval.ask.js';
 import type { ApprovalAsk } from '../store/approval.ask.js';
@@ -29,7 +30,6 @@ import { CallRecord } from './call.record.js';
 import { filesSubject } from './call.subject.js';
 import type { CallResult, CallTurn } from './call.turn.js';
 import { PermissionRevokedError, UnrecordedError } from './loop.errors.js';
-import { ProcessPresence } from './process.presence.js';
 
 type ChangeCall = Extract<BoundCall, { effectClass: 'FILE' | 'SHELL' }>;
 type FileCall = Extract<BoundCall, { effectClass: 'FILE' }>;
@@ -65,7 +65,6 @@ export class ChangeCalls {
     private readonly grants: GrantRepository,
     private readonly switches: HarnessSwitches,
     private readonly callers: UserCallers,
-    private readonly presence: ProcessPresence,
     private readonly mask: SecretMask,
   ) {}
 
@@ -256,8 +255,7 @@ export class ChangeCalls {
     const { toolCallId, iteration } = effect;
     const { title, operations, snapshotSha256 } = what;
     await this.ledger.asOwner(held.lease, async (writer) => {
-      const { boot } = this.presence;
-      const start = { fence: held.lease.fence, boot, operations, snapshotSha256 };
+      const start = { fence: held.lease.fence, boot: processId, operations, snapshotSha256 };
       if (!(await this.effects.start(run, toolCallId, start))) {
         throw new Error(`The effect ${toolCallId} is not prepared, and must not be begun.`);
       }

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { processId, stateOfProcess } from '../../platform/lease/index.js';
 import { RollBackFailedError } from '../fault/change.errors.js';
 import { FileChanges } from '../change/file-changes.js';
 import type { DescribedChanges } from '../change/change-records.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { HeldRun } from './held.run.js';
 import { ModelCallRepository } from '../store/model-call.repository.js';
-import { ProcessPresence } from './process.presence.js';
 import { settlementOf } from '../protocol/effect.state.js';
 import type { EffectState, FilesFound, Settlement } from '../protocol/effect.state.js';
 import type { HarnessRun } from '../store/run.entity.js';
@@ -28,11 +28,11 @@ const REASONS = {
   FILE: 'The server stopped while files were being changed, and they are neither as before nor as planned.',
 } as const;
 
-/** What an owner on another host may take to notice that it has lost its lease. */
+/** How long an owner of another host may take to notice that it has lost its lease. */
 const OTHER_HOST_WAIT_MS = 60_000;
-/** An owner on this host that does not answer for so long is given up: what it did cannot be known. */
+/** A process of this host that still runs after so long is stuck: what it did cannot be known. */
 const LONGEST_WAIT_MS = 10 * 60_000;
-const ASK_EVERY_MS = 500;
+const POLL_MS = 500;
 /** Files that the event of an uncertain call names; the effect has them all. */
 const NAMED_FILES = 100;
 
@@ -54,7 +54,6 @@ export class EffectSettlement {
     private readonly changes: FileChanges,
     private readonly traces: CommandTraces,
     private readonly modelCalls: ModelCallRepository,
-    private readonly presence: ProcessPresence,
   ) {}
 
   /** True when the run goes on, false when it is parked until somebody resolves an uncertain effect. */
@@ -92,25 +91,28 @@ export class EffectSettlement {
   /** Undefined unless a change of files had begun. */
   private async filesOf(
     held: HeldRun,
-    { state, effectClass, boot, runId, tenantId, operations }: HarnessEffect,
+    effect: HarnessEffect,
     workspace: Workspace,
   ): Promise<FilesFound | undefined> {
+    const { state, effectClass, tenantId, operations } = effect;
     if (state !== 'STARTED' || effectClass !== 'FILE') return undefined;
-    if (!(await this.isOwnerAway(held, boot ?? '', runId))) return 'OTHER';
+    if (!(await this.isOwnerAway(held, effect))) return 'OTHER';
     return this.changes.find({ tenantId, workspace }, operations, held.signal);
   }
 
-  /** Waits until the process that began the effect can no longer act. False when that cannot be waited for. */
-  private async isOwnerAway(held: HeldRun, boot: string, runId: string): Promise<boolean> {
+  /** Waits until the process that started the effect can no longer act. False when that cannot be waited for. */
+  private async isOwnerAway(held: HeldRun, { tenantId, runId: id, toolCallId }: HarnessEffect): Promise<boolean> {
     const began = performance.now();
-    if (boot === this.presence.boot) return true;
     for (;;) {
-      const presence = await this.presence.of(boot, runId);
-      if (presence === 'gone' || presence === 'idle') return true;
+      const owner = (await this.effects.find({ tenantId, id }, toolCallId))?.boot;
+      // A process that has left the run has removed its name, and claims the run again only after that.
+      if (!owner || owner === processId) return true;
+      const state = stateOfProcess(owner);
+      if (state === 'ended') return true;
       const waited = performance.now() - began;
-      if (presence === 'unknown' && waited >= OTHER_HOST_WAIT_MS) return true;
+      if (state === 'unknown' && waited >= OTHER_HOST_WAIT_MS) return true;
       if (waited >= LONGEST_WAIT_MS) return false;
-      await delay(ASK_EVERY_MS, undefined, { signal: held.signal });
+      await delay(POLL_MS, undefined, { signal: held.signal });
     }
   }
 
@@ -226,7 +228,7 @@ export class EffectSettlement {
     effect: HarnessEffect,
     workspace: Workspace,
   ): Promise<CommandTrace> {
-    const isOver = await this.isOwnerAway(held, effect.boot ?? '', effect.runId);
+    const isOver = await this.isOwnerAway(held, effect);
     if (isOver) return this.traces.find(effect, workspace, held.signal);
     return { operations: undefined, output: undefined };
   }

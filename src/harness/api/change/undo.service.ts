@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
+import { processId } from '../../../platform/lease/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { NotFoundError } from '../../../platform/error/index.js';
 import { HarnessSwitches } from '../../store/harness.switches.js';
 import { RunLedger } from '../../store/run.ledger.js';
-import { ProcessPresence } from '../../engine/process.presence.js';
 import { WorkspaceLockRepository } from '../../store/workspace-lock.repository.js';
 import { newId, sha256 } from '../../protocol/ids.js';
 import { isEnded } from '../../protocol/run.state.js';
@@ -71,7 +71,6 @@ export class UndoService {
     private readonly roots: WorkspaceRoots,
     private readonly locks: WorkspaceLockRepository,
     private readonly ledger: RunLedger,
-    private readonly presence: ProcessPresence,
     private readonly switches: HarnessSwitches,
     private readonly audit: AuditLog,
   ) {}
@@ -115,13 +114,10 @@ export class UndoService {
     }
     const { input, operations } = planOf(prepared);
     const toolCallId = newId();
-    const leave = this.presence.enter(toolCallId);
-    try {
+    await this.execution.during(toolCallId, async () => {
       const begun = await this.begin(undo, { toolCallId, input, operations }, caller);
       await this.carryOut(begun, undo);
-    } finally {
-      leave();
-    }
+    });
     return { changeIds: input.changeIds, files: input.files, conflicts };
   }
 
@@ -177,7 +173,7 @@ export class UndoService {
       }
       const argumentsJson = JSON.stringify(input);
       await this.undos.start(run, {
-        ...{ toolCallId, direction, argumentsJson, operations, boot: this.presence.boot },
+        ...{ toolCallId, direction, argumentsJson, operations, boot: processId },
         argumentsSha256: sha256(argumentsJson),
       });
       await this.audit.record(caller, {

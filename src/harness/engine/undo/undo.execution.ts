@@ -22,6 +22,8 @@ const DOUBT =
 @Injectable()
 export class UndoExecution {
   private readonly logger = new Logger('Harness');
+  /** The undos that this process is executing. */
+  private readonly running = new Set<string>();
 
   constructor(
     private readonly ledger: RunLedger,
@@ -30,6 +32,20 @@ export class UndoExecution {
     private readonly rows: FileChangeRepository,
     private readonly locks: WorkspaceLockRepository,
   ) {}
+
+  /** While the work runs, the recovery of this process leaves the undo alone. */
+  async during(toolCallId: string, work: () => Promise<void>): Promise<void> {
+    this.running.add(toolCallId);
+    try {
+      await work();
+    } finally {
+      this.running.delete(toolCallId);
+    }
+  }
+
+  isRunning(toolCallId: string): boolean {
+    return this.running.has(toolCallId);
+  }
 
   /** Throws what has prevented it; the files are as before then, unless it is a RollBackFailedError. */
   async carryOut(undo: BegunUndo, target: ChangeTarget): Promise<void> {

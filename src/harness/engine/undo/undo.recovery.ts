@@ -3,9 +3,9 @@ import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import { DomainError } from '../../../platform/error/index.js';
+import { processId, stateOfProcess } from '../../../platform/lease/index.js';
 import { IntervalJob } from '../../../platform/queue/index.js';
 import { EffectRepository } from '../../store/effect.repository.js';
-import { ProcessPresence } from '../process.presence.js';
 import { SessionRepository } from '../../store/session.repository.js';
 import type { SessionRow } from '../../store/session.repository.js';
 import { Workspace } from '../../workspace/workspace.js';
@@ -31,7 +31,6 @@ export class UndoRecovery implements OnApplicationBootstrap, BeforeApplicationSh
     private readonly effects: EffectRepository,
     private readonly sessions: SessionRepository,
     private readonly execution: UndoExecution,
-    private readonly presence: ProcessPresence,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -60,23 +59,18 @@ export class UndoRecovery implements OnApplicationBootstrap, BeforeApplicationSh
   private async look(undo: OpenUndo): Promise<void> {
     const { toolCallId, runId, boot, seconds } = undo;
     try {
-      const isLeft = (await this.isLeft(boot, toolCallId)) || seconds > LONGEST_SECONDS;
-      if (!isLeft || !(await this.undos.takeOver(undo, this.presence.boot))) return;
-      const leave = this.presence.enter(toolCallId);
-      try {
-        await this.settle(undo);
-      } finally {
-        leave();
-      }
+      const isLeft = this.isLeft(boot, toolCallId) || seconds > LONGEST_SECONDS;
+      if (!isLeft || !(await this.undos.takeOver(undo, processId))) return;
+      await this.execution.during(toolCallId, () => this.settle(undo));
     } catch (error) {
       this.logger.warn({ msg: 'An interrupted undo could not be settled', runId, err: error });
     }
   }
 
-  /** Of a process that lives, only it itself knows for certain that it has let go. */
-  private async isLeft(boot: string, toolCallId: string): Promise<boolean> {
-    if (boot === this.presence.boot) return !this.presence.has(toolCallId);
-    return this.presence.isGone(boot);
+  /** Only a process that runs knows whether it still executes the undo. */
+  private isLeft(boot: string, toolCallId: string): boolean {
+    if (boot === processId) return !this.execution.isRunning(toolCallId);
+    return stateOfProcess(boot) === 'ended';
   }
 
   private async settle({ tenantId, sessionId, runId: id, toolCallId }: OpenUndo): Promise<void> {
