@@ -159,7 +159,12 @@ export class ParkedRuns {
       const ids = await this.prepare(writer, calls);
       for (const [at, id] of ids.entries()) {
         const { operations = [], snapshotSha256 } = calls[at] ?? {};
-        await this.effects.start(writer.run, id, { fence: 1, boot: processId, operations, snapshotSha256 });
+        await this.effects.start(writer.run, id, {
+          fence: 1,
+          boot: processId,
+          operations,
+          snapshotSha256,
+        });
       }
       return ids;
     });

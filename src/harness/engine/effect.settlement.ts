@@ -101,7 +101,10 @@ export class EffectSettlement {
   }
 
   /** Waits until the process that started the effect can no longer act. False when that cannot be waited for. */
-  private async isOwnerAway(held: HeldRun, { tenantId, runId: id, toolCallId }: HarnessEffect): Promise<boolean> {
+  private async isOwnerAway(
+    held: HeldRun,
+    { tenantId, runId: id, toolCallId }: HarnessEffect,
+  ): Promise<boolean> {
     const began = performance.now();
     for (;;) {
       const owner = (await this.effects.find({ tenantId, id }, toolCallId))?.boot;
