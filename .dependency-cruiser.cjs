@@ -8,6 +8,7 @@ const platform = [
   'database',
   'queue',
   'event',
+  'lease',
   'access',
   'observability',
   'audit',

@@ -25,7 +25,7 @@ import { ModelModule } from './model/index.js';
 import { ObservabilityModule } from './platform/observability/index.js';
 import { OutboundModule } from './platform/outbound/index.js';
 import { ProviderModule } from './provider/index.js';
-import { QueueModule } from './platform/queue/index.js';
+import { jobKindsOf, QueueModule } from './platform/queue/index.js';
 import { RetrievalModule } from './retrieval/index.js';
 import { SkillModule } from './skill/index.js';
 import { StorageModule } from './platform/storage/index.js';
@@ -49,7 +49,7 @@ export class AppModule {
         ChatModule,
         ConfigModule.for(config),
         DatabaseModule.for(database),
-        QueueModule,
+        QueueModule.for(config, jobKindsOf(config)),
         EventModule,
         OutboundModule,
         AccessModule,

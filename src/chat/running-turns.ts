@@ -3,21 +3,21 @@ import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { EventBus } from '../platform/event/index.js';
+import { IntervalJob } from '../platform/queue/index.js';
 import type { Turn } from './chat.turn.js';
 import { LEASE_SECONDS, TurnRepository } from './turn.repository.js';
 
 const RENEW_MS = (LEASE_SECONDS * 1_000) / 3;
 
 /**
- * The turns of this process. Renews the leases of those that run in sessions, passes stops on to them, and frees
- * the sessions of turns that died with another process.
+ * The turns of this process. Renews the leases of those that run in sessions, in one statement for all; stops those whose
+ * users asked for it; and releases the sessions of turns that died with their process.
  */
 @Injectable()
 export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(RunningTurns.name);
   private readonly turns = new Map<string, Turn>();
-  private timer: NodeJS.Timeout | undefined;
-  private tending: Promise<void> = Promise.resolve();
+  private renewal: IntervalJob | undefined;
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -34,16 +34,13 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     });
     // The embedded store has one process, so at its start no turn can be alive.
     await this.repository.sweep(this.config.embedded);
-    this.timer = setInterval(() => {
-      this.tending = this.tend();
-    }, RENEW_MS).unref();
+    this.renewal = new IntervalJob(RENEW_MS, () => this.renewAndSweep());
   }
 
   /** Ends every turn with what it has and waits until all are stored. */
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
     this.unsubscribe?.();
-    await this.tending;
+    await this.renewal?.stop();
     for (const turn of this.turns.values()) turn.stop('shutdown');
     await Promise.allSettled([...this.turns.values()].map((turn) => turn.settled));
   }
@@ -64,12 +61,12 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     this.turns.delete(turn.id);
   }
 
-  private async tend(): Promise<void> {
+  private async renewAndSweep(): Promise<void> {
     try {
       await this.renewLeases();
       await this.repository.sweep(false);
     } catch (error) {
-      this.logger.warn({ msg: 'Turns could not be tended; trying again', err: error });
+      this.logger.warn({ msg: 'Failed to renew turn leases', err: error });
     }
   }
 

@@ -175,7 +175,7 @@ export class TurnRepository {
     return { turnId, requestHash, ageSeconds, answer: storedAnswer(row) };
   }
 
-  /** Renews the leases of running turns; answers those whose users asked them to stop. */
+  /** Renews the leases of running turns. Answers the ids of those that were asked to stop. */
   async renew(turns: readonly { tenantId: string; turnId: string }[]): Promise<string[]> {
     const rows = await acrossTenants('renewal of turn leases', () =>
       this.database.query<{ turnId: string; stopRequested: boolean }>(
@@ -190,8 +190,8 @@ export class TurnRepository {
   }
 
   /**
-   * Frees the sessions whose turn has died with its process, in all tenants, and stores in each that the answer
-   * broke off. `all` also takes leases that have not run out: right at the start of the only process there is.
+   * Releases the sessions whose turn died with its process, in all tenants, and stores in each that the answer was
+   * interrupted. `all` includes leases that have not expired: for the start of the only process of a store.
    */
   async sweep(all: boolean): Promise<number> {
     const rows = await acrossTenants('sweep of dead turns', () =>

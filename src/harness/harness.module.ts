@@ -68,7 +68,6 @@ import { ClaimRepository } from './store/claim.repository.js';
 import { InputIntake } from './engine/input.intake.js';
 import { ModelCallRepository } from './store/model-call.repository.js';
 import { ModelCalls } from './engine/model.calls.js';
-import { ProcessPresence } from './engine/process.presence.js';
 import { RunClaims } from './engine/run.claims.js';
 import { RunEnding } from './engine/run.ending.js';
 import { RunLoop } from './engine/run.loop.js';
@@ -190,7 +189,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     InputIntake,
     ModelCallRepository,
     ModelCalls,
-    ProcessPresence,
     RunClaims,
     RunEnding,
     RunLoop,

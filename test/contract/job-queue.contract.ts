@@ -4,10 +4,26 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { JobHandler, JobQueue, QueuedJob } from '../../src/platform/queue/index.js';
 import { eventually } from '../support/wait.js';
 
-export interface QueueSubject {
-  /** A queue as one process has it; all of one test share what processes share. */
-  open(options?: { role?: 'all' | 'api' }): JobQueue;
+export interface OpenOptions {
+  readonly role?: 'all' | 'api';
+  /** How many jobs of a kind the process runs at once; default 1. */
+  readonly concurrency?: number;
 }
+
+/** A queue as one process has it. */
+export interface OpenQueue {
+  readonly queue: JobQueue;
+  /** Ends what the process has of the queue, as its shutdown does. */
+  close(): Promise<void>;
+}
+
+export interface QueueSubject {
+  /** All of one test share what processes share. */
+  open(options?: OpenOptions): Promise<OpenQueue>;
+}
+
+/** The kinds of jobs in these tests. */
+export const KINDS = ['parse', 'other', 'clear'];
 
 /** A handler whose jobs run until they are let go or aborted. */
 class Held {
@@ -38,27 +54,28 @@ export function job(id: string, data: QueuedJob['data'] = {}): QueuedJob {
 /** What JobQueue promises, to every implementation. `subject` is asked before each test. */
 export function describeJobQueue(name: string, subject: () => Promise<QueueSubject>): void {
   describe(`a queue ${name}`, () => {
-    const queues: JobQueue[] = [];
+    const opened: OpenQueue[] = [];
 
-    async function open(): Promise<JobQueue> {
-      const queue = (await subject()).open();
-      queues.push(queue);
-      return queue;
+    async function open(concurrency = 1): Promise<JobQueue> {
+      return openIn(await subject(), { concurrency });
+    }
+
+    async function openIn(shared: QueueSubject, options: OpenOptions): Promise<JobQueue> {
+      const process = await shared.open(options);
+      opened.push(process);
+      return process.queue;
     }
 
     afterEach(async () => {
-      for (const queue of queues.splice(0)) {
-        await queue.stop();
-        await queue.close();
-      }
+      for (const process of opened.splice(0)) await process.close();
     });
 
     it('hands a job with its data to the handler of its kind, once', async () => {
       const queue = await open();
       const seen: QueuedJob[] = [];
       const elsewhere: QueuedJob[] = [];
-      queue.handle('other', { concurrency: 1 }, async (given) => void elsewhere.push(given));
-      queue.handle('parse', { concurrency: 1 }, async (given) => void seen.push(given));
+      queue.handle('other', async (given) => void elsewhere.push(given));
+      queue.handle('parse', async (given) => void seen.push(given));
       await queue.add('parse', job('7', { tenant: '000000', attempt: 2 }));
       await queue.add('parse', job('8'));
       await eventually(
@@ -81,7 +98,7 @@ export function describeJobQueue(name: string, subject: () => Promise<QueueSubje
       await queue.add('parse', job('1'));
       expect(await queue.counts('parse')).toEqual({ waiting: 1, active: 0 });
       const seen: string[] = [];
-      queue.handle('parse', { concurrency: 1 }, async ({ id }) => void seen.push(id));
+      queue.handle('parse', async ({ id }) => void seen.push(id));
       await eventually(
         () => seen,
         ([id]) => id === '1',
@@ -89,9 +106,9 @@ export function describeJobQueue(name: string, subject: () => Promise<QueueSubje
     });
 
     it('runs as many at once as it is told, and no more', async () => {
-      const queue = await open();
+      const queue = await open(2);
       const held = new Held();
-      queue.handle('parse', { concurrency: 2 }, held.handler);
+      queue.handle('parse', held.handler);
       for (const id of ['1', '2', '3', '4', '5']) await queue.add('parse', job(id));
       await eventually(
         () => queue.counts('parse'),
@@ -114,7 +131,7 @@ export function describeJobQueue(name: string, subject: () => Promise<QueueSubje
     it('does not add what already waits, but adds what runs, once', async () => {
       const queue = await open();
       const held = new Held();
-      queue.handle('parse', { concurrency: 1 }, held.handler);
+      queue.handle('parse', held.handler);
       await queue.add('parse', job('1'));
       await eventually(
         () => held.started.length,
@@ -146,7 +163,7 @@ export function describeJobQueue(name: string, subject: () => Promise<QueueSubje
     it('keeps a delayed job back, and runs it at once when it is added without delay', async () => {
       const queue = await open();
       const seen: string[] = [];
-      queue.handle('parse', { concurrency: 1 }, async ({ id }) => void seen.push(id));
+      queue.handle('parse', async ({ id }) => void seen.push(id));
       await queue.add('parse', job('late'), { delayMs: 3_600_000 });
       await queue.add('parse', job('soon'), { delayMs: 1_000 });
       await queue.add('parse', job('now'));
@@ -169,7 +186,7 @@ export function describeJobQueue(name: string, subject: () => Promise<QueueSubje
     it('does not repeat a job that failed, and goes on with the next', async () => {
       const queue = await open();
       const seen: string[] = [];
-      queue.handle('parse', { concurrency: 1 }, async ({ id }) => {
+      queue.handle('parse', async ({ id }) => {
         seen.push(id);
         if (id === 'bad') throw new Error('this document cannot be parsed');
       });
@@ -191,7 +208,7 @@ export function describeJobQueue(name: string, subject: () => Promise<QueueSubje
       const queue = await open();
       const around = new AsyncLocalStorage<string>();
       const seen: (string | undefined)[] = [];
-      queue.handle('parse', { concurrency: 1 }, async () => void seen.push(around.getStore()));
+      queue.handle('parse', async () => void seen.push(around.getStore()));
       await around.run('a transaction', () => queue.add('parse', job('1')));
       await around.run('a transaction', () => queue.add('parse', job('2'), { delayMs: 1 }));
       await eventually(
@@ -203,10 +220,10 @@ export function describeJobQueue(name: string, subject: () => Promise<QueueSubje
     });
 
     it('aborts what runs when it stops, waits for its end and takes nothing more', async () => {
-      const queue = await open();
+      const queue = await open(2);
       const ended: string[] = [];
       const held = new Held();
-      queue.handle('parse', { concurrency: 2 }, async (given, signal) => {
+      queue.handle('parse', async (given, signal) => {
         await held.handler(given, signal);
         await turn();
         ended.push(given.id);
@@ -222,7 +239,6 @@ export function describeJobQueue(name: string, subject: () => Promise<QueueSubje
         ['1', '2'],
       ]);
       await expect(queue.add('parse', job('4'))).resolves.toBeUndefined();
-      await queue.close();
       expect(held.started).toEqual(['1', '2']);
     });
 
@@ -230,7 +246,7 @@ export function describeJobQueue(name: string, subject: () => Promise<QueueSubje
       const queue = await open();
       let release = (): void => undefined;
       let started = false;
-      queue.handle('parse', { concurrency: 1 }, async () => {
+      queue.handle('parse', async () => {
         started = true;
         await new Promise<void>((resolve) => (release = resolve));
       });
@@ -240,20 +256,18 @@ export function describeJobQueue(name: string, subject: () => Promise<QueueSubje
         (yes) => yes,
       );
       await queue.stop();
-      await queue.close();
+      for (const process of opened.splice(0)) await process.close();
       release();
     });
 
     it('runs nothing in a process that only answers requests', async () => {
       const shared = await subject();
-      const api = shared.open({ role: 'api' });
-      queues.push(api);
+      const api = await openIn(shared, { role: 'api' });
       const seen: string[] = [];
-      api.handle('parse', { concurrency: 1 }, async ({ id }) => void seen.push(`api ${id}`));
+      api.handle('parse', async ({ id }) => void seen.push(`api ${id}`));
       await api.add('parse', job('1'));
-      const worker = shared.open();
-      queues.push(worker);
-      worker.handle('parse', { concurrency: 1 }, async ({ id }) => void seen.push(`worker ${id}`));
+      const worker = await openIn(shared, {});
+      worker.handle('parse', async ({ id }) => void seen.push(`worker ${id}`));
       await worker.add('parse', job('1'));
       await eventually(
         () => seen.length,

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Test } from '@nestjs/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { JobQueue } from '../../src/platform/queue/index.js';
-import { BullJobQueue } from '../../src/platform/queue/bull/bull.job-queue.js';
-import { InProcessJobQueue } from '../../src/platform/queue/in-process/in-process.job-queue.js';
+import { ConfigModule, loadConfig } from '../../src/platform/config/index.js';
+import { JobQueue, QueueModule } from '../../src/platform/queue/index.js';
+import { SECRET_KEY } from '../support/template.js';
 import { TcpRelay } from '../support/tcp-relay.js';
 import { eventually } from '../support/wait.js';
-import { describeJobQueue, job } from './job-queue.contract.js';
+import { describeJobQueue, job, KINDS } from './job-queue.contract.js';
+import type { OpenOptions, OpenQueue } from './job-queue.contract.js';
 
 const redisUrl = process.env['REDIS_URL'];
 
@@ -18,49 +20,57 @@ const timers = (): number =>
 /** Queues do not meet unless they have the same prefix. */
 const newPrefix = (): string => `test-${randomBytes(6).toString('hex')}`;
 
-function bullQueue(prefix: string, url: string, role: 'all' | 'api' = 'all'): BullJobQueue {
-  return new BullJobQueue({
-    ROLE: role,
-    REDIS_PREFIX: prefix,
-    REDIS_URL: url,
-    SHUTDOWN_GRACE_SECONDS: 1,
-  });
+/** The module of the queue as the application has it. */
+async function openQueue(
+  environment: Record<string, string>,
+  { role = 'all', concurrency = 1 }: OpenOptions = {},
+): Promise<OpenQueue> {
+  // A role needs a database; the queue opens none.
+  const common = { SECRET_KEY, SHUTDOWN_GRACE_SECONDS: '1', DATABASE_URL: 'postgres://none' };
+  const config = loadConfig({ ...common, ROLE: role, ...environment });
+  const kinds = Object.fromEntries(KINDS.map((kind) => [kind, concurrency]));
+  const module = await Test.createTestingModule({
+    imports: [ConfigModule.for(config), QueueModule.for(config, kinds)],
+  }).compile();
+  await module.init();
+  return { queue: module.get(JobQueue), close: () => module.close() };
 }
 
 describeJobQueue('in process', async () => ({
-  open: ({ role = 'all' } = {}) => new InProcessJobQueue({ ROLE: role, SHUTDOWN_GRACE_SECONDS: 1 }),
+  open: (options) => openQueue({}, options),
 }));
 
 if (redisUrl !== undefined) {
   describeJobQueue('over Redis', async () => {
-    const prefix = newPrefix();
-    return { open: ({ role } = {}) => bullQueue(prefix, redisUrl, role) };
+    const environment = { REDIS_URL: redisUrl, REDIS_PREFIX: newPrefix() };
+    return { open: (options) => openQueue(environment, options) };
   });
 
   describe('queues over Redis', () => {
-    const queues: JobQueue[] = [];
+    const opened: OpenQueue[] = [];
     const relays: TcpRelay[] = [];
 
     afterEach(async () => {
-      for (const queue of queues.splice(0)) {
-        await queue.stop();
-        await queue.close();
-      }
+      for (const process of opened.splice(0)) await process.close();
       for (const relay of relays.splice(0)) await relay.cut();
     });
 
-    function open(prefix: string, url: string = redisUrl ?? ''): JobQueue {
-      const queue = bullQueue(prefix, url);
-      queues.push(queue);
-      return queue;
+    async function open(
+      prefix: string,
+      { url = redisUrl ?? '', concurrency = 1 } = {},
+    ): Promise<JobQueue> {
+      const process = await openQueue({ REDIS_URL: url, REDIS_PREFIX: prefix }, { concurrency });
+      opened.push(process);
+      return process.queue;
     }
 
     it('of two processes run a job once, whichever has it', async () => {
       const prefix = newPrefix();
       const seen: string[] = [];
-      const [here, there] = [open(prefix), open(prefix)];
+      const here = await open(prefix, { concurrency: 2 });
+      const there = await open(prefix, { concurrency: 2 });
       for (const queue of [here, there]) {
-        queue.handle('parse', { concurrency: 2 }, async ({ id }) => void seen.push(id));
+        queue.handle('parse', async ({ id }) => void seen.push(id));
       }
       const ids = Array.from({ length: 40 }, (_, number) => String(number + 10));
       await Promise.all(ids.map((id) => here.add('parse', job(id))));
@@ -73,7 +83,7 @@ if (redisUrl !== undefined) {
 
     it('of two processes hold what waits once', async () => {
       const prefix = newPrefix();
-      const [here, there] = [open(prefix), open(prefix)];
+      const [here, there] = [await open(prefix), await open(prefix)];
       await Promise.all([here, there, here, there].map((queue) => queue.add('parse', job('1'))));
       await there.add('parse', job('1'), { delayMs: 3_600_000 });
       expect(await here.counts('parse')).toEqual({ waiting: 1, active: 0 });
@@ -81,9 +91,9 @@ if (redisUrl !== undefined) {
 
     it('leave a job that waits to the other process when one stops', async () => {
       const prefix = newPrefix();
-      const here = open(prefix);
+      const here = await open(prefix);
       const seen: string[] = [];
-      here.handle('parse', { concurrency: 1 }, (given, signal) => {
+      here.handle('parse', (given, signal) => {
         seen.push(`here ${given.id}`);
         return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
       });
@@ -93,8 +103,8 @@ if (redisUrl !== undefined) {
         (count) => count === 1,
       );
       await here.stop();
-      const there = open(prefix);
-      there.handle('parse', { concurrency: 1 }, async ({ id }) => void seen.push(`there ${id}`));
+      const there = await open(prefix);
+      there.handle('parse', async ({ id }) => void seen.push(`there ${id}`));
       await eventually(
         () => seen,
         (runs) => runs.length === 3,
@@ -105,9 +115,9 @@ if (redisUrl !== undefined) {
     it('survive an outage: adding never throws, and handlers go on afterwards', async () => {
       const relay = new TcpRelay(new URL(redisUrl));
       relays.push(relay);
-      const queue = open(newPrefix(), await relay.open());
+      const queue = await open(newPrefix(), { url: await relay.open() });
       const seen: string[] = [];
-      queue.handle('parse', { concurrency: 1 }, async ({ id }) => void seen.push(id));
+      queue.handle('parse', async ({ id }) => void seen.push(id));
       await queue.add('parse', job('before'));
       await eventually(
         () => seen.length,
@@ -128,25 +138,26 @@ if (redisUrl !== undefined) {
     });
 
     it('stop and close at any moment after they began', async () => {
-      for (let round = 0; round < 60; round += 1) {
-        const queue = bullQueue(newPrefix(), redisUrl);
-        for (const kind of ['parse', 'run', 'clear']) {
-          queue.handle(kind, { concurrency: 2 }, async () => undefined);
-        }
+      const rounds = Array.from({ length: 60 }, async (_, round) => {
+        const { queue, close } = await openQueue({
+          REDIS_URL: redisUrl,
+          REDIS_PREFIX: newPrefix(),
+        });
+        for (const kind of KINDS) queue.handle(kind, async () => undefined);
         await sleep(round);
-        await queue.stop();
-        await queue.close();
-      }
+        await close();
+      });
+      await Promise.all(rounds);
     });
 
     it('stop and close while Redis is away', async () => {
       const relay = new TcpRelay(new URL(redisUrl));
       relays.push(relay);
-      const queue = open(newPrefix(), await relay.open());
+      const queue = await open(newPrefix(), { url: await relay.open() });
       const before = timers();
       let aborted = false;
       let started = false;
-      queue.handle('parse', { concurrency: 1 }, async (_, signal) => {
+      queue.handle('parse', async (_, signal) => {
         started = true;
         await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
         aborted = true;
@@ -157,8 +168,7 @@ if (redisUrl !== undefined) {
         (yes) => yes,
       );
       await relay.cut();
-      await queue.stop();
-      await queue.close();
+      for (const process of opened.splice(0)) await process.close();
       expect(aborted).toBe(true);
       // Commands that were under way are given up after their time-out.
       await eventually(timers, (count) => count <= before, 20_000);
@@ -167,9 +177,9 @@ if (redisUrl !== undefined) {
     it('leave nothing of a job that has ended, and no connection', async () => {
       const prefix = newPrefix();
       const redis = new Redis(redisUrl);
-      const queue = open(prefix);
+      const queue = await open(prefix);
       let ran = 0;
-      queue.handle('parse', { concurrency: 1 }, async () => void (ran += 1));
+      queue.handle('parse', async () => void (ran += 1));
       await queue.add('parse', job('1'));
       await eventually(
         () => queue.counts('parse'),
@@ -180,9 +190,8 @@ if (redisUrl !== undefined) {
         String(await redis.client('LIST'))
           .split('\n')
           .filter((line) => line.includes(`name=${prefix}:queue`)).length;
-      expect(await connections()).toBe(3);
-      await queue.stop();
-      await queue.close();
+      expect(await connections()).toBe(3 * KINDS.length);
+      for (const process of opened.splice(0)) await process.close();
       await eventually(connections, (count) => count === 0);
       redis.disconnect();
     });

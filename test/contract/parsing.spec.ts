@@ -211,7 +211,7 @@ describe('parsing', () => {
     expect(await repository.claim(second)).toMatchObject({ attempts: 2 });
     const stale = { done: 1, total: 1, waitingFor: null };
     if (!first) throw new Error('Nobody took the document.');
-    expect(await repository.beat(first, stale)).toBe(false);
+    expect(await repository.renew(first, stale)).toBe(false);
     expect(await repository.finish(first, { fragments: 1, encoding: undefined })).toBe(false);
     await repository.fail(first, 'An answer that came too late');
     expect((await attachmentsOf(admin, id))[0]).toMatchObject({ status: 1, remark: null });

@@ -1,4 +1,5 @@
 import { Database } from '../../src/platform/database/index.js';
+import { processId } from '../../src/platform/lease/index.js';
 import { subjectHash } from '../../src/harness/store/approval.ask.js';
 import type { ApprovalAsk } from '../../src/harness/store/approval.ask.js';
 import { ApprovalService } from '../../src/harness/engine/approval.service.js';
@@ -7,7 +8,6 @@ import { EffectRepository } from '../../src/harness/store/effect.repository.js';
 import { ToolResults } from '../../src/harness/engine/tool.results.js';
 import { RUN_JOB, RunLedger } from '../../src/harness/store/run.ledger.js';
 import type { RunWriter } from '../../src/harness/store/run-writer.js';
-import { ProcessPresence } from '../../src/harness/engine/process.presence.js';
 import { MessageRepository } from '../../src/harness/store/message.repository.js';
 import { proposalEvents } from '../../src/harness/store/plan.events.js';
 import { planHash } from '../../src/harness/protocol/plan.js';
@@ -156,11 +156,15 @@ export class ParkedRuns {
   /** In the middle of the calls, by this process, which has let go of it. `takeUp` has it gone on with. */
   async lost(sessionId: string, calls: readonly ParkedCall[]): Promise<ParkedRun> {
     return this.park(sessionId, 'EFFECT', async (writer) => {
-      const { boot } = this.plinth.app.get(ProcessPresence);
       const ids = await this.prepare(writer, calls);
       for (const [at, id] of ids.entries()) {
         const { operations = [], snapshotSha256 } = calls[at] ?? {};
-        await this.effects.start(writer.run, id, { fence: 1, boot, operations, snapshotSha256 });
+        await this.effects.start(writer.run, id, {
+          fence: 1,
+          boot: processId,
+          operations,
+          snapshotSha256,
+        });
       }
       return ids;
     });

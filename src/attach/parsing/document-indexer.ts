@@ -13,7 +13,7 @@ import type { VectorEntry, VectorStore } from '../../vector-store/index.js';
 import { DocumentParser } from '../parser/index.js';
 import type { ParsedDocument } from '../parser/index.js';
 import { FragmentEmbedder } from './fragment-embedder.js';
-import type { Lease } from './lease.js';
+import type { DocumentLease } from './lease.js';
 import {
   LeaseLostError,
   MissingVectorsError,
@@ -27,7 +27,7 @@ import type { ClaimedAttachment } from './parsing.repository.js';
 export interface Attempt {
   readonly caller: Caller;
   readonly attachment: ClaimedAttachment;
-  readonly lease: Lease;
+  readonly lease: DocumentLease;
   readonly signal: AbortSignal;
 }
 

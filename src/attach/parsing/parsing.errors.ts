@@ -1,6 +1,6 @@
 import { DomainError, InvalidInputError } from '../../platform/error/index.js';
 
-/** Another process has taken the document over, or nobody wants it parsed any more. Nothing may be written for it. */
+/** Another process has claimed the document, or its parsing was cancelled. Nothing may be written for it. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
@@ -29,7 +29,7 @@ export class MissingVectorsError extends DomainError {
 
   constructor(expected: number, stored: number) {
     super(
-      `Only ${stored} of ${expected} vectors are in the vector store. Parse the document again; if it stays so, check the store.`,
+      `Only ${stored} of ${expected} vectors are in the vector store. Parse the document again; if the problem persists, check the store.`,
     );
   }
 }

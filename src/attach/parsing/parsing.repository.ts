@@ -4,7 +4,7 @@ import { acrossTenants, Database } from '../../platform/database/index.js';
 import { AttachmentStatus } from '../attachment.entity.js';
 import type { Attachment } from '../attachment.entity.js';
 
-/** A document and the right to write its parsing: whoever has another token has lost it. */
+/** A document and the right to write its parsing, which ends when the row has another token. */
 export interface Claim {
   readonly tenantId: string;
   readonly id: number;
@@ -29,7 +29,7 @@ export interface Progress {
   readonly waitingFor: string | null;
 }
 
-/** How a document is given back. */
+/** How a document is released. */
 export interface Release {
   readonly waitingFor: string;
   readonly delaySeconds: number;
@@ -42,7 +42,7 @@ export interface DueAttachment {
   readonly tenantId: string;
 }
 
-/** How long a claim holds without a heartbeat; a process that died loses it after this time. */
+/** How long a claim holds without a renewal; a process that died loses it after this time. */
 export const LEASE_SECONDS = 30;
 
 /** Tries of one request for parsing, the first included. */
@@ -88,7 +88,7 @@ export class ParsingRepository {
     return rows.length > 0;
   }
 
-  /** Takes a document that is due and that nobody holds; undefined when there is nothing to take. */
+  /** Claims a document that is due and not held; undefined when there is nothing to claim. */
   async claim({ tenantId, id, token }: Claim): Promise<ClaimedAttachment | undefined> {
     const [row] = await this.database.query<ClaimedAttachment>(
       `UPDATE attachment
@@ -103,8 +103,8 @@ export class ParsingRepository {
     return row;
   }
 
-  /** Renews the lease and writes the progress down; false when the lease is lost. */
-  async beat({ tenantId, id, token }: Claim, progress: Progress): Promise<boolean> {
+  /** Renews the lease and stores the progress; false when the lease is lost. */
+  async renew({ tenantId, id, token }: Claim, progress: Progress): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE attachment
           SET lease_until = ${LEASE}, progress_done = $4, progress_total = $5, waiting_for = $6
@@ -137,7 +137,7 @@ export class ParsingRepository {
     );
   }
 
-  /** Gives the document back, to be taken again after the delay. An attempt that was not the document's fault is not counted. */
+  /** Releases the document, to be claimed again after the delay. An attempt that was not the document's fault is not counted. */
   async release({ tenantId, id, token }: Claim, how: Release): Promise<void> {
     await this.database.query(
       `UPDATE attachment
@@ -148,7 +148,7 @@ export class ParsingRepository {
     );
   }
 
-  /** What any tenant has due and nobody holds, the longest waiting first. */
+  /** The due documents of all tenants that are not held, the longest waiting first. */
   async due(limit: number): Promise<DueAttachment[]> {
     return acrossTenants('sweep of waiting documents', () =>
       this.database.query<DueAttachment>(
@@ -161,7 +161,7 @@ export class ParsingRepository {
     );
   }
 
-  /** Ends documents of any tenant whose last attempt died with its process; those that somebody holds, another time. */
+  /** Ends documents of any tenant whose last attempt died with its process; locked rows wait for the next sweep. */
   async failExhausted(reason: string): Promise<number> {
     const rows = await acrossTenants('sweep of exhausted documents', () =>
       this.database.query(
@@ -178,7 +178,7 @@ export class ParsingRepository {
     return rows.length;
   }
 
-  /** For a process that knows to be the only one: no lease that it finds at its start can be alive. */
+  /** For the only process of a store, at its start: no lease can belong to a live worker. */
   async expireAllLeases(): Promise<void> {
     await acrossTenants('expiry of leases at the start', () =>
       this.database.query(

@@ -11,11 +11,11 @@ import { EventBus } from '../../platform/event/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { UpstreamError } from '../../provider/index.js';
-import { JobQueue, Repetition } from '../../platform/queue/index.js';
+import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
 import { VectorStoreError } from '../../vector-store/index.js';
 import { DocumentIndexer } from './document-indexer.js';
-import { Lease } from './lease.js';
+import { DocumentLease } from './lease.js';
 import {
   LeaseLostError,
   MissingVectorsError,
@@ -38,14 +38,14 @@ const DIED =
 const CHANGED = 'The settings of the knowledge base have changed.';
 
 /**
- * Parses what is asked for. The queue only says that there may be work: a claim of the row decides, and every 15
- * seconds the rows are looked through for work that no job has told of.
+ * Parses the documents that wait. The queue only hints that there may be work: a claim of the row decides, and every 15
+ * seconds a sweep finds rows that no job has announced.
  */
 @Injectable()
 export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Parsing');
-  private readonly running = new Map<number, Lease>();
-  private sweeps: Repetition | undefined;
+  private readonly running = new Map<number, DocumentLease>();
+  private sweeps: IntervalJob | undefined;
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -73,35 +73,35 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   async onApplicationBootstrap(): Promise<void> {
     if (this.config.ROLE === 'api') return;
     this.unsubscribe = this.bus.subscribe('attachment.abandoned', ({ attachmentId }) => {
-      // Only a hint: the row says whether it is this worker's document that is meant.
+      // Only a hint: the row says whether this worker's claim is meant.
       this.running
         .get(attachmentId)
         ?.check()
         .catch(() => undefined);
     });
     if (this.config.embedded) await this.repository.expireAllLeases();
-    this.queue.handle(PARSE_JOB, { concurrency: this.config.PARSE_JOBS }, (job, signal) =>
+    this.queue.handle(PARSE_JOB, (job, signal) =>
       inTenant(String(job.data['tenantId']), () => this.take(job, signal)),
     );
-    this.sweeps = new Repetition(SWEEP_MS, (ending) => this.sweep(ending));
-    this.sweeps.begin();
+    this.sweeps = new IntervalJob(SWEEP_MS, (stopping) => this.sweep(stopping));
+    this.sweeps.runNow();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     this.unsubscribe?.();
-    await this.sweeps?.end();
+    await this.sweeps?.stop();
   }
 
-  private async sweep(ending: AbortSignal): Promise<void> {
+  private async sweep(stopping: AbortSignal): Promise<void> {
     try {
       await this.repository.failExhausted(DIED);
       for (const { id, tenantId } of await this.repository.due(SWEPT_AT_ONCE)) {
-        if (ending.aborted) return;
+        if (stopping.aborted) return;
         await this.queue.add(PARSE_JOB, { id: String(id), data: { tenantId, attachmentId: id } });
       }
     } catch (error) {
-      // The next round tries again.
-      this.logger.warn({ msg: 'Documents that wait could not be looked for', err: error });
+      // The next sweep tries again.
+      this.logger.warn({ msg: 'Failed to look for waiting documents', err: error });
     }
   }
 
@@ -113,10 +113,10 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     };
     const attachment = await this.repository.claim(claim);
     if (!attachment) return;
-    const lease = new Lease(claim, (held, progress) =>
-      // An event may have asked for this beat.
+    const lease = new DocumentLease(claim, (held, progress) =>
+      // An event may have asked for this renewal.
       inTenant(claim.tenantId, async () => {
-        if (!(await this.repository.beat(held, progress))) return new LeaseLostError();
+        if (!(await this.repository.renew(held, progress))) return new LeaseLostError();
         const caller = await this.callerOf(claim, attachment);
         return caller ? undefined : new RequesterGoneError();
       }),
@@ -146,13 +146,13 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     return this.callers.find({ userId: requestedBy, homeTenantId, tenantId });
   }
 
-  /** Writes down how an attempt ended that did not succeed. */
+  /** Records how an attempt ended that did not succeed. */
   private async settle(
     claim: Claim,
     { attempts }: ClaimedAttachment,
     { error, stopping }: { readonly error: unknown; readonly stopping: AbortSignal },
   ): Promise<void> {
-    // Whoever took it away has written down why.
+    // The row says why, or belongs to another worker.
     if (error instanceof LeaseLostError) return;
     if (stopping.aborted && !(error instanceof RequesterGoneError)) {
       const waitingFor = 'The service is restarting.';
@@ -173,7 +173,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     await this.again(claim, { waitingFor, delaySeconds, counted: true });
   }
 
-  /** Gives the document back and asks for another attempt. */
+  /** Releases the document and adds a job for another attempt. */
   private async again(claim: Claim, how: Release): Promise<void> {
     const { tenantId, id } = claim;
     await this.repository.release(claim, how);
@@ -184,7 +184,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   private reasonOf(claim: Claim, error: unknown): string {
     if (error instanceof DomainError) return error.message.slice(0, LONGEST_REASON);
     this.logger.error({
-      msg: 'A document could not be parsed',
+      msg: 'Failed to parse document',
       attachmentId: claim.id,
       err: error,
     });
@@ -192,7 +192,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 }
 
-/** Whether another attempt may end otherwise: a service that failed, or an error that nobody foresaw. */
+/** Whether another attempt may succeed: a service failed, or the error is not one of the document. */
 function mayPass(error: unknown): boolean {
   if (error instanceof UpstreamError) return error.retryable;
   if (error instanceof VectorStoreError || error instanceof MissingVectorsError) return true;

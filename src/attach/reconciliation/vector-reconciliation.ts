@@ -5,7 +5,7 @@ import type { Config } from '../../platform/config/index.js';
 import { inTenant } from '../../platform/database/index.js';
 import { FragmentService } from '../../fragment/index.js';
 import { Metrics } from '../../platform/observability/index.js';
-import { Repetition } from '../../platform/queue/index.js';
+import { IntervalJob } from '../../platform/queue/index.js';
 import { VectorStores } from '../../vector-store/index.js';
 import type { VectorScope, VectorStore } from '../../vector-store/index.js';
 import { ReconciliationRepository } from './reconciliation.repository.js';
@@ -21,7 +21,7 @@ const PAGE = 1_000;
 export class VectorReconciliation implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(VectorReconciliation.name);
   private readonly stopping = new AbortController();
-  private rounds: Repetition | undefined;
+  private rounds: IntervalJob | undefined;
   private lastFound = 0;
   private removed = 0;
 
@@ -45,12 +45,12 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
   onApplicationBootstrap(): void {
     if (this.config.ROLE === 'api') return;
     const everyMs = this.config.RECONCILE_MINUTES * 60_000;
-    this.rounds = new Repetition(everyMs, () => this.reconcileAndLog());
+    this.rounds = new IntervalJob(everyMs, () => this.reconcileAndLog());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
-    await this.rounds?.end();
+    await this.rounds?.stop();
   }
 
   /** One round over every store; answers how many vectors without a fragment it found and removed. */

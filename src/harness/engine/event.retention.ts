@@ -3,7 +3,7 @@ import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { inTenant } from '../../platform/database/index.js';
-import { Repetition } from '../../platform/queue/index.js';
+import { IntervalJob } from '../../platform/queue/index.js';
 import { EventRepository } from '../store/event.repository.js';
 import type { PrunableRun } from '../store/event.repository.js';
 
@@ -17,7 +17,7 @@ const RUNS_AT_ONCE = 100;
 @Injectable()
 export class EventRetention implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(EventRetention.name);
-  private rounds: Repetition | undefined;
+  private rounds: IntervalJob | undefined;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -26,11 +26,11 @@ export class EventRetention implements OnApplicationBootstrap, BeforeApplication
 
   onApplicationBootstrap(): void {
     if (this.config.ROLE === 'api') return;
-    this.rounds = new Repetition(ROUND_MS, (ending) => this.pruneAndLog(ending));
+    this.rounds = new IntervalJob(ROUND_MS, (ending) => this.pruneAndLog(ending));
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.rounds?.end();
+    await this.rounds?.stop();
   }
 
   /** One round; answers how many events it has removed. Each run is a statement of its own, so nobody waits long. */

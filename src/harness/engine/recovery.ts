@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { processId, stateOfProcess } from '../../platform/lease/index.js';
 import { Injectable, Logger } from '@nestjs/common';
 import { Artifacts } from '../change/artifacts.js';
 import { BlobStore } from '../change/blob.store.js';
@@ -15,7 +16,6 @@ import { RunLedger } from '../store/run.ledger.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import type { HeldRun } from './held.run.js';
 import { PartialOutputs } from './partial.outputs.js';
-import { ProcessPresence } from './process.presence.js';
 import type { RunContext } from './run.context.js';
 import { outputOf, ToolResults } from './tool.results.js';
 
@@ -35,11 +35,11 @@ const REASONS = {
 const SUSPENDED =
   'The server stopped in the middle of a tool call, and its outcome is unknown. Check the workspace, then resolve the call as executed or not executed.';
 
-/** What an owner on another host may take to notice that it has lost its lease. */
+/** How long an owner on another host may take to notice that it has lost its lease. */
 const OTHER_HOST_WAIT_MS = 60_000;
-/** After so long without an answer, the outcome of an owner on this host counts as unknown. */
+/** A process of this host that still runs after so long is stuck: the outcome of its call counts as unknown. */
 const LONGEST_WAIT_MS = 10 * 60_000;
-const ASK_EVERY_MS = 500;
+const POLL_MS = 500;
 /** Files that the event of an uncertain call names; the effect has them all. */
 const NAMED_FILES = 100;
 
@@ -75,7 +75,6 @@ export class ToolCallRecovery {
     private readonly artifacts: Artifacts,
     private readonly blobs: BlobStore,
     private readonly modelCalls: ModelCallRepository,
-    private readonly presence: ProcessPresence,
   ) {}
 
   /** True when the run goes on, false when it is parked. */
@@ -132,17 +131,22 @@ export class ToolCallRecovery {
     return this.changes.find({ tenantId, workspace }, operations, held.signal);
   }
 
-  /** Waits until the process that began the effect can no longer act. False when that cannot be waited for. */
-  private async isOwnerGone(held: HeldRun, { boot, runId }: HarnessEffect): Promise<boolean> {
+  /** Waits until the process that started the effect can no longer act. False when that cannot be waited for. */
+  private async isOwnerGone(
+    held: HeldRun,
+    { tenantId, runId: id, toolCallId }: HarnessEffect,
+  ): Promise<boolean> {
     const began = performance.now();
-    if (boot === this.presence.boot) return true;
     for (;;) {
-      const presence = await this.presence.of(boot ?? '', runId);
-      if (presence === 'gone' || presence === 'idle') return true;
+      const owner = (await this.effects.find({ tenantId, id }, toolCallId))?.boot;
+      // A process that has left the run has removed its name, and claims the run again only after that.
+      if (!owner || owner === processId) return true;
+      const state = stateOfProcess(owner);
+      if (state === 'ended') return true;
       const waited = performance.now() - began;
-      if (presence === 'unknown' && waited >= OTHER_HOST_WAIT_MS) return true;
+      if (state === 'unknown' && waited >= OTHER_HOST_WAIT_MS) return true;
       if (waited >= LONGEST_WAIT_MS) return false;
-      await delay(ASK_EVERY_MS, undefined, { signal: held.signal });
+      await delay(POLL_MS, undefined, { signal: held.signal });
     }
   }
 

@@ -3,6 +3,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { inTenant } from '../../platform/database/index.js';
+import { processId, stateOfProcess } from '../../platform/lease/index.js';
 import type { QueueReason } from '../store/event.catalogue.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run-writer.js';
@@ -13,23 +14,22 @@ import { SessionRepository } from '../store/session.repository.js';
 import { Attempts } from './attempts.js';
 import { ClaimRepository } from '../store/claim.repository.js';
 import type { DueRun } from '../store/claim.repository.js';
-import { ProcessPresence } from './process.presence.js';
 import { RunEnding } from './run.ending.js';
 import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
 
-/** A run that this process holds from now on. */
+/** A run that this process has just claimed. */
 export interface ClaimedRun {
   readonly lease: RunLease;
   readonly run: HarnessRun;
 }
 
-/** How long a run waits before it is looked at again that found its workspace or its user's limit taken. */
+/** How long a run waits before the next claim after it found its workspace busy or its user's limit reached. */
 const WAIT_SECONDS = 5;
-/** How long an owner may take to end a run that is cancelled, before it is ended without it: in all, 10 seconds. */
+/** How long the owner of a cancelled run may take to end it before it is ended by force: with the poll, 10 seconds. */
 const CANCEL_SECONDS = 8;
 const AT_ONCE = 200;
 
-/** Takes runs up: one process at a time, as many of a user's as are allowed, and one in a workspace. */
+/** Claims runs: one process at a time, as many of a user's as are allowed, and one in a workspace. */
 @Injectable()
 export class RunClaims {
   private readonly logger = new Logger('Harness');
@@ -41,11 +41,10 @@ export class RunClaims {
     private readonly claims: ClaimRepository,
     private readonly sessions: SessionRepository,
     private readonly locks: WorkspaceLockRepository,
-    private readonly presence: ProcessPresence,
     private readonly ending: RunEnding,
   ) {}
 
-  /** Undefined when the run is not to be taken up now: it is held, parked, ended, or has to wait. */
+  /** Undefined when the run cannot be claimed now: it is held, parked, ended, or has to wait. */
   async claim({ tenantId, id }: DueRun): Promise<ClaimedRun | undefined> {
     return this.ledger.asOther(tenantId, id, async (writer) => {
       const what = claimOf(writer.current);
@@ -58,13 +57,13 @@ export class RunClaims {
         return undefined;
       }
       const owner = randomUUID();
-      writer.claim(owner, this.presence.boot);
+      writer.claim(owner, processId);
       const { run } = writer;
       return { lease: { tenantId, runId: id, owner, fence: run.fence }, run };
     });
   }
 
-  /** Whether the run still waits, because there was a reason to. */
+  /** Whether the run still waits for an owner. */
   async isWaiting(tenantId: string, id: string): Promise<boolean> {
     return this.claims.isWaiting(tenantId, id);
   }
@@ -73,7 +72,7 @@ export class RunClaims {
     return this.claims.due(AT_ONCE);
   }
 
-  /** Ends runs whose owner has not ended them in time although it was asked to. */
+  /** Ends cancelled runs whose owner has not ended them in time. */
   async forceCancels(): Promise<void> {
     for (const { tenantId, id } of await this.claims.slowCancels(CANCEL_SECONDS, AT_ONCE)) {
       const end = () =>
@@ -82,37 +81,35 @@ export class RunClaims {
             if (!isEnded(writer.run.status)) await this.ending.cancel(writer);
           }),
         );
-      await this.attempts.try('A cancelled run could not be ended', end, id);
+      await this.attempts.try('Failed to end cancelled run', end, id);
     }
   }
 
-  /** Frees the workspaces of runs that were ended under their owner, as soon as that owner can no longer act. */
-  async freeRevoked(): Promise<void> {
+  /**
+   * Frees the workspaces of runs that were ended while a process had them, as soon as that process can no longer act.
+   * Each process frees what it has left itself; `isRunning` says which runs it has not.
+   */
+  async freeRevoked(isRunning: (id: string) => boolean): Promise<void> {
     for (const { tenantId, id, boot, isOver } of await this.locks.revoked(AT_ONCE)) {
-      const free = async (): Promise<void> => {
-        const presence = isOver ? 'gone' : await this.presence.of(boot, id);
-        if (presence !== 'gone' && presence !== 'idle') return;
-        await inTenant(tenantId, () => this.locks.releaseUnused({ tenantId, id }));
-      };
-      await this.attempts.try('A workspace could not be freed', free, id);
+      const hasLeft = boot === processId ? !isRunning(id) : stateOfProcess(boot) === 'ended';
+      if (!hasLeft && !isOver) continue;
+      const free = () => inTenant(tenantId, () => this.locks.releaseUnused({ tenantId, id }));
+      await this.attempts.try('Failed to release workspace', free, id);
     }
   }
 
-  /** Lets go of runs whose owner on this host is gone, so that they are taken up at once. */
-  async freeLost(): Promise<void> {
-    const gone = new Map<string, Promise<boolean>>();
+  /** Expires the leases of processes of this host that have ended, so that their runs are claimed at once. */
+  async expireLost(): Promise<void> {
     for (const row of await this.claims.held(AT_ONCE)) {
-      const { leaseBoot } = row;
-      if (!gone.has(leaseBoot)) gone.set(leaseBoot, this.presence.isGone(leaseBoot));
-      if (!(await gone.get(leaseBoot))) continue;
+      if (stateOfProcess(row.leaseBoot) !== 'ended') continue;
       const expire = () => inTenant(row.tenantId, () => this.claims.expire(row));
-      await this.attempts.try('The lease of a lost owner could not be ended', expire, row.id);
+      await this.attempts.try('Failed to expire lease of ended process', expire, row.id);
     }
   }
 
   private async giveUp(writer: RunWriter): Promise<void> {
     const { id, recoveryAttempts } = writer.run;
-    this.logger.error({ msg: 'A run was given up', runId: id, recoveries: recoveryAttempts });
+    this.logger.error({ msg: 'Run failed permanently', runId: id, recoveries: recoveryAttempts });
     const message =
       'The server was lost several times while it worked on this run. What was done stays; start a new run to go on.';
     await this.ending.end(writer, {
@@ -136,7 +133,7 @@ export class RunClaims {
     return taken ? undefined : 'workspace_busy';
   }
 
-  /** Says once why the run goes on waiting. */
+  /** Records once why the run keeps waiting. */
   private async wait(writer: RunWriter, reason: QueueReason): Promise<void> {
     await this.claims.postpone(writer.run, WAIT_SECONDS);
     if (writer.run.reason === reason || writer.run.status !== 'QUEUED') return;

@@ -4,6 +4,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { isConnectionFailure } from '../../platform/database/index.js';
 import { UserCallers } from '../../identity/index.js';
+import { processId } from '../../platform/lease/index.js';
 import type { ToolDefinition } from '../../provider/index.js';
 import { FileChanges } from '../change/file-changes.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
@@ -37,7 +38,6 @@ import type { HeldRun } from './held.run.js';
 import { inParallel } from './in-parallel.js';
 import { InputIntake } from './input.intake.js';
 import { PartialOutputs } from './partial.outputs.js';
-import { ProcessPresence } from './process.presence.js';
 import { PermissionRevokedError, UnrecordedError } from './run.context.js';
 import type { RunContext } from './run.context.js';
 import { doneOutcome, failedOutcome, shellOutcome, ToolResults } from './tool.results.js';
@@ -89,7 +89,6 @@ export class ToolCalls {
     private readonly grants: GrantRepository,
     private readonly switches: HarnessSwitches,
     private readonly callers: UserCallers,
-    private readonly presence: ProcessPresence,
     private readonly effects: EffectRepository,
     private readonly results: ToolResults,
     private readonly files: FileChanges,
@@ -489,7 +488,7 @@ export class ToolCalls {
     const { context, effect } = execution;
     const { lease } = context.held;
     await this.ledger.asOwner(lease, async (writer) => {
-      const start = { fence: lease.fence, boot: this.presence.boot, ...what };
+      const start = { fence: lease.fence, boot: processId, ...what };
       if (!(await this.effects.start(context.run, effect.toolCallId, start))) {
         throw new Error(`The effect ${effect.toolCallId} is not prepared and must not begin.`);
       }

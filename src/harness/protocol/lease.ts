@@ -1,4 +1,4 @@
-/** The right of one process to act for a run: whoever has another fence has lost it. */
+/** The right of one process to act for a run. It is lost as soon as the row has another fence. */
 export interface RunLease {
   readonly tenantId: string;
   readonly runId: string;
@@ -14,7 +14,7 @@ export const RENEW_SECONDS = 15;
 /** A process that could not renew for so long stops itself, before the lease ends. */
 export const STOP_AFTER_SECONDS = 30;
 
-/** The lease is another's, or nobody's: nothing more may be written for the run. */
+/** The lease belongs to another owner or to none: nothing more may be written for the run. */
 export class FencedError extends Error {
   override readonly name = 'FencedError';
 

@@ -177,6 +177,16 @@ export class EffectRepository {
     return rows.length > 0;
   }
 
+  /** Records that the process no longer acts for what it has started and not finished. */
+  async renounce({ tenantId, id }: RunKey, boot: string): Promise<void> {
+    await this.database.query(
+      `UPDATE harness_effect SET boot = NULL
+        WHERE tenant_id = $1 AND run_id = $2 AND boot = $3 AND state = 'STARTED' AND iteration > 0
+        RETURNING tool_call_id`,
+      [tenantId, id, boot],
+    );
+  }
+
   /** Stores how a call has ended; false when it had already. */
   async finish({ tenantId }: RunKey, toolCallId: string, outcome: EffectOutcome): Promise<boolean> {
     const rows = await this.database.prepared(

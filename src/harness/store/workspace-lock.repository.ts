@@ -20,7 +20,7 @@ export interface RevokedHolder {
 
 type RunKey = Pick<RevokedHolder, 'tenantId' | 'id'>;
 
-/** How long a process that has lost a run may take to notice it after the end of its lease (harness design, 7.7). */
+/** How long a process that has lost a run may take to notice it after the end of its lease. */
 const REVOKED_SECONDS = 60;
 
 /** A folder, one that holds it, and one that lies in it are not for two runs: what one changes the other would see. */

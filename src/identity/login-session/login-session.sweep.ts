@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
-import { Repetition } from '../../platform/queue/index.js';
+import { IntervalJob } from '../../platform/queue/index.js';
 import { LoginSessionRepository } from './login-session.repository.js';
 
 const HOUR_MS = 3_600_000;
@@ -9,16 +9,16 @@ const HOUR_MS = 3_600_000;
 @Injectable()
 export class LoginSessionSweep implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(LoginSessionSweep.name);
-  private rounds: Repetition | undefined;
+  private rounds: IntervalJob | undefined;
 
   constructor(private readonly sessions: LoginSessionRepository) {}
 
   onApplicationBootstrap(): void {
-    this.rounds = new Repetition(HOUR_MS, () => this.sweep());
+    this.rounds = new IntervalJob(HOUR_MS, () => this.sweep());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.rounds?.end();
+    await this.rounds?.stop();
   }
 
   /** Never throws. The next sweep finds what this one leaves. */

@@ -1,4 +1,4 @@
-export { JobQueue } from './job-queue.js';
-export type { AddOptions, HandleOptions, JobCounts, JobHandler, QueuedJob } from './job-queue.js';
+export { jobKindsOf, JobQueue } from './job-queue.js';
+export type { AddOptions, JobCounts, JobHandler, JobKinds, QueuedJob } from './job-queue.js';
 export { QueueModule } from './queue.module.js';
-export { Repetition } from './repetition.js';
+export { IntervalJob } from './interval-job.js';

@@ -1,3 +1,5 @@
+import type { Config } from '../config/index.js';
+
 /** What a job says. The row of `id` in the database is the truth: data holds only what the handler needs to find it. */
 export interface QueuedJob {
   readonly id: string;
@@ -5,15 +7,10 @@ export interface QueuedJob {
 }
 
 /**
- * Settles its own failures in the row; a rejection is logged and never retried by the queue.
- * The signal aborts when the process stops: the handler gives its row back and ends soon.
+ * Records its own failures in the row; a rejection is logged and never retried by the queue.
+ * The signal aborts when the process stops: the handler releases its row and ends soon.
  */
 export type JobHandler = (job: QueuedJob, signal: AbortSignal) => Promise<void>;
-
-export interface HandleOptions {
-  /** How many jobs of the kind this process runs at once. */
-  readonly concurrency: number;
-}
 
 export interface AddOptions {
   /** Milliseconds before which the job does not run; default 0. */
@@ -27,33 +24,44 @@ export interface JobCounts {
   readonly active: number;
 }
 
+/** The settings that the queues depend on. */
+export type QueueConfig = Pick<
+  Config,
+  'REDIS_PREFIX' | 'REDIS_URL' | 'ROLE' | 'SHUTDOWN_GRACE_SECONDS'
+>;
+
+/** The kinds of jobs, and how many of each a process runs at once. */
+export type JobKinds = Readonly<Record<string, number>>;
+
+export function jobKindsOf(config: Pick<Config, 'HARNESS_RUNS' | 'PARSE_JOBS'>): JobKinds {
+  return { 'attachment.parse': config.PARSE_JOBS, 'harness.run': config.HARNESS_RUNS };
+}
+
 /**
  * Tells the processes that work is due. A job is a hint: it may be lost, it may run twice, and two processes may run
- * the same id at once. So a handler claims the row first, and whoever adds jobs also sweeps the rows from time to time.
+ * the same id at once. So a handler claims the row first, and a producer also sweeps the rows from time to time.
  */
 export abstract class JobQueue {
   /**
    * Registers the one handler of a kind, while the application starts. It runs nothing in a process with ROLE=api.
    * Handlers run outside of the request and the transaction in which their job was added.
    */
-  abstract handle(kind: string, options: HandleOptions, handler: JobHandler): void;
+  abstract handle(kind: string, handler: JobHandler): void;
 
   /**
-   * Resolves when the job is handed over; never throws, because a job is only a hint. The same kind and id that already
-   * waits is not added twice, but a delayed one becomes due by an add without delay. One that runs can be added again,
-   * so that a change made meanwhile is not missed. Add after the commit: the handler may start at once.
+   * Resolves when the job is enqueued, or could not be within five seconds; never throws, because a job is only a hint.
+   * The same kind and id that already waits is not added twice, but a delayed one becomes due by an add without delay.
+   * One that runs can be added again, so that its handler sees a change made meanwhile. Add after the commit: the
+   * handler may start at once.
    */
   abstract add(kind: string, job: QueuedJob, options?: AddOptions): Promise<void>;
 
-  /** Jobs of the kind that wait or run: in this process, or with Redis in all of them. Throws when Redis is away. */
+  /** Waiting and running jobs of the kind: in this process, or with Redis in all of them. Throws without Redis. */
   abstract counts(kind: string): Promise<JobCounts>;
 
   /**
    * Takes no more jobs, aborts the signals of those that run and waits for their end, but not longer than
-   * SHUTDOWN_GRACE_SECONDS.
+   * SHUTDOWN_GRACE_SECONDS. Connections stay open until the application has closed, so that jobs can still be added.
    */
   abstract stop(): Promise<void>;
-
-  /** Closes every connection and timer. What waits in process is forgotten; Redis keeps its jobs. */
-  abstract close(): Promise<void>;
 }

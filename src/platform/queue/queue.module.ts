@@ -1,32 +1,62 @@
+import { BullModule, getQueueToken } from '@nestjs/bull';
 import { Global, Module } from '@nestjs/common';
-import type { BeforeApplicationShutdown, OnApplicationShutdown } from '@nestjs/common';
+import type { BeforeApplicationShutdown, DynamicModule } from '@nestjs/common';
+import type Bull from 'bull';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { BullJobQueue } from './bull/bull.job-queue.js';
+import { bullOptions } from './bull/bull.options.js';
+import { processorOf } from './bull/job.processor.js';
 import { InProcessJobQueue } from './in-process/in-process.job-queue.js';
 import { JobQueue } from './job-queue.js';
+import type { JobKinds, QueuedJob } from './job-queue.js';
 
-/** The queue of jobs: Bull with REDIS_URL, otherwise in process. Stops with the streams, closes with the stores. */
+/** The queue of jobs: Bull with REDIS_URL, otherwise in process. It stops with the streams and closes with the stores. */
 @Global()
-@Module({
-  providers: [
-    {
-      provide: JobQueue,
-      inject: [CONFIG],
-      useFactory: (config: Config) =>
-        config.REDIS_URL === undefined ? new InProcessJobQueue(config) : new BullJobQueue(config),
-    },
-  ],
-  exports: [JobQueue],
-})
-export class QueueModule implements BeforeApplicationShutdown, OnApplicationShutdown {
+@Module({})
+export class QueueModule implements BeforeApplicationShutdown {
   constructor(private readonly queue: JobQueue) {}
+
+  static for(
+    { REDIS_URL, ROLE }: Pick<Config, 'REDIS_URL' | 'ROLE'>,
+    kinds: JobKinds,
+  ): DynamicModule {
+    return {
+      module: QueueModule,
+      ...(REDIS_URL === undefined ? inProcess(kinds) : overRedis(kinds, ROLE !== 'api')),
+      exports: [JobQueue],
+    };
+  }
 
   async beforeApplicationShutdown(): Promise<void> {
     await this.queue.stop();
   }
+}
 
-  async onApplicationShutdown(): Promise<void> {
-    await this.queue.close();
-  }
+function inProcess(kinds: JobKinds): Pick<DynamicModule, 'providers'> {
+  const useFactory = (config: Config): JobQueue => new InProcessJobQueue(config, kinds);
+  return { providers: [{ provide: JobQueue, inject: [CONFIG], useFactory }] };
+}
+
+/** BullModule opens the connections, and closes them when the application has closed. */
+function overRedis(
+  kinds: JobKinds,
+  processes: boolean,
+): Pick<DynamicModule, 'imports' | 'providers'> {
+  const names = Object.keys(kinds);
+  return {
+    imports: [
+      BullModule.forRootAsync({ inject: [CONFIG], useFactory: bullOptions }),
+      BullModule.registerQueueAsync(...names.map((name) => ({ name, useFactory: () => ({}) }))),
+    ],
+    providers: [
+      {
+        provide: JobQueue,
+        inject: [CONFIG, ...names.map((name) => getQueueToken(name))],
+        useFactory: (config: Config, ...queues: Bull.Queue<QueuedJob>[]) =>
+          new BullJobQueue(config, queues),
+      },
+      ...(processes ? Object.entries(kinds).map((kind) => processorOf(...kind)) : []),
+    ],
+  };
 }

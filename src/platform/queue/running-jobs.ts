@@ -5,37 +5,33 @@ import type { JobHandler, QueuedJob } from './job-queue.js';
 export class RunningJobs {
   private readonly logger = new Logger('JobQueue');
   private readonly running = new Map<AbortController, Promise<void>>();
+  private readonly abandoned = Promise.withResolvers<undefined>();
 
-  /** Runs one job and resolves when it has ended; a failure is logged. */
+  /** Runs one job. Resolves when it has ended, or when `stop` no longer waits for it; a failure is logged. */
   async run(kind: string, job: QueuedJob, handler: JobHandler): Promise<void> {
     const controller = new AbortController();
-    const end = this.settle(kind, job, () => handler(job, controller.signal));
+    const end = this.execute(kind, job, () => handler(job, controller.signal));
     this.running.set(controller, end);
-    await end;
+    await Promise.race([end, this.abandoned.promise]);
     this.running.delete(controller);
   }
 
-  /** Aborts all and waits for their end. False when some still run after the limit. */
-  async stop(limitMs: number): Promise<boolean> {
+  /** Aborts all jobs and waits for their end, but not longer than the limit. */
+  async stop(limitMs: number): Promise<void> {
     for (const controller of this.running.keys()) controller.abort();
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<false>((resolve) => {
-      timer = setTimeout(() => resolve(false), limitMs);
-    });
-    const ended = Promise.all(this.running.values()).then(() => true);
-    const inTime = await Promise.race([ended, limit]);
-    clearTimeout(timer);
-    if (!inTime) {
+    const timer = setTimeout(() => {
       this.logger.warn({ msg: 'Jobs did not end in time', jobs: this.running.size });
-    }
-    return inTime;
+      this.abandoned.resolve(undefined);
+    }, limitMs);
+    await Promise.race([Promise.all(this.running.values()), this.abandoned.promise]);
+    clearTimeout(timer);
   }
 
-  private async settle(kind: string, job: QueuedJob, work: () => Promise<void>): Promise<void> {
+  private async execute(kind: string, job: QueuedJob, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      this.logger.error({ msg: 'A job failed', kind, job: job.id, err: error });
+      this.logger.error({ msg: 'Job failed', kind, job: job.id, err: error });
     }
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
-import { Repetition } from '../queue/index.js';
+import { IntervalJob } from '../queue/index.js';
 import { FileKeys } from './file-key.js';
 import { FileStorage } from './file-storage.js';
 import { StorageRepository } from './storage.repository.js';
@@ -17,7 +17,7 @@ const BATCH = 500;
 @Injectable()
 export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
   private readonly logger = new Logger(OrphanSweep.name);
-  private rounds: Repetition | undefined;
+  private rounds: IntervalJob | undefined;
 
   constructor(
     private readonly files: FileStorage,
@@ -26,11 +26,11 @@ export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
   ) {}
 
   onModuleInit(): void {
-    this.rounds = new Repetition(HOUR_MS, (ending) => this.sweepAndLog(ending));
+    this.rounds = new IntervalJob(HOUR_MS, (ending) => this.sweepAndLog(ending));
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.rounds?.end();
+    await this.rounds?.stop();
   }
 
   /** One round; answers how many files it removed. */

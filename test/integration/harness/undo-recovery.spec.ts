@@ -12,11 +12,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
+import { processId } from '../../../src/platform/lease/index.js';
 import type { FileOperation } from '../../../src/harness/workspace/file-operation.js';
 import { UndoRecovery } from '../../../src/harness/engine/undo/undo.recovery.js';
 import { UndoRepository } from '../../../src/harness/store/undo.repository.js';
 import { RunLedger } from '../../../src/harness/store/run.ledger.js';
-import { ProcessPresence } from '../../../src/harness/engine/process.presence.js';
+import { UndoExecution } from '../../../src/harness/engine/undo/undo.execution.js';
 import { WorkspaceLockRepository } from '../../../src/harness/store/workspace-lock.repository.js';
 import { newId, sha256 } from '../../../src/harness/protocol/ids.js';
 import { ChangedRuns, read, shell, write } from '../../support/changed-runs.js';
@@ -48,13 +49,13 @@ function service<T>(type: abstract new (...args: never[]) => T): T {
 }
 
 /** A process of this host that has ended. */
-function goneBoot(): string {
-  const [host = ''] = service(ProcessPresence).boot.split(':');
-  return `${host}:${randomUUID()}`;
+function endedProcess(): string {
+  const [host = '', number = ''] = processId.split(':');
+  return `${host}:${number}:0`;
 }
 
 /** Writes an undo down as a process does before it acts, and lets that process be gone. */
-async function interrupted(run: RunView, boot = goneBoot()): Promise<string> {
+async function interrupted(run: RunView, boot = endedProcess()): Promise<string> {
   const toolCallId = newId();
   const files = await runs.files(run);
   const operation = (path: string, before: string, after: string): FileOperation => ({
@@ -178,15 +179,16 @@ describe('an undo whose process has died', () => {
   });
 
   it('is left alone as long as its process lives', async () => {
-    const presence = service(ProcessPresence);
-    const id = await interrupted(run, presence.boot);
-    const leave = presence.enter(id);
+    const id = await interrupted(run, processId);
+    const end = Promise.withResolvers<undefined>();
+    const executing = service(UndoExecution).during(id, () => end.promise);
     await service(UndoRecovery).sweep();
     expect(await stateOf(run, id)).toBe('STARTED');
     const elsewhere = await interrupted(run, `another-host:${randomUUID()}`);
     await service(UndoRecovery).sweep();
     expect(await stateOf(run, elsewhere)).toBe('STARTED');
-    leave();
+    end.resolve(undefined);
+    await executing;
     await service(Database).query(
       `UPDATE harness_effect SET started_at = now() - interval '1 hour'
         WHERE tenant_id = $1 AND tool_call_id = $2`,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
-import { ProcessPresence } from '../../../src/harness/engine/process.presence.js';
+import { processId } from '../../../src/platform/lease/index.js';
 import { RunClaims } from '../../../src/harness/engine/run.claims.js';
 import { RunWorker } from '../../../src/harness/engine/run.worker.js';
 import { WorkspaceLockRepository } from '../../../src/harness/store/workspace-lock.repository.js';
@@ -101,6 +101,9 @@ describe('the lock of a workspace', () => {
   });
 });
 
+/** This process is at none of the runs. */
+const NOT_RUNNING = (): boolean => false;
+
 describe('the workspace of a run that is ended under its owner', () => {
   /** Ended by force, with its workspace. */
   async function revoked(boot: string): Promise<{ other: OwnRun; folder: string; one: OwnRun }> {
@@ -122,26 +125,32 @@ describe('the workspace of a run that is ended under its owner', () => {
 
   it('is kept from others while that owner cannot be asked and may not know', async () => {
     const { one, other, folder } = await revoked('another-host:process');
-    await claims().freeRevoked();
+    await claims().freeRevoked(NOT_RUNNING);
     expect(await take(other, folder)).toBe(false);
     // An undo of the same run waits, too.
     expect(await take(one, folder)).toBe(false);
     await set(one, `lease_until = now() - interval '30 seconds'`);
     expect(await take(other, folder)).toBe(false);
     await set(one, `lease_until = now() - interval '61 seconds'`);
-    await claims().freeRevoked();
+    await claims().freeRevoked(NOT_RUNNING);
 
     expect(await take(other, folder)).toBe(true);
   });
 
   it('is free as soon as that owner is known to have left the run', async () => {
-    const presence = plinth.app.get(ProcessPresence, { strict: false });
-    const { one, other, folder } = await revoked(presence.boot);
-    const leave = presence.enter(one.runId);
-    await claims().freeRevoked();
+    const { one, other, folder } = await revoked(processId);
+    await claims().freeRevoked((id) => id === one.runId);
     expect(await take(other, folder)).toBe(false);
-    leave();
-    await claims().freeRevoked();
+    await claims().freeRevoked(NOT_RUNNING);
+
+    expect(await take(other, folder)).toBe(true);
+  });
+
+  it('is free as soon as that owner has ended', async () => {
+    const [host = '', number = ''] = processId.split(':');
+    const { other, folder } = await revoked(`${host}:${number}:0`);
+    expect(await take(other, folder)).toBe(false);
+    await claims().freeRevoked(NOT_RUNNING);
 
     expect(await take(other, folder)).toBe(true);
   });

@@ -53,6 +53,8 @@ export function undoOf(effect: HarnessEffect): StartedUndo | undefined {
 @Injectable()
 export class UndoExecution {
   private readonly logger = new Logger('Harness');
+  /** The undos that this process is executing. */
+  private readonly running = new Set<string>();
 
   constructor(
     private readonly ledger: RunLedger,
@@ -61,6 +63,20 @@ export class UndoExecution {
     private readonly rows: FileChangeRepository,
     private readonly locks: WorkspaceLockRepository,
   ) {}
+
+  /** While the work runs, the recovery of this process leaves the undo alone. */
+  async during(toolCallId: string, work: () => Promise<void>): Promise<void> {
+    this.running.add(toolCallId);
+    try {
+      await work();
+    } finally {
+      this.running.delete(toolCallId);
+    }
+  }
+
+  isRunning(toolCallId: string): boolean {
+    return this.running.has(toolCallId);
+  }
 
   /** Throws what has prevented it; the files are as before then, unless it is a RollBackFailedError. */
   async execute(undo: StartedUndo, target: ChangeTarget): Promise<void> {

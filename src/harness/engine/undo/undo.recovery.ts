@@ -4,9 +4,9 @@ import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import { inTenant } from '../../../platform/database/index.js';
 import { DomainError } from '../../../platform/error/index.js';
-import { Repetition } from '../../../platform/queue/index.js';
+import { processId, stateOfProcess } from '../../../platform/lease/index.js';
+import { IntervalJob } from '../../../platform/queue/index.js';
 import { EffectRepository } from '../../store/effect.repository.js';
-import { ProcessPresence } from '../process.presence.js';
 import { SessionRepository } from '../../store/session.repository.js';
 import type { SessionRow } from '../../store/session.repository.js';
 import { Workspace } from '../../workspace/workspace.js';
@@ -23,7 +23,7 @@ const LONGEST_SECONDS = 15 * 60;
 @Injectable()
 export class UndoRecovery implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Harness');
-  private sweeps: Repetition | undefined;
+  private sweeps: IntervalJob | undefined;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -31,17 +31,16 @@ export class UndoRecovery implements OnApplicationBootstrap, BeforeApplicationSh
     private readonly effects: EffectRepository,
     private readonly sessions: SessionRepository,
     private readonly execution: UndoExecution,
-    private readonly presence: ProcessPresence,
   ) {}
 
   onApplicationBootstrap(): void {
     if (this.config.ROLE === 'api') return;
-    this.sweeps = new Repetition(SWEEP_MS, (ending) => this.sweep(ending));
-    this.sweeps.begin();
+    this.sweeps = new IntervalJob(SWEEP_MS, (ending) => this.sweep(ending));
+    this.sweeps.runNow();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.sweeps?.end();
+    await this.sweeps?.stop();
   }
 
   /** One round: looks at every undo in progress, and ends those that no process executes any more. */
@@ -60,23 +59,18 @@ export class UndoRecovery implements OnApplicationBootstrap, BeforeApplicationSh
   private async recover(undo: OpenUndo): Promise<void> {
     const { toolCallId, runId, boot, seconds } = undo;
     try {
-      const isAbandoned = (await this.isAbandoned(boot, toolCallId)) || seconds > LONGEST_SECONDS;
-      if (!isAbandoned || !(await this.undos.takeOver(undo, this.presence.boot))) return;
-      const leave = this.presence.enter(toolCallId);
-      try {
-        await this.reconcile(undo);
-      } finally {
-        leave();
-      }
+      const isLeft = this.isLeft(boot, toolCallId) || seconds > LONGEST_SECONDS;
+      if (!isLeft || !(await this.undos.takeOver(undo, processId))) return;
+      await this.execution.during(toolCallId, () => this.reconcile(undo));
     } catch (error) {
       this.logger.warn({ msg: 'Failed to recover undo', runId, err: error });
     }
   }
 
-  /** Whether a living process still executes an undo, only that process knows for certain. */
-  private async isAbandoned(boot: string, toolCallId: string): Promise<boolean> {
-    if (boot === this.presence.boot) return !this.presence.has(toolCallId);
-    return this.presence.isGone(boot);
+  /** Only a process that runs knows whether it still executes the undo. */
+  private isLeft(boot: string, toolCallId: string): boolean {
+    if (boot === processId) return !this.execution.isRunning(toolCallId);
+    return stateOfProcess(boot) === 'ended';
   }
 
   private async reconcile({ tenantId, sessionId, runId: id, toolCallId }: OpenUndo): Promise<void> {

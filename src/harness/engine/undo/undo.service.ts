@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
+import { processId } from '../../../platform/lease/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { NotFoundError } from '../../../platform/error/index.js';
 import { RollBackFailedError } from '../../fault/tool.error.js';
@@ -20,7 +21,6 @@ import type { UndoDirection } from '../../store/undo.repository.js';
 import { WorkspaceLockRepository } from '../../store/workspace-lock.repository.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 import { Workspace } from '../../workspace/workspace.js';
-import { ProcessPresence } from '../process.presence.js';
 import { UndoExecution } from './undo.execution.js';
 import type { StartedUndo } from './undo.execution.js';
 import { UndoInspection } from './undo.inspection.js';
@@ -62,7 +62,6 @@ export class UndoService {
     private readonly roots: WorkspaceRoots,
     private readonly locks: WorkspaceLockRepository,
     private readonly ledger: RunLedger,
-    private readonly presence: ProcessPresence,
     private readonly switches: HarnessSwitches,
     private readonly audit: AuditLog,
   ) {}
@@ -109,13 +108,10 @@ export class UndoService {
       },
       operations: operationsOf(ready),
     };
-    const leave = this.presence.enter(undo.toolCallId);
-    try {
+    await this.execution.during(undo.toolCallId, async () => {
       await this.begin(undo, session, caller);
       await this.execute(undo, workspace);
-    } finally {
-      leave();
-    }
+    });
     return { changeIds: undo.input.changeIds, files: undo.input.files, conflicts };
   }
 
@@ -173,7 +169,7 @@ export class UndoService {
       }
       const argumentsJson = JSON.stringify(input);
       await this.undos.start(run, {
-        ...{ toolCallId, direction, argumentsJson, operations, boot: this.presence.boot },
+        ...{ toolCallId, direction, argumentsJson, operations, boot: processId },
         argumentsSha256: sha256(argumentsJson),
       });
       await this.audit.record(caller, {

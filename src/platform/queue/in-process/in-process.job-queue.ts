@@ -1,7 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Config } from '../../config/index.js';
 import { JobQueue } from '../job-queue.js';
-import type { AddOptions, HandleOptions, JobCounts, JobHandler, QueuedJob } from '../job-queue.js';
+import type {
+  AddOptions,
+  JobCounts,
+  JobHandler,
+  JobKinds,
+  QueueConfig,
+  QueuedJob,
+} from '../job-queue.js';
 import { RunningJobs } from '../running-jobs.js';
 
 /** The jobs of one kind. */
@@ -12,30 +18,33 @@ interface Lane {
   readonly delayed: Map<string, { readonly job: QueuedJob; readonly timer: NodeJS.Timeout }>;
   active: number;
   handler?: JobHandler;
-  concurrency: number;
+  readonly concurrency: number;
 }
 
 /** Jobs within one process. What waits is lost with it and found again by the sweep of the rows. */
 export class InProcessJobQueue extends JobQueue {
   private readonly lanes = new Map<string, Lane>();
   private readonly running = new RunningJobs();
-  /** A handler must not see the request or the transaction of whoever added its job. */
+  /** A handler must not see the request or the transaction in which its job was added. */
   private readonly outside = AsyncLocalStorage.snapshot();
   private stopped = false;
 
-  constructor(private readonly config: Pick<Config, 'ROLE' | 'SHUTDOWN_GRACE_SECONDS'>) {
+  constructor(
+    private readonly config: Pick<QueueConfig, 'ROLE' | 'SHUTDOWN_GRACE_SECONDS'>,
+    private readonly kinds: JobKinds,
+  ) {
     super();
   }
 
-  override handle(kind: string, { concurrency }: HandleOptions, handler: JobHandler): void {
+  override handle(kind: string, handler: JobHandler): void {
     if (this.config.ROLE === 'api') return;
     const lane = this.laneOf(kind);
-    Object.assign(lane, { handler, concurrency });
+    lane.handler = handler;
     this.runDue(lane);
   }
 
   override async add(kind: string, job: QueuedJob, options: AddOptions = {}): Promise<void> {
-    // Nobody in this process would take it; the workers find its row.
+    // This process would not run it; the workers find its row.
     if (this.stopped || this.config.ROLE === 'api') return;
     const lane = this.laneOf(kind);
     if (lane.due.has(job.id)) return;
@@ -58,17 +67,13 @@ export class InProcessJobQueue extends JobQueue {
     await this.running.stop(this.config.SHUTDOWN_GRACE_SECONDS * 1_000);
   }
 
-  override async close(): Promise<void> {
-    this.lanes.clear();
-  }
-
   private laneOf(kind: string): Lane {
     const lane = this.lanes.get(kind) ?? {
       kind,
       due: new Map(),
       delayed: new Map(),
       active: 0,
-      concurrency: 1,
+      concurrency: this.kinds[kind] ?? 1,
     };
     this.lanes.set(kind, lane);
     return lane;
