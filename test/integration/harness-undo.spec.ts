@@ -247,7 +247,7 @@ describe('what is in the way of an undo', () => {
     await runs.whileLive(await runs.session(), async () => {
       expect(await runs.undo(run)).toMatchObject({
         code: 409,
-        msg: expect.stringContaining('Another run works in this workspace'),
+        msg: expect.stringContaining('Another run uses this workspace'),
       });
     });
     expect(runs.content('a.txt')).toBe('a\n');

@@ -25,7 +25,7 @@ export interface SurroundingsInput {
   readonly signal: AbortSignal;
 }
 
-/** What a project tells agents; undefined when it tells nothing. */
+/** The project's AGENTS.md; undefined when there is none, or it is empty. */
 type ProjectNotes =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'unusable'; readonly why: string }
@@ -202,7 +202,7 @@ async function entriesOf(
     // The line that says that there is more takes the place of one.
     return { entries: hasMore ? entries.slice(0, Math.max(0, lines - 1)) : entries, hasMore };
   } catch (error) {
-    // A folder that cannot be listed, or has just been removed, is left out: the tools tell more.
+    // A folder that cannot be listed, or has just been removed, is left out.
     if (error instanceof ToolError) return { entries: [], hasMore: true };
     throw error;
   }

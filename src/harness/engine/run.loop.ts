@@ -185,7 +185,7 @@ export class RunLoop {
     try {
       const tools = this.tools.offered(context);
       const request = await this.contexts.build({ ...context, tools, signal: held.signal });
-      if (request.compaction) await this.model.recordCompaction(context, request.compaction);
+      await this.model.recordCompaction(context, request);
       return await this.conclude(context, await this.model.call(context, request));
     } catch (error) {
       if (error instanceof ContextOverflowError) {

@@ -105,7 +105,7 @@ export class ToolCalls {
     private readonly mask: SecretMask,
   ) {}
 
-  /** The tools that the run has now, as the model is told of them. */
+  /** Definitions of the tools that the run has now, for the model. */
   offered(context: RunContext): ToolDefinition[] {
     const skillNames = context.skills.list.map(({ name }) => name);
     return this.registry.definitions(offeredTools(this.offerOf(context)), skillNames);
@@ -170,7 +170,7 @@ export class ToolCalls {
     if (ordinal >= CALLS_PER_MESSAGE) {
       throw new ToolError(
         'LIMIT_REACHED',
-        `Not run: only ${CALLS_PER_MESSAGE} calls of one message are carried out. Call it again in the next message.`,
+        `Not run: only ${CALLS_PER_MESSAGE} calls of one message are executed. Call it again in the next message.`,
       );
     }
     const tool = this.registry.find(toolName);
@@ -269,7 +269,7 @@ export class ToolCalls {
     await this.begin(execution, { operations });
     const outcome = await this.outcomeOf(context, async () => {
       await this.files.apply(target, operations, held.effectSignal).catch((error: unknown) => {
-        // Whatever has stopped it, what was done has been taken back.
+        // For any other reason: what was done has been rolled back.
         const isAsBefore = !(error instanceof ToolError || error instanceof RollBackFailedError);
         throw isAsBefore && held.cause === 'cancelled' ? cancelled() : error;
       });
@@ -541,7 +541,7 @@ export class ToolCalls {
     return failedOutcome(
       new ToolError(
         'FAILED',
-        'The tool failed for a reason of the server, which its log tells. Nothing is known to have changed; try another way.',
+        'The tool failed because of an internal error of the server. Nothing is known to have changed; try another way.',
       ),
     );
   }
