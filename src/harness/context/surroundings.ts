@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { estimateTokens } from '../../model/index.js';
 import { SKIPPED_FOLDERS } from '../../platform/filesystem/index.js';
 import type { ChatMessage } from '../../provider/index.js';
@@ -53,7 +54,7 @@ const LONGEST_NAME = 100;
 /** Reads the surroundings of runs: the workspace, the project's notes, and the earlier runs of the session. */
 @Injectable()
 export class SurroundingsReader {
-  private readonly cached = new Map<string, Promise<Surroundings>>();
+  private readonly cached = new LRUCache<string, Promise<Surroundings>>({ max: CACHED });
 
   constructor(private readonly prefaces: PrefaceRepository) {}
 
@@ -67,8 +68,6 @@ export class SurroundingsReader {
     if (known) return known;
     const reading = this.read(input);
     this.cached.set(key, reading);
-    const [oldest] = this.cached.keys();
-    if (this.cached.size > CACHED && oldest !== undefined) this.cached.delete(oldest);
     // The next call reads again.
     reading.catch(() => this.cached.delete(key));
     return reading;

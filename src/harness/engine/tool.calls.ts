@@ -15,7 +15,6 @@ import type { Plan } from '../protocol/plan.js';
 import { decidePolicy, planApprovalNeeded } from '../protocol/policy.js';
 import type { PolicySubject } from '../protocol/policy.js';
 import { CancelRequestedError } from '../protocol/run.state.js';
-import { mayContinue } from '../protocol/write.rule.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import { commandGrant, pathGrants, subjectHash } from '../store/approval.ask.js';
 import type { ApprovalAsk } from '../store/approval.ask.js';
@@ -43,7 +42,7 @@ import { inParallel } from './in-parallel.js';
 import { InputIntake } from './input.intake.js';
 import { PartialOutputs } from './partial.outputs.js';
 import { ProcessPresence } from './process.presence.js';
-import { PermissionRevokedError, UnrecordedError } from './run.context.js';
+import { callerOf, PermissionRevokedError, UnrecordedError } from './run.context.js';
 import type { RunContext } from './run.context.js';
 import { doneOutcome, failedOutcome, shellOutcome, ToolResults } from './tool.results.js';
 import type { CallOutcome } from './tool.results.js';
@@ -463,9 +462,7 @@ export class ToolCalls {
         'An operator has stopped all changes for now. Tell the user what is left to do, and stop.',
       );
     }
-    const { userId, homeTenantId, tenantId } = run;
-    const caller = await this.callers.find({ userId, homeTenantId, tenantId });
-    if (!caller || !mayContinue(caller, run)) throw new PermissionRevokedError();
+    await callerOf(this.callers, run);
   }
 
   private startEvent({ context, effect, call }: Execution): EventDraft {
