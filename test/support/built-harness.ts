@@ -228,7 +228,8 @@ export class BuiltHarness {
     await eventually(
       async () => {
         const found = await this.gates?.query<{ count: string }>(
-          `SELECT count(*) AS count FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND NOT granted`,
+          `SELECT count(*) AS count FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND NOT granted
+              AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
           [GATE],
         );
         return Number(found?.rows[0]?.count);

@@ -1,16 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { sendableTokens } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
-import type { ChatMessage, ToolDefinition } from '../../provider/index.js';
-import type { EventDraft } from '../store/event.catalogue.js';
+import type { ToolDefinition } from '../../provider/index.js';
 import type { Plan } from '../protocol/plan.js';
 import type { HarnessRun } from '../store/run.entity.js';
 import type { RunSkills } from '../store/run-skills.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { NOT_COMPACTED } from '../protocol/run.values.js';
-import type { Compaction } from '../protocol/run.values.js';
 import { Conversation } from './conversation.js';
-import type { CountedUsage } from './counted.usage.js';
 import { DataMark } from './data-mark.js';
 import { fit } from './fitting.js';
 import type { Fit } from './fitting.js';
@@ -26,28 +23,19 @@ export interface ContextInput {
   readonly model: ResolvedChatModel;
   readonly skills: RunSkills;
   readonly workspace: Workspace;
-  /** Those that are offered now. */
+  /** The tools that are offered now. */
   readonly tools: readonly ToolDefinition[];
   readonly signal: AbortSignal;
 }
 
-/** What the model is sent for its next answer. */
-export interface ModelRequest {
-  readonly messages: readonly ChatMessage[];
+/** What the model is sent for its next answer. Store the compaction, if there is one, before the model is called. */
+export interface ModelRequest extends Fit {
   readonly tools: readonly ToolDefinition[];
-  readonly estimatedTokens: number;
   /** Tokens that may be sent: the model's window without the room for its answer. */
   readonly contextLimit: number;
-  /** What was left out anew. Store the state with the event before the model is asked. */
-  readonly compaction?: {
-    readonly state: Compaction;
-    readonly event: EventDraft;
-    /** What a summary by the model took. */
-    readonly usage?: CountedUsage;
-  };
 }
 
-/** Puts together what a model is sent: rules, surroundings, and as much of the run as fits its window. */
+/** Builds what a model is sent: rules, surroundings, and as much of the run as fits its window. */
 @Injectable()
 export class ContextBuilder {
   constructor(
@@ -58,21 +46,19 @@ export class ContextBuilder {
   ) {}
 
   /**
-   * The next turn's messages. Only rules are in the system's name; what comes from files, tools, skills and earlier runs
-   * is marked as data. Every call stands with its one result. ContextOverflowError when the window is too small.
+   * The messages of the next model call. The system message holds rules alone; what comes from files, tools, skills and
+   * earlier runs is marked as data. Every tool call has its one result. ContextOverflowError when the window is too small.
    */
   async build(input: ContextInput): Promise<ModelRequest> {
-    const { run, model, signal } = input;
-    const limit = sendableTokens({
-      contextWindow: model.contextWindow,
-      maxAnswer: model.maxOutput,
-    });
+    const { run, model, tools, signal } = input;
+    const { contextWindow, maxOutput: maxAnswer } = model;
+    const limit = sendableTokens({ contextWindow, maxAnswer });
     const parts = await this.partsOf(input, limit);
     const { mark } = parts;
     const fitted = await fit(parts, run.compaction ?? NOT_COMPACTED, (wish) =>
       this.summaries.write({ model, mark, limit, signal }, wish),
     );
-    return requestOf(fitted, input.tools, limit);
+    return { ...fitted, tools, contextLimit: limit };
   }
 
   private async partsOf(input: ContextInput, limit: number): Promise<ContextParts> {
@@ -104,17 +90,4 @@ export class ContextBuilder {
 function planText({ summary, steps, files }: Plan): string {
   const lines = steps.map(({ id, text, status }) => `- ${id} ${status}: ${text}`);
   return [summary, 'Steps:', ...lines, `Files: ${files.join(', ') || 'none'}`].join('\n');
-}
-
-function requestOf(
-  { messages, tokens, compaction }: Fit,
-  tools: readonly ToolDefinition[],
-  contextLimit: number,
-): ModelRequest {
-  const request = { messages, tools, estimatedTokens: tokens, contextLimit };
-  if (!compaction) return request;
-  const { state, beforeTokens, prunedCalls, summarised, usage } = compaction;
-  const data = { beforeTokens, afterTokens: tokens, prunedCalls, summarised };
-  const event: EventDraft = { type: 'context.compacted', data };
-  return { ...request, compaction: { state, event, ...(usage && { usage }) } };
 }

@@ -1,15 +1,15 @@
 import { estimateMessageTokens, estimateTokens } from '../../model/index.js';
 import type { ChatMessage, ToolCall, Usage } from '../../provider/index.js';
 
-/** What a call of a model took. Never without numbers: a service that counts nothing must not be free of limits. */
+/** Usage of a model call, always with numbers: the limits hold also for a service that reports none. */
 export interface CountedUsage extends Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** At least one of the numbers is ours, because the service has not said it. */
+  /** At least one of the numbers is an estimate, because the service has not reported it. */
   readonly estimated: boolean;
 }
 
-/** What the service has counted, and where it has not (no request is empty, so 0 is no count), an estimate. */
+/** What the service has reported, with estimates for what it has not; no request is empty, so 0 is no report. */
 export function countedUsage(
   reported: Usage | undefined,
   { sentTokens, written }: { readonly sentTokens: number; readonly written: string },
@@ -22,7 +22,7 @@ export function countedUsage(
   return { raw: undefined, ...reported, inputTokens, outputTokens, estimated };
 }
 
-/** Everything that a model has written, for an estimate of its tokens. */
+/** Everything that a model has written, to estimate its tokens. */
 export function writtenIn({
   text,
   thinking,

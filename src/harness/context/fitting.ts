@@ -8,7 +8,7 @@ import type { ContextParts, Rendering } from './rendering.js';
 
 /** What is sent at most of the window before anything is left out. */
 const FULL = 0.75;
-/** What is aimed at then, so that it does not happen again at the next turn. */
+/** What is aimed at then, so that the next call does not compact again. */
 const AIMED = 0.6;
 /** Outputs of tools that stay, newest first: so many tokens, in small windows a share of them. */
 const KEPT_OUTPUTS = 40_000;
@@ -48,7 +48,7 @@ export interface NoSummary {
   readonly failure: Error;
 }
 
-/** Writes a summary. After a failure the run goes on without one if it can. */
+/** Writes a summary. After a failure the run continues without one if possible. */
 export type Summarise = (wish: SummaryWish) => Promise<Summary | NoSummary>;
 
 export interface Fit {

@@ -18,7 +18,7 @@ export interface ContextParts {
   readonly skills: RunSkills;
   readonly tools: readonly ToolDefinition[];
   readonly mark: DataMark;
-  /** The plan as it stands, for when the messages that tell of it are no longer sent. */
+  /** The current plan, for when the messages with it are no longer sent. */
   readonly plan: string | undefined;
   /** Tokens that may be sent. */
   readonly limit: number;
@@ -99,7 +99,7 @@ function requirementOf(content: string, images: readonly ContentPart[]): ChatMes
   return { role: 'user', content: [{ type: 'text', text: content }, ...images] };
 }
 
-/** What the user said is the user's word and no summary of it: the newest of it as far as there is room. */
+/** What the user said is sent verbatim, not summarized: the newest messages that fit. */
 function saidBefore(units: readonly Unit[], limit: number): ChatMessage[] {
   let room = limit * SAID_SHARE;
   const kept: ChatMessage[] = [];

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { estimateTokens } from '../../model/index.js';
 import { SKIPPED_FOLDERS } from '../../platform/filesystem/index.js';
 import type { ChatMessage } from '../../provider/index.js';
@@ -25,7 +26,7 @@ export interface SurroundingsInput {
   readonly signal: AbortSignal;
 }
 
-/** What a project tells agents; undefined when it tells nothing. */
+/** The project's AGENTS.md; undefined when there is none, or it is empty. */
 type ProjectNotes =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'unusable'; readonly why: string }
@@ -53,7 +54,7 @@ const LONGEST_NAME = 100;
 /** Reads the surroundings of runs: the workspace, the project's notes, and the earlier runs of the session. */
 @Injectable()
 export class SurroundingsReader {
-  private readonly cached = new Map<string, Promise<Surroundings>>();
+  private readonly cached = new LRUCache<string, Promise<Surroundings>>({ max: CACHED });
 
   constructor(private readonly prefaces: PrefaceRepository) {}
 
@@ -67,8 +68,6 @@ export class SurroundingsReader {
     if (known) return known;
     const reading = this.read(input);
     this.cached.set(key, reading);
-    const [oldest] = this.cached.keys();
-    if (this.cached.size > CACHED && oldest !== undefined) this.cached.delete(oldest);
     // The next call reads again.
     reading.catch(() => this.cached.delete(key));
     return reading;
@@ -202,7 +201,7 @@ async function entriesOf(
     // The line that says that there is more takes the place of one.
     return { entries: hasMore ? entries.slice(0, Math.max(0, lines - 1)) : entries, hasMore };
   } catch (error) {
-    // A folder that cannot be listed, or has just been removed, is left out: the tools tell more.
+    // A folder that cannot be listed, or has just been removed, is left out.
     if (error instanceof ToolError) return { entries: [], hasMore: true };
     throw error;
   }

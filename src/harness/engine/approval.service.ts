@@ -15,7 +15,7 @@ import { availableDecisions } from '../protocol/approval.js';
 /** Most runs of one sweep. */
 const SWEEP = 100;
 
-/** Requests approvals for tool calls and expires those that nobody decides in time. */
+/** Requests approvals for tool calls and expires those that are not decided in time. */
 @Injectable()
 export class ApprovalService {
   private readonly attempts = new Attempts(new Logger(ApprovalService.name));

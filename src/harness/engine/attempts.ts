@@ -1,18 +1,18 @@
 import type { Logger } from '@nestjs/common';
 
-/** Failures that are remembered; above, all are forgotten and told of again. */
+/** Failures that are remembered; when there are more, all are forgotten and logged again. */
 const MOST = 1_000;
 
 /**
- * For what is tried again and again, like the looks of a sweep: one that fails keeps no other from being tried, and the
- * log says it once, until it succeeds or fails for another reason.
+ * Logs repeated failures once: work that is tried again and again, such as a sweep, is logged when it first fails, and again
+ * only when it has succeeded in between or fails for another reason.
  */
 export class Attempts {
   private readonly failures = new Map<string, string>();
 
   constructor(private readonly logger: Logger) {}
 
-  /** Never fails. `what` and the run tell attempts apart; both are logged. */
+  /** Never fails. `what` and the run identify an attempt; both are logged. */
   async try(what: string, work: () => Promise<unknown>, runId?: string): Promise<void> {
     const key = `${what} ${runId ?? ''}`;
     try {

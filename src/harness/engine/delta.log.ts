@@ -8,7 +8,7 @@ import type { SecretMask } from '../store/secret-mask.js';
 
 const CHARACTERS = 512;
 const MERGE_MS = 100;
-/** From so many events on, deltas are merged for longer; at the second number the run goes on without them. */
+/** From so many events on, deltas are merged for longer; from LAST_DELTA on they are not stored. */
 const MERGE_LONGER_FROM = 15_000;
 const MERGE_LONGER_MS = 2_000;
 const LAST_DELTA = 20_000;
@@ -21,7 +21,7 @@ interface Delta {
   delta: string;
 }
 
-interface Turn {
+interface DeltaContext {
   readonly lease: RunLease;
   readonly effectId: string;
   readonly iteration: number;
@@ -31,8 +31,8 @@ interface Turn {
 }
 
 /**
- * Stores what a model writes while it writes: merged to one event per 100 ms or 512 characters, in the order in which it
- * came, without secrets of the service. A write that fails is thrown at the next `add` or at `flush`.
+ * Stores the deltas of a model call while they arrive: merged to one event per 100 ms or 512 characters, in their order,
+ * without the secrets of the service. A failed write is thrown by the next `add` or by `flush`.
  */
 export class DeltaLog {
   private readonly masked: Readonly<Record<DeltaType, MaskedText>>;
@@ -47,10 +47,10 @@ export class DeltaLog {
   constructor(
     private readonly ledger: RunLedger,
     private readonly events: EventRepository,
-    private readonly turn: Turn,
+    private readonly context: DeltaContext,
   ) {
-    this.sequence = turn.sequence;
-    const { mask } = turn;
+    this.sequence = context.sequence;
+    const { mask } = context;
     this.masked = {
       'assistant.text.delta': mask.pieces(),
       'assistant.thinking.delta': mask.pieces(),
@@ -74,7 +74,7 @@ export class DeltaLog {
     if (this.failure) throw this.failure;
   }
 
-  /** Forgets what is not stored yet, for a turn that is given up. */
+  /** Discards what is not stored yet, for a call that has failed. */
   async drop(): Promise<void> {
     clearTimeout(this.timer);
     this.pending = [];
@@ -109,7 +109,7 @@ export class DeltaLog {
 
   private async store(deltas: readonly Delta[]): Promise<void> {
     if (this.failure) return;
-    const { lease, effectId, iteration } = this.turn;
+    const { lease, effectId, iteration } = this.context;
     if (this.sequence >= LAST_DELTA) {
       await this.warn();
       return;
@@ -123,11 +123,11 @@ export class DeltaLog {
     this.sequence = await this.ledger.append(lease, drafts);
   }
 
-  /** Once for the run, whichever of its turns has come so far. */
+  /** Once for the run. */
   private async warn(): Promise<void> {
     if (this.warned) return;
     this.warned = true;
-    const { lease } = this.turn;
+    const { lease } = this.context;
     const run = { tenantId: lease.tenantId, id: lease.runId };
     if (await this.events.has(run, 'limit.warning', LAST_DELTA)) return;
     const data = { kind: 'events', count: this.sequence, limit: LAST_DELTA };

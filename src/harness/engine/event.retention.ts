@@ -33,7 +33,7 @@ export class EventRetention implements OnApplicationBootstrap, BeforeApplication
     await this.rounds?.stop();
   }
 
-  /** One round; answers how many events it has removed. Each run is a statement of its own, so nobody waits long. */
+  /** One round; answers how many events it has removed. Each run is a statement of its own, so that locks are short. */
   async prune(ending?: AbortSignal): Promise<number> {
     let removed = 0;
     let after: PrunableRun | undefined;
@@ -52,10 +52,10 @@ export class EventRetention implements OnApplicationBootstrap, BeforeApplication
   private async pruneAndLog(ending: AbortSignal): Promise<void> {
     try {
       const removed = await this.prune(ending);
-      if (removed > 0) this.logger.log({ msg: 'Events of old runs were removed', removed });
+      if (removed > 0) this.logger.log({ msg: 'Pruned events of old runs', removed });
     } catch (error) {
       // The next round tries again.
-      this.logger.warn({ msg: 'Events of old runs could not be removed', err: error });
+      this.logger.warn({ msg: 'Failed to prune events of old runs', err: error });
     }
   }
 }

@@ -50,7 +50,7 @@ export interface ModelAnswer extends StartedCall {
 
 export type ModelResult =
   | { readonly kind: 'answer'; readonly answer: ModelAnswer }
-  /** The answer cannot be read; its words are kept and the model is told the problem. */
+  /** The tool calls of the answer cannot be read. */
   | { readonly kind: 'unusable'; readonly answer: ModelAnswer; readonly problem: string }
   /** The service failed in a way that may pass, also when tried again. */
   | { readonly kind: 'unavailable'; readonly error: UpstreamError }
@@ -164,7 +164,7 @@ export class ModelCalls {
     });
   }
 
-  /** Keeps the words of an answer whose tool calls cannot be read, and tells the model. */
+  /** Stores the text of an answer whose tool calls cannot be read, and a note with the problem for the model. */
   async recordUnusable(
     { held }: RunContext,
     { answer, problem }: Extract<ModelResult, { kind: 'unusable' }>,
@@ -185,14 +185,17 @@ export class ModelCalls {
     });
   }
 
-  /** Stores what was left out of the context, and the usage of the summary where a model wrote one. */
+  /** Stores what is left out of the context from now on, and the usage of the summary where a model wrote one. */
   async recordCompaction(
     { held, model }: RunContext,
-    { state, event, usage }: NonNullable<ModelRequest['compaction']>,
+    { compaction, tokens: afterTokens }: ModelRequest,
   ): Promise<void> {
+    if (!compaction) return;
+    const { state, usage, beforeTokens, prunedCalls, summarised } = compaction;
     await this.ledger.asOwner(held.lease, async (writer) => {
       writer.set({ compaction: state });
-      writer.events([event]);
+      const data = { beforeTokens, afterTokens, prunedCalls, summarised };
+      writer.event('context.compacted', data);
       if (!usage) return;
       const sent = { attempt: 1, purpose: 'SUMMARY', sentTokens: usage.inputTokens } as const;
       const call = await this.beginCall(writer, sent);
@@ -203,7 +206,7 @@ export class ModelCalls {
   /** Stores that a try begins; answers it and the number of the event that says so. */
   private async begin(
     { held }: RunContext,
-    { contextLimit, estimatedTokens: sentTokens }: ModelRequest,
+    { contextLimit, tokens: sentTokens }: ModelRequest,
     { iteration, attempt }: Pick<ModelAnswer, 'iteration' | 'attempt'>,
   ): Promise<{ readonly answer: ModelAnswer; readonly sequence: number }> {
     return this.ledger.asOwner(held.lease, async (writer) => {

@@ -8,14 +8,14 @@ import { writeNew } from '../change/blob.store.js';
 import { OutputCollector } from '../sandbox/sandbox.run.js';
 import type { HarnessEffect } from '../store/effect.entity.js';
 
-/** How much of an output a crash may cost. */
+/** How much of an output a crash may lose. */
 const WRITE_EVERY_MS = 3_000;
 
 type EffectKey = Pick<HarnessEffect, 'tenantId' | 'toolCallId'>;
 
 /**
- * What running commands have written until now, as files that outlive the process: the first 5 MiB, a few seconds old. A
- * file that cannot be written or read is as if there were none: no command fails for it.
+ * The output of running commands as files that outlive the process: the first 5 MiB, a few seconds old. A file that cannot
+ * be written or read counts as missing: no command fails because of it.
  */
 @Injectable()
 export class PartialOutputs {
@@ -26,29 +26,29 @@ export class PartialOutputs {
     this.root = blobRoot(config.DATA_DIR);
   }
 
-  /** Of a command that begins. `mask` is given all that is written down. */
+  /** For a command that begins. Everything passes `mask` before it is written. */
   begin(effect: EffectKey, mask: (bytes: Buffer) => Buffer): PartialOutput {
     return new PartialOutput(async (bytes) => {
       const path = this.pathOf(effect);
       try {
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-        // What a lost process has left there, or a link that somebody has put there.
+        // Left by a lost process, or a link planted there.
         await rm(`${path}.new`, { force: true });
         await writeNew(`${path}.new`, mask(bytes));
         await rename(`${path}.new`, path);
       } catch (error) {
         const { toolCallId } = effect;
-        this.logger.warn({ msg: 'An output could not be kept meanwhile', toolCallId, err: error });
+        this.logger.warn({ msg: 'Failed to write partial output', toolCallId, err: error });
       }
     });
   }
 
-  /** What was kept of a command; undefined when that is nothing. */
+  /** The output written so far; undefined when there is none. */
   async read(effect: EffectKey): Promise<Buffer | undefined> {
     return readFile(this.pathOf(effect)).catch(() => undefined);
   }
 
-  /** Once it is stored elsewhere. */
+  /** Call it once the output is stored elsewhere. */
   async remove(effect: EffectKey): Promise<void> {
     const path = this.pathOf(effect);
     for (const name of [path, `${path}.new`]) {
@@ -78,7 +78,7 @@ export class PartialOutput {
     if (!isFull) this.timer ??= setTimeout(() => this.flush(), WRITE_EVERY_MS);
   };
 
-  /** Writes down what has come last. */
+  /** Writes the rest. */
   async end(): Promise<void> {
     if (this.timer) this.flush();
     await this.writing;

@@ -1,4 +1,7 @@
+import type { Caller } from '../../platform/access/index.js';
+import type { UserCallers } from '../../identity/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
+import { mayContinue } from '../protocol/policy.js';
 import type { ApprovalRow } from '../store/approval.repository.js';
 import type { RunSkills } from '../store/run-skills.js';
 import type { HarnessRun } from '../store/run.entity.js';
@@ -34,4 +37,12 @@ export class UnrecordedError extends Error {
 /** The workspace is no longer below a configured root, or is no longer the folder that it was. */
 export class WorkspaceRefusedError extends Error {
   override readonly name = 'WorkspaceRefusedError';
+}
+
+/** The user of the run with their permissions as of now; PermissionRevokedError when they no longer allow the run. */
+export async function callerOf(callers: UserCallers, run: HarnessRun): Promise<Caller> {
+  const { userId, homeTenantId, tenantId } = run;
+  const caller = await callers.find({ userId, homeTenantId, tenantId });
+  if (!caller || !mayContinue(caller, run)) throw new PermissionRevokedError();
+  return caller;
 }

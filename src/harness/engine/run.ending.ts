@@ -55,7 +55,7 @@ export class RunEnding {
     });
   }
 
-  /** A run whose cancellation is requested ends as cancelled, whatever else it was to end as. */
+  /** Ends the run; one whose cancellation is requested ends as CANCELLED. */
   async end(writer: RunWriter, end: RunEnd): Promise<void> {
     if (endOf(writer.current, end.status) === end.status) await this.close(writer, end);
     else await this.cancel(writer);

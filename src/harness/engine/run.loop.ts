@@ -9,7 +9,6 @@ import { ContextOverflowError } from '../context/fitting.js';
 import { HarnessSkills } from '../context/skills.js';
 import { FencedError } from '../protocol/lease.js';
 import { CancelRequestedError } from '../protocol/run.state.js';
-import { mayContinue } from '../protocol/policy.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import { ApprovalRepository } from '../store/approval.repository.js';
 import { EffectRepository } from '../store/effect.repository.js';
@@ -28,7 +27,12 @@ import type { HeldRun } from './held.run.js';
 import { InputIntake } from './input.intake.js';
 import { failureOf, ModelCalls } from './model.calls.js';
 import type { ModelResult } from './model.calls.js';
-import { PermissionRevokedError, UnrecordedError, WorkspaceRefusedError } from './run.context.js';
+import {
+  callerOf,
+  PermissionRevokedError,
+  UnrecordedError,
+  WorkspaceRefusedError,
+} from './run.context.js';
 import type { RunContext } from './run.context.js';
 import { RunEnding } from './run.ending.js';
 import {
@@ -108,9 +112,7 @@ export class RunLoop {
 
   private async contextOf(claimed: RecoveryContext, session: SessionRow): Promise<RunContext> {
     const { run } = claimed;
-    const { userId, homeTenantId, tenantId } = run;
-    const caller = await this.callers.find({ userId, homeTenantId, tenantId });
-    if (!caller || !mayContinue(caller, run)) throw new PermissionRevokedError();
+    const caller = await callerOf(this.callers, run);
     const model = await this.models.resolveChat(caller, session.modelName);
     const { credential } = model.connection;
     this.mask.learn([credential ?? '']);
@@ -185,7 +187,7 @@ export class RunLoop {
     try {
       const tools = this.tools.offered(context);
       const request = await this.contexts.build({ ...context, tools, signal: held.signal });
-      if (request.compaction) await this.model.recordCompaction(context, request.compaction);
+      await this.model.recordCompaction(context, request);
       return await this.conclude(context, await this.model.call(context, request));
     } catch (error) {
       if (error instanceof ContextOverflowError) {

@@ -12,7 +12,7 @@ import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
 import type { GrantSubject } from '../protocol/approval.js';
 import { FencedError } from '../protocol/lease.js';
 import type { Plan } from '../protocol/plan.js';
-import { decidePolicy, mayContinue, planApprovalNeeded } from '../protocol/policy.js';
+import { decidePolicy, planApprovalNeeded } from '../protocol/policy.js';
 import type { PolicySubject } from '../protocol/policy.js';
 import { CancelRequestedError } from '../protocol/run.state.js';
 import { Sandbox } from '../sandbox/sandbox.js';
@@ -38,7 +38,7 @@ import type { HeldRun } from './held.run.js';
 import { inParallel } from './in-parallel.js';
 import { InputIntake } from './input.intake.js';
 import { PartialOutputs } from './partial.outputs.js';
-import { PermissionRevokedError, UnrecordedError } from './run.context.js';
+import { callerOf, PermissionRevokedError, UnrecordedError } from './run.context.js';
 import type { RunContext } from './run.context.js';
 import { doneOutcome, failedOutcome, shellOutcome, ToolResults } from './tool.results.js';
 import type { CallOutcome } from './tool.results.js';
@@ -99,7 +99,7 @@ export class ToolCalls {
     private readonly mask: SecretMask,
   ) {}
 
-  /** The tools that the run has now, as the model is told of them. */
+  /** Definitions of the tools that the run has now, for the model. */
   offered(context: RunContext): ToolDefinition[] {
     const skillNames = context.skills.list.map(({ name }) => name);
     return this.registry.definitions(this.offerOf(context), skillNames);
@@ -164,7 +164,7 @@ export class ToolCalls {
     if (ordinal >= CALLS_PER_MESSAGE) {
       throw new ToolError(
         'LIMIT_REACHED',
-        `Not run: only ${CALLS_PER_MESSAGE} calls of one message are carried out. Call it again in the next message.`,
+        `Not run: only ${CALLS_PER_MESSAGE} calls of one message are executed. Call it again in the next message.`,
       );
     }
     const tool = this.registry.find(toolName);
@@ -263,7 +263,7 @@ export class ToolCalls {
     await this.begin(execution, { operations });
     const outcome = await this.outcomeOf(context, async () => {
       await this.files.apply(target, operations, held.effectSignal).catch((error: unknown) => {
-        // Whatever has stopped it, what was done has been taken back.
+        // For any other reason: what was done has been rolled back.
         const isAsBefore = !(error instanceof ToolError || error instanceof RollBackFailedError);
         throw isAsBefore && held.cause === 'cancelled' ? cancelled() : error;
       });
@@ -457,9 +457,7 @@ export class ToolCalls {
         'An operator has stopped all changes for now. Tell the user what is left to do, and stop.',
       );
     }
-    const { userId, homeTenantId, tenantId } = run;
-    const caller = await this.callers.find({ userId, homeTenantId, tenantId });
-    if (!caller || !mayContinue(caller, run)) throw new PermissionRevokedError();
+    await callerOf(this.callers, run);
   }
 
   private startEvent({ context, effect, call }: Execution): EventDraft {
@@ -535,7 +533,7 @@ export class ToolCalls {
     return failedOutcome(
       new ToolError(
         'FAILED',
-        'The tool failed for a reason of the server, which its log tells. Nothing is known to have changed; try another way.',
+        'The tool failed because of an internal error of the server. Nothing is known to have changed; try another way.',
       ),
     );
   }

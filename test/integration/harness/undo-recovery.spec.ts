@@ -117,7 +117,7 @@ describe('an undo whose process has died', () => {
     const id = await interrupted(run);
     expect(await runs.undo(run)).toMatchObject({
       code: 409,
-      msg: expect.stringContaining('under way'),
+      msg: expect.stringContaining('in progress'),
     });
     await service(UndoRecovery).sweep();
     expect(await stateOf(run, id)).toBe('NOT_EXECUTED');

@@ -10,9 +10,10 @@ import { BlobStore } from '../../change/blob.store.js';
 import type { FileOperation, FileState } from '../../workspace/file-operation.js';
 import { foldersOf, FreedPlaces } from '../../change/file-changes.js';
 import { sameKept } from '../../change/net-change.js';
+import { conflictOf } from './undo.selection.js';
 import type { ConflictReason, FileSelection, UndoConflict } from './undo.selection.js';
 
-/** Largest content that is kept so that the undoing can be undone; what the workspace compares at most. */
+/** Largest content that is kept for a later redo; the workspace compares no larger files. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 
 export interface InspectionTarget {
@@ -37,33 +38,14 @@ const REASONS: Readonly<Partial<Record<ToolErrorCode, ConflictReason>>> = {
   FAILED: 'NOT_READABLE',
 };
 
-const MESSAGES: Readonly<Record<ConflictReason, string>> = {
-  CHANGED_SINCE: 'The file was changed since. Its present content would be lost.',
-  CHANGED_BETWEEN: 'The file was changed by others between two changes of the run.',
-  ORDER: 'Changes of one file are undone in the reverse order.',
-  NOT_RESTORABLE:
-    'The content before the change was not kept, because it is a secret or too large.',
-  CONTENT_LOST: 'The kept content was lost or is damaged.',
-  LINK: 'A symbolic link is on the path or in the place of the file. Remove it first.',
-  HARD_LINK: 'The file has a second name (a hard link), so a change could reach a file elsewhere.',
-  NOT_A_FILE: 'Its path holds something other than a file. Move it away first.',
-  TOO_LARGE:
-    'The file is larger than 64 MiB now, and such files are not compared. Move it away first.',
-  NOT_READABLE:
-    'The service cannot read the file or its folder. Correct their permissions, or move them away first.',
-  PROTECTED: 'The file belongs to git and is never changed.',
-  NOT_CHECKED:
-    'Checking the changed files took too long, and this file was not checked. Undo its changes alone.',
-};
-
-/** The target, and what is so far known of all that is to be done there. */
+/** The target, and what is known so far of the whole undo. */
 interface Place extends InspectionTarget {
   readonly freed: FreedPlaces;
-  /** Their files are at one end of the undo where folders of others are at its other end. */
+  /** All paths of the undo: one of them may be a folder on the way to another before or after it. */
   readonly paths: ReadonlySet<string>;
 }
 
-/** Looks at the files of a workspace to see what can be undone or redone. Changes nothing. */
+/** Inspects the files of a workspace to find what can be undone or redone. Changes nothing there. */
 @Injectable()
 export class UndoInspection {
   constructor(
@@ -89,15 +71,15 @@ export class UndoInspection {
     const paths = new Set(selections.map(({ path }) => path));
     const place = { ...target, freed: new FreedPlaces(), paths };
     for (const selection of selections) {
-      const found = await this.lookWithin(place, selection, signal);
-      if (typeof found === 'string') conflicts.push(conflictOf(selection, found));
+      const found = await this.inspectWithin(place, selection, signal);
+      if (typeof found === 'string') conflicts.push(conflictOf(selection.changes, found));
       else ready.push({ selection, operation: found });
       if (typeof found === 'object' && !found.after) place.freed.add(found);
     }
     return { ready, conflicts };
   }
 
-  /** Keeps what is in the files now, so that what is about to happen can be taken back. */
+  /** Keeps the present contents of the files, so that the undo or redo can be reversed. */
   async keep(
     { tenantId, workspace }: InspectionTarget,
     operations: readonly FileOperation[],
@@ -140,21 +122,21 @@ export class UndoInspection {
     return created.flatMap(({ path }) => foldersOf(path)).filter((folder) => !known.has(folder));
   }
 
-  private async lookWithin(
+  private async inspectWithin(
     place: Place,
     selection: FileSelection,
     signal: AbortSignal,
   ): Promise<ConflictReason | FileOperation | undefined> {
     try {
       signal.throwIfAborted();
-      return await this.look(place, selection, signal);
+      return await this.inspectFile(place, selection, signal);
     } catch (error) {
       if (signal.aborted) return 'NOT_CHECKED';
       throw error;
     }
   }
 
-  private async look(
+  private async inspectFile(
     place: Place,
     selection: FileSelection,
     signal: AbortSignal,
@@ -167,7 +149,7 @@ export class UndoInspection {
       found = await stateOf(place, path, signal);
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
-      // Where a file is in the place of its folder, it is not there.
+      // Where its folder is a file, the file does not exist.
       if (error.code === 'NOT_A_FOLDER' && !wanted) return undefined;
       return REASONS[error.code] ?? 'CHANGED_SINCE';
     }
@@ -181,13 +163,6 @@ export class UndoInspection {
   }
 }
 
-function conflictOf(
-  { path, changes }: Pick<FileSelection, 'path' | 'changes'>,
-  reason: ConflictReason,
-): UndoConflict {
-  return { path, changeIds: changes.map(({ id }) => id), reason, message: MESSAGES[reason] };
-}
-
 /** HARD_LINK for a file with a second name; the errors of `Workspace.state` otherwise. */
 async function stateOf(
   { workspace, freed }: Place,
@@ -197,7 +172,7 @@ async function stateOf(
   const state = await freed.state(workspace, path, signal);
   if (!state) return null;
   const links = await workspace.withFile(path, async ({ stats }) => stats.nlink);
-  if (links > 1) throw new ToolError('HARD_LINK', MESSAGES.HARD_LINK);
+  if (links > 1) throw new ToolError('HARD_LINK', 'The file has a second name.');
   return state;
 }
 

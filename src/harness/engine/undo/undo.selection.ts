@@ -50,22 +50,38 @@ export interface FileSelection {
   readonly changes: readonly HarnessFileChange[];
   /** How the file must be found. */
   readonly expected: KeptState | null;
-  /** How it is to be. */
+  /** How the file is left. */
   readonly wanted: KeptState | null;
   /** False when the content that is wanted was never kept. */
   readonly restorable: boolean;
 }
 
 export interface Selections {
-  /** In the order in which they are to be done. */
+  /** In the order of execution. */
   readonly files: readonly FileSelection[];
   readonly conflicts: readonly UndoConflict[];
 }
 
-const ORDER = {
-  undo: 'A later change of this file by the run is not undone yet. Undo that one first, or both together.',
-  redo: 'An earlier change of this file by the run is not redone yet. Redo that one first, or both together.',
-} as const;
+const MESSAGES: Readonly<Record<ConflictReason, string>> = {
+  CHANGED_SINCE: 'The file was changed since. Its present content would be lost.',
+  CHANGED_BETWEEN:
+    'The file was changed by others between two changes of the run; undoing further would lose that change.',
+  ORDER:
+    'Later changes of a file are undone first, and earlier ones are redone first. Name all of them in one request.',
+  NOT_RESTORABLE:
+    'The content before the change was not kept, because it is a secret or too large.',
+  CONTENT_LOST: 'The kept content was lost or is damaged.',
+  LINK: 'A symbolic link is on the path or in the place of the file. Remove it first.',
+  HARD_LINK: 'The file has a second name (a hard link), so a change could reach a file elsewhere.',
+  NOT_A_FILE: 'Its path holds something other than a file. Move it away first.',
+  TOO_LARGE:
+    'The file is larger than 64 MiB now, and such files are not compared. Move it away first.',
+  NOT_READABLE:
+    'The service cannot read the file or its folder. Correct their permissions, or move them away first.',
+  PROTECTED: 'The file belongs to git and is never changed.',
+  NOT_CHECKED:
+    'Checking the changed files took too long, and this file was not checked. Undo its changes alone.',
+};
 
 /**
  * What undoing, or redoing, the chosen changes of a run means for each file; the latest change is undone first, the
@@ -79,20 +95,20 @@ export function selectionsOf(
   const files: FileSelection[] = [];
   const conflicts: UndoConflict[] = [];
   for (const ofFile of Map.groupBy(changes, ({ path }) => path).values()) {
-    // In the order in which they would have to be done.
+    // In the order of execution.
     const open =
       direction === 'undo'
         ? ofFile.filter(({ undone }) => !undone).reverse()
         : ofFile.filter(({ undone }) => undone);
-    const wished = open.filter(({ id }) => chosen.has(id));
-    const ready = open.slice(0, wished.length).filter(({ id }) => chosen.has(id));
+    const wanted = open.filter(({ id }) => chosen.has(id));
+    const ready = open.slice(0, wanted.length).filter(({ id }) => chosen.has(id));
     const first = ready[0];
-    const isInOrder = ready.length === wished.length;
-    if (!isInOrder) conflicts.push(conflict(wished, 'ORDER', ORDER[direction]));
+    const isInOrder = ready.length === wanted.length;
+    if (!isInOrder) conflicts.push(conflictOf(wanted, 'ORDER'));
     if (!first || !isInOrder) continue;
-    const chain = unbroken(wished, direction);
-    const rest = wished.slice(chain.length);
-    if (rest.length > 0) conflicts.push(conflict(rest, 'CHANGED_BETWEEN', BETWEEN));
+    const chain = contiguous(wanted, direction);
+    const rest = wanted.slice(chain.length);
+    if (rest.length > 0) conflicts.push(conflictOf(rest, 'CHANGED_BETWEEN'));
     files.push(selectionOf(chain, direction));
   }
   const orderOf = ({ changes: [first] }: FileSelection): number => first?.id ?? 0;
@@ -100,11 +116,8 @@ export function selectionsOf(
   return { files: files.sort((a, b) => sign * (orderOf(a) - orderOf(b))), conflicts };
 }
 
-const BETWEEN =
-  'The file was changed by others between two changes of the run; undoing further would lose that change.';
-
-/** As many as follow from one another without another change in between. */
-function unbroken(
+/** The changes up to the first one that does not follow from the one before. */
+function contiguous(
   changes: readonly HarnessFileChange[],
   direction: UndoDirection,
 ): HarnessFileChange[] {
@@ -130,11 +143,11 @@ function selectionOf(chain: readonly HarnessFileChange[], direction: UndoDirecti
   };
 }
 
-function conflict(
+/** All changes of one file that conflict for the same reason. */
+export function conflictOf(
   changes: readonly HarnessFileChange[],
   reason: ConflictReason,
-  message: string,
 ): UndoConflict {
   const changeIds = changes.map(({ id }) => id).sort((a, b) => a - b);
-  return { path: changes[0]?.path ?? '', changeIds, reason, message };
+  return { path: changes[0]?.path ?? '', changeIds, reason, message: MESSAGES[reason] };
 }
