@@ -166,7 +166,7 @@ describe('a resource of a skill', () => {
     await once(server, 'listening');
     try {
       for (const path of ['pipe', 'socket', 'references']) {
-        expect(await refusal(path)).toContain('names no regular file');
+        expect(await refusal(path)).toContain('does not name a regular file');
       }
     } finally {
       server.close();
@@ -191,7 +191,7 @@ describe('a resource of a skill', () => {
   ])('is UTF-8, not %s', async (_, bytes) => {
     put('odd.bin', bytes);
 
-    expect(await refusal('odd.bin')).toContain('is no UTF-8 text');
+    expect(await refusal('odd.bin')).toContain('is not UTF-8 text');
   });
 
   it('may have several names', async () => {

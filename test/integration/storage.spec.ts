@@ -181,7 +181,7 @@ describe('files', () => {
       ['file', Buffer.from('a'), 'a.txt'],
       ['file', Buffer.from('b'), 'b.txt'],
     ] as const;
-    await refused(send(twice), 'it holds more than one file');
+    await refused(send(twice), 'it contains more than one file');
     const other = [
       ['file', Buffer.from('a'), 'a.txt'],
       ['other', Buffer.from('b'), 'b.txt'],
