@@ -22,10 +22,10 @@ describe('the path of a resource', () => {
 
   it.each([
     ['', 'is empty'],
-    ['.', 'names no file'],
-    ['./', 'names no file'],
-    ['references/', 'names no file'],
-    ['a//b', 'names no file'],
+    ['.', 'does not name a file'],
+    ['./', 'does not name a file'],
+    ['references/', 'does not name a file'],
+    ['a//b', 'does not name a file'],
     ['/etc/passwd', 'is absolute'],
     ['//server/share', 'is absolute'],
     ['C:/x', 'is absolute'],

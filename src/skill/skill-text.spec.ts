@@ -64,7 +64,7 @@ describe('a name', () => {
   it.each(['a-', 'a--b'])('%s is taken with a warning', (name) => {
     expect(withFields(`name: ${name}`, described)).toMatchObject({
       name,
-      warnings: [expect.stringContaining('Elsewhere')],
+      warnings: [expect.stringContaining('Other implementations')],
     });
   });
 

@@ -208,7 +208,7 @@ describe('a scan', () => {
     expect(skipped[2]?.reason).toBe('Only 100 skills are read. Remove skills that are not used.');
   });
 
-  it('ends where there is more than anybody could have meant', async () => {
+  it('ends where there is more than the limit of entries', async () => {
     putSkill('.agents/skills', 'first');
     mkdirSync(join(base, '.agents/skills/second'));
     for (let n = 0; n < 10_000; n += 1) mkdirSync(join(base, `.agents/skills/second/${n}`));
@@ -219,7 +219,7 @@ describe('a scan', () => {
     expect(skipped).toEqual([
       {
         path: '.agents/skills/second',
-        reason: expect.stringContaining('More than 10000 files and folders'),
+        reason: expect.stringContaining('has reached 10000 files and folders'),
       },
     ]);
   });
