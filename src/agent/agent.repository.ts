@@ -3,7 +3,7 @@ import { containing, Database, TenantScoped } from '../platform/database/index.j
 import type { Page } from '../platform/http/index.js';
 import type { AgentListQuery } from './agent.dto.js';
 import { Agent } from './agent.entity.js';
-import type { AgentOptionView, BoundNames } from './agent.view.js';
+import type { AgentOption, BoundNames } from './agent.view.js';
 
 /** Written columns; undefined ones keep their value or get their default. */
 export type AgentValues = Partial<
@@ -59,10 +59,10 @@ export class AgentRepository {
   }
 
   /** The enabled agents, last changed first. */
-  async options(tenantId: string): Promise<AgentOptionView[]> {
-    return this.database.query<AgentOptionView>(
-      `SELECT a.id, a.agent_name AS "agentName", coalesce(a.agent_describe, '') AS "agentDescribe",
-          coalesce(a.agent_show, '') AS "agentShow", m.model_name AS "modelName"
+  async options(tenantId: string): Promise<AgentOption[]> {
+    return this.database.query<AgentOption>(
+      `SELECT a.id, a.agent_name AS "agentName", a.agent_describe AS "agentDescribe",
+          a.agent_show AS "agentShow", m.model_name AS "modelName"
         FROM agent a LEFT JOIN model m ON m.tenant_id = a.tenant_id AND m.id = a.model_id
         WHERE a.tenant_id = $1 AND a.status = '0' ORDER BY a.update_time DESC, a.id DESC`,
       [tenantId],

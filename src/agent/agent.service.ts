@@ -12,7 +12,7 @@ import type { Agent } from './agent.entity.js';
 import { AgentDisabledError, AgentWithoutModelError } from './agent.errors.js';
 import { AgentRepository } from './agent.repository.js';
 import type { AgentValues } from './agent.repository.js';
-import { toAgentView } from './agent.view.js';
+import { toAgentOptionView, toAgentView } from './agent.view.js';
 import type { AgentOptionView, AgentView, SkillOptionView } from './agent.view.js';
 
 /** An agent as a conversation uses it. Unset generation parameters are undefined. */
@@ -66,7 +66,7 @@ export class AgentService {
 
   /** The enabled agents, for every signed-in user. */
   async options(caller: Caller): Promise<AgentOptionView[]> {
-    return this.agents.options(caller.tenantId);
+    return (await this.agents.options(caller.tenantId)).map(toAgentOptionView);
   }
 
   /** The skills that an agent can be given. */

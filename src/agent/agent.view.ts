@@ -123,6 +123,16 @@ export class AgentOptionView {
   modelName: string | null;
 }
 
+/** What the repository reads for an AgentOptionView. */
+export type AgentOption = Pick<Agent, 'id' | 'agentName' | 'agentDescribe' | 'agentShow'> & {
+  readonly modelName: string | null;
+};
+
+export function toAgentOptionView(agent: AgentOption): AgentOptionView {
+  const { agentDescribe, agentShow } = agent;
+  return { ...agent, agentDescribe: agentDescribe ?? '', agentShow: agentShow ?? '' };
+}
+
 export class SkillOptionView {
   @ApiProperty({ example: 'pdf' })
   name: string;
