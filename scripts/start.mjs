@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { build, install, node, root, run } from './prepare.mjs';
 
-// Whoever types this reads the output, also where it goes through a pipe; a container runs dist/ and logs JSON.
+// A person reads the output of npm start, also through a pipe; a container runs dist/ and logs JSON.
 process.env.LOG_FORMAT ??= 'text';
 
 install();

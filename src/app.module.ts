@@ -35,17 +35,17 @@ export interface AppOptions extends DatabaseOptions {
   readonly media?: MediaOptions;
 }
 
-/** The coding harness tells its clients by a word what went wrong (harness design, part A). */
+/** Errors of the coding harness have an `errorCode` (docs/HARNESS.md, Errors). */
 const CODED_ERRORS = /^\/coding\/harness(\/|$)/i;
 
-/** The table of contents: the features, and what every request passes through. */
+/** The root module: the features, and the global guards, pipe, interceptor and filter. */
 @Module({})
 export class AppModule {
   static for(config: Config, { media, ...database }: AppOptions = {}): DynamicModule {
     return {
       module: AppModule,
       imports: [
-        // First, because the router tries routes in this order and chat is the path that must be fast.
+        // First, because the router matches routes in this order and chat is the hot path.
         ChatModule,
         ConfigModule.for(config),
         DatabaseModule.for(database),
@@ -65,7 +65,7 @@ export class AppModule {
         KnowledgeModule,
         FragmentModule,
         AttachModule,
-        // Its POST system/fragment/retrieval stands beside the fragments' own routes.
+        // Its route POST system/fragment/retrieval is below the path of the fragments.
         RetrievalModule,
         MediaModule.for(media),
         AgentModule,

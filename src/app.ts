@@ -16,20 +16,20 @@ import {
 } from './platform/observability/index.js';
 import type { LogDestination } from './platform/observability/index.js';
 
-/** Images of 8 MiB as base64 inside of JSON, and the longest text that comes with them. */
+/** 8 MiB of images as base64 in JSON, and the longest text with them. */
 const WITH_IMAGES_KB = 14 * 1_024;
 
 interface CreateOptions extends AppOptions {
-  /** Where log lines go instead of the standard output. */
+  /** Destination of log lines; default: the standard output. */
   readonly log?: LogDestination | undefined;
 }
 
-/** The whole application, ready to listen: what main.ts boots and what the tests run. */
+/** The complete application, ready to listen: used by main.ts and the tests. */
 export async function createApp(
   config: Config,
   options: CreateOptions = {},
 ): Promise<NestExpressApplication> {
-  // The zone of every time on the wire; see http/wire-time.
+  // The zone of all times on the wire; see src/platform/http/wire-time.ts.
   process.env['TZ'] = config.TZ;
   const { log, ...appOptions } = options;
   const logger = createLogger(config, log);
@@ -51,9 +51,9 @@ export async function createApp(
   const limitKb = config.REQUEST_BODY_LIMIT_KB;
   app.useBodyParser('json', {
     limit: `${Math.max(limitKb, WITH_IMAGES_KB)}kb`,
-    type: (request: IncomingMessage) => bringsImages(request) && isJson(request),
+    type: (request: IncomingMessage) => mayHaveImages(request) && isJson(request),
   });
-  // What the first has read, the second leaves alone.
+  // The second parser skips what the first has read.
   app.useBodyParser('json', { limit: `${limitKb}kb`, type: isJson });
   serveOpenApi(app);
   const server = app.getHttpServer();
@@ -63,7 +63,7 @@ export async function createApp(
   return app;
 }
 
-/** The console and the API's documentation are served from here; generated media may come from any https host. */
+/** For the API documentation and a web console; generated media may come from any https host. */
 function securityHeaders(): ReturnType<typeof helmet> {
   return helmet({
     contentSecurityPolicy: {
@@ -81,19 +81,19 @@ function securityHeaders(): ReturnType<typeof helmet> {
       },
     },
     crossOriginResourcePolicy: { policy: 'cross-origin' },
-    // Which of a host's other services speak TLS is not ours to say.
+    // Other services of the same host may not use TLS.
     strictTransportSecurity: { includeSubDomains: false },
   });
 }
 
-/** A run of the coding harness comes with its images, an input with a text as long as a requirement. */
-function bringsImages({ method, url = '', headers }: IncomingMessage): boolean {
+/** Runs of the coding harness have images, and inputs have texts as long as a requirement. */
+function mayHaveImages({ method, url = '', headers }: IncomingMessage): boolean {
   if (method !== 'POST' || headers.authorization === undefined) return false;
   const path = url.split('?', 1)[0] ?? '';
   return /^\/coding\/harness\/sessions\/[^/]+\/runs(\/[^/]+\/inputs)?\/?$/i.test(path);
 }
 
-/** Login and registration are read as JSON whatever text they are declared to be, as existing services do. */
+/** Login and registration are parsed as JSON also when declared as plain text, as existing clients send them. */
 function isJson(request: IncomingMessage): boolean {
   const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (type === 'application/json' || type.endsWith('+json')) return true;

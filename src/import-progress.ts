@@ -1,15 +1,15 @@
 import type { ImportProgress } from './attach/index.js';
 
-/** Where no terminal can overwrite the last line, there is a new one this often. */
+/** Interval of progress lines when the output is not a terminal. */
 const LINE_MS = 10_000;
 
 const WORDS: Readonly<Record<ImportProgress['step'], string>> = {
-  looking: 'Files looked at',
+  looking: 'Files scanned',
   storing: 'Files stored',
   parsing: 'Documents parsed',
 };
 
-/** Shows how far an import is on the standard error, so that the standard output is the result alone. */
+/** Prints the progress of an import on the standard error, so that the standard output has only the result. */
 export class ProgressLine {
   private readonly inTerminal = process.stderr.isTTY;
   private shown = '';
@@ -25,7 +25,7 @@ export class ProgressLine {
     this.shownAt = performance.now();
   };
 
-  /** Leaves the last line as it is. */
+  /** Ends the line of the terminal. */
   end(): void {
     if (this.inTerminal && this.shown !== '') process.stderr.write('\n');
   }

@@ -12,11 +12,11 @@ import { ProgressLine } from './import-progress.js';
 import { KnowledgeService } from './knowledge/index.js';
 import { startFailure } from './platform/observability/index.js';
 
-const USAGE = `Makes the files of a folder documents of a knowledge base, and waits until they are parsed.
+const USAGE = `Imports the files of a folder as documents of a knowledge base, and waits until they are parsed.
 
   npm run knowledge:import -- --knowledge ID --path FOLDER [--tenant 000000] [--user admin] [--dry-run]
 
-Run again, it takes what is new or has changed. docs/OPERATIONS.md tells more.`;
+Repeat it to import new and changed files. See docs/OPERATIONS.md.`;
 
 interface Arguments {
   readonly knowledgeId: number;
@@ -26,10 +26,10 @@ interface Arguments {
   readonly dryRun: boolean;
 }
 
-/** What was typed, or who was named, cannot be used. */
+/** Invalid arguments, or an unknown user. */
 class UsageError extends Error {}
 
-/** Exit codes: 0 when everything is parsed, 1 when something failed, 2 for arguments or a configuration that cannot be used. */
+/** Exit codes: 0 when everything is parsed, 1 after a failure, 2 for invalid arguments or configuration. */
 async function main(): Promise<number> {
   let config: Config | undefined;
   try {
@@ -50,7 +50,7 @@ function readArguments(): Arguments {
   }
   return {
     knowledgeId: Number(knowledge),
-    // npm runs scripts in the folder of the package, whatever folder they are called from.
+    // npm runs scripts in the folder of the package, not in the current one.
     path: resolve(process.env['INIT_CWD'] ?? '.', path),
     tenantId: tenant,
     userName: user,
@@ -74,14 +74,14 @@ function parsedArguments() {
   }
 }
 
-/** That of the service; this process parses what it stores, and answers no HTTP. */
+/** The environment of the service; this process parses what it stores, and has no HTTP server. */
 function environment(): Record<string, string | undefined> {
   const onServer = (process.env['DATABASE_URL'] ?? '').trim() !== '';
   const quiet = { LOG_LEVEL: 'warn', LOG_FORMAT: 'text' };
   return { ...quiet, ...process.env, ROLE: onServer ? 'worker' : 'all' };
 }
 
-/** Aborts at the first signal, which the import answers by ending in order; the next one ends the process. */
+/** Aborts at the first signal, which ends the import in order; the second one ends the process. */
 function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -101,7 +101,7 @@ async function importInto(config: Config, given: Arguments, signal: AbortSignal)
     const caller = await app.get(UserCallers).named(userName, tenantId, tenantId);
     if (!caller) {
       throw new UsageError(
-        `Tenant ${tenantId} has no enabled user ${userName}. Name one by --tenant and --user.`,
+        `Tenant ${tenantId} has no enabled user ${userName}. Set --tenant and --user.`,
       );
     }
     const progress = new ProgressLine();
@@ -129,7 +129,7 @@ function explanationOf(error: unknown, config: Config | undefined): string {
   }
   if (error instanceof UsageError || error instanceof DomainError) return error.message;
   if (error instanceof Error && error.name === 'AbortError') {
-    return 'Interrupted. What was stored stays; run the command again to go on.';
+    return 'Interrupted. Stored documents are kept; run the command again to continue.';
   }
   if (isMissingPath(error)) return `The folder cannot be read: ${error.message}`;
   return startFailure(error, config);

@@ -15,7 +15,7 @@ import type { AgentValues } from './agent.repository.js';
 const MOST_KNOWLEDGE_BASES = 20;
 const MOST_SKILLS = 50;
 
-/** What an agent may bind. */
+/** The rules of what an agent may bind. */
 @Injectable()
 export class AgentBindings {
   constructor(
@@ -25,8 +25,8 @@ export class AgentBindings {
   ) {}
 
   /**
-   * Throws what the caller must enter differently. A knowledge base that is new to the agent must be the caller's to
-   * read; those that it had before stay, so that whoever may edit agents can save every one.
+   * Throws the DomainError that says what to correct. The caller needs read access to knowledge bases that are new to the
+   * agent; bound ones are kept without a check, so that every editor of agents can save every agent.
    */
   async check(caller: Caller, values: AgentValues, before?: Agent): Promise<void> {
     const { modelId, knowledgeIds, skillNames, mcpToolIds = [] } = values;

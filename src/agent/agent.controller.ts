@@ -20,7 +20,7 @@ import { AgentOptionView, AgentView, SkillOptionView } from './agent.view.js';
 export class AgentController {
   constructor(private readonly agents: AgentService) {}
 
-  /** The tenant's agents, the one changed last first. */
+  /** The tenant's agents, last changed first. */
   @Get('list')
   @RequirePermission('agent:agent:list')
   @AnswersPage(AgentView)
@@ -39,7 +39,7 @@ export class AgentController {
     return this.agents.rows(caller, query);
   }
 
-  /** The enabled agents of the tenant, without their prompts: everybody may use them. */
+  /** The enabled agents of the tenant, without their prompts; every user of the tenant may use them. */
   @Get('agentOptions')
   @LoginOnly()
   @AnswersArray(AgentOptionView)
@@ -63,7 +63,7 @@ export class AgentController {
     return this.agents.get(caller, id);
   }
 
-  /** Creates an agent. The caller must be allowed to read the knowledge bases that it binds. */
+  /** Creates an agent. The caller needs read access to the knowledge bases that it binds. */
   @Post()
   @RequirePermission('agent:agent:add')
   @Answers(AgentView)
@@ -71,7 +71,7 @@ export class AgentController {
     return this.agents.create(caller, body);
   }
 
-  /** Changes an agent; the next message to it uses what was saved. */
+  /** Changes an agent; the next message to it uses the new settings. */
   @Put()
   @RequirePermission('agent:agent:edit')
   @Answers(AgentView)
@@ -79,7 +79,7 @@ export class AgentController {
     return this.agents.update(caller, body);
   }
 
-  /** Deletes agents. Conversations with them stay. */
+  /** Deletes agents. Conversations with them are kept. */
   @Delete(':ids')
   @RequirePermission('agent:agent:remove')
   @AnswersStatus()

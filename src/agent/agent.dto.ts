@@ -15,7 +15,7 @@ const INTEGER = 2_147_483_647;
 const ZERO_OR_ONE = ['0', '1'];
 const AGENT_NAME = { max: 200, example: 'Support' };
 const MODEL_ID = { description: 'A model of category chat' };
-const MODELS_OWN = '; the model’s own when not given';
+const MODELS_OWN = '; default: that of the model';
 
 export class AgentListQuery extends PageQuery {
   @Text({ optional: true, description: 'Part of the name' })
@@ -25,7 +25,7 @@ export class AgentListQuery extends PageQuery {
   status?: string;
 }
 
-/** What both writing routes take. */
+/** The fields of both writing routes. */
 export class AgentFields {
   @Text({ optional: true, max: 500 })
   agentDescribe?: string;
@@ -33,20 +33,20 @@ export class AgentFields {
   @Text({
     optional: true,
     max: 255,
-    description: 'A picture’s address, or a text that stands for it',
+    description: 'Address of a picture, or a text in place of one',
   })
   agentShow?: string;
 
   @OneOf(ZERO_OR_ONE, {
     optional: true,
-    description: '1: the model is asked to think; 0 when not given',
+    description: '1: request thinking from the model; default 0',
   })
   enableThinking?: string;
 
   @Text({
     optional: true,
     max: 100_000,
-    description: 'Said to the model before every conversation',
+    description: 'System prompt of every conversation',
   })
   systemPrompt?: string;
 
@@ -58,8 +58,7 @@ export class AgentFields {
 
   @Ids({
     optional: true,
-    description:
-      'At most 20; whoever adds one must be allowed to read it, users of the agent need not',
+    description: 'At most 20. Adding one requires read access to it; users of the agent need none',
     example: [1],
   })
   knowledgeIds?: number[];
@@ -68,7 +67,7 @@ export class AgentFields {
     optional: true,
     min: 0,
     max: 2,
-    description: `Empty on an edit clears it${MODELS_OWN}`,
+    description: `An empty text clears it${MODELS_OWN}`,
   })
   @Clearable()
   temperature?: number | null;
@@ -77,16 +76,21 @@ export class AgentFields {
     optional: true,
     min: 0,
     max: 1,
-    description: `Empty on an edit clears it${MODELS_OWN}`,
+    description: `An empty text clears it${MODELS_OWN}`,
   })
   @Clearable()
   topP?: number | null;
 
-  @Whole({ optional: true, min: 1, max: INTEGER, description: `Tokens of an answer${MODELS_OWN}` })
+  @Whole({
+    optional: true,
+    min: 1,
+    max: INTEGER,
+    description: `Maximum tokens of an answer${MODELS_OWN}`,
+  })
   @Clearable()
   maxTokens?: number | null;
 
-  @OneOf(ZERO_OR_ONE, { optional: true, description: '0 enabled, 1 disabled; 0 when not given' })
+  @OneOf(ZERO_OR_ONE, { optional: true, description: '0 enabled, 1 disabled; default 0' })
   status?: string;
 
   @Text({ optional: true, max: 500 })
@@ -103,7 +107,7 @@ export class CreateAgentBody extends AgentFields {
   modelId: number;
 }
 
-/** Fields that are absent or null stay as they are; an empty text empties its field, an empty list its list. */
+/** Fields that are absent or null keep their value; an empty text or list clears its field. */
 export class UpdateAgentBody extends AgentFields {
   @Id()
   id: number;

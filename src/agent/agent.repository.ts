@@ -3,14 +3,14 @@ import { containing, Database, TenantScoped } from '../platform/database/index.j
 import type { Page } from '../platform/http/index.js';
 import type { AgentListQuery } from './agent.dto.js';
 import { Agent } from './agent.entity.js';
-import type { AgentOptionView, BoundNames } from './agent.view.js';
+import type { AgentOption, BoundNames } from './agent.view.js';
 
-/** Columns of an agent that are written; undefined ones keep their value, or take their default. */
+/** Written columns; undefined ones keep their value or get their default. */
 export type AgentValues = Partial<
   Omit<Agent, 'id' | 'tenantId' | 'userId' | 'createTime' | 'updateTime'>
 >;
 
-/** What a conversation needs of an agent. */
+/** The columns that a conversation needs. */
 export interface AgentRow {
   readonly id: number;
   readonly name: string;
@@ -22,7 +22,7 @@ export interface AgentRow {
   readonly topP: number | null;
   readonly maxTokens: number | null;
   readonly skillNames: string[];
-  /** Of the bases that are there, in the order in which they were bound. */
+  /** Of the existing bases, in the order of binding. */
   readonly knowledgeIds: number[];
   readonly status: string;
 }
@@ -36,7 +36,7 @@ const AGENT_FOR_CHAT = `SELECT a.id, a.agent_name AS name, a.model_id AS "modelI
     FROM agent a LEFT JOIN model m ON m.tenant_id = a.tenant_id AND m.id = a.model_id
     WHERE a.tenant_id = $1 AND a.id = $2`;
 
-/** The agents of a tenant. Models and knowledge bases are tables of the features above, joined for their names. */
+/** The agents of a tenant, joined with models and knowledge bases for their names. */
 @Injectable()
 export class AgentRepository {
   private readonly agents: TenantScoped<Agent>;
@@ -58,11 +58,11 @@ export class AgentRepository {
     return this.agents.get(tenantId, id);
   }
 
-  /** The agents that can be used, the one changed last first. */
-  async options(tenantId: string): Promise<AgentOptionView[]> {
-    return this.database.query<AgentOptionView>(
-      `SELECT a.id, a.agent_name AS "agentName", coalesce(a.agent_describe, '') AS "agentDescribe",
-          coalesce(a.agent_show, '') AS "agentShow", m.model_name AS "modelName"
+  /** The enabled agents, last changed first. */
+  async options(tenantId: string): Promise<AgentOption[]> {
+    return this.database.query<AgentOption>(
+      `SELECT a.id, a.agent_name AS "agentName", a.agent_describe AS "agentDescribe",
+          a.agent_show AS "agentShow", m.model_name AS "modelName"
         FROM agent a LEFT JOIN model m ON m.tenant_id = a.tenant_id AND m.id = a.model_id
         WHERE a.tenant_id = $1 AND a.status = '0' ORDER BY a.update_time DESC, a.id DESC`,
       [tenantId],
@@ -106,7 +106,7 @@ export class AgentRepository {
     await this.agents.remove(tenantId, ids);
   }
 
-  /** Takes a knowledge base out of every agent. Nobody has changed the agents, so their time stays. */
+  /** Removes a knowledge base from every agent, without changing their update time. */
   async unbind(tenantId: string, knowledgeId: number): Promise<void> {
     await this.database.query(
       `UPDATE agent SET knowledge_ids =

@@ -12,16 +12,16 @@ import type { Agent } from './agent.entity.js';
 import { AgentDisabledError, AgentWithoutModelError } from './agent.errors.js';
 import { AgentRepository } from './agent.repository.js';
 import type { AgentValues } from './agent.repository.js';
-import { toAgentView } from './agent.view.js';
+import { toAgentOptionView, toAgentView } from './agent.view.js';
 import type { AgentOptionView, AgentView, SkillOptionView } from './agent.view.js';
 
-/** An agent as a conversation uses it. Generation parameters that nobody has set are undefined. */
+/** An agent as a conversation uses it. Unset generation parameters are undefined. */
 export interface AgentForChat {
   readonly id: number;
   readonly name: string;
   readonly modelId: number;
   readonly systemPrompt: string | undefined;
-  /** The bases that are there, in the order in which they were bound. */
+  /** The existing bases, in the order of binding. */
   readonly knowledgeIds: readonly number[];
   readonly skillNames: readonly string[];
   readonly enableThinking: boolean;
@@ -33,7 +33,7 @@ export interface AgentForChat {
 const ENABLED = '0';
 const ON = '1';
 
-/** Agents: made by those who may, used by everybody of the tenant. */
+/** Agents: managed with permissions, usable by every user of the tenant. */
 @Injectable()
 export class AgentService {
   constructor(
@@ -64,9 +64,9 @@ export class AgentService {
     return toAgentView(agent, await this.agents.boundNames(caller.tenantId, [agent]));
   }
 
-  /** The enabled agents, for whoever is signed in. */
+  /** The enabled agents, for every signed-in user. */
   async options(caller: Caller): Promise<AgentOptionView[]> {
-    return this.agents.options(caller.tenantId);
+    return (await this.agents.options(caller.tenantId)).map(toAgentOptionView);
   }
 
   /** The skills that an agent can be given. */
@@ -139,7 +139,7 @@ export class AgentService {
   }
 }
 
-/** The columns that a body changes. What is listed twice counts once. */
+/** The columns that a body changes, lists without duplicates. */
 function readAgent(body: CreateAgentBody | UpdateAgentBody): AgentValues {
   const { ...fields } = body;
   const values = Object.fromEntries(
@@ -153,7 +153,7 @@ function readAgent(body: CreateAgentBody | UpdateAgentBody): AgentValues {
   return values;
 }
 
-/** Names of what was changed; the prompt itself is nobody's business but the agent's. */
+/** The names of changed fields; the text of the prompt is not part of the audit log. */
 function changeForAudit(before: Agent, values: AgentValues): Record<string, unknown> {
   const fields = (Object.keys(values) as (keyof AgentValues)[]).filter(
     (field) => JSON.stringify(values[field]) !== JSON.stringify(before[field]),

@@ -3,9 +3,9 @@ import { wireTime } from '../platform/http/index.js';
 import type { Agent } from './agent.entity.js';
 
 const ids = { type: 'array', items: { type: 'integer' } } as const;
-const notGiven = { nullable: true, description: 'null: the model’s own' };
+const notGiven = { nullable: true, description: 'null: the default of the model' };
 
-/** An agent for those who look after agents. Empty texts are ''. */
+/** An agent as its editors see it. Absent texts are ''. */
 export class AgentView {
   @ApiProperty({ type: 'integer', example: 1 })
   id: number;
@@ -68,7 +68,7 @@ export class AgentView {
   updateTime: string;
 }
 
-/** Names of what agents bind, by id; what was deleted has none. */
+/** Names of bound records by id; deleted ones are missing. */
 export interface BoundNames {
   readonly models: ReadonlyMap<number, string>;
   readonly knowledge: ReadonlyMap<number, string>;
@@ -105,7 +105,7 @@ export function toAgentView(agent: Agent, names: BoundNames): AgentView {
   };
 }
 
-/** What an end user learns of an agent: neither its prompt nor what it binds. */
+/** An agent as end users see it: without its prompt and bindings. */
 export class AgentOptionView {
   @ApiProperty({ type: 'integer', example: 1 })
   id: number;
@@ -121,6 +121,16 @@ export class AgentOptionView {
 
   @ApiProperty({ type: String, nullable: true, description: 'null: the model was deleted' })
   modelName: string | null;
+}
+
+/** What the repository reads for an AgentOptionView. */
+export type AgentOption = Pick<Agent, 'id' | 'agentName' | 'agentDescribe' | 'agentShow'> & {
+  readonly modelName: string | null;
+};
+
+export function toAgentOptionView(agent: AgentOption): AgentOptionView {
+  const { agentDescribe, agentShow } = agent;
+  return { ...agent, agentDescribe: agentDescribe ?? '', agentShow: agentShow ?? '' };
 }
 
 export class SkillOptionView {

@@ -11,11 +11,11 @@ export class McpToolView {
   name: string;
 }
 
-/** The form of an agent asks for them (architecture, section 10). */
+/** The agent form of existing clients requests this list (docs/WIRE.md, Agents). */
 @ApiTags('agents')
 @Controller('mcp/tool')
 export class McpToolController {
-  /** The MCP tools that an agent can be given: there are none yet, so the list is empty. */
+  /** The MCP tools that an agent can bind. The list is empty: there are none yet. */
   @Get('all')
   @RequirePermission('agent:agent:list')
   @AnswersArray(McpToolView)

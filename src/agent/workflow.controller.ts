@@ -22,11 +22,11 @@ export class WorkflowsView {
   total: number;
 }
 
-/** End-user apps show them beside the agents (architecture, section 10). */
+/** Existing end-user apps request this list beside the agents (docs/WIRE.md, Agents). */
 @ApiTags('agents')
 @Controller('workflow/public')
 export class WorkflowController {
-  /** The workflows that everybody may run: there are none yet, so the list is empty. */
+  /** The public workflows. The list is empty: there are none yet. */
   @Get('search')
   @LoginOnly()
   @Answers(WorkflowsView)

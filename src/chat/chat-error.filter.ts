@@ -5,10 +5,10 @@ import { InvalidInputError, setEnvelopeCode } from '../platform/error/index.js';
 import { SseWriter } from '../platform/http/index.js';
 import { errorFrames } from './chat.frames.js';
 
-/** Far longer than this stream lives. */
+/** Far longer than this stream lasts. */
 const NO_PING = 60_000;
 
-/** Bad fields of a chat message are answered as a stream, because clients of this route read nothing else. */
+/** Answers invalid fields of a chat message as a stream, because clients of this route read nothing else. */
 @Catch(InvalidInputError)
 export class ChatErrorFilter implements ExceptionFilter {
   catch(error: InvalidInputError, host: ArgumentsHost): void {

@@ -27,10 +27,10 @@ export interface EndedTurn {
 
 const STORE_RETRY_MS = 500;
 
-/** What the column holds. */
+/** Length of the column. */
 const LONGEST_ERROR = 500;
 
-/** Ends an answer: stores it, counts it, then tells the client. In this order, so that `done` means stored. */
+/** Ends an answer: stores and counts it, then notifies the client, so that `done` means stored. */
 @Injectable()
 export class ChatAnswer {
   private readonly logger = new Logger('Chat');
@@ -40,7 +40,7 @@ export class ChatAnswer {
     private readonly metrics: Metrics,
   ) {}
 
-  /** An error before the turn began: nothing is stored. */
+  /** Answers an error before the turn began; nothing is stored. */
   refuse(writer: SseWriter, error: unknown): void {
     const message = this.messageOf(error);
     setEnvelopeCode(writer.response, codeOf(error));
@@ -71,14 +71,14 @@ export class ChatAnswer {
         cited: citations?.cited.includes(source.number) ?? false,
       })),
     });
-    if (!stored) turn.say(errorFrames('The answer could not be stored. Copy it if you need it.'));
-    else if (error !== undefined) turn.say(errorFrames(error), codeOf(outcome.error));
-    else if (turn.stopReason === 'signed-out') turn.say(errorFrames(SIGNED_OUT));
-    else if (turn.stopReason === 'shutdown') turn.say(errorFrames(SHUTDOWN));
-    else turn.say(usageFrame(usage) + doneFrame(outcome.finishReason, citations));
+    if (!stored) turn.write(errorFrames('The answer could not be stored. Copy it if you need it.'));
+    else if (error !== undefined) turn.write(errorFrames(error), codeOf(outcome.error));
+    else if (turn.stopReason === 'signed-out') turn.write(errorFrames(SIGNED_OUT));
+    else if (turn.stopReason === 'shutdown') turn.write(errorFrames(SHUTDOWN));
+    else turn.write(usageFrame(usage) + doneFrame(outcome.finishReason, citations));
   }
 
-  /** False when the answer could not be stored. One of a deleted user or tenant is dropped on purpose. */
+  /** False when the answer could not be stored. An answer of a deleted user or tenant is dropped. */
   private async store(caller: Caller, answer: TurnAnswer): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -87,7 +87,7 @@ export class ChatAnswer {
       } catch (error) {
         if (isForeignKeyViolation(error)) return true;
         this.logger.error({
-          msg: 'An answer could not be stored',
+          msg: 'Failed to store an answer',
           turnId: answer.turnId,
           attempt,
           err: error,
@@ -116,12 +116,12 @@ export class ChatAnswer {
   private messageOf(error: unknown): string {
     const message = publicMessage(error);
     if (message !== undefined) return message;
-    this.logger.error({ msg: 'A chat turn failed unexpectedly', err: error });
+    this.logger.error({ msg: 'Unhandled error in a chat turn', err: error });
     return unexpectedMessage(currentRequest()?.id);
   }
 }
 
-const SIGNED_OUT = 'Your sign-in has ended, so the answer stops here. Sign in again to go on.';
+const SIGNED_OUT = 'Your sign-in has ended, so the answer stops here. Sign in again to continue.';
 const SHUTDOWN =
   'The service is restarting, so the answer stops here. Send the message again in a moment.';
 

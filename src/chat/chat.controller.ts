@@ -34,7 +34,7 @@ export class ChatController {
     await this.chat.send(caller, { body, idempotencyKey: idempotencyKey?.slice(0, 200) }, response);
   }
 
-  /** Stops the answer that is being written in a session, from any connection. */
+  /** Stops the running answer of a session, from any connection. */
   @Post('stop/:sessionId')
   @LoginOnly()
   @Answers(StopView)

@@ -2,7 +2,11 @@ import { Decimal, Flag, Id, Text, Texts, Whole } from '../platform/http/index.js
 
 /** One message to a model. Fields that the documented clients do not send are optional additions. */
 export class SendBody {
-  @Text({ max: 1_000_000, description: 'What the user says', example: 'Hello, what can you do?' })
+  @Text({
+    max: 1_000_000,
+    description: 'The message of the user',
+    example: 'Hello, what can you do?',
+  })
   content: string;
 
   @Text({
@@ -12,19 +16,23 @@ export class SendBody {
   })
   model?: string;
 
-  @Id({ optional: true, description: 'A session of the caller; its messages are sent along' })
+  @Id({
+    optional: true,
+    description: 'A session of the caller, whose history is sent to the model',
+  })
   sessionId?: number;
 
   @Id({
     optional: true,
-    description: 'An enabled agent; its model and knowledge bases come before those given here',
+    description:
+      'An enabled agent; its model and knowledge bases take precedence over those given here',
   })
   agentId?: number;
 
   @Id({ optional: true, description: 'A knowledge base that the caller may read' })
   knowledgeId?: number;
 
-  @Flag({ optional: true, description: 'Ask the model for its thinking text where it can' })
+  @Flag({ optional: true, description: 'Request thinking text from models that support it' })
   enableThinking?: boolean;
 
   @Decimal({ optional: true, min: 0, max: 2 })
@@ -33,9 +41,9 @@ export class SendBody {
   @Decimal({ optional: true, min: 0, max: 1 })
   topP?: number;
 
-  @Whole({ optional: true, min: 1, max: 1_000_000, description: 'Longest answer in tokens' })
+  @Whole({ optional: true, min: 1, max: 1_000_000, description: 'Maximum tokens of the answer' })
   maxTokens?: number;
 
-  @Texts({ optional: true, maxItems: 8, max: 100, description: 'Texts that end the answer' })
+  @Texts({ optional: true, maxItems: 8, max: 100, description: 'Stop sequences' })
   stop?: string[];
 }

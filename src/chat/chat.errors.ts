@@ -33,7 +33,7 @@ export class MessageTooLongError extends InvalidInputError {
 
 export class TooManyStreamsError extends TooManyRequestsError {
   constructor() {
-    super('Too many answers are being written at once. Wait for one to end, or stop one.');
+    super('Too many answers are being written at the same time. Wait until one ends, or stop one.');
   }
 }
 
@@ -41,11 +41,11 @@ export class AnswerTooLongError extends DomainError {
   readonly code = 500;
 
   constructor() {
-    super('The model wrote more than can be stored, so its answer was cut here.');
+    super('The answer exceeds the maximum length and was cut here.');
   }
 }
 
-/** Why a turn was ended from our side before the model had finished. */
+/** Why the service ended a turn before the model had finished. */
 export type StopReason = 'client-left' | 'stopped' | 'signed-out' | 'shutdown';
 
 /** The abort reason of a turn. */

@@ -5,7 +5,7 @@ import type { TurnUsage } from './chat.usage.js';
 
 /**
  * The frames of /chat/send. Existing clients read `content`, `done` and `[ERROR]` and ignore the others
- * (client contract, section 5); every frame has exactly one data line.
+ * (docs/WIRE.md, Chat); every frame has exactly one data line.
  */
 const CONTENT_PREFIX = 'event: content\ndata: {"event":"content","content":';
 
@@ -21,7 +21,7 @@ export function usageFrame(usage: TurnUsage): string {
   return sseFrame('usage', { event: 'usage', usage });
 }
 
-/** The fragments that the model was given, before its first word. `fallback`: retrieval failed, and it got none. */
+/** The fragments that were sent to the model, before its first word. `fallback`: retrieval failed, none were sent. */
 export function sourcesFrame(
   sources: readonly (SourceReference | Source)[],
   fallback = false,
@@ -29,7 +29,7 @@ export function sourcesFrame(
   return sseFrame('sources', { event: 'sources', sources, ...(fallback && { fallback }) });
 }
 
-/** The end of an answer; with retrieval also which sources it cites, and numbers that it has made up. */
+/** The end of an answer; with retrieval also the cited sources and cited numbers that do not exist. */
 export function doneFrame(finishReason: string, citations?: Citations): string {
   return sseFrame('done', {
     event: 'done',
@@ -39,7 +39,7 @@ export function doneFrame(finishReason: string, citations?: Citations): string {
   });
 }
 
-/** An error as both kinds of clients read it; nothing follows but the end of the stream. */
+/** An error in the forms of both kinds of clients; the end of the stream follows. */
 export function errorFrames(message: string): string {
   return (
     sseFrame('error', { event: 'error', error: message }) + sseFrame('[ERROR]', { msg: message })

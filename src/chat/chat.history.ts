@@ -10,14 +10,13 @@ export interface StoredMessage {
 export interface HistoryLimits {
   readonly contextWindow: number | undefined;
   readonly maxAnswer: number | undefined;
-  /** Sent first, and never left out. */
+  /** Sent first and never left out. */
   readonly systemPrompt?: string | undefined;
 }
 
 /**
- * What is sent to the model: the newest stored exchanges that fit beside the question and the answer, oldest first,
- * then the question; the agent's prompt stands before all. An exchange whose answer is missing or empty is left out
- * whole, so that roles alternate.
+ * The messages for the model: the prompt of the agent, the newest stored exchanges that fit beside the question and the
+ * answer, oldest first, and the question. An exchange without an answer is left out completely, so that roles alternate.
  * Throws MessageTooLongError when the question alone exceeds a window that the model's record states.
  */
 export function historyWindow(
@@ -30,7 +29,7 @@ export function historyWindow(
   if (limits.contextWindow !== undefined && questionTokens > limits.contextWindow) {
     throw new MessageTooLongError(questionTokens, limits.contextWindow);
   }
-  let room = roomBeside(questionTokens, limits);
+  let room = freeTokens(questionTokens, limits);
   const kept: ChatMessage[] = [];
   for (const exchange of exchanges(stored).reverse()) {
     room -= tokensOf(exchange);
@@ -44,15 +43,15 @@ function systemMessages(systemPrompt: string | undefined): ChatMessage[] {
   return systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt }];
 }
 
-/** Characters of retrieved text that fit into the window beside the question: at most half of what is free. */
-export function roomForSources(question: ChatMessage, limits: HistoryLimits): number {
+/** Characters of retrieved text that fit beside the question: at most half of the free window. */
+export function sourceCharacters(question: ChatMessage, limits: HistoryLimits): number {
   const taken = tokensOf([...systemMessages(limits.systemPrompt), question]);
-  // A character may be a token (Chinese), so counting them as one never exceeds the window.
-  return Math.max(0, Math.floor(roomBeside(taken, limits) / 2));
+  // A character can be a token (Chinese), so counting one token per character never exceeds the window.
+  return Math.max(0, Math.floor(freeTokens(taken, limits) / 2));
 }
 
-/** Tokens of the window that are free beside what is taken and the answer; below 0 when that is too much. */
-function roomBeside(taken: number, limits: HistoryLimits): number {
+/** Tokens of the window that are free beside the taken ones and the answer; negative when that is too much. */
+function freeTokens(taken: number, limits: HistoryLimits): number {
   return sendableTokens(limits) - taken;
 }
 

@@ -9,17 +9,17 @@ import type { ResolvedChatModel } from '../model/index.js';
 import type { SendBody } from './chat.dto.js';
 import type { Generation } from './chat.turn.js';
 
-/** What a message is answered with. */
+/** How a message is answered. */
 export interface TurnPlan {
   readonly model: ResolvedChatModel;
-  /** The agent's prompt. */
+  /** The prompt of the agent. */
   readonly systemPrompt: string | undefined;
-  /** In which the answer is looked for; mostly none. */
+  /** The knowledge bases to search; often none. */
   readonly bases: readonly KnowledgeBase[];
   readonly generation: Generation;
 }
 
-/** Reads from a request, and from the agent that it names, how the message is to be answered. */
+/** Determines from a request, and the agent it names, how the message is answered. */
 @Injectable()
 export class ChatPlanner {
   constructor(
@@ -29,8 +29,9 @@ export class ChatPlanner {
   ) {}
 
   /**
-   * The agent's model and knowledge bases come before those of the request. A base that the request names must be the
-   * caller's to read; those of an agent were checked when they were bound. Throws what cannot be used.
+   * The agent's model and knowledge bases take precedence over those of the request. The caller needs read access to a
+   * base that the request names; those of an agent were checked when they were bound. Throws a DomainError for what
+   * cannot be used.
    */
   async plan(caller: Caller, body: SendBody): Promise<TurnPlan> {
     if (body.agentId === undefined) {

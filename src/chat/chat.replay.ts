@@ -16,10 +16,10 @@ import { RunningTurns } from './running-turns.js';
 import { TurnRepository } from './turn.repository.js';
 import type { StoredAnswer, StoredTurn } from './turn.repository.js';
 
-const BROKEN_OFF =
+const INTERRUPTED =
   'The service stopped while this message was being answered. Send it with a new key.';
 
-/** A repeated send with the same Idempotency-Key answers the stored turn instead of calling the model again. */
+/** A repeated request with the same Idempotency-Key answers the stored turn instead of calling the model again. */
 @Injectable()
 export class ChatReplay {
   constructor(
@@ -28,7 +28,7 @@ export class ChatReplay {
     private readonly running: RunningTurns,
   ) {}
 
-  /** Writes the stored turn; false when the key is new. Throws when it belongs to another message or is still running. */
+  /** Writes the stored turn; false for a new key. Throws when the key belongs to another message or a running turn. */
   async answered(
     caller: Caller,
     sent: { key: string; requestHash: string },
@@ -38,12 +38,12 @@ export class ChatReplay {
     if (!turn) return false;
     if (turn.requestHash !== sent.requestHash) throw new IdempotencyMismatchError();
     if (turn.answer) writer.write(framesOf(turn.answer));
-    else if (this.isLost(turn)) writer.write(errorFrames(BROKEN_OFF));
+    else if (this.isLost(turn)) writer.write(errorFrames(INTERRUPTED));
     else throw new IdempotencyInProgressError();
     return true;
   }
 
-  /** True when no process can still be writing the answer. */
+  /** True when no process can be writing the answer any more. */
   private isLost(turn: StoredTurn): boolean {
     if (this.running.has(turn.turnId)) return false;
     return this.config.embedded || turn.ageSeconds > this.config.CHAT_STREAM_TIMEOUT_SECONDS;
@@ -55,6 +55,6 @@ function framesOf(answer: StoredAnswer): string {
     (answer.sources ? sourcesFrame(answer.sources) : '') +
     (answer.reasoning ? reasoningFrame(answer.reasoning) : '') +
     (answer.content === '' ? '' : contentFrame(answer.content));
-  if (answer.state === 'failed') return text + errorFrames(answer.error ?? BROKEN_OFF);
+  if (answer.state === 'failed') return text + errorFrames(answer.error ?? INTERRUPTED);
   return text + usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop');
 }

@@ -13,7 +13,7 @@ import { ChatAnswer } from './chat.answer.js';
 import type { SendBody } from './chat.dto.js';
 import { TooManyStreamsError, TurnInProgressError } from './chat.errors.js';
 import { sourcesFrame } from './chat.frames.js';
-import { historyWindow, roomForSources } from './chat.history.js';
+import { historyWindow, sourceCharacters } from './chat.history.js';
 import type { HistoryLimits, StoredMessage } from './chat.history.js';
 import { ChatPlanner } from './chat.plan.js';
 import type { TurnPlan } from './chat.plan.js';
@@ -28,16 +28,16 @@ export interface SendRequest {
   readonly idempotencyKey: string | undefined;
 }
 
-/** A turn that has begun, with what it is answered with. */
+/** A turn that has begun, with its plan. */
 interface Conversation {
   readonly turn: Turn;
   readonly plan: TurnPlan;
   readonly body: SendBody;
-  /** The question without history, in which it fits the model's window. */
+  /** The question without history. */
   readonly alone: ChatMessage[];
 }
 
-/** One message to a model and its answer: checks, stores the question, streams, stores the answer. */
+/** One message to a model and its answer: checks, stores the question, streams and stores the answer. */
 @Injectable()
 export class ChatService {
   private readonly limits: TurnLimits;
@@ -93,12 +93,12 @@ export class ChatService {
       requestHash,
     });
     if (!begun) throw await this.refusal(caller, body);
-    turn.settled = this.converse(caller, { turn, plan, body, alone });
+    turn.settled = this.runTurn(caller, { turn, plan, body, alone });
     await turn.settled;
   }
 
-  /** The part of a turn that always ends with a stored answer. */
-  private async converse(caller: Caller, what: Conversation): Promise<void> {
+  /** Runs the turn; it always ends with a stored answer. */
+  private async runTurn(caller: Caller, what: Conversation): Promise<void> {
     const { turn, plan } = what;
     const { model, generation } = plan;
     this.running.add(turn);
@@ -119,7 +119,7 @@ export class ChatService {
     }
   }
 
-  /** What the model is sent: prompt, history, and the question with what the knowledge bases know about it. */
+  /** The messages for the model: prompt, history, and the question with retrieved fragments. */
   private async messagesOf(
     caller: Caller,
     { turn, plan, body, alone }: Conversation,
@@ -135,11 +135,11 @@ export class ChatService {
       bases: plan.bases,
       history: historyWindow(stored, question, { ...limits, systemPrompt: undefined }).slice(0, -1),
       model: plan.model,
-      room: roomForSources(question, limits),
+      room: sourceCharacters(question, limits),
       signal: turn.signal,
     });
     turn.sources = sources;
-    turn.say(sourcesFrame(sources, fallback));
+    turn.write(sourcesFrame(sources, fallback));
     return historyWindow(stored, questionOf(augmented.question), limits);
   }
 

@@ -10,10 +10,10 @@ import { contentFrame, reasoningFrame } from './chat.frames.js';
 import type { Source } from './augmentation/sources.js';
 import type { MessageState } from './message.entity.js';
 
-/** Longest answer that is kept, in characters of text and thinking together. */
+/** Longest stored answer, in characters of text and thinking together. */
 const MAX_ANSWER = 8_000_000;
 
-/** How the model is asked, beside the messages. */
+/** Generation parameters of the call. */
 export interface Generation {
   readonly thinking: boolean | undefined;
   readonly temperature: number | undefined;
@@ -26,7 +26,7 @@ export interface TurnLimits extends CallLimits {
   readonly attempts: number;
 }
 
-/** How a turn ended, and for a failed one why. */
+/** How a turn ended, with the error of a failed one. */
 export interface TurnOutcome {
   readonly state: MessageState;
   readonly finishReason: string;
@@ -34,8 +34,8 @@ export interface TurnOutcome {
 }
 
 /**
- * One answer being written: takes the parts of the adapter, writes them to the client and keeps them. The text it holds
- * is always the concatenation of the content frames it wrote. It never throws; its outcome says how it ended.
+ * One running answer: reads the parts of the adapter, writes them to the client and collects them. Its text is always
+ * the concatenation of the content frames that it wrote. `run` never rejects; the outcome says how it ended.
  */
 export class Turn {
   readonly id = randomUUID();
@@ -43,9 +43,9 @@ export class Turn {
   reasoning = '';
   usage: Usage | undefined;
   firstTokenMs: number | undefined;
-  /** What the model was given of knowledge bases; undefined for a turn without retrieval. */
+  /** The fragments that were sent to the model; undefined for a turn without retrieval. */
   sources: readonly Source[] | undefined;
-  /** Settles when the turn is over and stored. */
+  /** Settles when the turn has ended and is stored. */
   settled: Promise<void> = Promise.resolve();
 
   private readonly abort = new AbortController();
@@ -75,13 +75,13 @@ export class Turn {
     return reason instanceof TurnStopped ? reason.reason : undefined;
   }
 
-  /** Ends the turn with what there is. The first reason counts; after the end it does nothing. */
+  /** Ends the turn with the text so far. The first reason counts; after the end it does nothing. */
   stop(reason: StopReason): void {
     if (!this.over && !this.abort.signal.aborted) this.abort.abort(new TurnStopped(reason));
   }
 
-  /** Writes frames unless the client has left. `code` is the envelope code that logs and metrics show. */
-  say(frames: string, code = 200): void {
+  /** Writes frames unless the client has disconnected. `code` is the envelope code for logs and metrics. */
+  write(frames: string, code = 200): void {
     setEnvelopeCode(this.writer.response, code);
     this.writer.write(frames);
   }
@@ -101,7 +101,7 @@ export class Turn {
         model.adapter.stream(call, model.connection, { limits, signal });
       for await (const parts of retryBeforeFirstPart(open, { attempts, signal })) {
         signal.throwIfAborted();
-        const frames = this.take(parts);
+        const frames = this.collect(parts);
         if (frames !== '' && !this.writer.write(frames)) await this.writer.drained(signal);
       }
       signal.throwIfAborted();
@@ -113,15 +113,15 @@ export class Turn {
     }
   }
 
-  /** What an error means for the turn: one that was stopped has not failed. */
+  /** The outcome of a turn that ended with an error: a stopped turn has not failed. */
   outcomeOf(error: unknown): TurnOutcome {
     const { stopReason } = this;
     if (stopReason) return { state: 'stopped', finishReason: stopReason };
     return { state: 'failed', finishReason: 'error', error };
   }
 
-  /** Keeps the parts of one read and answers their frames; neighbouring pieces of text become one frame. */
-  private take(parts: readonly ChatPart[]): string {
+  /** Collects the parts of one read and returns their frames; adjacent texts become one frame. */
+  private collect(parts: readonly ChatPart[]): string {
     let frames = '';
     let text = '';
     let reasoning = '';
@@ -148,7 +148,7 @@ export class Turn {
           this.finish = { reason: part.reason };
           break;
         case 'tool-call':
-          // No tools are offered in this conversation, so a call has nobody to answer it.
+          // No tools are offered in a chat, so a call cannot be executed.
           break;
       }
     }
@@ -177,7 +177,7 @@ export class Turn {
   }
 }
 
-/** What clients and the stored message may say about a failure; undefined when only the log may. */
+/** The message of a failure for clients and the stored answer; undefined when only the log may have it. */
 export function publicMessage(error: unknown): string | undefined {
   return error instanceof DomainError ? error.message : undefined;
 }

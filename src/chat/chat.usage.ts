@@ -9,7 +9,7 @@ export interface TurnUsage {
   readonly estimated: boolean;
 }
 
-/** The provider's counts; what it left out is estimated from the texts, and marked so. */
+/** The provider's counts; missing ones are estimated from the texts and marked as estimated. */
 export function turnUsage(
   usage: Usage | undefined,
   sent: readonly ChatMessage[],

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 
 export class StopView {
-  @ApiProperty({ description: 'False when no answer was being written' })
+  @ApiProperty({ description: 'False when there was no running answer' })
   stopped: boolean;
 }

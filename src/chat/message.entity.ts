@@ -3,10 +3,10 @@ import type { SourceReference } from './augmentation/sources.js';
 
 export type MessageRole = 'user' | 'assistant' | 'system';
 
-/** How an answer ended: as the model meant it, ended from our side with what there was, or broken off. */
+/** How an answer ended: finished by the model, stopped by the service or its user, or failed. */
 export type MessageState = 'complete' | 'stopped' | 'failed';
 
-/** A source as the stored answer keeps it. */
+/** A source of a stored answer. */
 export interface StoredSource extends SourceReference {
   readonly cited: boolean;
 }
@@ -68,7 +68,7 @@ export class ChatMessage {
   @Column({ type: 'integer', nullable: true })
   durationMs: number | null;
 
-  /** The fragments that the model was given, and whether the answer cites them; null for an answer without retrieval. */
+  /** The fragments that were sent to the model, and whether the answer cites them; null without retrieval. */
   @Column({ type: 'jsonb', nullable: true })
   sources: StoredSource[] | null;
 

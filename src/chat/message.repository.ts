@@ -8,7 +8,7 @@ type Values = Partial<
   Pick<ChatMessage, 'sessionId' | 'role' | 'content' | 'modelName' | 'remark' | 'totalTokens'>
 >;
 
-/** Messages, each visible to its user alone. What a turn stores is in turn.repository. */
+/** Messages, each visible to its user only. turn.repository stores those of a turn. */
 @Injectable()
 export class MessageRepository {
   private readonly scoped: TenantScoped<ChatMessage>;

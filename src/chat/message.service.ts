@@ -28,7 +28,7 @@ export class MessageService {
     return toMessageView(await this.messages.get(caller.tenantId, caller.userId, id));
   }
 
-  /** Answers the id of the new message, as a string. */
+  /** Returns the id of the new message as a string. */
   async create(caller: Caller, body: CreateMessageBody): Promise<string> {
     const { tenantId, userId } = caller;
     await this.sessions.get(tenantId, userId, body.sessionId);

@@ -2,12 +2,12 @@ import { ApiProperty } from '@nestjs/swagger';
 import { wireTime } from '../platform/http/index.js';
 import type { ChatMessage } from './message.entity.js';
 
-/** A fragment that the model was given. */
+/** A fragment that was sent to the model. */
 export class SourceView {
-  @ApiProperty({ example: 1, description: 'By which the answer cites it' })
+  @ApiProperty({ example: 1, description: 'The number by which the answer cites it' })
   number: number;
 
-  @ApiProperty({ example: true, description: 'Whether the answer does' })
+  @ApiProperty({ example: true, description: 'Whether the answer cites it' })
   cited: boolean;
 
   @ApiProperty({ example: 3 })
@@ -51,7 +51,7 @@ export class MessageView {
   @ApiProperty({ description: 'Never null; empty when a turn failed before its first token' })
   content: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'The thinking text' })
+  @ApiProperty({ type: String, nullable: true, description: 'Thinking text of the model' })
   reasoningContent: string | null;
 
   @ApiProperty({ type: String, nullable: true })
@@ -84,7 +84,7 @@ export class MessageView {
   @ApiProperty({ type: Number, nullable: true })
   durationMs: number | null;
 
-  @ApiProperty({ type: [SourceView], description: 'What the answer was grounded in' })
+  @ApiProperty({ type: [SourceView], description: 'The fragments that were sent to the model' })
   sources: SourceView[];
 
   @ApiProperty({ type: String, nullable: true })

@@ -6,7 +6,7 @@ import {
   UpdateDateColumn,
 } from 'typeorm';
 
-/** A conversation of one user. While a turn runs in it, it carries that turn's id and lease. */
+/** A conversation of one user. During a turn it has the turn's id and lease. */
 @Entity({ name: 'chat_session' })
 export class ChatSession {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })

@@ -8,7 +8,7 @@ type Values = Partial<
   Pick<ChatSession, 'sessionTitle' | 'sessionContent' | 'conversationId' | 'remark'>
 >;
 
-/** Conversations, each visible to its user alone. */
+/** Conversations, each visible to its user only. */
 @Injectable()
 export class SessionRepository {
   private readonly scoped: TenantScoped<ChatSession>;
@@ -49,7 +49,7 @@ export class SessionRepository {
     return this.scoped.remove(tenantId, ids, { userId });
   }
 
-  /** Asks the turn that runs in the session to stop; its process sees it at the latest when it renews its lease. */
+  /** Requests the stop of the running turn; its process reads it at the latest when it renews the lease. */
   async requestStop(tenantId: string, userId: number, id: number): Promise<boolean> {
     const rows = await this.database.query<{ id: number }>(
       `UPDATE chat_session SET stop_requested = true

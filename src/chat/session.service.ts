@@ -9,7 +9,7 @@ import { SessionRepository } from './session.repository.js';
 import { toSessionView } from './session.view.js';
 import type { SessionView } from './session.view.js';
 
-/** The caller's own conversations. Those of others are answered like ones that do not exist. */
+/** The caller's own conversations; those of others are answered as not found. */
 @Injectable()
 export class SessionService {
   constructor(
@@ -28,7 +28,7 @@ export class SessionService {
     return toSessionView(await this.sessions.get(caller.tenantId, caller.userId, id));
   }
 
-  /** Answers the id of the new session, as a string. */
+  /** Returns the id of the new session as a string. */
   async create(caller: Caller, body: CreateSessionBody): Promise<string> {
     return String(await this.sessions.insert(caller.tenantId, caller.userId, body));
   }
@@ -37,7 +37,7 @@ export class SessionService {
     await this.sessions.update(caller.tenantId, caller.userId, id, values);
   }
 
-  /** Deletes sessions with their messages, and stops the turns that run in them. */
+  /** Deletes sessions with their messages and stops their running turns. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId, userId } = caller;
     await this.database.transaction(async () => {
@@ -51,7 +51,7 @@ export class SessionService {
     });
   }
 
-  /** Stops the turn that runs in the session, in whichever process. Answers whether there was one. */
+  /** Stops the running turn of the session, in any process. Returns whether there was one. */
   async stop(caller: Caller, id: number): Promise<boolean> {
     const { tenantId, userId } = caller;
     await this.sessions.get(tenantId, userId, id);

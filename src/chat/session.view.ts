@@ -3,7 +3,7 @@ import { wireTime } from '../platform/http/index.js';
 import type { ChatSession } from './session.entity.js';
 
 export class SessionView {
-  @ApiProperty({ example: '12', description: 'A string, though it holds digits' })
+  @ApiProperty({ example: '12', description: 'A string of digits' })
   id: string;
 
   @ApiProperty({ example: 3 })

@@ -19,7 +19,7 @@ export class DemoKnowledge {
     private readonly agents: AgentService,
   ) {}
 
-  /** Makes them; the documents are parsed while the service already answers. */
+  /** Creates them; the documents are parsed in the background. */
   async create(
     caller: Caller,
     models: { readonly embedding: string; readonly chatId: number },

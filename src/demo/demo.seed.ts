@@ -11,7 +11,7 @@ import { ProviderService } from '../provider/index.js';
 import { DemoKnowledge } from './demo.knowledge.js';
 import { writeDemoWorkspace } from './demo.workspace.js';
 
-/** The tenant that every installation has. */
+/** The first tenant of every installation. */
 export const DEMO_TENANT = '000000';
 
 const providers = [
@@ -56,7 +56,7 @@ const models = [
   },
   {
     category: 'vector',
-    // The simulator answers as many dimensions as the name says.
+    // The simulator reads the dimension from the name.
     modelName: EMBEDDING_MODEL,
     modelDimension: 384,
     modelDescribe: 'Offline demo: embedding',
@@ -114,7 +114,7 @@ const models = [
   },
 ];
 
-/** Works in a repository; the prices are there so that a run has a cost. */
+/** The model of the harness demo; with prices, so that a run has a cost. */
 const coder = {
   category: 'chat',
   modelName: 'demo-coder-paced',
@@ -128,12 +128,12 @@ const coder = {
   outputPrice: 1.5,
 };
 
-/** Remembers what was set up of the demo, and where its simulator was then. Older marks know of no coder. */
+/** Records that the demo was set up, and the address of its simulator. Older files have no `coder`. */
 const markSchema = z.object({ url: z.string(), coder: z.boolean().default(false) });
 
 /**
  * Sets up providers and models for the simulator, and a repository for the coder, once per DATA_DIR: what an
- * administrator deletes stays deleted. When the simulator has another port than last time, the demo's models follow it.
+ * administrator deletes stays deleted. When the port of the simulator changes, the addresses of the models are updated.
  */
 @Injectable()
 export class DemoSeed {
@@ -153,7 +153,7 @@ export class DemoSeed {
     const caller = systemCaller(DEMO_TENANT, await this.revision.current(DEMO_TENANT));
     const mark = await this.readMark();
     if (!mark) await this.create(caller, url);
-    else if (mark.url !== url) await this.follow(caller, mark.url, url);
+    else if (mark.url !== url) await this.updateAddresses(caller, mark.url, url);
     if (!mark?.coder) await this.createCoder(caller, url);
     await mkdir(this.config.DATA_DIR, { recursive: true });
     await writeFile(this.markFile, JSON.stringify({ url, coder: true }));
@@ -185,7 +185,7 @@ export class DemoSeed {
     });
   }
 
-  /** Later than the rest in an installation that had the demo before; its provider may be gone by then. */
+  /** Separate, because older installations have the demo without it; the provider may be deleted by then. */
   private async createCoder(caller: Caller, url: string): Promise<void> {
     const { providerCode } = coder;
     const { rows } = await this.providers.list(caller, { providerCode });
@@ -193,8 +193,8 @@ export class DemoSeed {
     await writeDemoWorkspace(this.config, DEMO_TENANT);
   }
 
-  /** Moves the models that are still at the simulator's former address to its present one. */
-  private async follow(caller: Caller, from: string, to: string): Promise<void> {
+  /** Updates the models that still have the former address of the simulator. */
+  private async updateAddresses(caller: Caller, from: string, to: string): Promise<void> {
     const { rows } = await this.models.list(caller, {});
     for (const { id, providerCode, modelName, category, apiHost } of rows) {
       if (apiHost !== from && !apiHost.startsWith(`${from}/`)) continue;
@@ -207,7 +207,7 @@ export class DemoSeed {
     try {
       return markSchema.parse(JSON.parse(await readFile(this.markFile, 'utf8')));
     } catch {
-      // Not there, or cut by a crash while it was written: the demo is set up anew.
+      // Missing, or incomplete after a crash: the demo is set up again.
       return undefined;
     }
   }

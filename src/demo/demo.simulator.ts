@@ -11,7 +11,7 @@ import type { Config } from '../platform/config/index.js';
 const START_LIMIT_MS = 10_000;
 const STOP_LIMIT_MS = 2_000;
 
-/** What the simulator tells its parent once it listens. */
+/** The message of the simulator to its parent when it listens. */
 const readyMessage = z.object({ url: z.string() });
 
 /** Runs the simulator as a child process, so that it shares neither memory nor event loop with the service. */
@@ -23,7 +23,7 @@ export class DemoSimulator implements OnApplicationShutdown {
 
   constructor(@Inject(CONFIG) private readonly config: Config) {}
 
-  /** Starts it and answers its address. On another port than DEMO_PORT when that one is taken. */
+  /** Starts it and returns its address. Uses any free port when DEMO_PORT is in use. */
   async start(): Promise<string> {
     return (await this.startOn(this.config.DEMO_PORT)) ?? (await this.startOn(0)) ?? this.fail();
   }
@@ -42,11 +42,11 @@ export class DemoSimulator implements OnApplicationShutdown {
   private async startOn(port: number): Promise<string | undefined> {
     const program = fileURLToPath(new URL('../../simulator/main.js', import.meta.url));
     const child = fork(program, ['--port', String(port)], {
-      // A group of its own: Ctrl-C reaches the service first, which then ends its child in order.
+      // Its own process group: Ctrl-C reaches only the service, which then stops its child.
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       execArgv: [],
-      // It needs nothing of the service's environment, least of all its secrets.
+      // It needs nothing of the environment, which contains secrets.
       env: {},
     });
     const exited = once(child, 'exit');
@@ -61,14 +61,14 @@ export class DemoSimulator implements OnApplicationShutdown {
     this.child = child;
     child.once('exit', (code) => {
       if (!this.stopping)
-        this.logger.error({ msg: 'The offline demo ended; restart to use it', code });
+        this.logger.error({ msg: 'Demo simulator exited; restart the service to use it', code });
     });
     return message.data.url;
   }
 
   private fail(): never {
     throw new Error(
-      'The offline demo’s simulator did not start. Set DEMO=off to start without it.',
+      'The simulator of the offline demo did not start. Set DEMO=off to start without it.',
     );
   }
 }

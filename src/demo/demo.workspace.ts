@@ -7,8 +7,8 @@ import { demoWorkspaceFiles } from './demo.workspace.files.js';
 export const DEMO_WORKSPACE = 'example';
 
 /**
- * Puts the demo’s repository where the tenant’s sessions work unless the operator says otherwise; elsewhere it is
- * nobody’s business of ours. A folder that is there stays as it is. Whole or not at all.
+ * Creates the demo repository in the default workspaces of the tenant, and not where HARNESS_ROOTS is set. An existing
+ * folder is not changed. Atomic: the repository appears completely or not at all.
  */
 export async function writeDemoWorkspace(config: Config, tenantId: string): Promise<void> {
   if (!config.embedded || config.HARNESS_ROOTS.length > 0) return;
@@ -28,7 +28,7 @@ export async function writeDemoWorkspace(config: Config, tenantId: string): Prom
   }
 }
 
-/** A folder with something in it is not replaced by a rename. */
+/** A rename does not replace a folder that is not empty. */
 function isTaken(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException;
   return ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(code);

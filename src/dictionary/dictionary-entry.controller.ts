@@ -36,7 +36,7 @@ export class DictionaryEntryController {
     return this.entries.list(caller, query);
   }
 
-  /** The entries of one type in their order; an unknown type has none. */
+  /** The entries of one type by their sort; an unknown type has none. */
   @Get('type/:dictType')
   @LoginOnly()
   @AnswersArray(DictionaryEntryView)
@@ -69,7 +69,7 @@ export class DictionaryEntryController {
     return this.entries.create(caller, body);
   }
 
-  /** Changes an entry. Records that have stored its old value keep it. */
+  /** Changes an entry. Records that store its old value keep it. */
   @Put()
   @RequirePermission('system:dict:edit')
   @AnswersStatus()

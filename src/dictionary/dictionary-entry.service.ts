@@ -21,7 +21,7 @@ import type { DictionaryEntryView } from './dictionary.view.js';
 
 const TARGET = 'dictionary_entry';
 
-/** The choices of dictionary types. Nothing here changes records that have stored a value. */
+/** The entries of dictionary types. A change does not affect records that store a value. */
 @Injectable()
 export class DictionaryEntryService {
   constructor(
@@ -46,7 +46,7 @@ export class DictionaryEntryService {
     return toDictionaryEntryView(await this.dictionary.getEntry(caller.tenantId, id));
   }
 
-  /** Answers the id of the new entry. */
+  /** Returns the id of the new entry. */
   async create(caller: Caller, body: CreateDictionaryEntryBody): Promise<number> {
     const { sort = 0, dictSort = sort, isDefault = 'N', ...values } = body;
     return this.database.transaction(async () => {
@@ -59,7 +59,7 @@ export class DictionaryEntryService {
     });
   }
 
-  /** Changes the given fields. Type and value of a built-in entry stay. */
+  /** Changes the given fields. Type and value of a built-in entry cannot change. */
   async update(caller: Caller, body: UpdateDictionaryEntryBody): Promise<void> {
     const { dictCode, sort, dictSort = sort, ...values } = body;
     await this.database.transaction(async () => {
@@ -93,7 +93,7 @@ export class DictionaryEntryService {
     });
   }
 
-  /** The type exists and has no entry with the value yet. */
+  /** Requires that the type exists and has no entry with the value. */
   private async assertPlace(caller: Caller, place: Place): Promise<void> {
     const { dictType, dictValue } = place;
     if (!(await this.dictionary.typeNamed(caller.tenantId, dictType))) {

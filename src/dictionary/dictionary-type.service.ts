@@ -40,7 +40,7 @@ export class DictionaryTypeService {
     return toDictionaryTypeView(await this.dictionary.getType(caller.tenantId, id));
   }
 
-  /** Answers the id of the new type. */
+  /** Returns the id of the new type. */
   async create(caller: Caller, body: CreateDictionaryTypeBody): Promise<number> {
     return this.database.transaction(async () => {
       await this.assertFree(caller, body.dictType);
@@ -51,7 +51,7 @@ export class DictionaryTypeService {
     });
   }
 
-  /** A new dictType takes the entries along; that of a type with built-in entries stays. */
+  /** A new dictType also applies to the entries; that of a type with built-in entries cannot change. */
   async update(caller: Caller, { dictId, ...change }: UpdateDictionaryTypeBody): Promise<void> {
     await this.database.transaction(async () => {
       const before = await this.dictionary.getType(caller.tenantId, dictId);
@@ -65,7 +65,7 @@ export class DictionaryTypeService {
     });
   }
 
-  /** Deletes types that have no entries any more. */
+  /** Deletes types without entries. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     await this.database.transaction(async () => {
       for (const type of await this.dictionary.typesWithIds(caller.tenantId, ids)) {

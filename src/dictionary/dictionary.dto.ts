@@ -5,7 +5,7 @@ export const DICTIONARY_TYPE_NAME = /^[a-z][a-z0-9_]*$/;
 const TYPE_NAME = {
   max: 100,
   pattern: DICTIONARY_TYPE_NAME,
-  patternMessage: 'must begin with a lower-case letter and hold only a-z, 0-9 and _',
+  patternMessage: 'must begin with a lower-case letter and contain only a-z, 0-9 and _',
   example: 'chat_model_category',
 };
 const SORT = { min: -1_000_000, max: 1_000_000 };
@@ -37,7 +37,7 @@ export class UpdateDictionaryTypeBody {
   @Text({ optional: true, min: 1, max: 100 })
   dictName?: string;
 
-  @Text({ ...TYPE_NAME, optional: true, description: 'Its entries move along' })
+  @Text({ ...TYPE_NAME, optional: true, description: 'Its entries get the new type as well' })
   dictType?: string;
 
   @Text({ optional: true, max: 500 })
@@ -59,7 +59,7 @@ class DictionaryEntryDetails {
   @Whole({ ...SORT, optional: true })
   dictSort?: number;
 
-  @Whole({ ...SORT, optional: true, description: 'Same as dictSort, which goes first' })
+  @Whole({ ...SORT, optional: true, description: 'Same as dictSort, which takes precedence' })
   sort?: number;
 
   @Text({ optional: true, max: 100 })

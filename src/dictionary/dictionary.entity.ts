@@ -61,7 +61,7 @@ export class DictionaryEntry {
   @Column({ type: 'char', length: 1 })
   isDefault: string;
 
-  /** Plinth itself works with the value: it stays, while label and order are free. */
+  /** Plinth uses the value: it cannot change, label and order can. */
   @Column({ type: 'boolean' })
   seeded: boolean;
 

@@ -2,14 +2,14 @@ import { ConflictError, InvalidInputError } from '../platform/error/index.js';
 
 export class DuplicateDictionaryTypeError extends ConflictError {
   constructor(dictType: string) {
-    super(`The dictionary type ${dictType} exists already. Choose another dictType.`);
+    super(`The dictionary type ${dictType} already exists. Choose another dictType.`);
   }
 }
 
 export class DuplicateDictionaryValueError extends ConflictError {
   constructor(dictType: string, dictValue: string) {
     super(
-      `${dictType} has an entry with the value ${dictValue} already. Choose another dictValue.`,
+      `${dictType} already has an entry with the value ${dictValue}. Choose another dictValue.`,
     );
   }
 }

@@ -130,7 +130,7 @@ export class DictionaryRepository {
     return this.entries.remove(tenantId, ids);
   }
 
-  /** Adds what is missing of a built-in type and leaves everything else as it is; nothing for an unknown tenant. */
+  /** Adds missing entries of a built-in type and changes nothing else; does nothing for an unknown tenant. */
   async seed(
     tenantId: string,
     type: TypeValues,
@@ -160,7 +160,7 @@ export class DictionaryRepository {
   }
 }
 
-/** The services look first; the unique index decides when two requests race. */
+/** The services check first; the unique index decides between concurrent requests. */
 async function unlessDuplicate<T>(duplicate: Error, write: () => Promise<T>): Promise<T> {
   try {
     return await write();

@@ -8,7 +8,7 @@ const FIRST_TENANT = '000000';
 
 const MODEL_CATEGORIES = { dictName: 'Model categories', dictType: 'chat_model_category' };
 
-/** The values that models store, in the order of the specification. */
+/** The values that models store, in the order of docs/WIRE.md (Model categories). */
 const categories = [
   { dictValue: 'chat', dictLabel: 'Chat' },
   { dictValue: 'vector', dictLabel: 'Embedding' },
@@ -18,14 +18,14 @@ const categories = [
   { dictValue: 'video', dictLabel: 'Video generation' },
 ].map((category, index) => ({ ...category, dictSort: index + 1 }));
 
-/** Gives every new tenant, and the first one at each start, the built-in dictionary as far as it is missing. */
+/** Adds missing built-in entries to every new tenant, and to the first tenant at each start. */
 @Injectable()
 export class DictionarySeed implements OnApplicationBootstrap {
   constructor(
     private readonly dictionary: DictionaryRepository,
     lifecycle: TenantLifecycle,
   ) {
-    // In the constructor, because the first tenant may be made by another feature's start-up hook.
+    // In the constructor, because the start-up hook of another feature may create the first tenant.
     lifecycle.join({ created: (tenantId) => this.seed(tenantId) });
   }
 

@@ -47,7 +47,7 @@ export class DictionaryEntryView {
   @ApiProperty({ enum: ['Y', 'N'] })
   isDefault: string;
 
-  @ApiProperty({ description: 'Built in: the value stays, the entry cannot be deleted' })
+  @ApiProperty({ description: 'Built in: the value cannot change, the entry cannot be deleted' })
   seeded: boolean;
 
   @ApiProperty({ type: String, nullable: true })

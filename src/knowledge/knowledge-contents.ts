@@ -2,27 +2,27 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
 
-/** What a knowledge base holds, as the features below it tell and remove it. */
+/** The content of knowledge bases, as the features that store it report and remove it. */
 export interface KnowledgeParticipant {
-  /** How many documents each of the bases holds; a base without any may be missing. */
+  /** The number of documents of each base; a base without documents may be missing. */
   documentCounts?(
     tenantId: string,
     knowledgeIds: readonly number[],
   ): Promise<ReadonlyMap<number, number>>;
-  /** Whether the base holds vectors of its present embedding model, or is about to, so that another cannot read them. */
+  /** Whether the base has, or is about to get, vectors of its embedding model, which another model could not search. */
   isIndexed?(tenantId: string, knowledgeId: number): Promise<boolean>;
-  /** Parses every document anew, with the settings as they are from now on; `before` has those until now. */
+  /** Parses every document again with the new settings; `before` has the former ones. */
   reindex?(caller: Caller, knowledge: KnowledgeBase, before: KnowledgeBase): Promise<void>;
-  /** Holds what is in the bases against changes until the open transaction ends, in which they are deleted. */
+  /** Locks the content of the bases until the open transaction, which deletes them, ends. */
   holding?(tenantId: string, knowledgeIds: readonly number[]): Promise<void>;
   /**
-   * Removes what foreign keys cannot: files, vectors, jobs. Runs in the transaction that deletes the base, when
-   * nobody can add to it any more; whatever cannot be rolled back is left to afterCommit.
+   * Removes what foreign keys cannot: files, vectors, jobs. Runs in the transaction that deletes the base, when no
+   * content can be added any more; what cannot be rolled back is done in afterCommit.
    */
   deleting?(caller: Caller, knowledge: KnowledgeBase): Promise<void>;
 }
 
-/** Declared here, joined by the features that hold the content of knowledge bases. */
+/** Declared here; features that store content of knowledge bases register themselves. */
 @Injectable()
 export class KnowledgeContents {
   private readonly participants: KnowledgeParticipant[] = [];

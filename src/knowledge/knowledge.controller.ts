@@ -13,7 +13,7 @@ import { KnowledgeView } from './knowledge.view.js';
 export class KnowledgeController {
   constructor(private readonly knowledge: KnowledgeService) {}
 
-  /** The knowledge bases that the caller may read, newest first: the own ones and those that are shared. */
+  /** The knowledge bases that the caller may read, newest first: own and shared ones. */
   @Get('list')
   @RequirePermission('system:info:list')
   @AnswersPage(KnowledgeView)
@@ -32,7 +32,7 @@ export class KnowledgeController {
     return this.knowledge.get(caller, id);
   }
 
-  /** Creates a knowledge base, which belongs to the caller. `msg` says when its vector store is not the one named. */
+  /** Creates a knowledge base of the caller. `msg` says if another vector store than the named one is used. */
   @Post()
   @RequirePermission('system:info:add')
   @AnswersStatus()

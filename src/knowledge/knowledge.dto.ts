@@ -37,7 +37,7 @@ export class KnowledgeListQuery extends PageQuery {
 
 /** The settings that both writing routes take. */
 class KnowledgeFields {
-  @ZeroOrOne({ optional: true, description: '1: everybody of the tenant may read it; default 0' })
+  @ZeroOrOne({ optional: true, description: '1: every user of the tenant may read it; default 0' })
   share?: number;
 
   @Text({ optional: true, max: 1_000 })
@@ -46,18 +46,18 @@ class KnowledgeFields {
   @Text({
     optional: true,
     max: 255,
-    description: 'A literal text to split at first; the two characters \\n mean a line feed',
+    description: 'Literal text that splits first; the two characters \\n mean a line feed',
     example: '\\n',
   })
   separator?: string;
 
-  @Whole({ optional: true, max: SIZE, description: 'Above 0; default 1000', example: 1_000 })
+  @Whole({ optional: true, max: SIZE, description: 'Greater than 0; default 1000', example: 1_000 })
   textBlockSize?: number;
 
   @Whole({
     optional: true,
     max: SIZE,
-    description: 'At least 0 and below textBlockSize; default 50',
+    description: 'At least 0 and less than textBlockSize; default 50',
     example: 50,
   })
   overlapChar?: number;
@@ -69,7 +69,7 @@ class KnowledgeFields {
     optional: true,
     min: -1,
     max: 1,
-    description: 'Least cosine similarity; 0 admits everything; default 0.5',
+    description: 'Minimum cosine similarity; 0 admits everything; default 0.5',
     example: 0.5,
   })
   similarityThreshold?: number;
@@ -85,7 +85,7 @@ class KnowledgeFields {
   @Text({
     optional: true,
     max: 200,
-    description: 'modelName of a model of category vector; needed before the first parsing',
+    description: 'modelName of a model of category vector; required before the first parsing',
     example: 'text-embedding-3-small',
   })
   embeddingModel?: string;
@@ -108,12 +108,12 @@ class KnowledgeFields {
   @Text({ optional: true, max: 200, description: 'modelName of a model of category rerank' })
   rerankModel?: string;
 
-  @Whole({ optional: true, min: 0, max: INTEGER, description: '0 takes it back' })
+  @Whole({ optional: true, min: 0, max: INTEGER, description: '0 clears it' })
   rerankTopN?: number;
 
   @Decimal({
     optional: true,
-    description: 'On the scale of the reranker; an empty text takes it back',
+    description: 'On the scale of the reranker; an empty text clears it',
   })
   @Clearable()
   rerankScoreThreshold?: number | null;
@@ -127,7 +127,7 @@ export class CreateKnowledgeBody extends KnowledgeFields {
   name: string;
 }
 
-/** Fields that are absent or null stay as they are; an empty text empties its field. */
+/** Fields that are absent or null keep their value; an empty text clears the field. */
 export class UpdateKnowledgeBody extends KnowledgeFields {
   @Id()
   id: number;
@@ -138,7 +138,7 @@ export class UpdateKnowledgeBody extends KnowledgeFields {
   @Flag({
     optional: true,
     description:
-      'Parse every document anew; needed to change embeddingModel or vectorModel once documents are parsed',
+      'Parse every document again; required to change embeddingModel or vectorModel once documents are parsed',
   })
   reindex?: boolean;
 }

@@ -15,14 +15,14 @@ export class KnowledgeBase {
   @Column({ type: 'varchar', length: 20 })
   tenantId: string;
 
-  /** The owner; null when the user is gone. */
+  /** The owner; null when the user was deleted. */
   @Column({ type: 'bigint', nullable: true })
   userId: number | null;
 
   @Column({ type: 'varchar', length: 50 })
   name: string;
 
-  /** 1: everybody of the tenant may read it. */
+  /** 1: every user of the tenant may read it. */
   @Column({ type: 'smallint', default: 0 })
   share: number;
 
@@ -45,7 +45,7 @@ export class KnowledgeBase {
   @Column({ type: 'double precision', default: () => '0.5' })
   similarityThreshold: number;
 
-  /** Code of the vector store as entered (specification, Knowledge base). */
+  /** Code of the vector store as entered (docs/WIRE.md, Knowledge bases). */
   @Column({ type: 'varchar', length: 50, default: '' })
   vectorModel: string;
 

@@ -12,21 +12,21 @@ export class OverlapError extends InvalidInputError {
   }
 }
 
-/** A base names a model that its tenant does not have in the category that is needed. */
+/** The tenant has no model of this name and category. */
 export class UnknownModelError extends InvalidInputError {
   constructor(field: string, modelName: string, category: string) {
     super(
-      `${field}: there is no model of category ${category} named ${modelName}. Choose one that is in the list of models, or add it first.`,
+      `${field}: there is no model of category ${category} named ${modelName}. Choose a model from the list of models, or add it first.`,
       { data: { field, modelName, category } },
     );
   }
 }
 
-/** What the documents were embedded with cannot simply be exchanged. */
+/** Stored vectors depend on these settings, so they cannot be changed without parsing again. */
 export class ReindexNeededError extends ConflictError {
   constructor(fields: readonly string[]) {
     super(
-      `The documents of this knowledge base are embedded by its present settings, so ${fields.join(' and ')} cannot be changed alone. Send reindex: true to change it and parse every document again.`,
+      `The documents of this knowledge base are embedded with its current settings. To change ${fields.join(' and ')}, send reindex: true, which parses every document again.`,
       { data: { fields } },
     );
   }

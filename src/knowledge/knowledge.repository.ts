@@ -8,7 +8,7 @@ import type { Page } from '../platform/http/index.js';
 import type { KnowledgeListQuery } from './knowledge.dto.js';
 import { KnowledgeBase } from './knowledge.entity.js';
 
-/** Columns that are written; undefined ones keep their value, or take their default. */
+/** Written columns; undefined ones keep their value or get their default. */
 export type KnowledgeValues = Partial<
   Omit<KnowledgeBase, 'id' | 'tenantId' | 'userId' | 'createTime' | 'updateTime'>
 >;
@@ -21,7 +21,7 @@ export class KnowledgeRepository {
     this.bases = new TenantScoped(database, KnowledgeBase, 'The knowledge base');
   }
 
-  /** Of those that the caller may read. */
+  /** The bases that the caller may read. */
   async page(caller: Caller, query: KnowledgeListQuery): Promise<Page<KnowledgeBase>> {
     return this.bases.page(caller.tenantId, query, readable(caller, filter(query)), { id: 'DESC' });
   }
@@ -56,7 +56,7 @@ export class KnowledgeRepository {
     await this.bases.remove(tenantId, ids);
   }
 
-  /** Holds others back who would change it, and no one else, until the open transaction ends. */
+  /** Blocks changes of the base, but not other shared locks, until the open transaction ends. */
   async lockForShare(tenantId: string, id: number): Promise<void> {
     await this.database.query(
       'SELECT id FROM knowledge_base WHERE tenant_id = $1 AND id = $2 FOR SHARE',
@@ -64,7 +64,7 @@ export class KnowledgeRepository {
     );
   }
 
-  /** Holds others back who would change or hold them, but not those who add documents, until the open transaction ends. */
+  /** Blocks changes and shared locks, but not the insertion of documents, until the open transaction ends. */
   async lockForUpdate(tenantId: string, ids: readonly number[]): Promise<void> {
     await this.database.query(
       'SELECT id FROM knowledge_base WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) ORDER BY id FOR NO KEY UPDATE',
@@ -72,7 +72,7 @@ export class KnowledgeRepository {
     );
   }
 
-  /** Holds back everybody who would change them or refer to them. */
+  /** Blocks changes of the bases and references to them. */
   async lockForDelete(tenantId: string, ids: readonly number[]): Promise<void> {
     await this.database.query(
       'SELECT id FROM knowledge_base WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) ORDER BY id FOR UPDATE',
@@ -88,7 +88,7 @@ function readable(
   if (isSuperAdmin(caller)) return [where];
   return [
     { ...where, userId: caller.userId },
-    // A filter for what is not shared asks for no more than the own ones.
+    // Bases that are not shared are readable for their owner only.
     ...(where.share === 0 ? [] : [{ ...where, share: 1 }]),
   ];
 }

@@ -9,10 +9,10 @@ import { requireSplitSettings } from './split-settings.js';
 
 const DEFAULTS = { textBlockSize: 1_000, overlapChar: 50 };
 
-/** The settings by which stored vectors were made and are found. */
+/** The settings on which stored vectors depend. */
 type IndexSetting = 'embeddingModel' | 'vectorModel';
 
-/** What must be true of a knowledge base that is saved. Looks at records alone and calls no other server. */
+/** The validity rules of a saved knowledge base. Reads records only and calls no other server. */
 @Injectable()
 export class KnowledgeRules {
   constructor(
@@ -21,8 +21,8 @@ export class KnowledgeRules {
   ) {}
 
   /**
-   * Throws the DomainError that says what has to be entered differently; answers what the user should know of the
-   * vector store. What a record holds already is not questioned again: its model may be gone since.
+   * Throws the DomainError that says what to correct; returns a notice about the vector store. Unchanged values are not
+   * checked again, because their model may have been deleted since.
    */
   async check(
     tenantId: string,
@@ -43,8 +43,8 @@ export class KnowledgeRules {
     return this.stores.check(vectorModel).notice;
   }
 
-  /** Which of the changes leave vectors behind that the base would no longer find, or would compare with others. */
-  unindexing(before: KnowledgeBase, values: KnowledgeValues): IndexSetting[] {
+  /** The changed settings that make the stored vectors unusable. */
+  changesNeedingReindex(before: KnowledgeBase, values: KnowledgeValues): IndexSetting[] {
     const { embeddingModel, vectorModel } = { ...before, ...values };
     const changes: [IndexSetting, boolean][] = [
       ['embeddingModel', embeddingModel !== before.embeddingModel],

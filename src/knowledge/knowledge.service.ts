@@ -22,7 +22,7 @@ import type { KnowledgeView } from './knowledge.view.js';
 
 const LABEL = 'The knowledge base';
 
-/** Knowledge base records, and who may reach them. Saving one never calls a model service. */
+/** Knowledge base records and access to them. Saving one never calls a model service. */
 @Injectable()
 export class KnowledgeService {
   constructor(
@@ -51,14 +51,14 @@ export class KnowledgeService {
     const values = valuesOf(body);
     return this.database.transaction(async () => {
       const notice = await this.rules.check(tenantId, values);
-      // The service itself (systemCaller) is no user.
+      // The service itself (systemCaller) is not a user.
       const id = await this.bases.insert(tenantId, caller.userId || null, values);
       await this.audit.record(caller, { action: 'create', target: 'knowledge_base', id });
       return new Answer(null, messageWith(notice));
     });
   }
 
-  /** Saves the given fields; with `reindex` every document is parsed anew with the settings as they are then. */
+  /** Saves the given fields; with `reindex` every document is parsed again with the new settings. */
   async update(caller: Caller, body: UpdateKnowledgeBody): Promise<Answer<null>> {
     const { tenantId } = caller;
     const { id, reindex = false, ...fields } = body;
@@ -67,7 +67,7 @@ export class KnowledgeService {
       await this.bases.lockForUpdate(tenantId, [id]);
       const before = await this.writable(caller, id);
       const notice = await this.rules.check(tenantId, values, before);
-      if (!reindex) await this.refuseUnindexing(before, values);
+      if (!reindex) await this.assertNoReindexNeeded(before, values);
       await this.bases.update(tenantId, id, values);
       const changed = changedFields(before, values);
       await this.audit.record(caller, {
@@ -82,14 +82,13 @@ export class KnowledgeService {
     });
   }
 
-  /** Deletes the bases with everything they hold, all of them or, when one cannot be, none. */
+  /** Deletes the bases with their content: all of them or, when one cannot be deleted, none. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId } = caller;
     const unique = [...new Set(ids)].sort((a, b) => a - b);
     await this.database.transaction(async () => {
-      // All bases and then all documents, each in the order of their ids, as changes and the ends of parsings take them:
-      // so nobody waits for one who waits for them. Only then is nobody let in any more, because those who are still at
-      // it may have a document and need its base.
+      // Lock order: bases by id, then documents by id, as changes and finished parsings do, which prevents deadlocks. The
+      // exclusive lock of the bases comes last, because a parsing may hold a document and still need its base.
       await this.bases.lockForUpdate(tenantId, unique);
       const bases: KnowledgeBase[] = [];
       for (const id of unique) bases.push(await this.writable(caller, id));
@@ -105,8 +104,8 @@ export class KnowledgeService {
   }
 
   /**
-   * The base, if the caller may read it; otherwise NotFoundError, which names what was asked for by `label`: whoever
-   * asks for a document learns nothing of its base.
+   * The base, if the caller may read it; otherwise NotFoundError for `label`, so that a request for a document discloses
+   * nothing about its base.
    */
   async readable(caller: Caller, id: number, label = LABEL): Promise<KnowledgeBase> {
     const knowledge = await this.bases.findOne(caller.tenantId, id);
@@ -130,21 +129,24 @@ export class KnowledgeService {
     return this.bases.readableIds(caller);
   }
 
-  /** The bases of the ids that exist, in the order asked for. Asks nobody: for work whose right was checked before. */
+  /** The existing bases among the ids, in this order. Without a permission check: for work that was authorised before. */
   async ofTenant(tenantId: string, ids: readonly number[]): Promise<KnowledgeBase[]> {
     const found = await this.bases.find(tenantId, ids);
     const byId = new Map(found.map((knowledge) => [knowledge.id, knowledge]));
     return ids.map((id) => byId.get(id)).filter((knowledge) => knowledge !== undefined);
   }
 
-  /** The base as it is and stays until the open transaction ends, if it is still there. Take it before its documents. */
+  /** The base, locked against changes until the open transaction ends, if it exists. Lock it before its documents. */
   async unchanging(tenantId: string, id: number): Promise<KnowledgeBase | undefined> {
     await this.bases.lockForShare(tenantId, id);
     return (await this.bases.findOne(tenantId, id)) ?? undefined;
   }
 
-  private async refuseUnindexing(before: KnowledgeBase, values: KnowledgeValues): Promise<void> {
-    const settings = this.rules.unindexing(before, values);
+  private async assertNoReindexNeeded(
+    before: KnowledgeBase,
+    values: KnowledgeValues,
+  ): Promise<void> {
+    const settings = this.rules.changesNeedingReindex(before, values);
     if (settings.length === 0) return;
     if (await this.contents.isIndexed(before.tenantId, before.id)) {
       throw new ReindexNeededError(settings);
@@ -154,7 +156,7 @@ export class KnowledgeService {
 
 const NAMES = ['name', 'vectorModel', 'embeddingModel', 'rerankModel'] as const;
 
-/** The columns that a body brings. */
+/** The columns that a body changes. */
 function valuesOf(body: CreateKnowledgeBody | Omit<UpdateKnowledgeBody, 'id'>): KnowledgeValues {
   const values = Object.fromEntries(
     Object.entries<unknown>({ ...body }).filter(([, value]) => value !== undefined),

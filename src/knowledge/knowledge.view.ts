@@ -1,18 +1,18 @@
 import { Decimal, Id, Text, Whole, wireTime, ZeroOrOne } from '../platform/http/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
 
-/** A knowledge base. Empty texts are '', because a client's form stumbles over null; its switches are 0 or 1. */
+/** A knowledge base. Absent texts are '', because the forms of existing clients fail on null; switches are 0 or 1. */
 export class KnowledgeView {
   @Id()
   id: number;
 
-  @Whole({ optional: true, example: 1, description: 'The owner; null when the user is gone' })
+  @Whole({ optional: true, example: 1, description: 'The owner; null when the user was deleted' })
   userId: number | null;
 
   @Text({ example: 'Manuals' })
   name: string;
 
-  @ZeroOrOne({ example: 0, description: '1: everybody of the tenant may read it' })
+  @ZeroOrOne({ example: 0, description: '1: every user of the tenant may read it' })
   share: number;
 
   @Text({ example: '' })

@@ -1,6 +1,6 @@
 import { BlockSizeError, OverlapError } from './knowledge.errors.js';
 
-/** The rules of the specification, section Errors 4. */
+/** The rules of docs/WIRE.md (Knowledge bases). Throws BlockSizeError or OverlapError. */
 export function requireSplitSettings({
   textBlockSize,
   overlapChar,

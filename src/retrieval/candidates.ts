@@ -3,23 +3,24 @@ import type { VectorHit } from '../vector-store/index.js';
 import { fusedScore } from './fusion.js';
 import type { Explanation, RetrievalSettings } from './retrieval.js';
 
-/** A fragment that a channel has found, with what is known of it so far. */
+/** A fragment found by a channel, with its scores so far. */
 export interface Candidate {
   readonly fragmentId: number;
   readonly score: number;
   readonly explanation: Explanation;
 }
 
-/** What the channels found. A channel that failed or was not asked has found nothing. */
+/** The hits of the channels; empty for a failed or unused channel. */
 export interface Found {
-  /** May hold hits below the threshold, which are then dropped here and say so. */
+  /** May contain hits below the threshold, which are dropped here with the reason. */
   readonly vector: readonly VectorHit[];
   readonly keyword: readonly KeywordHit[];
 }
 
 /**
- * The candidates in their order before a reranker, and what the threshold and the size of the pool have dropped. The
- * similarity threshold is one of the vector channel: what the keyword channel found as well stays, without a vector rank.
+ * The candidates in their order before a reranker, and those dropped by the threshold and the size of the pool. The
+ * similarity threshold applies to the vector channel: a fragment that the keyword channel also found stays, without a
+ * vector rank.
  */
 export function candidatesOf(
   found: Found,
@@ -79,7 +80,7 @@ function fused(near: readonly VectorHit[], { keyword }: Found, alpha: number): C
   scored.sort((a, b) => b.score - a.score || a.fragmentId - b.fragmentId);
   return (
     scored
-      // A weight of 0 or 1 silences the other channel, and with it what it alone has found.
+      // A weight of 0 or 1 disables the other channel, including fragments that only it found.
       .filter(({ score }) => score > 0)
       .map(({ fragmentId, score, vector, words }, index) => ({
         fragmentId,

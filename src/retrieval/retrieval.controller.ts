@@ -14,8 +14,8 @@ export class RetrievalController {
   constructor(private readonly trial: RetrievalTrial) {}
 
   /**
-   * Searches a knowledge base as a chat would. Beside `data` stand the hits of each channel, the scale of `score`, whether
-   * a reranker was used, and with `explain` what was dropped and why; `msg` says what failed on the way.
+   * Searches a knowledge base as a chat does. Beside `data` are the hits of each channel, the scale of `score`, whether a
+   * reranker was used, and with `explain` what was dropped and why; `msg` says what failed.
    */
   @Post('retrieval')
   @RequirePermission('system:fragment:list')

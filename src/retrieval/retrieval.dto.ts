@@ -1,11 +1,15 @@
 import { Decimal, Flag, Id, Text, Whole } from '../platform/http/index.js';
 
-/** A question to one knowledge base; what is not given is taken from its settings. */
+/** A question to one knowledge base; omitted values are taken from its settings. */
 export class RetrievalBody {
   @Id({ description: 'A knowledge base that the caller may read' })
   knowledgeId: number;
 
-  @Text({ max: 100_000, description: 'What is looked for', example: 'How long is the warranty?' })
+  @Text({
+    max: 100_000,
+    description: 'The question or words to search for',
+    example: 'How long is the warranty?',
+  })
   query: string;
 
   @Whole({ optional: true, min: 1, max: 200, description: 'Replaces retrieveLimit' })
@@ -15,7 +19,7 @@ export class RetrievalBody {
     optional: true,
     min: -1,
     max: 1,
-    description: 'Least cosine similarity in the vector channel; replaces similarityThreshold',
+    description: 'Minimum cosine similarity in the vector channel; replaces similarityThreshold',
   })
   threshold?: number;
 
@@ -33,7 +37,7 @@ export class RetrievalBody {
 
   @Flag({
     optional: true,
-    description: 'Answer how each fragment came to its place, and what was dropped and why',
+    description: 'Explain the rank of each fragment, and what was dropped and why',
   })
   explain?: boolean;
 }

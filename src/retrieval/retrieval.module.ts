@@ -6,8 +6,8 @@ import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
 import { Evaluation, TestQuery } from './test-set/test-set.entity.js';
-import { QueryEmbedding } from './query-embedding.js';
-import { Reranking } from './reranking.js';
+import { QueryVectorCache } from './query-vector.cache.js';
+import { RerankStage } from './rerank.stage.js';
 import { RetrievalController } from './retrieval.controller.js';
 import { RetrievalRepository } from './retrieval.repository.js';
 import { RetrievalService } from './retrieval.service.js';
@@ -29,8 +29,8 @@ import { TestSetService } from './test-set/test-set.service.js';
     EvaluationRepository,
     EvaluationService,
     Expectations,
-    QueryEmbedding,
-    Reranking,
+    QueryVectorCache,
+    RerankStage,
     RetrievalRepository,
     RetrievalService,
     RetrievalTrial,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../platform/database/index.js';
 
-/** A fragment that exists, with the name of its document. */
+/** An existing fragment with the name of its document. */
 export interface LiveFragment {
   readonly fragmentId: number;
   readonly fid: string;
@@ -26,7 +26,7 @@ const LIVE_FRAGMENTS = `SELECT f.id AS "fragmentId", f.fid, f.doc_id AS "docId",
 export class RetrievalRepository {
   constructor(private readonly database: Database) {}
 
-  /** Those of the fragments that exist now: what a search has found beside them is a leftover and is never shown. */
+  /** The fragments that exist now; other hits belong to deleted documents and are never returned. */
   async live(
     tenantId: string,
     knowledgeId: number,

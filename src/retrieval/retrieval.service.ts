@@ -9,9 +9,9 @@ import { VectorStores } from '../vector-store/index.js';
 import type { VectorHit } from '../vector-store/index.js';
 import { candidatesOf, withReason } from './candidates.js';
 import type { Candidate } from './candidates.js';
-import { QueryEmbedding } from './query-embedding.js';
-import { Reranking } from './reranking.js';
-import type { Ranking } from './reranking.js';
+import { QueryVectorCache } from './query-vector.cache.js';
+import { RerankStage } from './rerank.stage.js';
+import type { Ranking } from './rerank.stage.js';
 import { EmptyQueryError } from './retrieval.errors.js';
 import { RetrievalRepository } from './retrieval.repository.js';
 import type { LiveFragment } from './retrieval.repository.js';
@@ -25,17 +25,17 @@ import type {
 } from './retrieval.js';
 
 export interface RetrievalRequest {
-  /** Whose tenant it is; whether he may read the knowledge base was asked before. */
-  readonly asker: Pick<Caller, 'tenantId' | 'revision'>;
+  /** The tenant of the search. The right to read the knowledge base must be checked before. */
+  readonly caller: Pick<Caller, 'tenantId' | 'revision'>;
   readonly knowledge: KnowledgeBase;
   readonly query: string;
   readonly overrides?: RetrievalOverrides;
-  /** Also answer the candidates that were dropped, and why. */
+  /** Also return the dropped candidates with the reason. */
   readonly explain?: boolean;
   readonly signal: AbortSignal;
 }
 
-/** What one channel has found, how long it took, and whether it failed. */
+/** The hits of one channel, its duration and failure. */
 interface ChannelResult<Hit> {
   readonly hits: readonly Hit[];
   readonly report: ChannelReport;
@@ -48,31 +48,31 @@ interface Search {
   readonly live: ReadonlyMap<number, LiveFragment>;
 }
 
-/** Leftovers of deleted documents take places of living ones; a search is repeated this often to fill them. */
+/** Hits of deleted documents displace live ones; a search is repeated at most this often to replace them. */
 const REFILLS = 3;
 
-/** Longest part of a question that is searched for, in characters; more says nothing more about what is sought. */
+/** Characters of a question that are searched for; the rest adds no information. */
 const LONGEST_QUERY = 4_000;
 
 /**
- * Finds the fragments of one knowledge base that answer a question: vector search, beside it keyword search where the
- * base is hybrid, fusion, and a reranker where one is asked for. The result explains itself.
+ * Finds the fragments of one knowledge base that answer a question: vector search, keyword search if the base is
+ * hybrid, fusion, and a reranker if enabled. The result includes an explanation.
  */
 @Injectable()
 export class RetrievalService {
   private readonly logger = new Logger('Retrieval');
 
   constructor(
-    private readonly embedding: QueryEmbedding,
+    private readonly queryVectors: QueryVectorCache,
     private readonly stores: VectorStores,
     private readonly keywords: KeywordIndex,
-    private readonly reranking: Reranking,
+    private readonly rerankStage: RerankStage,
     private readonly repository: RetrievalRepository,
   ) {}
 
   /**
-   * The best fragments, at most the settings' limit. When one of two channels fails, the other one's result is answered
-   * with a notice; when the reranker fails, the order before it. Fails when nothing is left to search with.
+   * The best fragments, at most the limit of the settings. If one of two channels fails, the result of the other one is
+   * returned with a notice; if the reranker fails, the order before it. Rejects when no channel succeeded.
    */
   async retrieve(given: RetrievalRequest): Promise<RetrievalResult> {
     const request = { ...given, query: given.query.trim().slice(0, LONGEST_QUERY) };
@@ -98,7 +98,7 @@ export class RetrievalService {
     };
   }
 
-  /** Both channels at once, without leftovers of deleted fragments; repeated for more where those took places. */
+  /** Both channels in parallel, without deleted fragments; repeated with a larger pool if those displaced live ones. */
   private async search(request: RetrievalRequest, settings: RetrievalSettings): Promise<Search> {
     const { signal } = request;
     let pool = settings.candidates;
@@ -121,15 +121,15 @@ export class RetrievalService {
   }
 
   private async nearest(
-    { asker, knowledge, query, signal, explain }: RetrievalRequest,
+    { caller, knowledge, query, signal, explain }: RetrievalRequest,
     settings: RetrievalSettings,
     limit: number,
   ): Promise<VectorHit[]> {
     if (knowledge.embeddingModel === '') throw new NoEmbeddingModelError(knowledge.name);
     const question = { text: query, signal };
-    const vector = await this.embedding.vectorOf(asker, knowledge.embeddingModel, question);
-    const scope = { tenantId: asker.tenantId, knowledgeId: knowledge.id };
-    // Whoever wants an explanation also wants to see what the threshold keeps out.
+    const vector = await this.queryVectors.vectorOf(caller, knowledge.embeddingModel, question);
+    const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
+    // An explanation also shows what the threshold excludes.
     const threshold = explain ? 0 : settings.threshold;
     return this.stores
       .of(knowledge.vectorModel)
@@ -137,10 +137,10 @@ export class RetrievalService {
   }
 
   private async matching(
-    { asker, knowledge, query, signal }: RetrievalRequest,
+    { caller, knowledge, query, signal }: RetrievalRequest,
     limit: number,
   ): Promise<KeywordHit[]> {
-    const scope = { tenantId: asker.tenantId, knowledgeId: knowledge.id };
+    const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
     return (await this.keywords.search(scope, query, limit, signal)).hits;
   }
 
@@ -152,9 +152,9 @@ export class RetrievalService {
       return { hits, report: { hits: hits.length, milliseconds: took() } };
     } catch (error) {
       if (!(error instanceof DomainError)) {
-        this.logger.error({ msg: 'A channel of a retrieval failed', err: error });
+        this.logger.error({ msg: 'Retrieval channel failed', err: error });
       }
-      const failure = error instanceof DomainError ? error.message : 'See the log for the reason.';
+      const failure = error instanceof DomainError ? error.message : 'The log has the reason.';
       const report = { hits: 0, milliseconds: took(), failure };
       return { hits: [], report, error: asError(error) };
     }
@@ -166,8 +166,8 @@ export class RetrievalService {
     settings: RetrievalSettings,
   ): Promise<Omit<Ranking, 'state'> & { readonly state: RetrievalResult['rerank'] }> {
     if (settings.enableRerank && candidates.length > 0) {
-      const { asker, query, signal } = request;
-      return this.reranking.rank(candidates, { asker, query, settings, signal });
+      const { caller, query, signal } = request;
+      return this.rerankStage.rank(candidates, { caller, query, settings, signal });
     }
     const { limit } = settings;
     return {
@@ -178,11 +178,11 @@ export class RetrievalService {
   }
 
   private liveOf(
-    { asker, knowledge }: RetrievalRequest,
+    { caller, knowledge }: RetrievalRequest,
     hits: readonly { readonly fragmentId: number }[],
   ): Promise<Map<number, LiveFragment>> {
     const ids = hits.map(({ fragmentId }) => fragmentId);
-    return this.repository.live(asker.tenantId, knowledge.id, ids);
+    return this.repository.live(caller.tenantId, knowledge.id, ids);
   }
 }
 

@@ -7,7 +7,7 @@ import { RetrievalService } from './retrieval.service.js';
 import { toRetrievalAnswer } from './retrieval.view.js';
 import type { RetrievedFragmentView } from './retrieval.view.js';
 
-/** The retrieval that a user asks for by hand, to see what a knowledge base finds. */
+/** A retrieval that a user runs to test a knowledge base. */
 @Injectable()
 export class RetrievalTrial {
   constructor(
@@ -23,7 +23,7 @@ export class RetrievalTrial {
     const { knowledgeId, query, explain = false, ...overrides } = body;
     const knowledge = await this.knowledge.readable(caller, knowledgeId);
     const result = await this.retrieval.retrieve({
-      asker: caller,
+      caller,
       knowledge,
       query,
       overrides,

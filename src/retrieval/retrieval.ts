@@ -1,9 +1,9 @@
 import type { KnowledgeBase } from '../knowledge/index.js';
 
-/** What a request may set instead of the settings of the knowledge base. */
+/** Settings of a request that replace those of the knowledge base. */
 export interface RetrievalOverrides {
   readonly topK?: number | undefined;
-  /** Least cosine similarity in the vector channel; 0 admits everything. */
+  /** Minimum cosine similarity in the vector channel; 0 admits everything. */
   readonly threshold?: number | undefined;
   readonly enableHybrid?: boolean | undefined;
   readonly hybridAlpha?: number | undefined;
@@ -11,7 +11,7 @@ export interface RetrievalOverrides {
   readonly rerankModel?: string | undefined;
 }
 
-/** The settings that a retrieval really uses. */
+/** The effective settings of a retrieval. */
 export interface RetrievalSettings {
   readonly topK: number;
   readonly threshold: number;
@@ -19,19 +19,19 @@ export interface RetrievalSettings {
   readonly hybridAlpha: number;
   readonly enableRerank: boolean;
   readonly rerankModel: string;
-  /** Fewer than topK, where the knowledge base asks a reranker for fewer. */
+  /** Less than topK where rerankTopN is smaller. */
   readonly limit: number;
-  /** How many fragments each channel looks for, and the reranker gets. */
+  /** How many fragments each channel searches for, and the reranker gets. */
   readonly candidates: number;
-  /** On the reranker's scale; applies to what it has scored. */
+  /** On the reranker's scale; applies to scores of the reranker only. */
   readonly rerankScoreThreshold: number | undefined;
 }
 
-/** How a fragment came to its place, or why it has none. */
+/** The ranks and scores of a fragment, or why it was dropped. */
 export interface Explanation {
-  /** Cosine similarity, and its place in the vector channel from 1. */
+  /** Cosine similarity, and the rank in the vector channel from 1. */
   readonly vector: { readonly rank: number; readonly score: number } | null;
-  /** BM25, the words that matched, and its place in the keyword channel from 1. */
+  /** BM25 score, the matching words, and the rank in the keyword channel from 1. */
   readonly keyword: {
     readonly rank: number;
     readonly score: number;
@@ -39,9 +39,9 @@ export interface Explanation {
   } | null;
   /** The fused score and the keyword weight; null without hybrid search. */
   readonly fusion: { readonly rank: number; readonly score: number; readonly alpha: number } | null;
-  /** The reranker's score and place; null when it was not asked, failed, or left the fragment out. */
+  /** The reranker's score and rank; null when it was not used, failed, or omitted the fragment. */
   readonly rerank: { readonly rank: number; readonly score: number } | null;
-  /** Why it is not in the result; null for one that is. */
+  /** Why it is not in the result; null if it is. */
   readonly dropped: string | null;
 }
 
@@ -62,22 +62,22 @@ export interface RetrievedFragment {
   readonly score: number;
   /** Before the reranker; absent without one. */
   readonly rawScore?: number;
-  /** Place before the reranker, from 0; absent without one. */
+  /** Position before the reranker, from 0; absent without one. */
   readonly originalIndex?: number;
   readonly explanation: Explanation;
 }
 
-/** What one channel did. */
+/** The report of one channel. */
 export interface ChannelReport {
   readonly hits: number;
   readonly milliseconds: number;
-  /** Why it found nothing, when it failed. */
+  /** Why it failed. */
   readonly failure?: string;
 }
 
 export interface RetrievalResult {
   readonly fragments: readonly RetrievedFragment[];
-  /** Candidates that did not come through; only when an explanation was asked for. */
+  /** Dropped candidates; only when an explanation was requested. */
   readonly dropped: readonly RetrievedFragment[];
   readonly settings: RetrievalSettings;
   /** What `score` means. */
@@ -88,15 +88,15 @@ export interface RetrievalResult {
   };
   /** `fallback`: the reranker failed and the order before it was used. */
   readonly rerank: 'off' | 'applied' | 'fallback';
-  /** What the reader should know about the result, in plain words; mostly empty. */
+  /** Notices about the result for users; mostly empty. */
   readonly notices: readonly string[];
 }
 
 const DEFAULT_LIMIT = 10;
-/** The specification: the reranker chooses among three times as many fragments as are wanted. */
+/** The reranker gets this many times topK candidates (docs/WIRE.md, Retrieval). */
 const POOL = 3;
 
-/** A request's value, else the saved one (specification, Retrieval parameter resolution). */
+/** The value of the request, else the saved one (docs/WIRE.md, Retrieval). */
 export function settingsOf(knowledge: KnowledgeBase, given: RetrievalOverrides): RetrievalSettings {
   const topK = given.topK ?? (knowledge.retrieveLimit || DEFAULT_LIMIT);
   const rerankModel = (given.rerankModel?.trim() || knowledge.rerankModel?.trim()) ?? '';

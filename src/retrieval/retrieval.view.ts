@@ -1,7 +1,7 @@
 import { Answer, Decimal, Id, OK_MESSAGE, Text, Whole } from '../platform/http/index.js';
 import type { Explanation, RetrievalResult, RetrievedFragment } from './retrieval.js';
 
-/** One fragment that was found. */
+/** One found fragment. */
 export class RetrievedFragmentView {
   @Text({ example: 'k3v9x0a2bq', description: 'fid of the fragment' })
   id: string;
@@ -12,7 +12,7 @@ export class RetrievedFragmentView {
   @Id()
   knowledgeId: number;
 
-  @Whole({ example: 0, description: 'Running number in the document, from 0' })
+  @Whole({ example: 0, description: 'Index in the document, from 0' })
   idx: number;
 
   @Text({ example: 'The warranty lasts two years.' })
@@ -24,7 +24,7 @@ export class RetrievedFragmentView {
   @Decimal({ optional: true, example: 0.71, description: 'Before the reranker' })
   rawScore?: number;
 
-  @Whole({ optional: true, example: 2, description: 'Place before the reranker, from 0' })
+  @Whole({ optional: true, example: 2, description: 'Position before the reranker, from 0' })
   originalIndex?: number;
 
   @Text({ example: 'warranty.pdf', description: 'Name of the document' })
@@ -39,11 +39,11 @@ export class RetrievedFragmentView {
   @Text({ optional: true, example: 'lines 10-42' })
   location: string | null;
 
-  /** Only when it was asked for. */
+  /** Only when requested. */
   explain?: Explanation;
 }
 
-/** `data` is the bare list that clients read; what explains it stands beside it. */
+/** `data` is the list that existing clients read; the explanation is beside it. */
 export function toRetrievalAnswer(
   result: RetrievalResult,
   explain: boolean,

@@ -22,30 +22,30 @@ describe('the path of a resource', () => {
 
   it.each([
     ['', 'is empty'],
-    ['.', 'names no file'],
-    ['./', 'names no file'],
-    ['references/', 'names no file'],
-    ['a//b', 'names no file'],
+    ['.', 'does not name a file'],
+    ['./', 'does not name a file'],
+    ['references/', 'does not name a file'],
+    ['a//b', 'does not name a file'],
     ['/etc/passwd', 'is absolute'],
     ['//server/share', 'is absolute'],
     ['C:/x', 'is absolute'],
     ['c:x', 'is absolute'],
-    ['..', 'holds ..'],
-    ['../x', 'holds ..'],
-    ['a/../b', 'holds ..'],
-    ['a/..', 'holds ..'],
-    ['./../x', 'holds ..'],
-    ['..\\x', 'holds a backslash'],
-    ['a\\..\\..\\x', 'holds a backslash'],
-    ['a\0b', 'holds a control character'],
-    ['guide.md\0.png', 'holds a control character'],
-    ['a\nb', 'holds a control character'],
-    ['a\x7f', 'holds a control character'],
+    ['..', 'contains ..'],
+    ['../x', 'contains ..'],
+    ['a/../b', 'contains ..'],
+    ['a/..', 'contains ..'],
+    ['./../x', 'contains ..'],
+    ['..\\x', 'contains a backslash'],
+    ['a\\..\\..\\x', 'contains a backslash'],
+    ['a\0b', 'contains a control character'],
+    ['guide.md\0.png', 'contains a control character'],
+    ['a\nb', 'contains a control character'],
+    ['a\x7f', 'contains a control character'],
     ['a/'.repeat(2_049), 'is longer than 4096 bytes'],
-    [`${'é'.repeat(128)}.md`, 'holds a name of more than 255 bytes'],
+    [`${'é'.repeat(128)}.md`, 'contains a name of more than 255 bytes'],
   ])('%j is refused', (path, why) => {
     expect(() => resourceNames(path)).toThrow(why);
-    expect(() => resourceNames(path)).toThrow("Give the path of a file in the skill's own folder");
+    expect(() => resourceNames(path)).toThrow('Give the path of a file in the folder of the skill');
   });
 
   it('leads never elsewhere', () => {

@@ -47,7 +47,7 @@ describe('a SKILL.md', () => {
     ['a fence with more on its line', `---\nname: a\n${described}\n--- end\n`],
   ])('with %s is refused', (_, text) => {
     expect(() => read(text)).toThrow(
-      'SKILL.md has no closed frontmatter. Begin it with a line ---',
+      'SKILL.md has no closed frontmatter. Start it with a line ---',
     );
   });
 
@@ -64,7 +64,7 @@ describe('a name', () => {
   it.each(['a-', 'a--b'])('%s is taken with a warning', (name) => {
     expect(withFields(`name: ${name}`, described)).toMatchObject({
       name,
-      warnings: [expect.stringContaining('Elsewhere')],
+      warnings: [expect.stringContaining('Other implementations')],
     });
   });
 
@@ -151,7 +151,7 @@ describe('the frontmatter', () => {
 
     expect(withFields('name: a', described, ...known).warnings).toEqual([]);
     expect(withFields('name: a', described, 'model: x', 'hooks: [y]').warnings).toEqual([
-      'Fields without a meaning: model, hooks.',
+      'Fields without effect: model, hooks.',
     ]);
     expect(Object.keys(withFields('name: a', described, ...known)).sort()).toEqual([
       'body',
@@ -173,7 +173,7 @@ describe('the frontmatter', () => {
     ['16,000 dashes', `x:\n${'- '.repeat(8_000)}`],
     ['braces in each other', `x: ${'{a: '.repeat(4_000)}`],
   ])('that is %s is refused', (_, fields) => {
-    expect(() => withFields(fields)).toThrow(/The frontmatter is no valid YAML: ./);
+    expect(() => withFields(fields)).toThrow(/The frontmatter is not valid YAML: ./);
   });
 
   it('is at most 16 KiB long', () => {

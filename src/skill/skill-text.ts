@@ -4,7 +4,7 @@ import type { SkillText } from './skill.info.js';
 import { SKILL_LIMITS } from './skill.limits.js';
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
-/** Fields that the public Agent Skills format knows besides; none of them grants or changes anything here. */
+/** Further fields of the public Agent Skills format; they have no effect here. */
 const KNOWN_FIELDS = new Set([
   'name',
   'description',
@@ -14,10 +14,10 @@ const KNOWN_FIELDS = new Set([
   'allowed-tools',
 ]);
 const FENCE = '---';
-/** A field with a plain value of one line, such as `description: Use it when: always`. */
+/** A field with a plain one-line value, such as `description: Use it when: always`. */
 const PLAIN_FIELD = /^([a-z][a-z-]*):[ \t]+([^\s"'|>&*!%@`[{#].*)$/i;
 
-/** Reads a SKILL.md (specification, Skill and Limits). InvalidSkillError says what its author has to mend. */
+/** Reads a SKILL.md (docs/WIRE.md, Skills). InvalidSkillError says what its author has to correct. */
 export function readSkillText(bytes: Uint8Array): SkillText {
   const { frontmatter, body } = parts(decoded(bytes));
   const { fields, warnings } = fieldsOf(frontmatter);
@@ -34,9 +34,9 @@ export function readSkillText(bytes: Uint8Array): SkillText {
     body,
     warnings: [
       ...warnings,
-      ...(unknown.length > 0 ? [`Fields without a meaning: ${shown(unknown.join(', '))}.`] : []),
+      ...(unknown.length > 0 ? [`Fields without effect: ${shown(unknown.join(', '))}.`] : []),
       ...(/-$|--/.test(name)
-        ? ['Elsewhere, a name with -- or a hyphen at its end is refused.']
+        ? ['Other implementations refuse a name with -- or a trailing hyphen.']
         : []),
     ],
   };
@@ -56,19 +56,19 @@ function parts(text: string): { frontmatter: string; body: string } {
   const end = lines.findIndex((line, index) => index > 0 && isFence(line));
   if (!isFence(lines[0]) || end < 0) {
     throw new InvalidSkillError(
-      'SKILL.md has no closed frontmatter. Begin it with a line ---, then name and description, then another line ---.',
+      'SKILL.md has no closed frontmatter. Start it with a line ---, then name and description, then another line ---.',
     );
   }
   const frontmatter = lines.slice(1, end).join('');
   if (Buffer.byteLength(frontmatter) > SKILL_LIMITS.frontmatterBytes) {
     throw new InvalidSkillError(
-      `The frontmatter is longer than ${SKILL_LIMITS.frontmatterBytes} bytes. Move text below it.`,
+      `The frontmatter is longer than ${SKILL_LIMITS.frontmatterBytes} bytes. Move text into the body.`,
     );
   }
   return { frontmatter, body: lines.slice(end + 1).join('') };
 }
 
-/** A value with a colon in it is a frequent mistake, so a second try takes plain values literally. */
+/** Unquoted values with a colon are a frequent mistake, so a second attempt reads plain values literally. */
 function fieldsOf(frontmatter: string): {
   fields: Readonly<Record<string, unknown>>;
   warnings: string[];
@@ -91,16 +91,16 @@ function fieldsOf(frontmatter: string): {
       return {
         fields: parsed(quoted),
         warnings: [
-          'The frontmatter is no valid YAML and was read as plain text: quote its values.',
+          'The frontmatter is not valid YAML and was read as plain text: quote its values.',
         ],
       };
     } catch {
-      throw new InvalidSkillError(`The frontmatter is no valid YAML: ${shown(messageOf(error))}`);
+      throw new InvalidSkillError(`The frontmatter is not valid YAML: ${shown(messageOf(error))}`);
     }
   }
 }
 
-/** All values are texts; aliases, with which a short text grows without end, are refused. */
+/** All values are texts; aliases are refused, because they can expand a short text without limit. */
 function parsed(frontmatter: string): Readonly<Record<string, unknown>> {
   const document = parseDocument(frontmatter, {
     schema: 'failsafe',
@@ -131,7 +131,7 @@ function checkedDescription(description: unknown): string {
     );
   }
   if (/[\x00-\x08\x0b-\x1f\x7f]/.test(text)) {
-    throw new InvalidSkillError('The description holds control characters. Remove them.');
+    throw new InvalidSkillError('The description contains control characters. Remove them.');
   }
   return text;
 }

@@ -4,18 +4,18 @@ import type { OnModuleInit } from '@nestjs/common';
 import type { SkillInfo, SkillRoot, SkillScan } from './skill.info.js';
 import { scanSkills } from './skill.scan.js';
 
-/** Beside this file, wherever the service is started: the build copies them. */
+/** Beside this file, independent of the working directory; the build copies them. */
 const DOCUMENTS: SkillRoot = {
   source: 'built-in',
   base: fileURLToPath(new URL('./builtin/documents', import.meta.url)),
 };
 
-/** The skills that there are. */
+/** The available skills. */
 @Injectable()
 export class SkillCatalogue implements OnModuleInit {
   private found: readonly SkillInfo[] = [];
 
-  /** A service without its own skills is a broken build, which is told at the start. */
+  /** Missing built-in skills mean an incomplete build, which fails the start. */
   async onModuleInit(): Promise<void> {
     const { skills, skipped } = await this.scan([DOCUMENTS], new AbortController().signal);
     if (skills.length === 0 || skipped.length > 0) {
@@ -32,12 +32,12 @@ export class SkillCatalogue implements OnModuleInit {
     return this.found;
   }
 
-  /** Looks for skills, as scanSkills does. */
+  /** Scans for skills; see scanSkills. */
   async scan(
     roots: readonly SkillRoot[],
     signal: AbortSignal,
-    patience?: AbortSignal,
+    timeLimit?: AbortSignal,
   ): Promise<SkillScan> {
-    return scanSkills(roots, signal, patience);
+    return scanSkills(roots, signal, timeLimit);
   }
 }

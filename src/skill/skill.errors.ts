@@ -6,7 +6,7 @@ export class InvalidSkillError extends InvalidInputError {}
 export class SkillResourcePathError extends InvalidInputError {
   constructor(path: string, why: string) {
     super(
-      `The path "${path.slice(0, 100)}" ${why}. Give the path of a file in the skill's own folder, for example references/guide.md.`,
+      `The path "${path.slice(0, 100)}" ${why}. Give the path of a file in the folder of the skill, for example references/guide.md.`,
     );
   }
 }
@@ -22,7 +22,7 @@ export class SkillResourceTooLargeError extends InvalidInputError {
 export class SkillResourceNotTextError extends InvalidInputError {
   constructor(path: string) {
     super(
-      `${path} is no UTF-8 text and cannot be shown. Convert it to UTF-8, or use it as a file without reading it.`,
+      `${path} is not UTF-8 text and cannot be shown. Convert it to UTF-8, or use it as a file without reading it.`,
     );
   }
 }

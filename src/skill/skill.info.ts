@@ -1,14 +1,14 @@
-/** Where skills are looked for. */
+/** A folder that is scanned for skills. */
 export interface SkillRoot {
-  /** What readers are told the skills come from: `built-in`, `.agents/skills`. */
+  /** The displayed source of the skills: `built-in`, `.agents/skills`. */
   readonly source: string;
-  /** A folder that the operator chose. Links on the way to it are followed, links below it never. */
+  /** A trusted folder. Links on the way to it are followed, links below it never. */
   readonly base: string;
-  /** The folder below the base that holds the skills, with `/` between names; the base itself when absent. */
+  /** The folder of the skills below the base, with `/` between names; default: the base. */
   readonly folder?: string;
 }
 
-/** A skill as a reader chooses it. Its text is read when it is used: readSkill, readSkillResource. */
+/** A skill without its text, which readSkill and readSkillResource read on use. */
 export interface SkillInfo {
   readonly name: string;
   readonly description: string;
@@ -16,18 +16,18 @@ export interface SkillInfo {
   readonly base: string;
   /** The skill's folder below the base, with `/` between names. */
   readonly path: string;
-  /** What its author should mend, although the skill can be used. */
+  /** Problems that do not prevent the use of the skill. */
   readonly warnings: readonly string[];
 }
 
-/** What was left out of a scan, and what its author can do about it. The path is one below the root's base. */
+/** What a scan left out, and how to correct it. The path is relative to the root's base. */
 export interface SkillProblem {
   readonly path: string;
   readonly reason: string;
 }
 
 export interface SkillScan {
-  /** In the order in which they were found; each name once. */
+  /** In the order of the scan; each name once. */
   readonly skills: readonly SkillInfo[];
   readonly skipped: readonly SkillProblem[];
 }
@@ -36,7 +36,7 @@ export interface SkillScan {
 export interface SkillText {
   readonly name: string;
   readonly description: string;
-  /** What follows the frontmatter, unchanged. */
+  /** The text after the frontmatter, unchanged. */
   readonly body: string;
   readonly warnings: readonly string[];
 }

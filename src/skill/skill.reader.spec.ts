@@ -88,7 +88,7 @@ describe('a resource of a skill', () => {
     [''],
     ['x'.repeat(10_000)],
   ])('is not %j', async (path) => {
-    expect(await refusal(path)).toContain('Give the path of a file in the skill');
+    expect(await refusal(path)).toContain('Give the path of a file in the folder of the skill');
   });
 
   it('is not read from a sibling whose name begins alike', async () => {
@@ -166,7 +166,7 @@ describe('a resource of a skill', () => {
     await once(server, 'listening');
     try {
       for (const path of ['pipe', 'socket', 'references']) {
-        expect(await refusal(path)).toContain('names no regular file');
+        expect(await refusal(path)).toContain('does not name a regular file');
       }
     } finally {
       server.close();
@@ -191,7 +191,7 @@ describe('a resource of a skill', () => {
   ])('is UTF-8, not %s', async (_, bytes) => {
     put('odd.bin', bytes);
 
-    expect(await refusal('odd.bin')).toContain('is no UTF-8 text');
+    expect(await refusal('odd.bin')).toContain('is not UTF-8 text');
   });
 
   it('may have several names', async () => {
@@ -245,8 +245,8 @@ describe('an open folder', () => {
   it('has names, not paths', async () => {
     await closing(await OpenFolder.open(at('')), async (opened) => {
       for (const name of ['', '.', '..', 'a/b', '../x', '/etc', 'a\0']) {
-        await expect(opened.folder([name])).rejects.toThrow('does not name');
-        await expect(opened.read(name, MIB, signal)).rejects.toThrow('does not name');
+        await expect(opened.folder([name])).rejects.toThrow('is not the name');
+        await expect(opened.read(name, MIB, signal)).rejects.toThrow('is not the name');
       }
     });
   });

@@ -12,7 +12,7 @@ import type { SkillInfo, SkillText } from './skill.info.js';
 import { SKILL_LIMITS } from './skill.limits.js';
 import { ENTRY_FILE } from './skill.scan.js';
 
-/** The skill's SKILL.md as it is now. InvalidSkillError when it breaks the rules, or has become another skill's. */
+/** The current SKILL.md of the skill. InvalidSkillError when it is invalid or names another skill. */
 export async function readSkill(skill: SkillInfo, signal: AbortSignal): Promise<SkillText> {
   const bytes = await read(skill, {
     names: [ENTRY_FILE],
@@ -22,16 +22,16 @@ export async function readSkill(skill: SkillInfo, signal: AbortSignal): Promise<
   const text = readSkillText(bytes);
   if (text.name !== skill.name) {
     throw new InvalidSkillError(
-      `The skill ${skill.name} is now named ${text.name}. Look for skills again.`,
+      `The skill ${skill.name} is now named ${text.name}. Load the skills again.`,
     );
   }
   return text;
 }
 
 /**
- * A text file of the skill, named by its path below the skill's folder (specification, Error 10 and Limits). It is
- * refused when the path could lead elsewhere, a link lies on it, or the file is larger than 1 MiB, no regular file or
- * no UTF-8 text; each error says which.
+ * A text file of the skill, named by its path below the skill's folder (docs/WIRE.md, Skills). Refused when the path
+ * could lead outside or contains a link, or the file is larger than 1 MiB, not regular or not UTF-8; each error says
+ * which.
  */
 export async function readSkillResource(
   skill: SkillInfo,
@@ -82,8 +82,11 @@ function refusal(
     case 'link':
       return new SkillResourcePathError(path, 'leads over a symbolic link');
     case 'no-file':
-      return new SkillResourcePathError(path, 'names no regular file');
+      return new SkillResourcePathError(path, 'does not name a regular file');
     case 'denied':
-      return new SkillResourcePathError(path, 'names a file that the service may not read');
+      return new SkillResourcePathError(
+        path,
+        'names a file that the service is not permitted to read',
+      );
   }
 }

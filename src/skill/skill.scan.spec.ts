@@ -61,7 +61,7 @@ describe('a scan', () => {
       skipped: [
         {
           path: '.agents/skills/group/a/b/c/d/e/too-deep',
-          reason: 'It lies more than 6 folders deep. Move it up.',
+          reason: 'It is more than 6 folders deep. Move it up.',
         },
       ],
     });
@@ -131,15 +131,15 @@ describe('a scan', () => {
     expect(skipped).toEqual([
       {
         path: '.agents/skills/SKILL.md',
-        reason: 'A skill needs a folder of its own. Move the file into one.',
+        reason: 'A skill needs its own folder. Move the file into one.',
       },
       {
         path: '.agents/skills/folder/SKILL.md',
-        reason: 'It is not a regular file. Put the file itself here.',
+        reason: 'It is not a regular file. Put the file here.',
       },
       {
         path: '.agents/skills/long/SKILL.md',
-        reason: 'It is larger than 262144 bytes. Move parts of it into files beside it.',
+        reason: 'It is larger than 262144 bytes. Move parts of it into other files.',
       },
       {
         path: '.agents/skills/lower/skill.md',
@@ -151,7 +151,7 @@ describe('a scan', () => {
       },
       {
         path: '.agents/skills/pipe/SKILL.md',
-        reason: 'It is not a regular file. Put the file itself here.',
+        reason: 'It is not a regular file. Put the file here.',
       },
       { path: '.claude/skills', reason: 'It is not a folder. Put a folder of skills here.' },
     ]);
@@ -205,10 +205,10 @@ describe('a scan', () => {
       '.agents/skills/skill-160/SKILL.md',
       '.agents/skills/skill-202',
     ]);
-    expect(skipped[2]?.reason).toBe('Only 100 skills are read. Remove those that nobody needs.');
+    expect(skipped[2]?.reason).toBe('Only 100 skills are read. Remove skills that are not used.');
   });
 
-  it('ends where there is more than anybody could have meant', async () => {
+  it('ends where there is more than the limit of entries', async () => {
     putSkill('.agents/skills', 'first');
     mkdirSync(join(base, '.agents/skills/second'));
     for (let n = 0; n < 10_000; n += 1) mkdirSync(join(base, `.agents/skills/second/${n}`));
@@ -219,7 +219,7 @@ describe('a scan', () => {
     expect(skipped).toEqual([
       {
         path: '.agents/skills/second',
-        reason: expect.stringContaining('More than 10000 files and folders'),
+        reason: expect.stringContaining('has reached 10000 files and folders'),
       },
     ]);
   });
@@ -237,8 +237,8 @@ describe('a scan', () => {
   it('ends with what it has found when it takes too long', async () => {
     putSkill('.agents/skills', 'mine');
     const roots = [{ source: 'x', base, folder: '.agents/skills' }];
-    const patience = AbortSignal.abort(new Error('late'));
-    expect(await new SkillCatalogue().scan(roots, signal, patience)).toEqual({
+    const timeLimit = AbortSignal.abort(new Error('late'));
+    expect(await new SkillCatalogue().scan(roots, signal, timeLimit)).toEqual({
       skills: [],
       skipped: [
         { path: '.agents/skills', reason: expect.stringContaining('took longer than 30 s') },

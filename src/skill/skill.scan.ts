@@ -13,34 +13,34 @@ import { SKILL_LIMITS } from './skill.limits.js';
 
 export const ENTRY_FILE = 'SKILL.md';
 
-/** So many problems tell enough. */
+/** At most this many problems are reported. */
 const PROBLEMS = 100;
 
 const REASONS: Readonly<Record<Obstacle, string>> = {
-  missing: 'It was removed, or its name is no valid UTF-8. Rename it.',
-  link: 'It is a symbolic link, and links are not followed. Put the files themselves here.',
+  missing: 'It was removed, or its name is not valid UTF-8. Rename it.',
+  link: 'It is a symbolic link, and links are not followed. Put the files here instead.',
   'no-folder': 'It is not a folder. Put a folder of skills here.',
-  'no-file': 'It is not a regular file. Put the file itself here.',
-  'too-large': `It is larger than ${SKILL_LIMITS.entryFileBytes} bytes. Move parts of it into files beside it.`,
-  denied: 'It may not be read. Give the service the right to read it.',
+  'no-file': 'It is not a regular file. Put the file here.',
+  'too-large': `It is larger than ${SKILL_LIMITS.entryFileBytes} bytes. Move parts of it into other files.`,
+  denied: 'It cannot be read. Give the service permission to read it.',
 };
 
-/** Ends a scan that has met a limit; what was found so far stands. */
+/** Ends a scan that reached a limit; the skills found so far are kept. */
 class ScanLimitReached extends Error {}
 
-/** One look through several roots. */
+/** One scan of several roots. */
 class Scan {
   readonly skills = new Map<string, SkillInfo>();
   readonly skipped: SkillProblem[] = [];
   private entries = 0;
-  /** The folder that is being looked at. */
+  /** The folder being scanned. */
   private at: readonly string[] = [];
 
   constructor(private readonly signal: AbortSignal) {}
 
   async root(root: SkillRoot): Promise<void> {
     const names = namesOf(root);
-    await this.tried(names, { mayBeMissing: true }, async () => {
+    await this.attempt(names, { mayBeMissing: true }, async () => {
       const base = await OpenFolder.open(root.base);
       await closing(base, async () => {
         await closing(await base.folder(names), (folder) => this.folders(root, folder, names));
@@ -48,7 +48,7 @@ class Scan {
     });
   }
 
-  /** Looks at what lies in a folder that is no skill itself. */
+  /** Scans the entries of a folder that is not a skill itself. */
   private async folders(
     root: SkillRoot,
     folder: OpenFolder,
@@ -68,7 +68,7 @@ class Scan {
     if (!entries) {
       this.end(
         names,
-        `More than ${SKILL_LIMITS.entries} files and folders lie here and before it. Move what is no skill elsewhere.`,
+        `The scan has reached ${SKILL_LIMITS.entries} files and folders. Move files that are not skills elsewhere.`,
       );
     }
     this.entries += entries.length;
@@ -83,10 +83,10 @@ class Scan {
     const name = path.at(-1) ?? '';
     if (SKIPPED_FOLDERS.has(name)) return;
     if (path.length - namesOf(root).length > SKILL_LIMITS.depth) {
-      this.skip(path, `It lies more than ${SKILL_LIMITS.depth} folders deep. Move it up.`);
+      this.skip(path, `It is more than ${SKILL_LIMITS.depth} folders deep. Move it up.`);
       return;
     }
-    await this.tried(path, {}, async () => {
+    await this.attempt(path, {}, async () => {
       await closing(await parent.folder([name]), async (folder) => {
         const isSkill = await this.skill(root, folder, path);
         if (!isSkill) await this.folders(root, folder, path);
@@ -94,7 +94,7 @@ class Scan {
     });
   }
 
-  /** Takes the folder's SKILL.md in; false when there is none. What lies beside it belongs to the skill. */
+  /** Adds the skill of the folder; false when it has no SKILL.md. The other files of the folder belong to the skill. */
   private async skill(
     root: SkillRoot,
     folder: OpenFolder,
@@ -102,7 +102,7 @@ class Scan {
   ): Promise<boolean> {
     const file = [...path, ENTRY_FILE];
     let isThere = true;
-    await this.tried(file, {}, async () => {
+    await this.attempt(file, {}, async () => {
       const bytes = await folder
         .read(ENTRY_FILE, SKILL_LIMITS.entryFileBytes, this.signal)
         .catch((error: unknown) => {
@@ -110,12 +110,12 @@ class Scan {
           throw error;
         });
       isThere = bytes !== undefined;
-      if (bytes) this.take(root, path, bytes);
+      if (bytes) this.add(root, path, bytes);
     });
     return isThere;
   }
 
-  private take(root: SkillRoot, path: readonly string[], bytes: Buffer): void {
+  private add(root: SkillRoot, path: readonly string[], bytes: Buffer): void {
     const { body: _, ...skill } = readSkillText(bytes);
     const winner = this.skills.get(skill.name);
     if (winner) {
@@ -126,7 +126,7 @@ class Scan {
     if (this.skills.size === SKILL_LIMITS.skills) {
       this.end(
         path,
-        `Only ${SKILL_LIMITS.skills} skills are read. Remove those that nobody needs.`,
+        `Only ${SKILL_LIMITS.skills} skills are read. Remove skills that are not used.`,
       );
     }
     const { source, base } = root;
@@ -137,26 +137,26 @@ class Scan {
     this.skills.set(skill.name, { ...skill, source, base, path: path.join('/'), warnings });
   }
 
-  /** The time is over: what was found so far stands. */
-  late(): void {
+  /** The time limit was reached: the skills found so far are kept. */
+  timedOut(): void {
     this.skipped.splice(PROBLEMS - 1);
     this.skip(
       this.at,
-      `Looking for skills took longer than ${SKILL_LIMITS.seconds} s and ended here. Move what is no skill elsewhere.`,
+      `The scan for skills took longer than ${SKILL_LIMITS.seconds} s and ended here. Move files that are not skills elsewhere.`,
     );
   }
 
   private notAFolder(root: SkillRoot, entry: Dirent, path: readonly string[]): void {
     if (entry.isSymbolicLink()) this.skip(path, REASONS.link);
     else if (entry.name === ENTRY_FILE && path.length === namesOf(root).length + 1) {
-      this.skip(path, 'A skill needs a folder of its own. Move the file into one.');
+      this.skip(path, 'A skill needs its own folder. Move the file into one.');
     } else if (entry.name.toLowerCase() === ENTRY_FILE.toLowerCase()) {
       this.skip(path, `The file must be named ${ENTRY_FILE}. Rename it.`);
     }
   }
 
-  /** Does a step; what goes wrong in it is a problem of the path, and the scan goes on. */
-  private async tried(
+  /** Runs a step; a failure is reported as a problem of the path, and the scan continues. */
+  private async attempt(
     path: readonly string[],
     { mayBeMissing = false },
     step: () => Promise<void>,
@@ -171,7 +171,7 @@ class Scan {
       } else if (error instanceof InvalidSkillError) {
         this.skip(path, error.message);
       } else if (isSystemError(error)) {
-        this.skip(path, `It cannot be read (${error.code}). Look at the file system.`);
+        this.skip(path, `It cannot be read (${error.code}). Check the file system.`);
       } else throw error;
     }
   }
@@ -188,22 +188,22 @@ class Scan {
 }
 
 /**
- * Finds the skills below the roots, root by root, folders ordered by name; the first of a name wins. A root that is
- * not there has none. A folder with a SKILL.md is a skill, and what it holds is the skill's own. What was left out is
- * told with the reason; links and the limits are those of the specification (Limits, Skill scan). When `patience` is
- * over, by default after 30 s, what was found until then is answered; the signal's reason is thrown.
+ * Finds the skills below the roots, root by root, folders ordered by name; the first of a name wins. A missing
+ * root has none. A folder with a SKILL.md is a skill and is not scanned further. What was left out is reported with
+ * the reason; docs/WIRE.md (Skills) has the limits. When `timeLimit` aborts, by default after 30 s, the skills found
+ * until then are returned; when `signal` aborts, its reason is thrown.
  */
 export async function scanSkills(
   roots: readonly SkillRoot[],
   signal: AbortSignal,
-  patience = AbortSignal.timeout(SKILL_LIMITS.seconds * 1_000),
+  timeLimit = AbortSignal.timeout(SKILL_LIMITS.seconds * 1_000),
 ): Promise<SkillScan> {
-  const scan = new Scan(AbortSignal.any([signal, patience]));
+  const scan = new Scan(AbortSignal.any([signal, timeLimit]));
   try {
     for (const root of roots) await scan.root(root);
   } catch (error) {
     signal.throwIfAborted();
-    if (patience.aborted) scan.late();
+    if (timeLimit.aborted) scan.timedOut();
     else if (!(error instanceof ScanLimitReached)) throw error;
   }
   return { skills: [...scan.skills.values()], skipped: scan.skipped };

@@ -1,9 +1,9 @@
 import { VectorStoreError } from './vector-store.errors.js';
 
-/** For what must have removed everything: a vector that stays could be found for ever. */
+/** Asserts that a removal was complete, because a remaining vector would stay searchable. */
 export function assertNoneLeft(count: number): void {
   if (count === 0) return;
   throw new VectorStoreError(
-    `${count} vectors are left after removing all of them: some were added at the same time. Delete again.`,
+    `${count} vectors remain after the removal, because some were added at the same time. Delete again.`,
   );
 }

@@ -11,8 +11,8 @@ interface StoreCall {
 }
 
 /**
- * Does the work of one call. An aborted signal ends it at once with the signal's reason, although a statement that
- * runs already may still finish; whatever else fails is logged and becomes a VectorStoreError.
+ * Runs one call. An aborted signal rejects it at once with the signal's reason, although a running statement may still
+ * finish; any other failure is logged and becomes a VectorStoreError.
  */
 export async function storeCall<T>(call: StoreCall, work: () => Promise<T>): Promise<T> {
   const { store, action, signal } = call;
@@ -25,11 +25,11 @@ export async function storeCall<T>(call: StoreCall, work: () => Promise<T>): Pro
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof VectorStoreError) || error.cause !== undefined) {
-      logger.warn({ msg: 'A vector store failed', store, action, err: error });
+      logger.warn({ msg: 'Vector store call failed', store, action, err: error });
     }
     if (error instanceof VectorStoreError) throw error;
     throw new VectorStoreError(
-      `The vector store ${store} failed to ${action}. Try again in a moment; if it lasts, ask an administrator to look at the log.`,
+      `The vector store ${store} failed to ${action}. Try again in a moment. If it fails again, ask an administrator to check the log.`,
       { cause: error },
     );
   } finally {

@@ -2,13 +2,13 @@ import type { VectorEntry } from './vector-store.js';
 
 interface BatchLimits {
   readonly entries: number;
-  /** Elements of vectors; one entry may have more. */
+  /** Vector elements per batch; a single entry may exceed it. */
   readonly numbers: number;
 }
 
 /**
- * The entries as statements and requests take them: each fragment once (the last one given), by fragment id, those of
- * one dimension together.
+ * The entries in batches for statements and requests: each fragment once (the last entry wins), ordered by fragment id,
+ * grouped by dimension.
  */
 export function batchesOf(entries: readonly VectorEntry[], limits: BatchLimits): VectorEntry[][] {
   const last = new Map(entries.map((entry) => [entry.fragmentId, entry]));

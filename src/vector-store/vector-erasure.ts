@@ -6,7 +6,7 @@ import { VectorStores } from './vector-stores.js';
 /** How long the deletion of a tenant waits for one store. */
 const LIMIT_MS = 60_000;
 
-/** Removes the vectors of a deleted tenant, also from the stores that know nothing of foreign keys. */
+/** Removes the vectors of a deleted tenant, also from stores without foreign keys. */
 @Injectable()
 export class VectorErasure {
   private readonly logger = new Logger(VectorErasure.name);
@@ -25,13 +25,13 @@ export class VectorErasure {
     for (const store of this.stores.all()) {
       await store
         .removeTenant(tenantId, AbortSignal.timeout(LIMIT_MS))
-        .catch((error: unknown) => this.tell(store.code, tenantId, error));
+        .catch((error: unknown) => this.logFailure(store.code, tenantId, error));
     }
   }
 
-  private tell(store: string, tenantId: string, error: unknown): void {
+  private logFailure(store: string, tenantId: string, error: unknown): void {
     this.logger.error({
-      msg: 'Vectors of a deleted tenant could not be removed: nobody can find them, and the next reconciliation removes them',
+      msg: 'Failed to remove the vectors of a deleted tenant; the next reconciliation retries',
       store,
       tenantId,
       err: error,

@@ -1,4 +1,4 @@
-/** Whose vectors: nothing is ever read or written beside it. */
+/** The owner of vectors: every read and write is limited to it. */
 export interface VectorScope {
   readonly tenantId: string;
   readonly knowledgeId: number;
@@ -15,7 +15,7 @@ export interface VectorQuery {
   /** Of length 1 (L2). */
   readonly vector: Float32Array;
   readonly limit: number;
-  /** Hits below this cosine similarity are left out. 0 admits everything, also what is below 0. */
+  /** Hits below this cosine similarity are left out. 0 admits everything, also negative similarities. */
   readonly threshold: number;
 }
 
@@ -26,18 +26,18 @@ export interface VectorHit {
 }
 
 /**
- * The vectors of fragments. Fragment ids are unique to the installation, and a fragment has one vector: adding another
- * one, of whatever dimension, replaces it. Entries of several dimensions may stand side by side; a search sees those of
- * its query's dimension. Filtering by scope loses no hit. What is not there is removed without complaint.
+ * The vectors of fragments. Fragment ids are unique in the installation, and a fragment has one vector: adding another
+ * one, of any dimension, replaces it. Entries of several dimensions may coexist; a search sees those of its query's
+ * dimension. Filtering by scope loses no hit. Removing missing vectors is not an error.
  *
- * Every method fails with VectorStoreError, whose message may be shown, and an aborted one with the signal's reason;
- * what it was doing may then still be done.
+ * Every method rejects with VectorStoreError, whose message may be shown to users, or with the reason of the aborted
+ * signal; an aborted change may still be applied.
  */
 export abstract class VectorStore {
-  /** The specification's vectorModel. */
+  /** The value of vectorModel that selects this store. */
   abstract readonly code: string;
 
-  /** Adds or replaces. When it resolves, a search finds them; when it fails, any part of them may be there. */
+  /** Adds or replaces. When it resolves, a search finds them; when it rejects, any part of them may be stored. */
   abstract upsert(
     scope: VectorScope,
     entries: readonly VectorEntry[],
@@ -77,10 +77,10 @@ export abstract class VectorStore {
     signal: AbortSignal,
   ): Promise<number>;
 
-  /** Every scope that has vectors, with their number; for reconciling with the records. */
+  /** Every scope with vectors, with their number; for the reconciliation with the records. */
   abstract scopes(signal: AbortSignal): Promise<(VectorScope & { readonly count: number })[]>;
 
-  /** Fragment ids of the base in ascending order, after the given one; for reconciling. */
+  /** Fragment ids of the base in ascending order, after the given one; for the reconciliation. */
   abstract fragmentIds(
     scope: VectorScope,
     page: { readonly after: number; readonly limit: number },

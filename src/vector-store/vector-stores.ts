@@ -1,15 +1,15 @@
 import { InvalidInputError } from '../platform/error/index.js';
 import type { VectorStore } from './vector-store.js';
 
-/** The specification's words for vectorModel: what existing clients send, and the stores there are. */
-const WORDS = ['weaviate', 'milvus', 'qdrant', 'pgvector', 'exact'];
+/** Accepted values of vectorModel: the stores that exist, and those that existing clients send (docs/WIRE.md). */
+const KNOWN_CODES = ['weaviate', 'milvus', 'qdrant', 'pgvector', 'exact'];
 
 /** The vector stores that run in this installation. */
 export class VectorStores {
   /** The first one is the default. */
   constructor(private readonly stores: readonly [VectorStore, ...VectorStore[]]) {}
 
-  /** The store that serves a knowledge base with this word: the one of that name where it runs here, else the default. */
+  /** The store of a knowledge base with this vectorModel: the one of that code if it runs here, else the default. */
   of(vectorModel: string): VectorStore {
     return this.running(vectorModel) ?? this.default();
   }
@@ -23,25 +23,25 @@ export class VectorStores {
   }
 
   /**
-   * For a knowledge base that is saved: a notice for the answer's `msg` when the default store serves it instead of the
-   * one that is named. InvalidInputError for a word that is none.
+   * Checks the vectorModel of a knowledge base before it is saved. Returns a notice for the answer's `msg` when the
+   * default store is used instead of the named one. InvalidInputError for an unknown value.
    */
   check(vectorModel: string): { notice?: string } {
-    const word = wordOf(vectorModel);
-    if (this.running(word)) return {};
+    const wanted = codeOf(vectorModel);
+    if (this.running(wanted)) return {};
     const { code } = this.default();
-    if (word === '') return { notice: `No vector store was chosen: ${code} serves it.` };
-    if (WORDS.includes(word)) {
-      return { notice: `This installation does not run ${word}: ${code} serves it.` };
+    if (wanted === '') return { notice: `No vector store was chosen: ${code} serves it.` };
+    if (KNOWN_CODES.includes(wanted)) {
+      return { notice: `This installation does not run ${wanted}: ${code} serves it.` };
     }
-    throw new InvalidInputError(`vectorModel must be one of ${WORDS.join(', ')}, or empty.`);
+    throw new InvalidInputError(`vectorModel must be one of ${KNOWN_CODES.join(', ')}, or empty.`);
   }
 
   private running(vectorModel: string): VectorStore | undefined {
-    return this.stores.find(({ code }) => code === wordOf(vectorModel));
+    return this.stores.find(({ code }) => code === codeOf(vectorModel));
   }
 }
 
-function wordOf(vectorModel: string): string {
+function codeOf(vectorModel: string): string {
   return vectorModel.trim().toLowerCase();
 }

@@ -56,7 +56,7 @@ describe('the exact store', () => {
 
     await expect(tooMany).rejects.toThrow(VectorStoreError);
     await expect(tooMany).rejects.toThrow(
-      'A knowledge base can hold 1024 fragments of 256 dimensions',
+      'A knowledge base can have 1024 fragments of 256 dimensions',
     );
     expect(await store.count(scope, undefined, signal)).toBe(1_000);
     await store.upsert(scope, entriesOf(24, attachmentId), signal);
@@ -94,7 +94,7 @@ describe('the exact store', () => {
     );
 
     await expect(store.upsert(scope, entriesOf(1, attachmentId), signal)).rejects.toThrow(
-      'The document or its knowledge base has been deleted meanwhile',
+      'The document or its knowledge base was deleted',
     );
   });
 });

@@ -192,7 +192,7 @@ describe('the version of Qdrant', () => {
     const store = open();
     for (const call of [store.scopes(signal), store.upsert(scope, [entry], signal)]) {
       await expect(call).rejects.toThrow(
-        `The vector store is Qdrant ${version}, but 1.15 or newer is needed.`,
+        `The vector store is Qdrant ${version}, but 1.15 or newer is required.`,
       );
     }
     expect([...qdrant.collections.keys()]).toEqual([]);
@@ -201,7 +201,7 @@ describe('the version of Qdrant', () => {
   it('is asked of a server that is no Qdrant, which is told plainly', async () => {
     failing('/', 1, (response) => response.end('<html>Welcome</html>'));
     await expect(open().scopes(signal)).rejects.toThrow(
-      'The server behind QDRANT_URL is no Qdrant. Ask an administrator to check the address.',
+      'The server at QDRANT_URL is not Qdrant. Ask an administrator to check the address.',
     );
   });
 });

@@ -71,7 +71,9 @@ describe('an installation with Qdrant', () => {
     qdrant.fault = undefined;
 
     expect(await tenantsWithVectors()).toEqual(['314001', '314003']);
-    const lines = plinth.log.filter((line) => line.includes('Vectors of a deleted tenant'));
+    const lines = plinth.log.filter((line) =>
+      line.includes('Failed to remove the vectors of a deleted tenant'),
+    );
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
       expect.objectContaining({ store: 'qdrant', tenantId: '314003', level: 'error' }),
     ]);

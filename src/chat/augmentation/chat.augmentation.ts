@@ -12,30 +12,30 @@ import { chooseSources } from './sources.js';
 import type { Source } from './sources.js';
 import { StandaloneQuestion } from './standalone-question.js';
 
-/** What is known of a turn when its question is to be augmented. */
-export interface QuestionAtHand {
+/** The input of the augmentation of a question. */
+export interface AugmentationInput {
   readonly question: string;
   readonly bases: readonly KnowledgeBase[];
   /** The conversation before it, oldest first. */
   readonly history: readonly ChatMessage[];
   readonly model: ResolvedChatModel;
-  /** Characters that the retrieved text may take of the model's window. */
+  /** Limit of the retrieved text in characters. */
   readonly room: number;
   readonly signal: AbortSignal;
 }
 
 export interface Augmented {
-  /** What the model is asked. */
+  /** The question for the model. */
   readonly question: string;
   readonly sources: readonly Source[];
-  /** Nothing could be retrieved, so the question stands alone. */
+  /** Retrieval failed, so the question has no fragments. */
   readonly fallback: boolean;
 }
 
-/** The fields by which operators find these lines (specification, Chat). */
+/** The fields by which operators find these lines (docs/WIRE.md, Chat). */
 const FALLBACK = { module: 'chat_rag', operation: 'AUGMENT', status: 'FALLBACK' } as const;
 
-/** Adds to a question what the knowledge bases know about it. Its own failure never ends a turn. */
+/** Adds retrieved fragments to a question. A failure never ends the turn. */
 @Injectable()
 export class ChatAugmentation {
   private readonly logger = new Logger('Chat');
@@ -47,10 +47,10 @@ export class ChatAugmentation {
   ) {}
 
   /**
-   * Searches all the bases at once, each by its own settings; one that fails is left out, and if all of them fail the
-   * question stays as it was asked. Rejects only when the signal fires.
+   * Searches all bases in parallel, each with its own settings. A base that fails is left out; if all fail, the question
+   * is unchanged. Rejects only when the signal aborts.
    */
-  async augment(caller: Caller, at: QuestionAtHand): Promise<Augmented> {
+  async augment(caller: Caller, at: AugmentationInput): Promise<Augmented> {
     try {
       const query = await this.standalone.of(at.question, at.history, at);
       const results = await this.search(caller, query, at);
@@ -61,7 +61,7 @@ export class ChatAugmentation {
       return { question: augmentedQuestion(at.question, sources), sources, fallback: false };
     } catch (error) {
       at.signal.throwIfAborted();
-      const msg = 'Retrieval failed; the question is asked without it';
+      const msg = 'Chat retrieval failed';
       this.logger.warn({ msg, ...FALLBACK, err: error });
       return { question: at.question, sources: [], fallback: true };
     }
@@ -70,12 +70,10 @@ export class ChatAugmentation {
   private async search(
     caller: Caller,
     query: string,
-    { bases, signal }: QuestionAtHand,
+    { bases, signal }: AugmentationInput,
   ): Promise<(readonly RetrievedFragment[])[]> {
     const outcomes = await Promise.allSettled(
-      bases.map((knowledge) =>
-        this.retrieval.retrieve({ asker: caller, knowledge, query, signal }),
-      ),
+      bases.map((knowledge) => this.retrieval.retrieve({ caller, knowledge, query, signal })),
     );
     const failures = outcomes.flatMap((outcome, index) =>
       outcome.status === 'rejected'
@@ -84,7 +82,7 @@ export class ChatAugmentation {
     );
     if (failures.length === outcomes.length && failures[0]) throw failures[0].reason;
     for (const { knowledgeId, reason } of failures) {
-      const msg = 'A knowledge base could not be searched and is left out';
+      const msg = 'Failed to search a knowledge base';
       this.logger.warn({ msg, ...FALLBACK, status: 'PARTIAL', knowledgeId, err: reason });
     }
     return outcomes.flatMap((outcome) =>

@@ -1,15 +1,15 @@
-/** Which sources an answer cites. */
+/** The citations of an answer. */
 export interface Citations {
-  /** Numbers of sources, ascending. */
+  /** Numbers of cited sources, ascending. */
   readonly cited: readonly number[];
-  /** Numbers that the answer cites and no source has: what stands there is not from the documents. */
+  /** Cited numbers that no source has: that text is not from the documents. */
   readonly unknown: readonly number[];
 }
 
-/** [1], [1, 2], [1][2] and their full-width forms; a Markdown link's text is none. */
+/** [1], [1, 2], [1][2] and their full-width forms; the text of a Markdown link is not a citation. */
 const MARK = /(?:\[|【)\s*(\d{1,3}(?:\s*[,，、]\s*\d{1,3})*)\s*(?:\](?!\()|】)/g;
 
-/** Finds the numbers that the answer cites and checks them against the sources, which are numbered from 1. */
+/** Finds the cited numbers and checks them against the sources, which are numbered from 1. */
 export function citationsIn(answer: string, sources: number): Citations {
   const numbers = new Set<number>();
   for (const [, list = ''] of answer.matchAll(MARK)) {

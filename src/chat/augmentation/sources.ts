@@ -1,8 +1,8 @@
 import type { RetrievedFragment } from '../../retrieval/index.js';
 
-/** What the stored answer keeps of a fragment that the model was given; the text itself stays in the knowledge base. */
+/** The stored reference to a fragment that was sent to the model; its text stays in the knowledge base. */
 export interface SourceReference {
-  /** By which the answer cites it, from 1. */
+  /** The number by which the answer cites it, from 1. */
   readonly number: number;
   readonly knowledgeId: number;
   readonly docId: string;
@@ -21,14 +21,14 @@ export interface Source extends SourceReference {
 
 export interface SourceBudget {
   readonly pieces: number;
-  /** Of all contents together. */
+  /** Characters of all contents together. */
   readonly characters: number;
 }
 
 /**
- * The fragments that are handed to the model, numbered: the best of each knowledge base in turn, in the order of the
- * bases, because scores of different bases do not compare. A text that was taken is not taken again. What does not fit
- * into the rest of the budget is left out, and smaller ones after it are still looked at.
+ * The numbered fragments for the model: round robin over the knowledge bases, best first, because scores of different
+ * bases are not comparable. Duplicate texts are left out, and so are fragments that exceed the remaining budget; smaller
+ * ones after them are still considered.
  */
 export function chooseSources(
   results: readonly (readonly RetrievedFragment[])[],

@@ -204,7 +204,7 @@ describe('a folder that the service keeps for itself', () => {
     expect(() => rootsWith({ HARNESS_ROOTS: '/' })).toThrow(ConfigError);
     expect(() => rootsWith({ HARNESS_ROOTS: 'relative/folder' })).toThrow(/HARNESS_ROOTS/);
     expect(() => rootsWith({ HARNESS_ROOTS: `/srv/a,${SECOND}=/srv/a/b` })).toThrow(
-      /must not put the folder of one tenant into that of another/,
+      /must not nest the folder of one tenant in that of another/,
     );
     expect(() => rootsWith({ HARNESS_ROOTS: `/srv/a,${SECOND}=/srv/a` })).toThrow(ConfigError);
   });

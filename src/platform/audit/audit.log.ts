@@ -19,7 +19,7 @@ export type AuditAction =
   | 'revoke'
   | 'upload';
 
-/** Who acted: a caller or, where nobody is signed in, what is known. `tenantId` is the tenant of the changed record. */
+/** Who acted: a caller or, without a sign-in, what is known. `tenantId` is the tenant of the changed record. */
 export type AuditActor =
   | Pick<Caller, 'homeTenantId' | 'tenantId' | 'userId' | 'userName'>
   | { readonly tenantId: string; readonly userName?: string; readonly userId?: number };
@@ -30,14 +30,13 @@ export interface AuditRecord {
   readonly target: string;
   readonly id?: number | string;
   /**
-   * What a reader needs to understand the change: names of changed fields, old and new status. Never a secret:
-   * no password, credential, token or part of one, and no text of conversations or documents. Nothing can be taken out
-   * again.
+   * Details of the change: names of changed fields, old and new status. Never a password, credential, token or part of
+   * one, and no text of conversations or documents, because an entry cannot be removed.
    */
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Widths of the columns; a name typed at the login can be of any length. */
+/** Widths of the columns; a name entered at the login can have any length. */
 const NAME_LENGTH = 64;
 const TARGET_ID_LENGTH = 64;
 const REQUEST_ID_LENGTH = 64;
@@ -66,13 +65,13 @@ export class AuditLog {
   }
 }
 
-/** A super administrator who has switched tenants is not a user of the tenant whose log this is. */
+/** A super administrator who has switched tenants is not a user of the tenant of this log. */
 function visitor(actor: AuditActor): Record<string, string> {
   if (!('homeTenantId' in actor) || actor.homeTenantId === actor.tenantId) return {};
   return { actorTenantId: actor.homeTenantId };
 }
 
-/** PostgreSQL stores no NUL in a text, and a text that is too long would undo the change it tells of. */
+/** Without NUL, which PostgreSQL refuses, and cut to the column, because a failing entry would roll back the change. */
 function storable(value: string | number | undefined, length: number): string | null {
   if (value === undefined) return null;
   return String(value).replaceAll('\0', '').slice(0, length);

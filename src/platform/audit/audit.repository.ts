@@ -14,7 +14,7 @@ export interface AuditFilter {
   readonly actorId?: number | undefined;
   readonly actorName?: string | undefined;
   readonly from?: Date | undefined;
-  /** The first moment that is not wanted any more. */
+  /** The end of the range, exclusive. */
   readonly until?: Date | undefined;
 }
 

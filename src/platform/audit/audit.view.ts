@@ -6,7 +6,11 @@ export class AuditEntryView {
   @ApiProperty({ type: 'integer', example: 1 })
   id: number;
 
-  @ApiProperty({ type: 'integer', nullable: true, description: 'null when nobody was signed in' })
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'null when the request had no sign-in',
+  })
   actorId: number | null;
 
   @ApiProperty({ type: String, nullable: true, example: 'admin' })

@@ -18,13 +18,13 @@ import type { Variable } from './variable.js';
 
 /**
  * Every variable that Plinth reads, in the order of the table in docs/CONFIGURATION.md, which is generated from here.
- * A secret has no default: it is given, or made once in DATA_DIR.
+ * A secret has no default: it is set, or generated once in DATA_DIR.
  */
 export const variables = {
   PORT: variable(wholeNumber(0, 65_535), {
     default: '6039',
     example: '6039',
-    description: 'Port of the HTTP server; 0 takes any free one',
+    description: 'Port of the HTTP server; 0 for any free port',
   }),
   HOST: variable(text, {
     default: '127.0.0.1',
@@ -58,7 +58,7 @@ export const variables = {
     default: 'plinth',
     example: 'plinth-staging',
     description:
-      'Starts every key and channel in Redis; one for each installation that shares a Redis',
+      'Prefix of every key and channel in Redis; one per installation that shares a Redis',
   }),
   QDRANT_URL: variable(url('http:', 'https:'), {
     example: 'http://qdrant:6333',
@@ -73,22 +73,22 @@ export const variables = {
     default: 'plinth',
     example: 'plinth-staging',
     description:
-      'Starts the name of every collection in Qdrant; one for each installation that shares a Qdrant',
+      'Prefix of every collection name in Qdrant; one per installation that shares a Qdrant',
   }),
-  QDRANT_TIMEOUT_SECONDS: seconds(30, 'Longest time Qdrant may take to answer one request', 600),
+  QDRANT_TIMEOUT_SECONDS: seconds(30, 'Time limit of one request to Qdrant', 600),
   EXACT_VECTOR_MEMORY_MB: count(
     512,
-    'The exact vector store: memory of a process for the vectors that are searched, and most that one knowledge base may have (MiB)',
+    'The exact vector store: memory per process for searched vectors, and the limit of one knowledge base (MiB)',
   ),
   SECRET_KEY: variable(z.string().min(32, 'must have at least 32 characters').optional(), {
     example: 'the output of: openssl rand -base64 32',
     description:
-      'Encrypts stored credentials; required with DATABASE_URL, else made once in DATA_DIR/secret.key',
+      'Encrypts stored credentials; required with DATABASE_URL, else generated once in DATA_DIR/secret.key',
     secret: true,
   }),
   SECRET_KEY_PREVIOUS: variable(z.string().min(32, 'must have at least 32 characters').optional(), {
     example: 'the SECRET_KEY before the last change',
-    description: 'Still decrypts what the former key encrypted; the next start re-encrypts it',
+    description: 'The former key: decrypts what it encrypted, which the next start re-encrypts',
     secret: true,
   }),
   JWT_SECRET: variable(z.string().min(32, 'must have at least 32 characters').optional(), {
@@ -112,17 +112,17 @@ export const variables = {
   DEMO_PORT: variable(wholeNumber(0, 65_535), {
     default: '6040',
     example: '6040',
-    description: 'Port of the offline demo’s simulator on 127.0.0.1; another one if it is taken',
+    description: 'Port of the offline demo’s simulator on 127.0.0.1; any free port if it is in use',
   }),
   LOG_LEVEL: variable(z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']), {
     default: 'info',
     example: 'debug',
-    description: 'Least severe log line that is written',
+    description: 'Least severe level that is logged',
   }),
   LOG_FORMAT: variable(z.enum(['auto', 'json', 'text']), {
     default: 'auto',
     example: 'json',
-    description: 'json, or text for people; auto: text on a terminal, else json',
+    description: 'json or text; auto: text on a terminal, else json',
   }),
   TZ: variable(
     text.refine((zone) => isTimeZone(zone), 'must be a time zone of the IANA list'),
@@ -140,32 +140,35 @@ export const variables = {
   TRUST_PROXY: variable(wholeNumber(0, 10), {
     default: '0',
     example: '1',
-    description: 'How many reverse proxies in front may be believed about the client’s address',
+    description: 'Number of reverse proxies that are trusted to report the client’s address',
   }),
   ALLOW_PRIVATE_MODEL_HOSTS: variable(commaList.optional(), {
     example: '10.0.0.0/8,ollama.internal',
     description:
-      'Private addresses models may live at: CIDRs and names, or *; default: * with the embedded database, else none',
+      'Private addresses that models may have: CIDRs and names, or *; default: * with the embedded database, else none',
   }),
   REQUEST_BODY_LIMIT_KB: count(1_024, 'Largest JSON body (KiB)', 102_400),
-  REQUEST_HEADER_TIMEOUT_SECONDS: seconds(30, 'Longest time a client may take to send its headers'),
-  REQUEST_BODY_TIMEOUT_SECONDS: seconds(300, 'Longest time a client may take to send a request'),
-  SHUTDOWN_GRACE_SECONDS: seconds(10, 'How long open requests and streams may go on after a stop'),
+  REQUEST_HEADER_TIMEOUT_SECONDS: seconds(30, 'Time limit for a client to send its headers'),
+  REQUEST_BODY_TIMEOUT_SECONDS: seconds(300, 'Time limit for a client to send a request'),
+  SHUTDOWN_GRACE_SECONDS: seconds(
+    10,
+    'How long open requests and streams may continue after a stop signal',
+  ),
   UPLOAD_LIMIT_MB: count(50, 'Largest uploaded file (MiB)', 10_240),
-  PARSE_WORKERS: count(1, 'Documents that are parsed at a time per process', 64),
+  PARSE_WORKERS: count(1, 'Documents parsed at the same time per process', 64),
   PARSE_MEMORY_MB: variable(wholeNumber(64, 65_536), {
     default: '512',
     example: '1024',
     description:
-      'Heap that parsing one document may take (MiB); its buffers may take half as much again',
+      'Heap limit for parsing one document (MiB); buffers may take half as much in addition',
   }),
-  PARSE_TIMEOUT_SECONDS: seconds(2 * MINUTE, 'Time that parsing one document may take'),
+  PARSE_TIMEOUT_SECONDS: seconds(2 * MINUTE, 'Time limit for parsing one document'),
   PARSE_PAGES: count(5_000, 'Pages of a PDF at most'),
   PARSE_UNPACKED_MB: count(200, 'Unpacked size of a .docx or .xlsx at most (MiB)', 10_240),
-  PARSE_JOBS: count(4, 'Documents that one process works on at once', 64),
+  PARSE_JOBS: count(4, 'Documents that one process ingests at the same time', 64),
   RECONCILE_MINUTES: count(
     60,
-    'Time between rounds that remove vectors without a fragment (minutes)',
+    'Interval of the removal of vectors without a fragment (minutes)',
     10_080,
   ),
   CAPTCHA: variable(onOff, {
@@ -176,19 +179,27 @@ export const variables = {
   LOGIN_FAILURE_LIMIT: count(5, 'Wrong passwords before an account is locked', 1_000),
   LOGIN_LOCK_SECONDS: seconds(10 * MINUTE, 'How long an account stays locked'),
   CHAT_CONNECT_TIMEOUT_SECONDS: seconds(10, 'Chat: time to connect to a provider'),
-  CHAT_IDLE_TIMEOUT_SECONDS: seconds(3 * MINUTE, 'Chat: time without a byte that ends a stream'),
-  CHAT_STREAM_TIMEOUT_SECONDS: seconds(30 * MINUTE, 'Chat: a stream that keeps producing, in all'),
-  CHAT_PING_SECONDS: seconds(10, 'Chat: time between comment pings on an open stream', 300),
-  CHAT_HISTORY_MESSAGES: count(20, 'Chat: messages of a session sent along at most', 1_000),
-  CHAT_ATTEMPTS: count(3, 'Chat: tries before the first token', 10),
+  CHAT_IDLE_TIMEOUT_SECONDS: seconds(3 * MINUTE, 'Chat: silence of a provider that ends a stream'),
+  CHAT_STREAM_TIMEOUT_SECONDS: seconds(30 * MINUTE, 'Chat: longest stream in total'),
+  CHAT_PING_SECONDS: seconds(10, 'Chat: interval of comment pings on an open stream', 300),
+  CHAT_HISTORY_MESSAGES: count(
+    20,
+    'Chat: earlier messages of a session sent to the model at most',
+    1_000,
+  ),
+  CHAT_ATTEMPTS: count(3, 'Chat: attempts before the first token', 10),
   CHAT_STREAMS_PER_USER: count(20, 'Chat: open streams of one user per process', 1_000_000),
-  CHAT_RETRIEVED_PIECES: count(20, 'Chat: fragments of knowledge bases sent along at most', 200),
+  CHAT_RETRIEVED_PIECES: count(
+    20,
+    'Chat: fragments of knowledge bases sent to the model at most',
+    200,
+  ),
   CHAT_RETRIEVED_CHARACTERS: count(24_000, 'Chat: characters of those fragments at most'),
   CHAT_STANDALONE_QUESTION: variable(onOff, {
     default: 'on',
     example: 'off',
     description:
-      'Chat: let the model rewrite a follow-up question so that it can be searched for by itself',
+      'Chat: let the model rewrite a follow-up question as a standalone one before the search',
   }),
   CHAT_STREAMS: count(2_000, 'Chat: open streams per process', 1_000_000),
   EMBEDDING_BATCH_SIZE: count(
@@ -196,33 +207,33 @@ export const variables = {
     'Embedding: texts in one call, where the provider allows it',
     256,
   ),
-  EMBEDDING_CONCURRENCY: count(4, 'Embedding: calls of one model at once per process', 100),
-  EMBEDDING_ATTEMPTS: count(5, 'Embedding: tries of one batch of a document', 20),
-  EMBEDDING_TIMEOUT_SECONDS: seconds(60, 'Embedding: longest time of one call'),
-  RERANK_TIMEOUT_SECONDS: seconds(30, 'Rerank: longest time of one call'),
-  RERANK_DOCUMENT_CHARACTERS: count(4_000, 'Rerank: characters of a fragment that are looked at'),
+  EMBEDDING_CONCURRENCY: count(4, 'Embedding: concurrent calls of one model per process', 100),
+  EMBEDDING_ATTEMPTS: count(5, 'Embedding: attempts per batch of a document', 20),
+  EMBEDDING_TIMEOUT_SECONDS: seconds(60, 'Embedding: time limit of one call'),
+  RERANK_TIMEOUT_SECONDS: seconds(30, 'Rerank: time limit of one call'),
+  RERANK_DOCUMENT_CHARACTERS: count(4_000, 'Rerank: characters of a fragment that are sent'),
   MEDIA_CONNECT_TIMEOUT_SECONDS: seconds(30, 'Media: time to connect to a provider', 600),
-  MEDIA_TIMEOUT_SECONDS: seconds(3 * MINUTE, 'Media: longest time of one call'),
+  MEDIA_TIMEOUT_SECONDS: seconds(3 * MINUTE, 'Media: time limit of one call'),
   MEDIA_POLL_SECONDS: seconds(
     2 * MINUTE,
-    'Media: longest time of an image of image_sdk, whose task is asked for until it is over',
+    'Media: time limit of an image of image_sdk, whose task is polled until it ends',
   ),
   IMAGE_SDK_URL: variable(address('https:', 'http:'), {
     default: 'https://dashscope.aliyuncs.com',
     example: 'https://dashscope-intl.aliyuncs.com',
-    description: 'Media: service of image_sdk, the same for all models',
+    description: 'Media: service address of image_sdk, the same for all models',
   }),
-  MEDIA_REQUESTS_PER_MINUTE: count(60, 'Media: images, speeches and videos a minute of one user'),
+  MEDIA_REQUESTS_PER_MINUTE: count(60, 'Media: images, speeches and videos per user and minute'),
   MEDIA_CONTENT_HOSTS: variable(hostPair, {
     default:
       'atlas-media.oss-us-west-1.aliyuncs.com,ark-acg-ap-southeast-1.tos-ap-southeast-1.volces.com',
     example: 'media.example.com,videos.example.com',
     description:
-      'Media: the hosts that results are fetched from, that of images and audio and that of videos',
+      'Media: the hosts that results are fetched from: one for images and audio, one for videos',
   }),
   MEDIA_CONTENT_MEMORY_MB: count(
     256,
-    'Media: memory of a process for fetched results whose length nobody has said (MiB)',
+    'Media: memory per process for fetched results without a declared length (MiB)',
   ),
   EVALUATION_QUERIES: count(
     2_000,

@@ -9,7 +9,7 @@ type Values = {
   readonly [Name in keyof typeof variables]: z.output<(typeof variables)[Name]['schema']>;
 };
 
-/** A variable of the environment whose value cannot be used. The message names it, the problem and an example. */
+/** An environment variable with an invalid value. The message names it, the problem and an example. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -28,14 +28,14 @@ export interface Config extends Values {
   readonly encryptionKeys: { readonly current: Buffer; readonly previous?: Buffer };
   /** 32 bytes that sign login tokens. */
   readonly tokenKey: Buffer;
-  /** Every text that must never leave the service, for whoever masks what goes out. */
+  /** Every text that must never leave the service; used to mask output. */
   readonly secrets: readonly string[];
 }
 
-/** Injection token of the Config, which is an interface and has none of its own. */
+/** Injection token of the Config interface. */
 export const CONFIG = Symbol('Config');
 
-/** Reads and checks every variable. Throws ConfigError naming all bad ones; makes DATA_DIR/secret.key where needed. */
+/** Reads and checks every variable. Throws ConfigError naming all invalid ones; generates DATA_DIR/secret.key where needed. */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const values = readValues(environment);
   const embedded = values.DATABASE_URL === undefined;
@@ -85,7 +85,7 @@ function readValues(environment: Readonly<Record<string, string | undefined>>): 
   return Object.fromEntries(entries) as Values;
 }
 
-/** The secret variables that are given, and the passwords in addresses. */
+/** The secret variables that are set, and the passwords in addresses. */
 function secretTexts(values: Values): string[] {
   const given = Object.entries<Variable>(variables).filter(([, about]) => about.secret);
   return given.flatMap(([name]) => {

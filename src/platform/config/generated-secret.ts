@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The embedded set-up's secret: made once in DATA_DIR/secret.key, readable by its owner only. */
+/** The secret of the embedded set-up: generated once in DATA_DIR/secret.key, readable by its owner only. */
 export function generatedSecret(dataDir: string): string {
   const file = join(dataDir, 'secret.key');
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   try {
-    // 'wx' makes the first of two processes win; the other reads what that one wrote.
+    // With 'wx' the first of two processes wins; the other one reads its file.
     writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600, flag: 'wx' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

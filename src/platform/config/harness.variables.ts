@@ -1,7 +1,7 @@
 import { count, onOff, tenantFolders, variable } from './variable.js';
 import type { Variable } from './variable.js';
 
-/** What the coding harness reads. */
+/** The variables of the coding harness. */
 export const harnessVariables = {
   HARNESS_ROOTS: variable(tenantFolders, {
     default: '',
@@ -11,7 +11,7 @@ export const harnessVariables = {
   }),
   HARNESS_APPROVAL_HOURS: count(
     24,
-    'Harness: time in which somebody must decide about a tool call (hours)',
+    'Harness: time until an undecided approval of a tool call expires (hours)',
     720,
   ),
   HARNESS_ASK_USER: variable(onOff, {
@@ -21,36 +21,36 @@ export const harnessVariables = {
   }),
   HARNESS_ARTIFACT_MB: count(
     200,
-    'Harness: kept outputs and images of one run at most (MiB)',
+    'Harness: stored outputs and images per run at most (MiB)',
     102_400,
   ),
-  HARNESS_RUNS: count(8, 'Harness: runs that one process works on at a time', 1_000),
-  HARNESS_RUNS_PER_USER: count(2, 'Harness: runs of one user that are worked on at a time', 1_000),
+  HARNESS_RUNS: count(8, 'Harness: runs that one process executes at a time', 1_000),
+  HARNESS_RUNS_PER_USER: count(2, 'Harness: runs of one user that are executed at a time', 1_000),
   HARNESS_MODEL_IDLE_SECONDS: count(60, 'Harness: longest silence of a model (seconds)', 3_600),
-  HARNESS_MODEL_TOTAL_SECONDS: count(600, 'Harness: longest turn of a model (seconds)', 14_400),
+  HARNESS_MODEL_TOTAL_SECONDS: count(600, 'Harness: longest model call (seconds)', 14_400),
   HARNESS_MODEL_RETRY_MS: count(
     1_000,
-    'Harness: pause before a failed model call is tried again; the next one is four times as long (milliseconds)',
+    'Harness: pause before a failed model call is retried; each further pause is four times as long (milliseconds)',
     60_000,
   ),
-  HARNESS_MAX_STEPS: count(60, 'Harness: turns of the model in one run at most', 200),
-  HARNESS_MAX_TOOL_CALLS: count(400, 'Harness: tool calls of one run at most', 10_000),
+  HARNESS_MAX_STEPS: count(60, 'Harness: model calls per run at most', 200),
+  HARNESS_MAX_TOOL_CALLS: count(400, 'Harness: tool calls per run at most', 10_000),
   HARNESS_MAX_INPUT_TOKENS: count(
     1_000_000,
-    'Harness: tokens that the model reads in one run at most',
+    'Harness: input tokens per run at most',
     1_000_000_000,
   ),
   HARNESS_MAX_OUTPUT_TOKENS: count(
     200_000,
-    'Harness: tokens that the model writes in one run at most',
+    'Harness: output tokens per run at most',
     1_000_000_000,
   ),
   HARNESS_MAX_MINUTES: count(
     60,
-    'Harness: time that one run may work, waiting not counted (minutes)',
+    'Harness: execution time of a run, waiting not counted (minutes)',
     240,
   ),
-  HARNESS_QUEUE_SIZE: count(256, 'Harness: runs that may wait for a free place', 100_000),
+  HARNESS_QUEUE_SIZE: count(256, 'Harness: runs that may wait for execution', 100_000),
   HARNESS_STREAMS_PER_RUN: count(5, 'Harness: open event streams of one user and run per process'),
   HARNESS_STREAMS_PER_USER: count(10, 'Harness: open event streams of one user per process'),
   HARNESS_RETENTION_DAYS: count(30, 'Harness: how long the events of a run are kept (days)', 3_650),

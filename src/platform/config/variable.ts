@@ -6,7 +6,7 @@ export interface Variable<T = unknown> {
   readonly schema: z.ZodType<T>;
   readonly description: string;
   readonly example: string;
-  /** Text used when the variable is unset or blank. Without one, the variable may stay undefined if the schema allows it. */
+  /** Used when the variable is unset or blank. Without a default the variable is undefined if the schema allows it. */
   readonly default?: string;
   /** Never printed, neither in errors nor in logs. */
   readonly secret?: boolean;
@@ -44,10 +44,10 @@ export interface TenantFolder {
   readonly path: string;
 }
 
-/** The tenant that every installation begins with. */
+/** The first tenant of every installation. */
 const FIRST_TENANT = '000000';
 
-/** `tenantId=/folder` or `/folder`, which is the first tenant's, with commas between them; no tenant's within another's. */
+/** A comma list of `tenantId=/folder`, or `/folder` for the first tenant. No folder lies in one of another tenant. */
 export const tenantFolders: z.ZodType<TenantFolder[]> = commaList
   .pipe(
     z.array(
@@ -67,7 +67,7 @@ export const tenantFolders: z.ZodType<TenantFolder[]> = commaList
           (other) => other.tenantId === tenantId || !`${path}/`.startsWith(`${other.path}/`),
         ),
       ),
-    'must not put the folder of one tenant into that of another',
+    'must not nest the folder of one tenant in that of another',
   );
 
 const hostName = z

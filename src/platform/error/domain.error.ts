@@ -1,9 +1,9 @@
-/** The codes an envelope carries; the HTTP status stays 200 (architecture, section 3). */
+/** The codes of the envelope; the HTTP status is 200 in any case (docs/WIRE.md, Envelope and values). */
 export type ErrorCode = 400 | 401 | 403 | 404 | 405 | 409 | 429 | 500;
 
 /**
- * A failure that a caller may be told about. Its message is stable English, holds no secret, and says
- * what to do next; `data` is what a client needs to act on it.
+ * A failure that is reported to the caller. The message is stable English, contains no secret and says what to do next;
+ * `data` is what a client needs to act on it.
  */
 export abstract class DomainError extends Error {
   abstract readonly code: ErrorCode;
@@ -38,7 +38,7 @@ export class ForbiddenError extends DomainError {
   }
 }
 
-/** Also the answer for a record of another tenant or user, so that its existence stays unknown. */
+/** Also answered for a record of another tenant or user, so that its existence is not disclosed. */
 export class NotFoundError extends DomainError {
   readonly code = 404;
 
@@ -53,7 +53,7 @@ export class ConflictError extends DomainError {
 
 export class TooManyRequestsError extends DomainError {
   readonly code = 429;
-  /** When the caller may try again; sent as the header Retry-After, too. */
+  /** When the caller may try again; also sent as the header Retry-After. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(

@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 const codes = new WeakMap<ServerResponse, number>();
 
 /**
- * Notes what a response says in its envelope, for log and metrics: the HTTP status is 200 either way.
- * A route that writes its own answer notes it itself, at the latest before it ends the response.
+ * Records the envelope code of a response for log and metrics, because the HTTP status is 200 in any case.
+ * A route that writes its own answer records it itself, at the latest before it ends the response.
  */
 export function setEnvelopeCode(response: ServerResponse, code: number): void {
   codes.set(response, code);

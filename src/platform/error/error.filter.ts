@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import { DomainError, TooManyRequestsError } from './domain.error.js';
 import type { ErrorCode } from './domain.error.js';
 import { setEnvelopeCode } from './envelope-code.js';
-import { withErrorCode } from './error-word.js';
+import { withErrorCode } from './error-code.js';
 
 interface ErrorEnvelope {
   readonly code: ErrorCode;
@@ -14,7 +14,7 @@ interface ErrorEnvelope {
 
 /**
  * Turns every error into the envelope `{code, msg, data}` with HTTP 200. What is not a DomainError
- * becomes a 500 that carries the request id and nothing of the cause, which goes to the log instead. The data of each
+ * becomes a 500 that holds the request id and nothing of the cause, which is logged instead. The data of each
  * error below the `coded` paths has an `errorCode`.
  */
 @Catch()
@@ -26,7 +26,7 @@ export class ErrorFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const response = http.getResponse<Response>();
-    // The client has left, which ended the work: nobody waits for an answer, and nothing has gone wrong.
+    // The client disconnected, which aborted the work: this is not a failure, and no answer is read.
     if (response.destroyed && error instanceof Error && error.name === 'AbortError') return;
     const request = http.getRequest<Request>();
     const { code, msg, data } = this.envelope(error, request);
@@ -37,7 +37,7 @@ export class ErrorFilter implements ExceptionFilter {
     };
     setEnvelopeCode(response, envelope.code);
     if (response.headersSent) {
-      // Bytes are out already: cutting the connection is the only honest sign left.
+      // The answer has begun: closing the connection is the only way left to report the failure.
       response.destroy();
       return;
     }
@@ -78,7 +78,7 @@ export class ErrorFilter implements ExceptionFilter {
   private unexpected(error: unknown, request: Request): ErrorEnvelope {
     const id = requestId(request);
     this.logger.error({
-      msg: 'A request failed for an unexpected reason',
+      msg: 'Unhandled error in a request',
       err: error,
       requestId: id,
       method: request.method,
@@ -96,9 +96,9 @@ function envelopeOf(error: DomainError): ErrorEnvelope {
   return { code: error.code, msg: error.message, data: error.data };
 }
 
-/** All that a caller learns about an unexpected failure: the id under which the log has its cause. */
+/** What a caller learns about an unexpected failure: the request id, under which the log has the cause. */
 export function unexpectedMessage(id: string | undefined): string {
-  return `Something went wrong on our side. Try again; if it stays, report request ${id ?? 'unknown'}.`;
+  return `Something went wrong on our side. Try again. If it happens again, report request ${id ?? 'unknown'}.`;
 }
 
 function requestId(request: Request): string {

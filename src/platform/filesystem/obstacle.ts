@@ -22,7 +22,7 @@ export class ObstacleError extends Error {
   }
 }
 
-/** Opens the path; what stands in the way is an ObstacleError. */
+/** Opens the path; throws ObstacleError when it cannot be opened. */
 export async function opened(path: string, flags: number): Promise<FileHandle> {
   try {
     return await open(path, flags);
@@ -39,7 +39,7 @@ export function obstacleOf(error: unknown): unknown {
   return obstacle ? new ObstacleError(obstacle, error) : error;
 }
 
-/** Linux answers alike for a link and for a file where a folder is wanted; this only words the message. */
+/** Linux reports a link and a file in place of a folder with the same code; this distinguishes them for the message. */
 async function kindOf(path: string): Promise<Obstacle> {
   const stats = await lstat(path).catch(() => undefined);
   return stats?.isSymbolicLink() ? 'link' : 'no-folder';

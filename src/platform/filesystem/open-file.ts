@@ -8,12 +8,12 @@ import { ObstacleError, opened } from './obstacle.js';
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
 
-/** A pipe without a writer does not hold up the opening, and a terminal does not become the one of this process. */
+/** Opening a pipe without a writer does not block, and a terminal does not become the controlling one. */
 const TO_READ = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** A regular file that is open for reading: whatever its name leads to meanwhile, this one is read. */
+/** A regular file that is open for reading, independent of what its name refers to later. */
 export class OpenFile {
   private constructor(
     private readonly handle: FileHandle,
@@ -21,7 +21,7 @@ export class OpenFile {
     readonly stats: Stats,
   ) {}
 
-  /** An ObstacleError when the path ends at a link or at anything else than a regular file. */
+  /** Throws ObstacleError when the path ends at anything but a regular file. */
   static async open(path: string): Promise<OpenFile> {
     const handle = await opened(path, TO_READ);
     try {
@@ -34,7 +34,7 @@ export class OpenFile {
     }
   }
 
-  /** The whole content; an ObstacleError when it is longer than the limit, also when it grows meanwhile. */
+  /** The whole content; ObstacleError when it is longer than the limit, also if it grows during the read. */
   async read(limitBytes: number, signal: AbortSignal): Promise<Buffer> {
     const chunks: Buffer[] = [];
     for await (const chunk of this.chunks(limitBytes, signal)) chunks.push(chunk);
@@ -55,7 +55,7 @@ export class OpenFile {
     return { size, sha256: hash.digest('hex') };
   }
 
-  /** So many bytes from there on; fewer at the end of the file. */
+  /** That many bytes from the offset; fewer at the end of the file. */
   async part(position: number, length: number): Promise<Buffer> {
     const buffer = Buffer.alloc(length);
     let filled = 0;
@@ -72,7 +72,7 @@ export class OpenFile {
     return buffer.subarray(0, filled);
   }
 
-  /** Where it lies now, however it was opened. Undefined on systems without /proc. */
+  /** The present path of the file. Undefined on systems without /proc. */
   async place(): Promise<string | undefined> {
     return hasHandlePaths ? readlink(`${HANDLES}/${this.handle.fd}`) : undefined;
   }

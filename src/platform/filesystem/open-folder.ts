@@ -10,8 +10,8 @@ const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW } = constan
 
 /**
  * A folder from which nothing outside of it can be reached: names are opened one by one, each in the folder opened
- * before, and no symbolic link is followed, however fast somebody swaps folders and links meanwhile. On systems without
- * /proc the last of these promises does not hold. What stands in the way is an ObstacleError.
+ * before, and no symbolic link is followed, even if folders and links are exchanged concurrently. On systems without
+ * /proc the last guarantee does not hold. A path that cannot be opened is an ObstacleError.
  */
 export class OpenFolder {
   private constructor(
@@ -24,7 +24,7 @@ export class OpenFolder {
     return OpenFolder.of(path, O_RDONLY | O_DIRECTORY);
   }
 
-  /** Opens the folder that one name after the other leads to; this one for no names. Whoever opens it closes it. */
+  /** Opens the folder at the end of the names; this folder for no names. The caller closes it. */
   async folder(names: readonly string[]): Promise<OpenFolder> {
     let at: OpenFolder = await OpenFolder.of(this.way, O_RDONLY | O_DIRECTORY);
     for (const name of names) {
@@ -40,7 +40,7 @@ export class OpenFolder {
     return at;
   }
 
-  /** Opens a regular file for reading. Whoever opens it closes it. */
+  /** Opens a regular file for reading. The caller closes it. */
   async file(name: string): Promise<OpenFile> {
     return OpenFile.open(this.wayTo(name));
   }
@@ -50,7 +50,7 @@ export class OpenFolder {
     return closing(await this.file(name), (file) => file.read(limitBytes, signal));
   }
 
-  /** What the folder holds, ordered by name; undefined when that is more than the limit. */
+  /** The entries of the folder, ordered by name; undefined when there are more than the limit. */
   async entries(limit: number): Promise<Dirent[] | undefined> {
     const found: Dirent[] = [];
     for await (const entry of await opendir(this.way)) {
@@ -60,27 +60,27 @@ export class OpenFolder {
     return found.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** What has the name; of a link, the link itself. */
+  /** The entry of that name; for a link, the link itself. */
   async stat(name: string): Promise<Stats> {
     return attempted(() => lstat(this.wayTo(name)));
   }
 
-  /** The text of a link. */
+  /** The target of a link. */
   async linkTarget(name: string): Promise<string> {
     return attempted(() => readlink(this.wayTo(name)));
   }
 
-  /** Device and inode, which tell it from every other folder that there is. */
+  /** Device and inode, which identify the folder. */
   async identity(): Promise<string> {
     return identityOf(await this.handle.stat({ bigint: true }));
   }
 
-  /** Where it lies now, however it was opened. */
+  /** The present path of the folder. */
   async place(): Promise<string> {
     return hasHandlePaths ? readlink(this.way) : this.path;
   }
 
-  /** Writes a file that must not be there yet, down to the disk. It has the permission bits once it is complete. */
+  /** Writes and syncs a file that must not exist yet. It gets its permission bits when it is complete. */
   async create(
     name: string,
     bytes: Uint8Array,
@@ -104,7 +104,7 @@ export class OpenFolder {
     await attempted(() => mkdir(this.wayTo(name)));
   }
 
-  /** Puts what is at `from` in the place of what is at `to`, which is replaced itself where it is a link. */
+  /** Moves `from` to `to`, replacing what is there; a link at `to` is replaced itself. */
   async rename(from: string, to: string): Promise<void> {
     await attempted(() => rename(this.wayTo(from), this.wayTo(to)));
   }
@@ -119,7 +119,7 @@ export class OpenFolder {
     await attempted(() => rmdir(this.wayTo(name)));
   }
 
-  /** Makes what was created, renamed and removed in it survive a power failure. */
+  /** Syncs the folder, so that created, renamed and removed entries survive a power failure. */
   async sync(): Promise<void> {
     await this.handle.sync();
   }
@@ -134,7 +134,7 @@ export class OpenFolder {
 
   private wayTo(name: string): string {
     if (/^\.{0,2}$|[/\0]/.test(name))
-      throw new Error(`"${name}" does not name what lies in a folder.`);
+      throw new Error(`"${name}" is not the name of an entry of a folder.`);
     return `${this.way}/${name}`;
   }
 
@@ -148,7 +148,7 @@ export function identityOf({ dev, ino }: BigIntStats): string {
   return `${dev}:${ino}`;
 }
 
-/** Does the work with what is open, and closes it. */
+/** Runs the work with the open handle and closes it. */
 export async function closing<Open extends { close(): Promise<void> }, T>(
   open: Open,
   work: (open: Open) => Promise<T>,

@@ -1,6 +1,5 @@
 /**
- * Folders of other tools, and of what they make, which looks through a workspace leave out (specification, Coding
- * harness).
+ * Folders of other tools and of their output, which scans of a workspace and of skills leave out (docs/WIRE.md, Skills).
  */
 export const SKIPPED_FOLDERS: ReadonlySet<string> = new Set([
   '.git',

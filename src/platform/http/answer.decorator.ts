@@ -22,13 +22,13 @@ export const AnswersPage = (view: Type): MethodDecorator =>
 export const AnswersStatus = (): MethodDecorator =>
   ApiOkResponse({ schema: envelopeSchema({ data: { nullable: true } }) });
 
-/** Documents a route whose `data` is the id of what was made; chat ids are digits in a string. */
+/** Documents a route whose `data` is the id of the created record; chat ids are strings of digits. */
 export const AnswersId = (type: 'integer' | 'string'): MethodDecorator =>
   ApiOkResponse({
     schema: envelopeSchema({ data: { type, example: type === 'string' ? '1' : 1 } }),
   });
 
-/** Documents a route that answers something else than JSON: an event stream or a file. */
+/** Documents a route that answers something other than JSON: an event stream or a file. */
 export const AnswersRaw = (mediaType: string, description: string): MethodDecorator =>
   ApiOkResponse({
     description,

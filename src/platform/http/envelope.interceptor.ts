@@ -9,10 +9,10 @@ import { envelope } from './envelope.js';
 
 const NO_ENVELOPE = 'http:no-envelope';
 
-/** For a route that writes its own answer: a stream, a file, or the plain form another tool reads. */
+/** For a route that writes its own answer: a stream, a file, or a format that another tool reads. */
 export const NoEnvelope = (): MethodDecorator & ClassDecorator => SetMetadata(NO_ENVELOPE, true);
 
-/** Wraps what a controller returns into the envelope and answers HTTP 200, POST included. */
+/** Wraps the result of a controller in the envelope and answers HTTP 200, also for POST. */
 @Injectable()
 export class EnvelopeInterceptor implements NestInterceptor {
   constructor(private readonly reflector: Reflector) {}

@@ -10,12 +10,12 @@ export class Page<Row> {
   }
 }
 
-/** Data with a message of its own, such as a warning that the client shows. */
+/** Data with its own message, such as a warning that the client shows. */
 export class Answer<Data> {
   constructor(
     readonly data: Data,
     readonly msg: string,
-    /** Top-level fields beside `data`, for the one route that answers both (architecture, section 10). */
+    /** Top-level fields beside `data`, for routes that existing clients read in two forms (docs/WIRE.md). */
     readonly beside: Readonly<Record<string, unknown>> = {},
   ) {}
 }

@@ -20,8 +20,8 @@ import {
 } from 'class-validator';
 
 /**
- * One decorator says everything about a field of a request or an answer: what OpenAPI shows, what is accepted, and how
- * the spellings of existing clients (digit strings for numbers, null for "not given") are read.
+ * One decorator defines a field of a request or an answer: what OpenAPI shows, what is accepted, and how the forms of
+ * existing clients (digit strings for numbers, null for "not given") are read.
  */
 interface FieldOptions {
   /** Absent, null and (for numbers) blank mean "not given". Fields are required unless this is true. */
@@ -34,7 +34,7 @@ interface TextOptions extends FieldOptions {
   readonly min?: number;
   readonly max?: number;
   readonly pattern?: RegExp;
-  /** Said when the pattern does not match, e.g. "must be six digits". */
+  /** The message when the pattern does not match, e.g. "must be six digits". */
   readonly patternMessage?: string;
 }
 
@@ -43,7 +43,7 @@ interface NumberOptions extends FieldOptions {
   readonly max?: number;
 }
 
-/** A string, kept as given. Required text must hold more than white space; numbers are read as their digits. */
+/** A string, kept as given. Required text must not be blank; numbers are read as their digits. */
 export function Text(options: TextOptions = {}): PropertyDecorator {
   return field(options, { type: String, minLength: options.min, maxLength: options.max }, [
     Transform(({ value }: { value: unknown }) => readText(value)),
@@ -177,7 +177,7 @@ function field(
   return applyDecorators(ApiProperty(documented), ...(optional ? [IsOptional()] : []), ...rules);
 }
 
-/** PostgreSQL's text holds every character but this one. */
+/** PostgreSQL's text type accepts every character but this one. */
 function NoNul(): PropertyDecorator {
   return NotContains('\u0000', {
     each: true,
@@ -189,7 +189,7 @@ function NotBlank(): PropertyDecorator {
   return Matches(/\S/, { message: '$property must not be empty' });
 }
 
-/** Half a surrogate pair, such as a cut emoji leaves, is no text that can be stored. */
+/** A lone surrogate, such as half of a cut emoji, cannot be stored as text. */
 function readText(value: unknown): unknown {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' ? value.toWellFormed() : (value ?? undefined);

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../error/index.js';
 
-/** A time as it stands on the wire, or a day alone. */
+/** A time in the format of the wire, or a day. */
 export const GIVEN_TIME = /^(\d{4}-\d{2}-\d{2}( \d{2}:\d{2}(:\d{2})?)?)?$/;
 export const GIVEN_TIME_MESSAGE = 'must be a time like 2026-01-31 18:30:00, or a day';
 

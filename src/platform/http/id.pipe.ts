@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { PipeTransform } from '@nestjs/common';
 import { InvalidInputError } from '../error/index.js';
 
-/** Reads one record id out of a path. */
+/** Reads one record id from a path. */
 @Injectable()
 export class IdPipe implements PipeTransform<string, number> {
   transform(value: string): number {
@@ -10,7 +10,7 @@ export class IdPipe implements PipeTransform<string, number> {
   }
 }
 
-/** Reads a path's comma list of record ids, each once. */
+/** Reads a comma list of record ids from a path, without duplicates. */
 @Injectable()
 export class IdsPipe implements PipeTransform<string, number[]> {
   transform(value: string): number[] {

@@ -3,17 +3,17 @@ import type { ArgumentMetadata } from '@nestjs/common';
 import type { ValidationError } from 'class-validator';
 import { InvalidInputError } from '../error/index.js';
 
-/** Far more than any input has; walking through much more would exhaust the stack. */
+/** Far more than any input needs; a much deeper one would exhaust the stack of the validator. */
 const DEPTH = 20;
-/** The same of one object; the time that reading it takes grows with the square of its fields. */
+/** The limit of fields per object; the time to read one grows with the square of its fields. */
 const FIELDS = 1_000;
-/** The same of the whole body, entries of lists included. */
+/** The limit of values of the whole body, entries of lists included. */
 const VALUES = 100_000;
 
 class InputPipe extends ValidationPipe {
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     if (metadata.type === 'body') checkShape(value);
-    // PostgreSQL's texts cannot hold it, and no name has it.
+    // PostgreSQL cannot store it in a text, and no name contains it.
     if (metadata.type === 'param' && typeof value === 'string' && value.includes('\0')) {
       throw new InvalidInputError('The path must not contain the character NUL.');
     }
@@ -37,7 +37,7 @@ export function inputPipe(): ValidationPipe {
   });
 }
 
-/** Level by level: a recursion would be what it is to prevent. */
+/** Iterates level by level, because a recursion could exhaust the stack. */
 function checkShape(body: unknown): void {
   let level: unknown[] = [body];
   let values = 0;

@@ -3,12 +3,12 @@ import { Text, Whole } from './field.js';
 /** What clients send for "all"; the rows to skip still fit into PostgreSQL's bigint. */
 const MOST = 2_147_483_647;
 
-/** Paging and order of a list. Without pageSize all rows come. */
+/** Paging and order of a list. Without pageSize all rows are answered. */
 export class PageQuery {
   @Whole({ optional: true, max: MOST, description: 'Page, counted from 1; below 1 means 1' })
   pageNum?: number;
 
-  @Whole({ optional: true, min: 1, max: MOST, description: 'Rows a page; all rows when absent' })
+  @Whole({ optional: true, min: 1, max: MOST, description: 'Rows per page; all rows when absent' })
   pageSize?: number;
 
   @Text({ optional: true, description: 'Comma list of fields to order by', example: 'createTime' })

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 
-/** What log lines and audit entries say about the request they belong to. Nothing else may travel this way. */
+/** What log lines and audit entries say about their request. Nothing else is passed this way. */
 export interface RequestContext {
   readonly id: string;
   readonly ip: string | undefined;
@@ -15,10 +15,10 @@ export function currentRequest(): RequestContext | undefined {
   return storage.getStore();
 }
 
-/** An id a client may send along, so that its own logs and ours meet. */
+/** The form of a request id that a client may send, so that its logs and ours can be matched. */
 const CLIENT_ID_FORM = /^[\w-]{8,64}$/;
 
-/** First of all middlewares: names the request, in the header X-Request-Id too. */
+/** The first middleware: gives the request its id, also in the header X-Request-Id. */
 export function requestContext(request: Request, response: Response, next: NextFunction): void {
   const sent = request.headers['x-request-id'];
   const id = typeof sent === 'string' && CLIENT_ID_FORM.test(sent) ? sent : randomUUID();

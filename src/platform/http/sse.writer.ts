@@ -8,16 +8,16 @@ const HEADERS = {
   'X-Accel-Buffering': 'no',
 } as const;
 
-/** How long a client may leave a full buffer unread before it counts as gone, unless another time is given. */
+/** Default time after which a client that does not read a full buffer is disconnected. */
 const STALLED_MS = 10 * 60_000;
 
 /** All open writers of the process, so that one timer serves every ping. */
 const open = new Set<SseWriter>();
-let tending: NodeJS.Timeout | undefined;
+let keepAliveTimer: NodeJS.Timeout | undefined;
 
 /**
- * Server-sent events (WHATWG HTML, section 9.2) written straight on a response: LF framing, one `data:` line an event.
- * Several frames go out in one write. Every method is safe after the client has left.
+ * Server-sent events (WHATWG HTML, Server-sent events) written directly on a response: LF framing, one `data:` line per event.
+ * Several frames go out in one write. Every method is safe after the client has disconnected.
  */
 export class SseWriter {
   private lastWrite = Date.now();
@@ -36,8 +36,8 @@ export class SseWriter {
     this.response.once('close', () => this.forget());
     this.write(': connected\n\n');
     open.add(this);
-    tending ??= setInterval(tendWriters, 1_000).unref();
-    // A HEAD asks for no more than the headers.
+    keepAliveTimer ??= setInterval(keepAliveAll, 1_000).unref();
+    // A HEAD request gets the headers only.
     if (this.response.req.method === 'HEAD') this.end();
   }
 
@@ -45,14 +45,14 @@ export class SseWriter {
     return this.ended || this.response.destroyed || this.response.writableEnded;
   }
 
-  /** Writes ready frames; false means the client reads slowly: await `drained` before producing more. */
+  /** Writes complete frames; false means the client reads slowly: await `drained` before producing more. */
   write(frames: string | Uint8Array): boolean {
     if (this.closed) return true;
     this.lastWrite = Date.now();
     return this.response.write(frames);
   }
 
-  /** Resolves when the client has caught up or the signal (which must fire when the client leaves) aborts. */
+  /** Resolves when the buffer is drained or the signal aborts, which it must do when the client disconnects. */
   async drained(signal: AbortSignal): Promise<void> {
     if (this.closed || signal.aborted || !this.response.writableNeedDrain) return;
     await once(this.response, 'drain', { signal }).catch(() => undefined);
@@ -62,7 +62,7 @@ export class SseWriter {
     this.response.once('close', listener);
   }
 
-  /** Ends the stream once the client has taken what is written. */
+  /** Ends the stream after the written data is flushed. */
   end(): void {
     if (this.closed) return;
     this.ended = true;
@@ -70,8 +70,8 @@ export class SseWriter {
     this.response.end();
   }
 
-  /** Pings a silent stream, and cuts one whose client has read nothing for too long, ended or not. */
-  tend(now: number): void {
+  /** Pings a silent stream, and closes one whose client has read nothing for too long, ended or not. */
+  keepAlive(now: number): void {
     const silent = now - this.lastWrite;
     if (this.ended || this.response.writableNeedDrain) {
       if (silent >= this.stalledMs) this.response.destroy();
@@ -82,17 +82,17 @@ export class SseWriter {
     this.ended = true;
     open.delete(this);
     if (open.size > 0) return;
-    clearInterval(tending);
-    tending = undefined;
+    clearInterval(keepAliveTimer);
+    keepAliveTimer = undefined;
   }
 }
 
-function tendWriters(): void {
+function keepAliveAll(): void {
   const now = Date.now();
-  for (const writer of open) writer.tend(now);
+  for (const writer of open) writer.keepAlive(now);
 }
 
-/** One event as text. `data` is JSON, which never holds a line feed. */
+/** One event as text. `data` is serialised as JSON, which never contains a line feed. */
 export function sseFrame(event: string, data: object): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -34,11 +34,11 @@ export function TimeRangeQuery(): MethodDecorator {
 
 export interface Moments {
   readonly from: Date | undefined;
-  /** The first moment that is not wanted any more. */
+  /** The end of the range, exclusive. */
   readonly until: Date | undefined;
 }
 
-/** The moments that a range spans; InvalidInputError for a day or time that does not exist. */
+/** The range as moments; InvalidInputError for a day or time that does not exist. */
 export function readTimeRange({ beginTime, endTime }: TimeRange = {}): Moments {
   return {
     from: beginTime ? givenTime('params[beginTime]', beginTime, 'start') : undefined,

@@ -2,7 +2,7 @@ import { createParamDecorator } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
 import type { Response } from 'express';
 
-/** A signal that aborts when the client leaves before it has its answer, as a parameter of a controller method. */
+/** A controller parameter: a signal that aborts when the client disconnects before it is answered. */
 export const WhileConnected = createParamDecorator(
   (_: unknown, context: ExecutionContext): AbortSignal => {
     const response = context.switchToHttp().getResponse<Response>();

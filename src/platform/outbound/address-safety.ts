@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import { addCidr, contains, effectiveAddresses, ruleAgainst } from './ip-address.js';
 import { ForbiddenAddressError } from './outbound.errors.js';
 
-/** Names under which clouds hand out credentials; refused by name, whatever they resolve to. */
+/** Names of cloud metadata services, which issue credentials; refused whatever they resolve to. */
 const METADATA_NAMES: ReadonlySet<string> = new Set([
   'metadata',
   'metadata.google.internal',
@@ -21,8 +21,8 @@ export interface AddressRules {
 }
 
 /**
- * Decides which addresses may be called. Pure: it never resolves a name. Link-local, metadata,
- * multicast and unspecified addresses are refused whatever is allowed.
+ * Decides which addresses may be called, without resolving names. Link-local, metadata, multicast and unspecified
+ * addresses are always refused.
  */
 export class AddressSafety {
   private readonly everyPrivateHost: boolean;
@@ -46,8 +46,8 @@ export class AddressSafety {
   }
 
   /**
-   * Checks everything that can be known without resolving, and answers the parsed address, which is
-   * the one to call: nothing parses the text a second time. Throws ForbiddenAddressError.
+   * Checks everything that can be known without resolving the name. Returns the parsed address, which is the one to
+   * call, so that no other parser can read the text differently. Throws ForbiddenAddressError.
    */
   check(address: string): URL {
     const url = parse(address);
@@ -68,7 +68,7 @@ export class AddressSafety {
     return url;
   }
 
-  /** Checks what a name resolved to; one bad address refuses them all. Throws ForbiddenAddressError. */
+  /** Checks the resolved addresses; one forbidden address refuses them all. Throws ForbiddenAddressError. */
   checkResolved(hostname: string, addresses: readonly LookupAddress[]): void {
     const name = canonicalName(hostname);
     for (const { address } of addresses) this.checkAddress(address, this.allowedNames.has(name));
@@ -88,7 +88,7 @@ export class AddressSafety {
     } else if (METADATA_NAMES.has(host)) {
       throw ForbiddenAddressError.always('cloud metadata');
     } else if (/(^|\.)localhost$/.test(host) && !this.allowsLoopbackName(host)) {
-      // RFC 6761: these names mean loopback, so saving such an address needs no resolution to be refused.
+      // RFC 6761: these names are loopback, so they are refused without resolution.
       throw ForbiddenAddressError.unlessAllowed('loopback');
     }
   }
@@ -128,7 +128,7 @@ function parse(address: string): URL {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw ForbiddenAddressError.always('neither http nor https', 'Enter an http or https address.');
   }
-  // The URL standard drops tabs and line feeds and turns \ into /; nobody means that.
+  // The URL standard drops tabs and line feeds and turns \ into /, so the text would not be the address that is called.
   if (/[\\\p{Cc}]/u.test(address)) {
     throw ForbiddenAddressError.always(
       'backslash or control character in the address',
@@ -138,7 +138,7 @@ function parse(address: string): URL {
   return url;
 }
 
-/** Lower case, without the brackets of IPv6 and the trailing dots that mean the same host. */
+/** Lower case, without IPv6 brackets and trailing dots. */
 function canonicalName(hostname: string): string {
   return hostname
     .toLowerCase()

@@ -5,14 +5,14 @@ import { buildConnector } from 'undici';
 interface ConnectorOptions {
   readonly connectMs: number;
   readonly resolve: (hostname: string) => Promise<LookupAddress[]>;
-  /** Throws when one of the addresses may not be called. */
+  /** Throws when one of the addresses must not be called. */
   readonly check: (hostname: string, addresses: readonly LookupAddress[]) => void;
   readonly ca?: string | Buffer;
 }
 
 /**
- * Connections whose name is resolved once, here, so that the address that was checked is the address
- * that is called: a name server that answers differently the second time is never asked a second time.
+ * Opens connections to exactly the addresses that were checked: a name is resolved once, here, so a name server that
+ * answers differently the second time (DNS rebinding) has no effect.
  */
 export function connectorFor(options: ConnectorOptions): buildConnector.connector {
   return buildConnector({

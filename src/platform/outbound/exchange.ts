@@ -4,14 +4,14 @@ import { OutboundError, outboundErrorOf } from './outbound.errors.js';
 import type { OutboundResponse } from './outbound-call.js';
 import { PausableTimeout } from './pausable-timeout.js';
 
-/** How long an answer that nobody wants any more may go on before its connection is destroyed. */
+/** How long a discarded answer may continue before its connection is destroyed. */
 const DRAIN_MS = 100;
 const DRAIN_BYTES = 64 * 1024;
 
 /**
- * One request and its answer on undici's lowest interface: no stream object, no promise per chunk.
- * Chunks of one socket read are handed over together; a chunk that comes while the reader is busy
- * pauses the socket, so at most one read is held.
+ * One request and its answer on undici's dispatch interface: no stream object, no promise per chunk. Chunks of one
+ * socket read are handed over together; a chunk that arrives while the reader is busy pauses the socket, so at most
+ * one read is buffered.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly response: Promise<OutboundResponse>;
@@ -24,7 +24,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private ended = false;
   private discarded = false;
   private paused = false;
-  /** The caller has been told of an answer but has not taken it yet: the rest of this read belongs to it. */
+  /** The headers were reported and the body is not read yet: the rest of this socket read belongs to the body. */
   private handingOver = false;
   private wakeReader?: () => void;
   private readonly answer: PromiseWithResolvers<OutboundResponse>;
@@ -55,7 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   ): void {
     // 1xx answers precede the real one.
     if (status < 200) return;
-    // The first bytes mostly come with the headers, before the caller had a chance to ask for them.
+    // The first bytes mostly arrive with the headers, before the caller can request them.
     this.handingOver = true;
     setImmediate(() => (this.handingOver = false));
     this.answer.resolve({
@@ -73,7 +73,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       if (this.drainedBytes > DRAIN_BYTES) this.abort(new OutboundError('aborted'));
       return;
     }
-    // undici's parser reports an empty piece when it is resumed; pausing on it would go on for ever.
+    // undici's parser reports an empty piece when it is resumed; pausing on it would loop forever.
     if (chunk.length === 0) return;
     this.chunks.push(chunk);
     if (this.handingOver) return;
@@ -100,7 +100,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   private readonly onAbort = (): void => this.abort(new OutboundError('aborted'));
 
-  /** Destroys the socket at once; before there is one, the request is dropped when it would be sent. */
+  /** Destroys the socket at once; before it is connected, the request is dropped instead of sent. */
   private abort(reason: OutboundError): void {
     if (this.ended || this.failure !== undefined) return;
     this.failure = reason;
@@ -135,7 +135,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private async next(): Promise<IteratorResult<Buffer, undefined>> {
     if (this.isWaiting()) {
       this.resume();
-      // Resuming may deliver at once what undici held back.
+      // Resuming may synchronously deliver what undici buffered.
       if (this.isWaiting()) {
         await new Promise<void>((resolve) => {
           this.wakeReader = resolve;

@@ -11,7 +11,7 @@ interface Rule extends AddressRule {
   readonly blocked: BlockList;
 }
 
-/** In this order: an address of several ranges is judged by the first. */
+/** In this order: for an address in several ranges the first one decides. */
 const RULES: readonly Rule[] = [
   // AWS and most others, AWS over IPv6, Google over IPv6, Alibaba, Oracle, Azure's wire server.
   rule('cloud metadata', true, [
@@ -27,7 +27,7 @@ const RULES: readonly Rule[] = [
   rule('unspecified address', true, ['0.0.0.0/8', '::/128']),
   rule('broadcast', true, ['255.255.255.255/32']),
   rule('multicast', true, ['224.0.0.0/4', 'ff00::/8']),
-  // Local-use NAT64 (RFC 8215): where the IPv4 address sits is up to the network, so it cannot be judged.
+  // Local-use NAT64 (RFC 8215): the position of the IPv4 address depends on the network, so it cannot be checked.
   rule('translated address', true, ['64:ff9b:1::/48']),
   rule('loopback', false, ['127.0.0.0/8', '::1/128']),
   rule('private network', false, [
@@ -60,7 +60,7 @@ function rule(name: string, always: boolean, cidrs: readonly string[]): Rule {
   return { name, always, blocked };
 }
 
-/** Adds `10.0.0.0/8`, `fd00::/8` or a single address. Answers false when the text is none of them. */
+/** Adds `10.0.0.0/8`, `fd00::/8` or a single address. Returns false for any other text. */
 export function addCidr(list: BlockList, text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/');
   const family = isIP(address);
@@ -71,7 +71,7 @@ export function addCidr(list: BlockList, text: string): boolean {
   return true;
 }
 
-/** The first rule against an address, or undefined for a public one. */
+/** The first rule that matches the address, or undefined for a public one. */
 export function ruleAgainst(address: string): AddressRule | undefined {
   return RULES.find(({ blocked }) => contains(blocked, address));
 }
@@ -82,7 +82,7 @@ export function contains(list: BlockList, address: string): boolean {
 }
 
 /**
- * The addresses a packet may really go to: for an IPv6 address that carries an IPv4 address (mapped,
+ * The addresses that a packet may reach: for an IPv6 address that embeds an IPv4 address (mapped,
  * compatible, 6to4, Teredo, NAT64) the IPv4 address, for every other one the address itself.
  */
 export function effectiveAddresses(address: string): readonly string[] {

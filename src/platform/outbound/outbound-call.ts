@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 export interface OutboundTimeouts {
   /** Resolving, connecting and TLS, in milliseconds. */
   readonly connectMs: number;
-  /** Longest silence, before the headers and between bytes; not counted while nobody reads. */
+  /** Longest silence, before the headers and between bytes; not counted while the reader is paused. */
   readonly idleMs: number;
-  /** Everything, from the call to the last byte; not counted while nobody reads. */
+  /** From the call to the last byte; not counted while the reader is paused. */
   readonly totalMs?: number;
 }
 
@@ -22,15 +22,15 @@ export interface OutboundResponse {
   /** Names in lower case. */
   readonly headers: IncomingHttpHeaders;
   /**
-   * One buffer per read of the socket, whatever the framing. Can be read once. Not asking for the
-   * next buffer pauses the socket; leaving the loop early destroys it. Fails with OutboundError.
+   * One buffer per read of the socket, whatever the framing. Can be iterated once. The socket is paused until the next
+   * buffer is requested and destroyed when the loop ends early. Rejects with OutboundError.
    */
   readonly body: AsyncIterable<Buffer>;
-  /** The whole body as UTF-8. Fails with OutboundError `too-large` beyond the limit. */
+  /** The whole body as UTF-8. Rejects with OutboundError `too-large` beyond the limit. */
   text(limitBytes: number): Promise<string>;
   /**
-   * The caller has all it wants: a reader waiting for more gets the end, and the connection is kept
-   * for the next call if the answer ends at once, else destroyed.
+   * Ends the iteration early: a waiting reader gets the end. The connection is reused if the answer ends at once, else
+   * destroyed.
    */
   discard(): void;
 }

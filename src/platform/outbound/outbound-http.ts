@@ -13,26 +13,26 @@ export interface OutboundHttpOptions {
   readonly allowedPrivateHosts: readonly string[];
   /** Ports that may be called; every port if not given. */
   readonly allowedPorts?: readonly number[];
-  /** Resolves a name; the system's resolver if not given. */
+  /** Resolves a name; default: the system's resolver. */
   readonly resolve?: (hostname: string) => Promise<LookupAddress[]>;
-  /** Certificates trusted instead of the built-in ones. */
+  /** CA certificates that replace the built-in ones. */
   readonly ca?: string | Buffer;
 }
 
-/** Enough for every stream that one process serves at once. */
+/** Enough for all concurrent streams of one process. */
 const CONNECTIONS_PER_ORIGIN = 2048;
 const KEEP_ALIVE_MS = 20_000;
 const LONGEST_KEEP_ALIVE_MS = 60_000;
 
 /**
- * The one HTTP client for addresses that users enter: every address is checked, the connection goes
- * to the address that was checked, and redirects are refused.
+ * The one HTTP client for addresses that users enter: every address is checked, connections are made to exactly the
+ * checked address, and redirects are refused.
  */
 export class OutboundHttp {
   private readonly safety: AddressSafety;
   private readonly resolve: (hostname: string) => Promise<LookupAddress[]>;
   private readonly ca?: string | Buffer;
-  /** By connect time-out, which undici ties to the connection and not to the request. */
+  /** Keyed by connect time-out, which undici sets per connection, not per request. */
   private readonly agents = new Map<number, Agent>();
   /** The rules never change, so an address that passed them once passes again. */
   private readonly checked = new LRUCache<string, URL>({ max: 1_000 });
@@ -45,16 +45,16 @@ export class OutboundHttp {
   }
 
   /**
-   * Checks an address as far as that is possible without the network; for saving it. Throws
-   * ForbiddenAddressError. The name it resolves to is checked at every connection.
+   * Checks an address before it is saved, as far as that is possible without the network. The resolved addresses are
+   * checked at every connection. Throws ForbiddenAddressError.
    */
   assertAddressAllowed(address: string): void {
     this.safety.check(address);
   }
 
   /**
-   * Sends one request. Every status below 300 and from 400 on is an answer; a redirect is an
-   * OutboundError. Fails with ForbiddenAddressError or OutboundError.
+   * Sends one request. A status below 300 or from 400 on is an answer; a redirect is an OutboundError. Rejects with
+   * ForbiddenAddressError or OutboundError.
    */
   async request(address: string, request: OutboundRequest): Promise<OutboundResponse> {
     const url = this.checkedUrl(address);
@@ -80,7 +80,7 @@ export class OutboundHttp {
     return response;
   }
 
-  /** Ends every open call with OutboundError `aborted`; no call is possible afterwards. */
+  /** Aborts every open call with OutboundError `aborted`; later calls are refused. */
   async close(): Promise<void> {
     this.closed = true;
     const agents = [...this.agents.values()];

@@ -1,11 +1,11 @@
 import { DomainError } from '../error/index.js';
 
-/** The name of the setting that opens private networks; error messages point to it. */
+/** The setting that allows private networks; error messages name it. */
 const SETTING = 'ALLOW_PRIVATE_MODEL_HOSTS';
 
 /**
- * An address that Plinth refuses to call. `rule` names what refused it. The message holds neither host
- * nor IP address, because people who may use a model need not know where it lives.
+ * An address that Plinth refuses to call. `rule` names the reason. The message contains neither host nor IP address,
+ * because users of a model need not know its address.
  */
 export class ForbiddenAddressError extends DomainError {
   readonly code = 400;
@@ -45,33 +45,33 @@ export type OutboundErrorKind =
   | 'aborted'
   | 'redirect'
   | 'too-large'
-  /** What came back is not HTTP. */
+  /** The answer is not HTTP. */
   | 'protocol'
-  /** The request itself cannot be sent, for example because of a header value. */
+  /** The request cannot be sent, for example because of a header value. */
   | 'request';
 
 const MESSAGES: Record<OutboundErrorKind, string> = {
   connect: 'The service could not be reached. Check its address and that it is running.',
   dns: 'The host name of the service could not be resolved. Check the address.',
   tls: 'The service’s certificate could not be verified. Check the address and the certificate.',
-  'timeout-connect': 'Connecting to the service took too long. Check its address, or try again.',
+  'timeout-connect': 'Connecting to the service timed out. Check its address, or try again.',
   'timeout-idle': 'The service sent nothing for too long. Try again.',
-  'timeout-total': 'The service took too long in all. Try again, or ask for less.',
+  'timeout-total': 'The service took too long to answer. Try again, or ask for less.',
   reset: 'The service closed the connection. Try again.',
   aborted: 'The call was cancelled.',
   redirect: 'The service answered with a redirect, which is not followed. Enter its final address.',
   'too-large': 'The service’s answer is too large. Ask for less.',
-  protocol: 'What answered does not speak HTTP. Check the address and whether it needs https.',
+  protocol: 'The answer was not HTTP. Check the address and whether it needs https.',
   request: 'The request cannot be sent. Check the address and the API key for stray characters.',
 };
 
 /**
- * Whether trying again may help: the request did not get through. Time without a byte is not among
- * them, because a second wait of minutes helps nobody.
+ * The failures that a retry may resolve: the request was not delivered. An idle time-out is not one of them, because
+ * a retry would wait for minutes again.
  */
 const RETRYABLE: ReadonlySet<OutboundErrorKind> = new Set(['connect', 'timeout-connect', 'reset']);
 
-/** A call that failed below HTTP, or whose answer is not wanted. The message names no host. */
+/** A call that failed below HTTP, or whose answer is refused. The message names no host. */
 export class OutboundError extends DomainError {
   readonly code = 500;
   readonly retryable: boolean;
@@ -108,11 +108,11 @@ const KIND_BY_CODE: Readonly<Record<string, OutboundErrorKind>> = {
 
 const TLS_CODE = /^ERR_(TLS|SSL)_|CERT|^UNABLE_TO_|^HOSTNAME_MISMATCH$/;
 
-/** Translates what the HTTP client or the system reports; an error of ours passes unchanged. */
+/** Translates errors of the HTTP client and the system; an error of ours passes unchanged. */
 export function outboundErrorOf(error: unknown): Error {
   if (error instanceof OutboundError || error instanceof ForbiddenAddressError) return error;
   const code = codeOf(error);
-  // A name server that is busy for a moment, unlike a name that does not exist.
+  // A temporary failure of the name server, unlike a name that does not exist.
   if (code === 'EAI_AGAIN') return new OutboundError('dns', { cause: error, retryable: true });
   return new OutboundError(kindOf(code), { cause: error });
 }

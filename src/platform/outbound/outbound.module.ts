@@ -4,7 +4,7 @@ import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { OutboundHttp } from './outbound-http.js';
 
-/** The one client for addresses that users enter, closed when the process stops. */
+/** The one HTTP client for addresses that users enter; closed when the process stops. */
 @Global()
 @Module({
   providers: [

@@ -1,4 +1,4 @@
-/** Calls back once, after a time that does not run while paused. */
+/** Calls back once, after a time that stops while paused. */
 export class PausableTimeout {
   private timer?: NodeJS.Timeout;
   private startedAt = 0;

@@ -3,8 +3,8 @@ import type { Response } from 'express';
 import type { OpenedFile } from './storage.service.js';
 
 /**
- * Writes a file as an attachment (RFC 6266, names by RFC 5987). Uploaded content is never to run in our origin:
- * no guessing of its type, and a sandbox without any right should a browser show it after all.
+ * Writes a file as an attachment (RFC 6266, names by RFC 5987). Uploaded content must not run in this origin: no type
+ * sniffing, and a CSP sandbox without permissions in case a browser displays it.
  */
 export async function sendAttachment(response: Response, file: OpenedFile): Promise<void> {
   response.attachment(file.originalName);
@@ -14,7 +14,7 @@ export async function sendAttachment(response: Response, file: OpenedFile): Prom
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'private, no-store',
   });
-  // After attachment(), which sets the type that the name claims.
+  // After attachment(), which sets a type by the name.
   response.setHeader('Content-Type', file.mimeType);
   try {
     await pipeline(file.content, response);

@@ -4,14 +4,14 @@ import { StorageRepository } from './storage.repository.js';
 
 const FILE_KEY = /^[a-f0-9]{8}\/[a-f0-9]{32}$/;
 
-/** Throws for a key that FileKeys has not made: such a key could lead out of the storage. */
+/** Throws for a key that FileKeys has not generated: such a key could lead out of the storage. */
 export function assertFileKey(key: string): void {
-  if (!FILE_KEY.test(key)) throw new Error('A file was asked for under a key of an unknown form.');
+  if (!FILE_KEY.test(key)) throw new Error('The file key has an invalid form.');
 }
 
 /**
- * Makes the keys of files: random, below a prefix that names the installation. Two databases that are used with one
- * DATA_DIR or bucket, one after the other, so never take each other's files for orphans.
+ * Generates the keys of files: random, below a prefix of the installation, so that two databases that use one DATA_DIR
+ * or bucket in succession do not remove each other's files as orphans.
  */
 @Injectable()
 export class FileKeys {

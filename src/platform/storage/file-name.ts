@@ -1,13 +1,13 @@
-/** Control characters, and the marks that turn the direction of writing, with which "gpj.exe" reads "exe.jpg". */
+/** Control characters and bidirectional marks, with which "gpj.exe" is displayed as "exe.jpg". */
 const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 
-/** Separators of paths and what file systems of clients refuse in a name. */
+/** Path separators and characters that file systems of clients refuse in a name. */
 const FORBIDDEN = /[\\/:*?"<>|]/g;
 
 const NAME_LENGTH = 255;
 const SUFFIX_LENGTH = 20;
 
-/** A sent file name as it is shown and offered for saving: without path, unseen characters and excess length. */
+/** The display name of an uploaded file: without path, invisible characters and excess length. */
 export function displayName(sent: string): string {
   const name = sent
     .toWellFormed()
@@ -22,7 +22,7 @@ export function displayName(sent: string): string {
   return stem.slice(0, NAME_LENGTH - [...suffix].length).join('') + suffix;
 }
 
-/** The suffix with its dot, as it is written in the name; empty when there is none. */
+/** The suffix with its dot, as written in the name; empty when there is none. */
 export function suffixOf(name: string): string {
   const [suffix = ''] = /(?<=.)\.[\p{L}\p{N}]+$/u.exec(name) ?? [];
   return suffix.length <= SUFFIX_LENGTH ? suffix : '';

@@ -2,23 +2,23 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../access/index.js';
 import type { StoredFile } from './storage.entity.js';
 
-/** A feature whose records hold files: who may read the record may read its file, and nobody else. */
+/** A feature whose records have files: the file is readable exactly for those who may read the record. */
 export interface FileOwner {
-  /** Those of the files that the caller may read. */
+  /** The files among these that the caller may read. */
   readable(caller: Caller, fileIds: readonly number[]): Promise<ReadonlySet<number>>;
 }
 
-/** Declared here, joined by the features that keep files as parts of their own records. */
+/** Declared here; features that keep files as parts of their records register themselves. */
 @Injectable()
 export class FileOwners {
   private readonly owners = new Map<string, FileOwner>();
 
-  /** `kind` is what the records of the files are marked with. */
+  /** `kind` is the mark on the records of the files. */
   join(kind: string, owner: FileOwner): void {
     this.owners.set(kind, owner);
   }
 
-  /** Those of the tenant's files that the caller may read: what belongs to no record is everybody's. */
+  /** The files of the tenant that the caller may read; an independent file is readable for every user of the tenant. */
   async visible(caller: Caller, files: readonly StoredFile[]): Promise<StoredFile[]> {
     const readable = new Set<number>();
     for (const [kind, owner] of this.owners) {

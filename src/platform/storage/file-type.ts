@@ -1,6 +1,6 @@
 import { suffixOf } from './file-name.js';
 
-/** How many bytes from the start of a file tell its type. */
+/** How many bytes from the start of a file determine its type. */
 export const HEAD_BYTES = 4_096;
 
 interface Signature {
@@ -8,7 +8,7 @@ interface Signature {
   readonly matches: (head: Buffer) => boolean;
 }
 
-/** The first bytes of formats, by their own specifications. */
+/** The first bytes of each format (magic numbers). */
 const signatures: readonly Signature[] = [
   { type: 'image/png', matches: startsWith('89504e470d0a1a0a') },
   { type: 'image/jpeg', matches: startsWith('ffd8ff') },
@@ -35,11 +35,11 @@ const signatures: readonly Signature[] = [
     matches: all(startsWith(hex('BZh')), startsWith('314159265359', 4)),
   },
   { type: 'application/x-tar', matches: startsWith(hex('ustar'), 257) },
-  // What Office wrote before 2007, and what it wraps an encrypted file in.
+  // The format of Office before 2007, and the container of an encrypted Office file.
   { type: 'application/x-ole-storage', matches: startsWith('d0cf11e0a1b11ae1') },
 ];
 
-/** Formats that are a zip inside. Which of them it is does not matter to safety, so the name may tell. */
+/** Formats that are zip archives. The choice among them does not affect safety, so the name decides. */
 const zipFormats: Readonly<Record<string, string>> = {
   '.docx': 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
   '.xlsx': 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
@@ -47,7 +47,7 @@ const zipFormats: Readonly<Record<string, string>> = {
   '.epub': 'application/epub+zip',
 };
 
-/** The type of a file by its content, whatever its name and its sender claim. Markup is plain text. */
+/** The type of a file by its content, independent of its name and the declared type. Markup is plain text. */
 export function typeOf(head: Buffer, name: string): string {
   const type = signatures.find((signature) => signature.matches(head))?.type;
   if (type === 'application/zip') return zipFormats[suffixOf(name).toLowerCase()] ?? type;

@@ -11,8 +11,8 @@ const HOUR_MS = 60 * 60_000;
 const BATCH = 500;
 
 /**
- * Removes files without a record: what is left when a process dies between writing a file and recording it, or between
- * deleting a record and removing its file. An hour is longer than any upload takes.
+ * Removes files without a record, which remain when a process dies between writing a file and inserting its record, or
+ * between deleting a record and removing its file. An hour is longer than any upload takes.
  */
 @Injectable()
 export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
@@ -33,7 +33,7 @@ export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
     await this.rounds?.stop();
   }
 
-  /** One round; answers how many files it removed. */
+  /** One round; returns the number of removed files. */
   async sweep(ending?: AbortSignal): Promise<number> {
     const before = new Date(Date.now() - HOUR_MS);
     let removed = await this.files.removeUnfinished(before);
@@ -59,10 +59,10 @@ export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
   private async sweepAndLog(ending: AbortSignal): Promise<void> {
     try {
       const removed = await this.sweep(ending);
-      if (removed > 0) this.logger.log({ msg: 'Files without a record were removed', removed });
+      if (removed > 0) this.logger.log({ msg: 'Removed files without a record', removed });
     } catch (error) {
-      // The next round tries again.
-      this.logger.warn({ msg: 'Files without a record could not be removed', err: error });
+      // The next round retries.
+      this.logger.warn({ msg: 'Failed to remove files without a record', err: error });
     }
   }
 }

@@ -37,7 +37,7 @@ export class StorageController {
     return this.files.list(caller, query);
   }
 
-  /** Those of the files that exist, in the order asked for. */
+  /** The files with these ids that exist, in the requested order. */
   @Get('listByIds/:ids')
   @RequirePermission('system:oss:query')
   @AnswersArray(StoredFileView)
@@ -48,7 +48,7 @@ export class StorageController {
     return this.files.listByIds(caller, ids);
   }
 
-  /** The file itself, as an attachment. The token may stand in the query. */
+  /** The content of a file, as an attachment. The token may be in the query. */
   @Get('download/:id')
   @NoEnvelope()
   @RequirePermission('system:oss:download', { tokenInQuery: true })
@@ -73,7 +73,7 @@ export class StorageController {
     return this.files.upload(caller, files);
   }
 
-  /** Deletes files with their records; not those that are part of another record. */
+  /** Deletes files with their records. A file that is part of another record is refused. */
   @Delete(':ids')
   @RequirePermission('system:oss:remove')
   @AnswersStatus()

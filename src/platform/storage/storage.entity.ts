@@ -1,6 +1,6 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
 
-/** The record of an uploaded file; its content lies in the FileStorage under the key. */
+/** The record of an uploaded file; its content is in the FileStorage under the key. */
 @Entity({ name: 'stored_file' })
 export class StoredFile {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
@@ -33,7 +33,7 @@ export class StoredFile {
   @Column({ type: 'varchar', length: 20 })
   service: string;
 
-  /** The kind of record whose part it is; null for a file that stands by itself. */
+  /** The kind of record that the file is part of; null for an independent file. */
   @Column({ type: 'varchar', length: 30, nullable: true })
   belongsTo: string | null;
 

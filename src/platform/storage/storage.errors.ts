@@ -9,7 +9,7 @@ export class FileTooLargeError extends InvalidInputError {
   }
 }
 
-/** The file cannot be taken away from the record whose part it is. */
+/** The file is part of another record and cannot be deleted alone. */
 export class FileInUseError extends ConflictError {
   constructor() {
     super(

@@ -15,7 +15,7 @@ import { StorageService } from './storage.service.js';
 import { UploadEngine } from './upload.engine.js';
 import { UploadInterceptor } from './upload.interceptor.js';
 
-/** Uploaded files. What UploadInterceptor needs is exported, because interceptors are made in the module of their controller. */
+/** Uploaded files. The dependencies of UploadInterceptor are exported, because Nest creates it in the controller's module. */
 @Module({
   imports: [TypeOrmModule.forFeature([StoredFile])],
   controllers: [StorageController],

@@ -15,7 +15,7 @@ export class StorageRepository {
     this.files = new TenantScoped(database, StoredFile, 'The file');
   }
 
-  /** Of the files that stand by themselves. */
+  /** Of the files that are not part of another record. */
   page(tenantId: string, query: StoredFileListQuery): Promise<Page<StoredFile>> {
     const name = query.originalName ?? query.fileName;
     const where = {
@@ -50,7 +50,7 @@ export class StorageRepository {
     return rows.map((row) => row.storage_key);
   }
 
-  /** Names of the tenant's users, by id; one of another tenant (a super administrator) stays unnamed. */
+  /** Names of the tenant's users, by id; a user of another tenant (a super administrator) has no name here. */
   async userNames(tenantId: string, userIds: readonly number[]): Promise<Map<number, string>> {
     const rows = await this.database.query<{ id: number; user_name: string }>(
       'SELECT id, user_name FROM user_account WHERE tenant_id = $1 AND id = ANY($2)',
@@ -70,7 +70,7 @@ export class StorageRepository {
     return new Set(rows.map((row) => row.storage_key));
   }
 
-  /** What tells this installation's database from every other, and stays when it moves: when its first tenant was made. */
+  /** Identifies the database of this installation, also after a move: the creation time of its first tenant. */
   async installation(): Promise<string> {
     const [row] = await this.database.query<{ made: string }>(
       "SELECT extract(epoch FROM create_time)::text AS made FROM tenant WHERE tenant_id = '000000'",

@@ -18,18 +18,18 @@ import type { StoredFileView, UploadView } from './storage.view.js';
 import { isRefused } from './upload.engine.js';
 import type { ReceivedFile, UploadedPart } from './upload.engine.js';
 
-/** What other features may know about a stored file. */
+/** What other features see of a stored file. */
 export type StoredFileInfo = Pick<
   StoredFile,
   'id' | 'originalName' | 'fileSuffix' | 'mimeType' | 'byteSize' | 'sha256'
 >;
 
-/** Whoever opens a file reads its content to the end or destroys it. */
+/** The caller of `open` reads the content to the end or destroys it. */
 export interface OpenedFile extends StoredFileInfo {
   readonly content: Readable;
 }
 
-/** Files and their records. A file of another tenant is answered like one that does not exist. */
+/** Files and their records. A file of another tenant is answered as not found. */
 @Injectable()
 export class StorageService {
   private readonly logger = new Logger(StorageService.name);
@@ -51,7 +51,7 @@ export class StorageService {
     return page.map((file) => toStoredFileView(file, names));
   }
 
-  /** Those of the files that the caller may read, in the order asked for. */
+  /** The files that the caller may read, in the requested order. */
   async listByIds(caller: Caller, ids: readonly number[]): Promise<StoredFileView[]> {
     const found = await this.visible(caller, ids);
     const names = await this.namesOf(caller.tenantId, found);
@@ -62,19 +62,21 @@ export class StorageService {
       .map((file) => toStoredFileView(file, names));
   }
 
-  /** Records the one file of an upload. */
+  /** Stores the record of the one file of an upload. */
   async upload(caller: Caller, received: readonly UploadedPart[]): Promise<UploadView> {
     const [file, ...more] = received;
     if (!file || more.length > 0) {
-      throw new UnreadableUploadError(file ? 'it holds more than one file' : 'it holds no file');
+      throw new UnreadableUploadError(
+        file ? 'it contains more than one file' : 'it contains no file',
+      );
     }
     if (isRefused(file)) throw file.refusal;
     return toUploadView(await this.keep(caller, file));
   }
 
   /**
-   * Gives a received file its record, joining an open transaction; if that fails the file is removed. With `belongsTo`
-   * it is part of a record of that kind (FileOwners): whoever rolls the transaction back calls `discardUnrecorded`.
+   * Inserts the record of a received file, in the open transaction if there is one; if that fails the file is removed.
+   * With `belongsTo` it is part of a record of that kind (FileOwners). After a rollback call `discardUnrecorded`.
    */
   async keep(caller: Caller, file: ReceivedFile, belongsTo?: string): Promise<StoredFileInfo> {
     try {
@@ -85,7 +87,7 @@ export class StorageService {
     }
   }
 
-  /** Removes those of the received files that were given no record. */
+  /** Removes the received files that have no record. */
   async discardUnrecorded(received: readonly UploadedPart[]): Promise<void> {
     const keys = received.flatMap((part) => (isRefused(part) ? [] : [part.storageKey]));
     if (keys.length === 0) return;
@@ -106,7 +108,7 @@ export class StorageService {
     return { ...infoOf(file), content: await this.files.read(file.storageKey) };
   }
 
-  /** Deletes files that stand by themselves: all of them or, when one cannot be deleted, none. */
+  /** Deletes independent files: all of them or, when one cannot be deleted, none. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const files = await this.visible(caller, ids);
     if (files.length !== new Set(ids).size) throw new NotFoundError('The file');
@@ -114,13 +116,13 @@ export class StorageService {
     await this.erase(caller, files);
   }
 
-  /** Deletes files for the feature whose records they are part of; those that are gone already are none. */
+  /** Deletes files for the feature whose records they are part of; missing ones are ignored. */
   async removeOwned(caller: Caller, ids: readonly number[]): Promise<void> {
     const files = await this.repository.find(caller.tenantId, ids);
     if (files.length > 0) await this.erase(caller, files);
   }
 
-  /** Deletes records and, once that is committed, the files. */
+  /** Deletes records and, after the commit, the files. */
   private async erase(caller: Caller, files: readonly StoredFile[]): Promise<void> {
     const ids = files.map(({ id }) => id);
     await this.database.transaction(async () => {
@@ -143,7 +145,7 @@ export class StorageService {
   ): Promise<StoredFileInfo> {
     const { storageKey, name, mimeType, size: byteSize, sha256 } = received;
     const file = await this.repository.insert(caller.tenantId, {
-      // The service itself (systemCaller) is no user.
+      // The service itself (systemCaller) is not a user.
       userId: caller.userId || null,
       storageKey,
       originalName: name,
@@ -171,11 +173,11 @@ export class StorageService {
     await this.database.afterCommit(() => this.discard(keys));
   }
 
-  /** Removes contents that no record needs. What fails here the sweep removes later, so the caller need not know. */
+  /** Removes contents without a record. The orphan sweep retries failures, so they are not reported to the caller. */
   private async discard(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
       await this.files.remove(key).catch((error: unknown) => {
-        this.logger.warn({ msg: 'A file could not be removed; the sweep will', key, err: error });
+        this.logger.warn({ msg: 'Failed to remove a file', key, err: error });
       });
     }
   }

@@ -20,7 +20,7 @@ export class StoredFileView extends UploadView {
   @ApiProperty({ example: '.png' })
   fileSuffix: string;
 
-  @ApiProperty({ example: 'image/png', description: 'By content, whatever the name says' })
+  @ApiProperty({ example: 'image/png', description: 'By content, independent of the name' })
   mimeType: string;
 
   @ApiProperty({ type: 'integer', example: 1024 })
@@ -35,7 +35,7 @@ export class StoredFileView extends UploadView {
   @ApiProperty({ type: String, nullable: true, example: 'admin' })
   createByName: string | null;
 
-  @ApiProperty({ example: 'local', description: 'The storage that holds the content' })
+  @ApiProperty({ example: 'local', description: 'The storage of the content' })
   service: string;
 }
 

@@ -10,8 +10,8 @@ interface FormField {
 }
 
 /**
- * A multipart route: its parts named `file` are in the storage when the method runs, and those that have no record by
- * then are removed when it fails. `fields` documents the others.
+ * A multipart route: its parts named `file` are stored before the method runs, and those without a record are removed
+ * when it fails. `fields` documents the others.
  */
 export function ReceivesFiles(fields: Readonly<Record<string, FormField>> = {}): MethodDecorator {
   return applyDecorators(
@@ -27,7 +27,7 @@ export function ReceivesFiles(fields: Readonly<Record<string, FormField>> = {}):
   );
 }
 
-/** The files that ReceivesFiles has put into the storage or refused; empty when the request held none. */
+/** The files that ReceivesFiles has stored or refused; empty when the request had none. */
 export const ReceivedFiles = createParamDecorator(
   (_: unknown, context: ExecutionContext): UploadedPart[] => {
     const { files } = context.switchToHttp().getRequest<UploadRequest>();

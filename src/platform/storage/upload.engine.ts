@@ -10,26 +10,26 @@ import { FileStorage } from './file-storage.js';
 import { FileTooLargeError } from './storage.errors.js';
 import { HEAD_BYTES, typeOf } from './file-type.js';
 
-/** A file that lies in the storage and has no record yet. Without one the sweep removes it. */
+/** A stored file without a record; the orphan sweep removes it if it gets none. */
 export interface ReceivedFile {
   readonly storageKey: string;
-  /** Fit for display; holds no path. */
+  /** For display; without a path. */
   readonly name: string;
   readonly mimeType: string;
   readonly size: number;
   readonly sha256: string;
 }
 
-/** A file of an upload that was not taken; nothing of it is left. */
+/** A refused file of an upload; nothing of it is stored. */
 export interface RefusedFile {
   readonly name: string;
   readonly refusal: FileTooLargeError;
 }
 
-/** What became of one file of an upload. */
+/** The result of one file of an upload. */
 export type UploadedPart = ReceivedFile | RefusedFile;
 
-/** A request that multer has read with this engine. */
+/** A request that multer read with this engine. */
 export interface UploadRequest {
   readonly files?: UploadedPart[];
 }
@@ -42,8 +42,8 @@ type Stored = Parameters<StorageEngine['_handleFile']>[2];
 type Removed = Parameters<StorageEngine['_removeFile']>[2];
 
 /**
- * Lets multer stream each file of a multipart request straight into the FileStorage. A file that is too large is
- * refused by itself: the others of the request are received.
+ * Lets multer stream each file of a multipart request directly into the FileStorage. A file that is too large is
+ * refused on its own: the others of the request are received.
  */
 @Injectable()
 export class UploadEngine implements StorageEngine {
@@ -59,7 +59,7 @@ export class UploadEngine implements StorageEngine {
 
   _handleFile(request: Request, file: Express.Multer.File, done: Stored): void {
     this.receive(file.stream, file.originalname, leaving(request)).then(
-      // multer only copies it onto its own description of the file.
+      // multer copies it into its own description of the file.
       (part: object) => done(null, part),
       (error: unknown) => done(error),
     );
@@ -71,7 +71,7 @@ export class UploadEngine implements StorageEngine {
     removed.then(() => done(null), done);
   }
 
-  /** Stores one file under the limit of uploads; the signal ends it, and then it rejects and leaves nothing. */
+  /** Stores one file within the upload limit. When the signal aborts, it rejects and stores nothing. */
   async receive(source: Readable, sentName: string, signal: AbortSignal): Promise<UploadedPart> {
     const storageKey = await this.keys.make();
     const name = displayName(sentName);
@@ -90,7 +90,7 @@ export class UploadEngine implements StorageEngine {
   }
 }
 
-/** Keeps the first bytes of what passes through. */
+/** Records the first bytes of the stream. */
 class Head {
   bytes: Buffer = Buffer.alloc(0);
 
@@ -104,13 +104,13 @@ class Head {
         yield chunk;
       }
     } finally {
-      // The rest of what nobody takes any more: the parts of the request behind it come only after it.
+      // Consume the rest of a refused file, because the next parts of the request come after it.
       source.resume();
     }
   }
 }
 
-/** Aborts when the connection closes before the request has arrived as a whole. */
+/** Aborts when the connection closes before the request is complete. */
 function leaving(request: Request): AbortSignal {
   const controller = new AbortController();
   request.once('close', () => {

@@ -13,8 +13,8 @@ import type { UploadRequest } from './upload.engine.js';
 const FILES_A_REQUEST = 20;
 
 /**
- * Receives a multipart request with the UploadEngine; guards have run before the first byte is stored. Fields are
- * checked only when all is received, so that a request that fails by them leaves files to be removed.
+ * Receives a multipart request with the UploadEngine, after the guards. Fields are validated when everything is
+ * received, so files of a request that fails the validation are removed.
  */
 @Injectable()
 export class UploadInterceptor implements NestInterceptor {
@@ -26,7 +26,7 @@ export class UploadInterceptor implements NestInterceptor {
   ) {
     const Receiver = FilesInterceptor('file', FILES_A_REQUEST, {
       storage: engine,
-      // Browsers send names as UTF-8 without saying so; multer would read them as latin1.
+      // Browsers send names as UTF-8 without declaring it; multer's default is latin1.
       defParamCharset: 'utf8',
       limits: { fields: 50, fieldSize: 100_000, fieldNameSize: 100 },
     });
@@ -39,7 +39,7 @@ export class UploadInterceptor implements NestInterceptor {
       return handled.pipe(catchError((error: unknown) => this.failed(context, error)));
     } catch (error) {
       const request = context.switchToHttp().getRequest<Request>();
-      if (!request.complete) throw new UnreadableUploadError('it was broken off', error);
+      if (!request.complete) throw new UnreadableUploadError('it was interrupted', error);
       if (isRefusal(error)) throw new UnreadableUploadError(error.message, error);
       throw error;
     }
@@ -52,7 +52,7 @@ export class UploadInterceptor implements NestInterceptor {
   }
 }
 
-/** What multer refuses comes as one of Nest's own exceptions; everything else is a failure of the storage. */
+/** Refusals of multer are exceptions of Nest; everything else is a failure of the storage. */
 function isRefusal(error: unknown): error is Error {
   return error instanceof Error && 'getStatus' in error;
 }

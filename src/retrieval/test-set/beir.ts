@@ -13,7 +13,7 @@ export interface BeirJudgement {
   readonly score: number;
 }
 
-/** The lines of `queries.jsonl`: an object each, with `_id` and `text`; other fields are ignored. */
+/** Reads `queries.jsonl`: one object per line with `_id` and `text`; other fields are ignored. */
 export function readQueries(jsonl: string): BeirQuery[] {
   return linesOf(jsonl).map(({ text, number }) => {
     const object = readObject(text, number);
@@ -25,17 +25,17 @@ export function readQueries(jsonl: string): BeirQuery[] {
   });
 }
 
-/** Widest name of a query. */
+/** Longest id of a query. */
 export const LONGEST_ID = 200;
-/** Longest part of a question that retrieval looks at. */
+/** Longest query text that retrieval uses. */
 export const LONGEST_QUERY = 4_000;
-/** What separates the cells and lines of a qrels file is in no name. */
+/** An id contains no separator of cells or lines of a qrels file. */
 export const ID_FORM = /^[^\t\r\n]*$/;
 const BEST = 3;
 
 const FORM = `needs an _id of at most ${LONGEST_ID} characters and a text of at most ${LONGEST_QUERY}`;
 
-/** Text that can be stored, without blanks around it. */
+/** Text without NUL and surrounding white space. */
 function readText(value: unknown, longest: number): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   const text = String(value).toWellFormed().trim();
@@ -43,7 +43,7 @@ function readText(value: unknown, longest: number): string | undefined {
   return isGood && (longest > LONGEST_ID || ID_FORM.test(text)) ? text : undefined;
 }
 
-/** The lines of a qrels file: query-id, corpus-id and a score up to 3 between tabs; a header line is skipped. */
+/** Reads a qrels file: query-id, corpus-id and a score up to 3, separated by tabs; a header line is skipped. */
 export function readJudgements(tsv: string): BeirJudgement[] {
   return linesOf(tsv).flatMap(({ text, number }, index) => {
     const [queryId, corpusId, score, ...more] = text.split('\t').map((cell) => cell.trim());
@@ -75,7 +75,7 @@ interface Line {
   readonly number: number;
 }
 
-/** Those that are not blank. */
+/** The lines that are not blank. */
 function linesOf(file: string): Line[] {
   return file
     .replace(/^\ufeff/, '')
@@ -89,7 +89,7 @@ function readObject(text: string, number: number): { _id?: unknown; text?: unkno
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new MalformedImportError('queries', number, 'is not a JSON object');
 }

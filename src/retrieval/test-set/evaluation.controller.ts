@@ -15,7 +15,7 @@ export class EvaluationController {
 
   /**
    * Runs the test set with the given settings and answers nDCG, recall and MRR with the difference to the run before. It
-   * takes as long as its queries and ends when the client leaves; `msg` says what went other than asked.
+   * runs as long as its queries and ends when the client disconnects; `msg` has notices about the run.
    */
   @Post('evaluate')
   @RequirePermission('system:info:edit')

@@ -2,13 +2,13 @@ import { Decimal, Flag, PageQuery, Text, Whole } from '../../platform/http/index
 
 const MOST = 200;
 
-/** What is not given is taken from the knowledge base's settings. */
+/** Omitted values are taken from the settings of the knowledge base. */
 export class EvaluateBody {
   @Whole({
     optional: true,
     min: 1,
     max: MOST,
-    description: 'How many places count; 10 when not given',
+    description: 'Cut-off k of the metrics; default 10',
   })
   k?: number;
 
@@ -16,7 +16,7 @@ export class EvaluateBody {
     optional: true,
     min: 1,
     max: MOST,
-    description: 'Fragments that are retrieved; replaces retrieveLimit',
+    description: 'Number of retrieved fragments; replaces retrieveLimit',
   })
   topK?: number;
 
@@ -39,7 +39,7 @@ export class EvaluateBody {
 export class EvaluationListQuery extends PageQuery {
   @Flag({
     optional: true,
-    description: 'Also the result of each query; pages of at most 10 runs then',
+    description: 'Also answer the result of each query; then at most 10 runs per page',
   })
   withResults?: boolean;
 }

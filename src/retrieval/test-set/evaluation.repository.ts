@@ -10,7 +10,7 @@ export type EvaluationSummary = Omit<Evaluation, 'results'>;
 
 export type EvaluationValues = Omit<Evaluation, 'id' | 'tenantId' | 'knowledgeId' | 'createTime'>;
 
-/** Runs of a test set that are kept, the newest ones. */
+/** Number of runs of a test set that are kept. */
 const KEPT = 100;
 
 @Injectable()
@@ -35,7 +35,7 @@ export class EvaluationRepository {
     return { ...found, results: results.get(found.id) ?? [] };
   }
 
-  /** The results of runs, by their id. */
+  /** The results of runs, by run id. */
   async resultsOf(
     { tenantId, knowledgeId }: Scope,
     ids: readonly number[],
@@ -48,7 +48,7 @@ export class EvaluationRepository {
     return new Map(rows.map(({ id, results }) => [id, results]));
   }
 
-  /** Adds a run; the oldest ones beyond the hundredth go. */
+  /** Adds a run and deletes the oldest ones beyond the limit. */
   async add({ tenantId, knowledgeId }: Scope, values: EvaluationValues): Promise<Evaluation> {
     try {
       return await this.database.transaction(async () => {

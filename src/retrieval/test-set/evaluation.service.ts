@@ -20,13 +20,13 @@ import type { MeasuredSettings, QueryResult, TestQuery } from './test-set.entity
 import { EmptyTestSetError } from './test-set.errors.js';
 import { TestSetRepository } from './test-set.repository.js';
 
-/** Places that count where nobody says otherwise, as in BEIR. */
+/** Default cut-off k of the metrics, as in BEIR. */
 const DEFAULT_K = 10;
 
-/** Queries of one run that are searched for at once: the service has other work, too. */
+/** Concurrent queries of one run, limited in favour of other requests. */
 const CONCURRENCY = 4;
 
-/** Runs whose results are answered at once. */
+/** Runs per page when their results are requested. */
 const MOST_RESULTS = 10;
 
 interface Run {
@@ -35,7 +35,7 @@ interface Run {
   readonly overrides: RetrievalOverrides;
   readonly k: number;
   readonly signal: AbortSignal;
-  /** What went other than asked, each with the number of queries; filled while it runs. */
+  /** Notices with their number of queries; filled while the run is measured. */
   readonly notices: Map<string, number>;
 }
 
@@ -73,8 +73,8 @@ export class EvaluationService {
   }
 
   /**
-   * Runs every query with the given settings and stores what came out. A query that cannot be searched for ends the
-   * run, and so does the signal: then nothing is stored, since half a test set compares with nothing.
+   * Runs every query with the given settings and stores the result. A query that fails, or the signal, ends the run, and
+   * nothing is stored, because a partial result is not comparable.
    */
   async evaluate(
     caller: Caller,
@@ -124,7 +124,7 @@ export class EvaluationService {
   private async measure({ queryId, query, expected }: TestQuery, run: Run): Promise<QueryResult> {
     const { caller, knowledge, overrides, k, signal, notices } = run;
     const found = await this.retrieval.retrieve({
-      asker: caller,
+      caller,
       knowledge,
       query,
       overrides,
@@ -149,7 +149,7 @@ export class EvaluationService {
     const messages = [...notices].map(([notice, count]) => `In ${count} queries: ${notice}`);
     if (topK < k) {
       messages.push(
-        `Only ${topK} fragments were retrieved, fewer than the ${k} places that count. Send topK to measure deeper.`,
+        `Only ${topK} fragments were retrieved, fewer than the ${k} that are measured. Increase topK.`,
       );
     }
     if (queryCount > this.limit) {

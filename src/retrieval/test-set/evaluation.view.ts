@@ -37,17 +37,17 @@ export class MeasuredSettingsView implements MeasuredSettings {
 
 /** Means over all queries. */
 export class MetricsView {
-  @Decimal({ ...FROM_0_TO_1, description: 'nDCG of the first k places' })
+  @Decimal({ ...FROM_0_TO_1, description: 'nDCG at k' })
   ndcg: number;
 
-  @Decimal({ ...FROM_0_TO_1, description: 'Share of what was expected in the first k places' })
+  @Decimal({ ...FROM_0_TO_1, description: 'Share of the expected results within the first k' })
   recall: number;
 
-  @Decimal({ ...FROM_0_TO_1, description: 'Mean of 1 / place of the first that was expected' })
+  @Decimal({ ...FROM_0_TO_1, description: 'Mean of 1 / rank of the first expected result' })
   mrr: number;
 }
 
-/** What one query came to. */
+/** The result of one query. */
 export class QueryResultView implements QueryResult {
   @Text({ example: 'q1' })
   queryId: string;
@@ -61,16 +61,16 @@ export class QueryResultView implements QueryResult {
   @Decimal(FROM_0_TO_1)
   reciprocalRank: number;
 
-  @ApiProperty({ type: [Number], description: 'Places of what was expected, from 1' })
+  @ApiProperty({ type: [Number], description: 'Ranks of the expected results, from 1' })
   places: number[];
 }
 
-/** A result beside that of the run before. */
+/** A result compared with the previous run. */
 export class ComparedResultView extends QueryResultView {
   @Text({ example: 'How long is the warranty?' })
   query: string;
 
-  @Decimal({ optional: true, description: 'Its nDCG in the run before; null if it had none' })
+  @Decimal({ optional: true, description: 'nDCG in the previous run; null if it was not in it' })
   ndcgBefore: number | null;
 }
 
@@ -79,7 +79,7 @@ export class EvaluationView extends MetricsView {
   @Id()
   id: number;
 
-  @Whole({ example: 10, description: 'How many places counted' })
+  @Whole({ example: 10, description: 'Cut-off k of the metrics' })
   k: number;
 
   @Whole({ example: 225 })
@@ -88,27 +88,27 @@ export class EvaluationView extends MetricsView {
   @ApiProperty({ type: MeasuredSettingsView })
   settings: MeasuredSettingsView;
 
-  @Id({ optional: true, description: 'Who ran it; null when the user is gone' })
+  @Id({ optional: true, description: 'Who ran it; null when the user was deleted' })
   userId: number | null;
 
   @Text({ example: '2026-01-31 18:30:00' })
   createTime: string;
 
-  /** Only when they were asked for. */
+  /** Only when requested. */
   @ApiProperty({ type: [QueryResultView], required: false })
   results?: QueryResultView[];
 }
 
-/** A run that has just ended. */
+/** A finished run. */
 export class NewEvaluationView extends EvaluationView {
   @ApiProperty({
     type: MetricsView,
     nullable: true,
-    description: 'By how much it is better than the run before',
+    description: 'Difference to the previous run',
   })
   difference: MetricsView | null;
 
-  @ApiProperty({ type: EvaluationView, nullable: true, description: 'The run before' })
+  @ApiProperty({ type: EvaluationView, nullable: true, description: 'The previous run' })
   previous: EvaluationView | null;
 
   @ApiProperty({ type: [ComparedResultView] })

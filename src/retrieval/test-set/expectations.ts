@@ -7,16 +7,16 @@ import { TestSetRepository } from './test-set.repository.js';
 import type { DocumentName, Scope } from './test-set.repository.js';
 import type { ExpectedNames } from './test-set.view.js';
 
-/** What a name may mean. */
+/** The possible meanings of a name. */
 type Target = { readonly docId: string } | { readonly fid: string };
 type Named = readonly [name: string, target: Target];
 
-/** What queries expect, against what a knowledge base holds. */
+/** Resolves the expectations of queries to documents and fragments of a knowledge base. */
 @Injectable()
 export class Expectations {
   constructor(private readonly testSets: TestSetRepository) {}
 
-  /** Each document and fragment once, with its highest relevance; UnknownExpectationError for what is not there. */
+  /** Each document and fragment once, with its highest relevance; UnknownExpectationError for unknown ones. */
   async read(scope: Scope, bodies: readonly ExpectedBody[]): Promise<Expected[]> {
     const expected = distinct(bodies.map(readOne));
     const names = await this.namesOf(scope, expected);
@@ -25,7 +25,7 @@ export class Expectations {
     return expected;
   }
 
-  /** The documents' names of what is there. */
+  /** The document names of existing expectations. */
   async namesOf(scope: Scope, expected: readonly Expected[]): Promise<ExpectedNames> {
     const docIds = expected.flatMap((one) => ('docId' in one ? [one.docId] : []));
     const fids = expected.flatMap((one) => ('fid' in one ? [one.fid] : []));
@@ -35,13 +35,13 @@ export class Expectations {
   }
 
   /**
-   * What each of the names means: a docId, a fid, a document's name, or a name without its suffix that only one
-   * document has. A name that means nothing here is missing.
+   * Resolves names: a docId, a fid, a document's name, or a name without suffix that only one document has. Unknown
+   * names are missing in the result.
    */
   async resolve(scope: Scope, names: readonly string[]): Promise<ReadonlyMap<string, Target>> {
     const documents = await this.testSets.documents(scope, names);
     const fragments = await this.testSets.fragments(scope, names);
-    // The later ones replace the earlier ones of the same name.
+    // Later entries replace earlier ones of the same name.
     return new Map<string, Target>([
       ...uniqueStems(documents),
       ...documents.map(({ docId, name }): Named => [name, { docId }]),
@@ -51,7 +51,7 @@ export class Expectations {
   }
 }
 
-/** Each once, with its highest relevance. */
+/** Without duplicates, with the highest relevance. */
 export function distinct(expected: readonly Expected[]): Expected[] {
   const best = new Map<string, Expected>();
   for (const one of expected) {

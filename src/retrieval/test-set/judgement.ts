@@ -1,15 +1,15 @@
 import type { Expected } from './test-set.entity.js';
 import type { JudgedRanking } from './ranking-metrics.js';
 
-/** What was found, in its order. */
+/** The found fragments in rank order. */
 export interface FoundFragment {
   readonly fid: string;
   readonly docId: string;
 }
 
 /**
- * The ranking that found fragments are for a query. A query may expect documents, which their first fragment in the
- * ranking stands for while the others take no place, or single fragments, or both.
+ * Converts found fragments to the ranking that is measured. A query may expect documents, fragments or both. A document
+ * is ranked by its first fragment; its further fragments do not count.
  */
 export function judge(
   found: readonly FoundFragment[],
@@ -26,7 +26,7 @@ export function judge(
   return { gains: [...places.values()], relevant: expected.map((one) => one.relevance) };
 }
 
-/** One text for a document or a fragment. */
+/** The key of a document or a fragment. */
 export function keyOf(one: { readonly docId: string } | { readonly fid: string }): string {
   return 'docId' in one ? `doc ${one.docId}` : `fragment ${one.fid}`;
 }

@@ -1,6 +1,6 @@
 /**
- * How well one ranking answers one query, each from 0 to 1. `gains` holds the relevance of each place of the ranking,
- * 0 for what is not relevant; `relevant` the relevance of everything that should be found, in any order, at least one.
+ * Metrics of one ranking for one query, each from 0 to 1. `gains` has the relevance at each rank, 0 for irrelevant
+ * results; `relevant` the relevance of all expected results, in any order, at least one.
  */
 export interface JudgedRanking {
   readonly gains: readonly number[];
@@ -8,7 +8,7 @@ export interface JudgedRanking {
 }
 
 /**
- * Normalised discounted cumulative gain of the first k places, as trec_eval's `ndcg_cut` and BEIR compute it: the gain
+ * Normalised discounted cumulative gain at k, as trec_eval's `ndcg_cut` and BEIR compute it: the gain
  * is the relevance itself, the discount log2(place + 1), the ideal is the best order of everything relevant.
  */
 export function ndcg({ gains, relevant }: JudgedRanking, k: number): number {
@@ -16,13 +16,13 @@ export function ndcg({ gains, relevant }: JudgedRanking, k: number): number {
   return ideal === 0 ? 0 : discounted(gains.slice(0, k)) / ideal;
 }
 
-/** The share of everything relevant that is in the first k places. */
+/** The share of the relevant results within the first k. */
 export function recall({ gains, relevant }: JudgedRanking, k: number): number {
   const found = gains.slice(0, k).filter((gain) => gain > 0).length;
   return relevant.length === 0 ? 0 : found / relevant.length;
 }
 
-/** 1 divided by the place of the first relevant entry; 0 when there is none in the first k. */
+/** 1 divided by the rank of the first relevant result; 0 when there is none within the first k. */
 export function reciprocalRank({ gains }: JudgedRanking, k: number): number {
   const first = gains.slice(0, k).findIndex((gain) => gain > 0);
   return first === -1 ? 0 : 1 / (first + 1);

@@ -34,7 +34,7 @@ export class TestSetController {
     private readonly imports: TestSetImport,
   ) {}
 
-  /** The questions of a knowledge base's test set with what they should find, in the order in which they were added. */
+  /** The queries of a test set with their expected results, in the order of insertion. */
   @Get('list')
   @RequirePermission('system:info:query')
   @AnswersPage(TestQueryView)
@@ -46,7 +46,7 @@ export class TestSetController {
     return this.testSets.list(caller, knowledgeId, query);
   }
 
-  /** One file of the test set in the layout of BEIR; an import of both gives the same test set. */
+  /** One file of the test set in the layout of BEIR; importing both files restores the test set. */
   @Get('export')
   @NoEnvelope()
   @RequirePermission('system:info:query')
@@ -60,7 +60,7 @@ export class TestSetController {
     response.type('text/plain').send(await this.testSets.export(caller, knowledgeId, query));
   }
 
-  /** Adds a question. */
+  /** Adds a query. */
   @Post()
   @RequirePermission('system:info:edit')
   @Answers(TestQueryView)
@@ -73,8 +73,8 @@ export class TestSetController {
   }
 
   /**
-   * Adds or replaces many questions: the two files of BEIR, as texts in a JSON body or as parts named `file`. `msg` names
-   * what the knowledge base does not hold.
+   * Adds or replaces many queries: the two BEIR files, as texts in a JSON body or as parts named `file`. `msg` names
+   * unknown documents and fragments.
    */
   @Post('import')
   @RequirePermission('system:info:edit')
@@ -90,7 +90,7 @@ export class TestSetController {
     return this.imports.import(caller, knowledgeId, { body, parts });
   }
 
-  /** Changes a question, or what it should find. */
+  /** Changes a query or its expected results. */
   @Put()
   @RequirePermission('system:info:edit')
   @Answers(TestQueryView)
@@ -102,7 +102,7 @@ export class TestSetController {
     return this.testSets.update(caller, knowledgeId, body);
   }
 
-  /** Deletes questions. */
+  /** Deletes queries. */
   @Delete(':ids')
   @RequirePermission('system:info:edit')
   @AnswersStatus()

@@ -7,7 +7,7 @@ import { ID_FORM, LONGEST_ID, LONGEST_QUERY } from './beir.js';
 
 const MOST_EXPECTED = 1_000;
 
-/** A document or a fragment that a query should find. */
+/** A document or fragment that a query is expected to find. */
 export class ExpectedBody {
   @Text({ optional: true, max: 32, description: 'A document', example: 'a1b2c3d4e5' })
   docId?: string;
@@ -15,7 +15,7 @@ export class ExpectedBody {
   @Text({
     optional: true,
     max: 32,
-    description: 'Instead of a document, one fragment. Parsing its document replaces it by others.',
+    description: 'A fragment instead of a document. Parsing its document again replaces it.',
   })
   fid?: string;
 
@@ -23,7 +23,7 @@ export class ExpectedBody {
     optional: true,
     min: 1,
     max: 3,
-    description: '1 somewhat relevant, 2 relevant, 3 exactly what is sought; 1 when not given',
+    description: '1 somewhat relevant, 2 relevant, 3 exactly the answer; default 1',
   })
   relevance?: number;
 }
@@ -52,8 +52,8 @@ export class CreateTestQueryBody {
     optional: true,
     max: LONGEST_ID,
     pattern: ID_FORM,
-    patternMessage: 'must not contain tabs and line ends',
-    description: 'Names the query in its test set; made when not given',
+    patternMessage: 'must not contain tabs or line breaks',
+    description: 'Id of the query in its test set; generated when not given',
     example: 'q1',
   })
   queryId?: string;
@@ -61,11 +61,11 @@ export class CreateTestQueryBody {
   @Text({ max: LONGEST_QUERY, example: 'How long is the warranty?' })
   query: string;
 
-  @ExpectedList('What it should find')
+  @ExpectedList('Expected documents and fragments')
   expected: ExpectedBody[];
 }
 
-/** What is absent stays as it is. */
+/** Absent fields keep their value. */
 export class UpdateTestQueryBody {
   @Id()
   id: number;
@@ -73,7 +73,7 @@ export class UpdateTestQueryBody {
   @Text({ optional: true, max: LONGEST_QUERY, pattern: /\S/, patternMessage: 'must not be empty' })
   query?: string;
 
-  @ExpectedList('What it should find, instead of what it should find now')
+  @ExpectedList('Replaces the expected documents and fragments')
   @IsOptional()
   expected?: ExpectedBody[];
 }

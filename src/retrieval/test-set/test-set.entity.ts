@@ -6,12 +6,12 @@ import {
   UpdateDateColumn,
 } from 'typeorm';
 
-/** Something that a query should find, and how well it answers: 1 somewhat, 2 well, 3 perfectly. */
+/** An expected result of a query, with its relevance: 1 somewhat, 2 well, 3 perfectly. */
 export type Expected =
   | { readonly docId: string; readonly relevance: number }
   | { readonly fid: string; readonly relevance: number };
 
-/** One question of a knowledge base's test set, with what should be found. */
+/** One query of a knowledge base's test set, with its expected results. */
 @Entity({ name: 'knowledge_test_query' })
 export class TestQuery {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
@@ -23,14 +23,14 @@ export class TestQuery {
   @Column({ type: 'bigint' })
   knowledgeId: number;
 
-  /** Names the query within its test set, also in the files of an export; unique there. */
+  /** The id of the query in its test set and in exported files; unique in the test set. */
   @Column({ type: 'varchar', length: 200 })
   queryId: string;
 
   @Column({ type: 'text' })
   query: string;
 
-  /** Each document and each fragment once, at least one. */
+  /** At least one; without duplicates. */
   @Column({ type: 'jsonb' })
   expected: Expected[];
 
@@ -41,7 +41,7 @@ export class TestQuery {
   updateTime: Date;
 }
 
-/** The settings that were measured: those of the retrieval, and those by which the fragments were made. */
+/** The measured settings: those of the retrieval, and those of the splitting. */
 export interface MeasuredSettings {
   readonly topK: number;
   readonly threshold: number;
@@ -54,13 +54,13 @@ export interface MeasuredSettings {
   readonly overlapChar: number;
 }
 
-/** What one query of a test set came to. */
+/** The result of one query of a test set. */
 export interface QueryResult {
   readonly queryId: string;
   readonly ndcg: number;
   readonly recall: number;
   readonly reciprocalRank: number;
-  /** The places of what was expected, from 1. */
+  /** The ranks of the expected results, from 1. */
   readonly places: readonly number[];
 }
 
@@ -76,14 +76,14 @@ export class Evaluation {
   @Column({ type: 'bigint' })
   knowledgeId: number;
 
-  /** Who ran it; null when the user is gone. */
+  /** Who ran it; null when the user was deleted. */
   @Column({ type: 'bigint', nullable: true })
   userId: number | null;
 
   @Column({ type: 'jsonb' })
   settings: MeasuredSettings;
 
-  /** How many places counted. */
+  /** The cut-off k of the metrics. */
   @Column({ type: 'integer' })
   k: number;
 
@@ -99,7 +99,7 @@ export class Evaluation {
   @Column({ type: 'double precision' })
   mrr: number;
 
-  /** Of every query, so many that they are read only when they are asked for. */
+  /** Of every query; read only on request, because of its size. */
   @Column({ type: 'jsonb', select: false })
   results: QueryResult[];
 

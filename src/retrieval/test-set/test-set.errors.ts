@@ -9,7 +9,7 @@ export class MalformedImportError extends InvalidInputError {
 export class IncompleteImportError extends InvalidInputError {
   constructor() {
     super(
-      'An import needs queries (the lines of a queries.jsonl) and qrels (the lines of a qrels .tsv). Send both, as fields of a JSON body or as files that end in .jsonl and .tsv.',
+      'An import needs queries (the lines of a queries.jsonl) and qrels (the lines of a qrels .tsv). Send both, as fields of a JSON body or as files named *.jsonl and *.tsv.',
     );
   }
 }
@@ -20,11 +20,11 @@ export class ImportTooLargeError extends InvalidInputError {
   }
 }
 
-/** What a query expects is not in the knowledge base. */
+/** An expectation of a query is not in the knowledge base. */
 export class UnknownExpectationError extends InvalidInputError {
   constructor(names: readonly string[]) {
     super(
-      `This knowledge base has no document or fragment ${names.join(', ')}. Take the docId from the list of its documents, or the fid from the list of their fragments.`,
+      `This knowledge base has no document or fragment ${names.join(', ')}. Use the docId from the list of its documents, or the fid from the list of their fragments.`,
       { data: { unknown: names } },
     );
   }
@@ -38,7 +38,7 @@ export class AmbiguousExpectationError extends InvalidInputError {
 
 export class DuplicateQueryIdError extends ConflictError {
   constructor(queryId: string) {
-    super(`The test set has a query ${queryId} already. Choose another queryId, or leave it out.`);
+    super(`The test set already has a query ${queryId}. Choose another queryId, or omit it.`);
   }
 }
 

@@ -5,7 +5,7 @@ import type { UploadedPart } from '../../platform/storage/index.js';
 import type { ImportTestSetBody } from './test-set.dto.js';
 import { ImportTooLargeError } from './test-set.errors.js';
 
-/** A file is read into memory as a whole. */
+/** Limit of a file, which is read into memory. */
 const LARGEST_MB = 16;
 
 const QUERIES = /\.jsonl?$/i;
@@ -19,7 +19,7 @@ export class TestSetFiles {
     private readonly files: FileStorage,
   ) {}
 
-  /** What the files say: queries in the one that ends in .jsonl, qrels in that in .tsv. Nothing of them stays. */
+  /** The texts of the files: queries from *.jsonl, qrels from *.tsv. The stored files are removed. */
   async read(parts: readonly UploadedPart[]): Promise<ImportTestSetBody> {
     try {
       const queries = await this.contentOf(parts, QUERIES);

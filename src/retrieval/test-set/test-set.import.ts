@@ -15,15 +15,15 @@ import { TestSetService } from './test-set.service.js';
 import { toImportAnswer } from './test-set.view.js';
 import type { ImportView } from './test-set.view.js';
 
-/** What of an import means something in this knowledge base. */
+/** The part of an import that refers to this knowledge base. */
 interface Matched {
   readonly values: readonly TestQueryValues[];
   readonly skipped: number;
-  /** A corpus-id for each judgement that was left out. */
+  /** The corpus-id of each judgement that was left out. */
   readonly unknown: readonly string[];
 }
 
-/** Takes test sets in the layout of BEIR. */
+/** Imports test sets in the layout of BEIR. */
 @Injectable()
 export class TestSetImport {
   constructor(
@@ -34,8 +34,8 @@ export class TestSetImport {
   ) {}
 
   /**
-   * Adds the queries, and replaces those whose queryId is there. Judgements of what the base does not hold are left
-   * out, and so are queries without any; a score of 0 or less is no judgement. A malformed line stores nothing.
+   * Adds queries, replacing those with the same queryId. Judgements for unknown documents and queries without judgements
+   * are left out; a score of 0 or less is not a judgement. A malformed line rejects the whole import.
    */
   async import(
     caller: Caller,

@@ -47,7 +47,7 @@ const PUT_ALL = `
 
 const ID_INDEX = 'knowledge_test_query_name';
 
-/** The test sets. Documents and fragments are tables of the features above, asked whether they are there. */
+/** The test sets. Reads the tables of documents and fragments to resolve names. */
 @Injectable()
 export class TestSetRepository {
   private readonly queries: TenantScoped<TestQuery>;
@@ -68,7 +68,7 @@ export class TestSetRepository {
     return this.queries.page(tenantId, query, where, { id: 'ASC' });
   }
 
-  /** In the order in which they were added. */
+  /** In the order of insertion. */
   async all({ tenantId, knowledgeId }: Scope): Promise<TestQuery[]> {
     return this.queries.find(tenantId, { knowledgeId }, { id: 'ASC' });
   }
@@ -104,7 +104,7 @@ export class TestSetRepository {
     await this.queries.remove(tenantId, ids, { knowledgeId });
   }
 
-  /** Adds queries, and replaces those whose queryId is there; answers how many were new. */
+  /** Adds queries, replacing those with the same queryId; returns the number of new ones. */
   async putAll(
     { tenantId, knowledgeId }: Scope,
     values: readonly TestQueryValues[],
@@ -123,7 +123,7 @@ export class TestSetRepository {
     return rows.filter(({ isNew }) => isNew).length;
   }
 
-  /** Those of the documents that the base has, by docId or by name, with or without the suffix. */
+  /** The documents of the base with these docIds or names, with or without the suffix. */
   async documents(
     { tenantId, knowledgeId }: Scope,
     names: readonly string[],

@@ -22,7 +22,7 @@ import type { Scope, TestQueryValues } from './test-set.repository.js';
 import { toTestQueryView } from './test-set.view.js';
 import type { TestQueryView } from './test-set.view.js';
 
-/** The questions by which a knowledge base's retrieval is measured. Whoever may read or write the base may do so here. */
+/** The test set of a knowledge base. Reading and writing it needs the same right for the base. */
 @Injectable()
 export class TestSetService {
   private readonly limit: number;
@@ -96,7 +96,7 @@ export class TestSetService {
     });
   }
 
-  /** One of the two files of BEIR; an import of both gives the same test set. */
+  /** One of the two BEIR files; importing both restores the test set. */
   async export(caller: Caller, knowledgeId: number, { part }: ExportTestSetQuery): Promise<string> {
     await this.knowledge.readable(caller, knowledgeId);
     const queries = await this.testSets.all({ tenantId: caller.tenantId, knowledgeId });
@@ -114,7 +114,7 @@ export class TestSetService {
     );
   }
 
-  /** Adds queries, and replaces those whose queryId is there; answers how many were new. Asks nobody. */
+  /** Adds queries, replacing those with the same queryId; returns the number of new ones. Without a permission check. */
   async putAll(
     caller: Caller,
     knowledgeId: number,

@@ -3,10 +3,10 @@ import { Answer, Id, OK_MESSAGE, Text, Whole, wireTime } from '../../platform/ht
 import { keyOf } from './judgement.js';
 import type { Expected, TestQuery } from './test-set.entity.js';
 
-/** Names of documents by what a query expects, see keyOf; what is gone has none. */
+/** Document names by expectation (keyOf); deleted ones have none. */
 export type ExpectedNames = ReadonlyMap<string, string>;
 
-/** What a query should find; either docId or fid is there. */
+/** An expected result; either docId or fid is set. */
 export class ExpectedView {
   @Text({ optional: true, example: 'a1b2c3d4e5' })
   docId?: string;
@@ -14,18 +14,18 @@ export class ExpectedView {
   @Text({ optional: true, example: 'k3v9x0a2bq' })
   fid?: string;
 
-  @Whole({ example: 1, description: '1 somewhat relevant, 2 relevant, 3 exactly what is sought' })
+  @Whole({ example: 1, description: '1 somewhat relevant, 2 relevant, 3 exactly the answer' })
   relevance: number;
 
   @Text({
     optional: true,
     example: 'warranty.pdf',
-    description: 'Its document; null when it is gone',
+    description: 'Name of its document; null when it was deleted',
   })
   sourceName: string | null;
 }
 
-/** One question of a test set. */
+/** One query of a test set. */
 export class TestQueryView {
   @Id()
   id: number;
@@ -46,18 +46,24 @@ export class TestQueryView {
   updateTime: string;
 }
 
-/** What an import did. */
+/** The result of an import. */
 export class ImportView {
-  @Whole({ example: 40, description: 'Queries that are new' })
+  @Whole({ example: 40, description: 'New queries' })
   added: number;
 
-  @Whole({ example: 2, description: 'Queries whose queryId was there already' })
+  @Whole({ example: 2, description: 'Queries that were replaced' })
   replaced: number;
 
-  @Whole({ example: 3, description: 'Queries left out: nothing that they should find is here' })
+  @Whole({
+    example: 3,
+    description: 'Queries left out, because none of their expected results exists',
+  })
   skipped: number;
 
-  @Whole({ example: 7, description: 'Judgements left out: what they name is not here' })
+  @Whole({
+    example: 7,
+    description: 'Judgements left out, because their document or fragment does not exist',
+  })
   unknown: number;
 }
 
@@ -76,14 +82,14 @@ function toExpectedView(expected: Expected, names: ExpectedNames): ExpectedView 
   return { ...expected, sourceName: names.get(keyOf(expected)) ?? null };
 }
 
-/** The message names some of what is not here. */
+/** The message names some of the unknown documents and fragments. */
 export function toImportAnswer(view: ImportView, unknown: readonly string[]): Answer<ImportView> {
   if (unknown.length === 0) return new Answer(view, OK_MESSAGE);
   const named = unknown.slice(0, SHOWN).join(', ');
   const more = unknown.length > SHOWN ? ` and ${unknown.length - SHOWN} more` : '';
   return new Answer(
     view,
-    `Left out what this knowledge base has no document or fragment for: ${named}${more}.`,
+    `Left out judgements without a document or fragment in this knowledge base: ${named}${more}.`,
   );
 }
 

@@ -13,7 +13,7 @@ import type { SetState, VectorSet } from './vector-set.js';
 export class ExactRepository extends VectorTable {
   protected override readonly table = 'fragment_vector';
 
-  /** All vectors travel as one value, which the statement cuts. */
+  /** All vectors are one parameter, which the statement splits. */
   override async upsert(scope: VectorScope, entries: readonly VectorEntry[]): Promise<void> {
     const dimension = entries[0]?.vector.length ?? 0;
     await this.database.query(
@@ -46,7 +46,7 @@ export class ExactRepository extends VectorTable {
     );
   }
 
-  /** Reads the key of the table alone: about a tenth of the time that a search in memory takes beside it. */
+  /** Reads only the index: about a tenth of the time of the parallel search in memory. */
   async state({ tenantId, knowledgeId, dimension }: VectorSet): Promise<SetState> {
     const [row] = await this.database.query<{ count: number; stamps: number | null }>(
       `SELECT count(*) AS count, bit_xor(stamp) AS stamps FROM fragment_vector
@@ -65,7 +65,7 @@ export class ExactRepository extends VectorTable {
     return listOf(rows);
   }
 
-  /** The vectors as they are now, without those that have gone. */
+  /** The current vectors, without removed ones. */
   async read(
     { tenantId, knowledgeId, dimension }: VectorSet,
     fragmentIds: readonly number[],
@@ -90,7 +90,7 @@ function listOf(rows: readonly { fragmentId: number; stamp: number }[]): SetList
   };
 }
 
-/** The same memory as bytes, which are little-endian on every machine that this runs on. */
+/** The same memory as bytes, which are little-endian on all supported machines. */
 function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }

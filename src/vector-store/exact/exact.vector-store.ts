@@ -7,29 +7,29 @@ import { VectorStoreError } from '../vector-store.errors.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
 import { ExactRepository } from './exact.repository.js';
 import { MemoryThread } from './memory-thread.js';
-import { Turns } from './turns.js';
+import { KeyedMutex } from './keyed-mutex.js';
 import { keyOf } from './vector-memory.js';
 import type { SetVectors } from './vector-matrix.js';
 import { isSameState } from './vector-set.js';
 import type { VectorSet } from './vector-set.js';
 
 const MIB = 1_048_576;
-/** Bytes of vectors read by one statement; more would hold up other requests for longer. */
+/** Bytes of vectors read by one statement; more would delay other requests. */
 const READ_BYTES = MIB;
-/** Tries to get a set into memory whole, while others drop it from there. */
+/** Attempts to load a set completely while concurrent searches evict it. */
 const ATTEMPTS = 5;
 
 /**
- * Exact cosine similarity on any PostgreSQL. Vectors are rows; those of the bases that are searched stand in the memory
- * of a worker thread as well. Each search asks the database, beside searching, whether that is still what the rows say,
- * and otherwise reads what has changed: right for any number of processes. The vectors of one dimension of a base must
+ * Exact cosine similarity on any PostgreSQL. Vectors are rows; those of searched bases are cached in the memory of a
+ * worker thread. Each search compares the cache with the rows, in parallel to the search, and reads what has changed,
+ * which is correct for any number of processes. The vectors of one dimension of a base must
  * fit into EXACT_VECTOR_MEMORY_MB; more than that is refused when it is stored.
  */
 @Injectable()
 export class ExactVectorStore extends RelationalVectorStore implements OnApplicationShutdown {
   override readonly code = 'exact';
   private readonly memory = new MemoryThread();
-  private readonly turns = new Turns();
+  private readonly mutex = new KeyedMutex();
   private readonly limitBytes: number;
 
   constructor(
@@ -50,12 +50,12 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
     signal: AbortSignal,
   ): Promise<VectorHit[]> {
     const set = { ...scope, dimension: given.vector.length };
-    // A view is sent to the thread with all that it is a view of.
+    // Transferring a view would send its whole buffer to the thread.
     const query = { ...given, vector: given.vector.slice() };
     return this.call('search vectors', signal, async () => {
       const hits = await this.searchMemory(set, query);
       if (hits) return hits;
-      return this.turns.run(keyOf(set), async () => {
+      return this.mutex.run(keyOf(set), async () => {
         signal.throwIfAborted();
         return (await this.searchMemory(set, query)) ?? this.searchUpdated(set, query, signal);
       });
@@ -83,7 +83,7 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
     await super.insert(scope, batch);
   }
 
-  /** Undefined when the memory does not hold what the rows say. */
+  /** Undefined when the cache differs from the rows. */
   private async searchMemory(set: VectorSet, query: VectorQuery): Promise<VectorHit[] | undefined> {
     const [now, answer] = await Promise.all([
       this.vectors.state(set),
@@ -108,7 +108,7 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
       if (hits) return hits;
     }
     throw new VectorStoreError(
-      'Too many knowledge bases are searched at once for EXACT_VECTOR_MEMORY_MB. Try again in a moment, or ask an administrator to raise it.',
+      'Too many knowledge bases are searched at once for EXACT_VECTOR_MEMORY_MB. Try again in a moment, or ask an administrator to increase it.',
     );
   }
 
@@ -143,7 +143,7 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
     const most = Math.floor(this.limitBytes / (dimension * 4));
     if (count <= most) return;
     throw new VectorStoreError(
-      `A knowledge base can hold ${most} fragments of ${dimension} dimensions in the exact vector store. Split it, or ask an administrator to raise EXACT_VECTOR_MEMORY_MB or to set up Qdrant or pgvector.`,
+      `A knowledge base can have ${most} fragments of ${dimension} dimensions in the exact vector store. Split it, or ask an administrator to increase EXACT_VECTOR_MEMORY_MB or to set up Qdrant or pgvector.`,
     );
   }
 }

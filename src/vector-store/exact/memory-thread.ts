@@ -13,8 +13,8 @@ import type {
 const WORKER = fileURLToPath(new URL('./vector-memory.worker.js', import.meta.url));
 
 /**
- * The one thread that holds vectors in memory and searches them, one task after the other. It starts with the first
- * search. Should it die, the next one starts with an empty memory.
+ * The one thread that keeps vectors in memory and searches them, one task at a time. It starts with the first search.
+ * If it fails, the next search starts a new one with an empty memory.
  */
 export class MemoryThread {
   private readonly logger = new Logger(MemoryThread.name);
@@ -28,7 +28,7 @@ export class MemoryThread {
     return this.run('missing', task) as Promise<number[]>;
   }
 
-  /** The added vectors move to the thread: they are gone here. */
+  /** Transfers the added vectors to the thread: they are unusable here afterwards. */
   update(task: UpdateTask): Promise<VectorHit[] | undefined> {
     return this.run('update', task, [task.added.vectors.buffer as ArrayBuffer]) as Promise<
       VectorHit[] | undefined
@@ -55,9 +55,9 @@ export class MemoryThread {
       maxThreads: 1,
       idleTimeout: Infinity,
     });
-    // What ends the thread while it has nothing to do; otherwise its task tells.
+    // A failure between tasks; during a task the task is rejected.
     return pool.on('error', (error: unknown) => {
-      this.logger.error({ msg: 'The thread that searches vectors has died', err: error });
+      this.logger.error({ msg: 'Vector search thread failed', err: error });
     });
   }
 }

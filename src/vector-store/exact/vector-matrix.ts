@@ -3,18 +3,18 @@ import type { VectorHit, VectorQuery } from '../vector-store.js';
 import { joined } from './vector-set.js';
 import type { SetState } from './vector-set.js';
 
-/** Which vectors a set has: ids and stamps side by side. */
+/** The vectors of a set: ids and stamps at the same index. */
 export interface SetList {
   readonly fragmentIds: Float64Array;
   readonly stamps: Float64Array;
 }
 
 export interface SetVectors extends SetList {
-  /** One after the other. */
+  /** Concatenated. */
   readonly vectors: Float32Array;
 }
 
-/** The vectors of one set in memory, one after the other in no order. */
+/** The vectors of one set in memory, concatenated in any order. */
 export class VectorMatrix {
   private readonly places = new Map<number, number>();
   private fragmentIds: number[] = [];
@@ -36,7 +36,7 @@ export class VectorMatrix {
     return place !== undefined && this.stamps[place] === stamp;
   }
 
-  /** Drops whatever is not in the list with the same stamp. */
+  /** Drops every vector that is not in the list with the same stamp. */
   retain({ fragmentIds, stamps }: SetList): void {
     const wanted = new Map<number, number>();
     for (const [at, fragmentId] of fragmentIds.entries()) wanted.set(fragmentId, stamps[at] ?? -1);
@@ -59,7 +59,7 @@ export class VectorMatrix {
 
   nearest(query: VectorQuery): VectorHit[] {
     const scores = this.scores(query.vector);
-    // Sorting numbers is quick, and the score of the last hit says which vectors are worth an object.
+    // Sorting numbers is fast, and the score of the last hit limits the vectors that need an object.
     const last = scores.toSorted()[Math.max(0, scores.length - query.limit)] ?? 0;
     const candidates: VectorHit[] = [];
     for (let place = 0; place < scores.length; place += 1) {
@@ -94,7 +94,7 @@ export class VectorMatrix {
     return scores.subarray(0, count);
   }
 
-  /** The last vector takes the place of the dropped one. */
+  /** Moves the last vector to the place of the dropped one. */
   private drop(fragmentId: number): void {
     const place = this.places.get(fragmentId);
     const lastId = this.fragmentIds.pop();
@@ -108,7 +108,7 @@ export class VectorMatrix {
     this.places.set(lastId, place);
   }
 
-  /** Room for three more than there are, so that four at a time never end beyond it. */
+  /** Capacity for three more, so that blocks of four never exceed the buffer. */
   private reserve(count: number): void {
     const needed = (count + 3) * this.dimension;
     if (needed <= this.numbers.length) return;

@@ -9,7 +9,7 @@ export interface SearchTask {
 }
 
 export interface SearchAnswer {
-  /** What was searched: nothing, when the set is not in memory. */
+  /** The state of the searched set; absent when the set is not in memory. */
   readonly state: SetState;
   readonly hits: VectorHit[];
 }
@@ -20,18 +20,18 @@ export interface MissingTask {
 }
 
 export interface UpdateTask extends SearchTask {
-  /** All that the set holds. */
+  /** The whole list of the set. */
   readonly list: SetList;
-  /** What of it was missing, without what has gone meanwhile. */
+  /** The vectors that were missing, without removed ones. */
   readonly added: SetVectors;
-  /** How many there must be now. */
+  /** The expected number of vectors. */
   readonly count: number;
   readonly limitBytes: number;
 }
 
 export interface ForgetTask {
   readonly tenantId: string;
-  /** All of the tenant's where it is left out. */
+  /** All sets of the tenant when omitted. */
   readonly knowledgeId?: number;
 }
 
@@ -40,9 +40,9 @@ interface Held {
   readonly matrix: VectorMatrix;
 }
 
-/** The vectors that are held in memory, set by set. What was not searched for the longest time goes first. */
+/** The cached sets; the least recently searched one is evicted first. */
 export class VectorMemory {
-  /** The last one used is the last one here. */
+  /** In the order of use, the most recent last. */
   private readonly held = new Map<string, Held>();
 
   search({ set, query }: SearchTask): SearchAnswer {
@@ -59,7 +59,7 @@ export class VectorMemory {
     return matrix ? ids.filter((id, at) => !matrix.has(id, stamps[at] ?? -1)) : ids;
   }
 
-  /** Brings the set up to date and searches it; undefined when something else of it has been dropped meanwhile. */
+  /** Updates the set and searches it; undefined when other vectors of it were evicted meanwhile. */
   update({ set, query, list, added, count, limitBytes }: UpdateTask): VectorHit[] | undefined {
     const matrix = this.use(set) ?? new VectorMatrix(set.dimension);
     matrix.retain(list);

@@ -8,7 +8,7 @@ import type {
   UpdateTask,
 } from './vector-memory.js';
 
-// What the one worker thread runs: the memory is this module's, and goes when the thread does.
+// The program of the worker thread. The memory belongs to this module and ends with the thread.
 const memory = new VectorMemory();
 
 export function search(task: SearchTask): SearchAnswer {

@@ -1,4 +1,4 @@
-/** The vectors of one dimension of one knowledge base: what is held in memory and searched as a whole. */
+/** The vectors of one dimension of one knowledge base: the unit that is cached and searched. */
 export interface VectorSet {
   readonly tenantId: string;
   readonly knowledgeId: number;
@@ -6,8 +6,8 @@ export interface VectorSet {
 }
 
 /**
- * What a set holds, told without reading it: the stamps of its vectors joined by exclusive or. Every write gives a row
- * a new random stamp of 48 bits, so that two different sets of rows have the same state with a chance of 2^-48.
+ * A digest of the content of a set: the exclusive or of the stamps of its vectors. Every write gives a row a new random
+ * stamp of 48 bits, so two different sets of rows have the same digest with a probability of 2^-48.
  */
 export interface SetState {
   readonly count: number;
@@ -20,7 +20,7 @@ export function isSameState(a: SetState, b: SetState): boolean {
   return a.count === b.count && a.stamps === b.stamps;
 }
 
-/** Exclusive or of numbers of 48 bits, of which the operator takes but 32. */
+/** Exclusive or of 48-bit numbers; the operator works on 32 bits. */
 export function joined(a: number, b: number): number {
   const high = Math.floor(a / 2 ** 32) ^ Math.floor(b / 2 ** 32);
   return high * 2 ** 32 + ((a ^ b) >>> 0);

@@ -4,7 +4,7 @@ import { VectorTable } from '../relational/vector-table.repository.js';
 import type { ScopeCount } from '../relational/vector-table.repository.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
 
-/** Any number, the same in every process: those that start at once take turns on this advisory lock. */
+/** Key of the advisory lock that serialises processes which start at the same time; an arbitrary constant. */
 const TABLE_LOCK = 6_039_002;
 
 /** All SQL of the pgvector store. */
@@ -26,7 +26,7 @@ export class PgvectorRepository extends VectorTable {
     return row?.found ?? false;
   }
 
-  /** No migration, because the extension may come later, and another installation has none. */
+  /** Not a migration, because the extension is optional and may be installed later. */
   async createTable(): Promise<void> {
     await this.database.transaction(async () => {
       await this.database.query('SELECT pg_advisory_xact_lock($1)', [TABLE_LOCK]);
@@ -68,8 +68,8 @@ export class PgvectorRepository extends VectorTable {
   }
 
   /**
-   * Of vectors of length 1 the inner product is the cosine; pgvector's operator answers its negative. The inner query
-   * computes it once a row, where a single one would compute it again for the answer.
+   * The inner product of unit vectors is the cosine; pgvector's operator returns its negative. The inner query computes
+   * it once per row; a single query would compute it again for the result.
    */
   async nearest(scope: VectorScope, { vector, limit }: VectorQuery): Promise<VectorHit[]> {
     return this.database.query<VectorHit>(
@@ -98,7 +98,7 @@ const TABLE = [
   'CREATE INDEX IF NOT EXISTS fragment_pgvector_attachment ON fragment_pgvector (attachment_id)',
 ];
 
-/** What pgvector reads as binary input: the dimension and a zero as 16 bits, then 32-bit floats, all big-endian. */
+/** The binary input format of pgvector: the dimension and a zero as 16 bits, then 32-bit floats, all big-endian. */
 function binaryForm(vector: Float32Array): Buffer {
   const form = Buffer.alloc(4 + vector.length * 4);
   form.writeUInt16BE(vector.length, 0);

@@ -5,9 +5,9 @@ import type { VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
 import { PgvectorRepository } from './pgvector.repository.js';
 
 /**
- * Vectors in the relational store, where it has the extension pgvector, of whatever version. A search reads all vectors
- * of the base: that loses no hit, knows no limit of dimensions below pgvector's 16,000, and needs no index, whose
- * upkeep costs more than it saves within a base (docs/decisions/0007).
+ * Vectors in the relational store with the extension pgvector, any version. A search scans all vectors of the base:
+ * it is exact, has no limit of dimensions below pgvector's 16,000, and needs no index, whose maintenance costs more
+ * than it saves within a base (docs/decisions/0007).
  */
 @Injectable()
 export class PgvectorVectorStore extends RelationalVectorStore {
@@ -18,7 +18,7 @@ export class PgvectorVectorStore extends RelationalVectorStore {
     super();
   }
 
-  /** Makes its table where it is missing. False when this store cannot run here. */
+  /** Creates the table if it is missing. False when this store cannot run here. */
   async prepare(): Promise<boolean> {
     if (await this.vectors.hasTable()) return true;
     if (!(await this.vectors.isAvailable())) return false;
@@ -27,7 +27,7 @@ export class PgvectorVectorStore extends RelationalVectorStore {
       return true;
     } catch (error) {
       this.logger.warn({
-        msg: 'The database has pgvector, but its extension could not be created: vectors are kept without it. A superuser can run CREATE EXTENSION vector',
+        msg: 'Failed to create the extension vector, the exact store is used instead; a superuser can run CREATE EXTENSION vector',
         err: error,
       });
       return false;

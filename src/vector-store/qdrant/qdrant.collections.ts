@@ -10,21 +10,20 @@ export interface PointPayload {
 }
 
 /**
- * After Qdrant's guide to multitenancy: no graph over everything (m), but one within each value of an indexed field
- * (payload_m), so within each tenant and each base. A base below the threshold is searched completely, which loses no
- * hit: 400,000 KB are 100,000 vectors of 1,024 dimensions. It is far above Qdrant's own, because graphs of this kind
- * were seen to lose hits in 1.15 (qdrant/qdrant#7147).
+ * Follows Qdrant's guide to multitenancy: no global graph (m), but one per value of an indexed field (payload_m), so per
+ * tenant and per base. A base below the threshold is scanned, which is exact: 400,000 KB are 100,000 vectors of 1,024
+ * dimensions. The threshold is far above Qdrant's default, because such graphs lost hits in 1.15 (qdrant/qdrant#7147).
  */
 const HNSW = { m: 0, payload_m: 16, full_scan_threshold: 400_000 };
 
-/** The point's id is the fragment id, so that needs no index. */
+/** The point id is the fragment id, which needs no index. */
 const INDEXES: readonly Schemas['CreateFieldIndex'][] = [
   { field_name: 'tenantId', field_schema: { type: 'keyword', is_tenant: true } },
   { field_name: 'knowledgeId', field_schema: { type: 'integer', lookup: true, range: false } },
   { field_name: 'attachmentId', field_schema: { type: 'integer', lookup: true, range: false } },
 ];
 
-/** The collections of this installation: `<prefix>_<dimension>`, made when the first vector of a dimension comes. */
+/** The collections of this installation: `<prefix>_<dimension>`, created with the first vector of a dimension. */
 export class QdrantCollections {
   private readonly ready = new Map<number, Promise<void>>();
 
@@ -37,7 +36,7 @@ export class QdrantCollections {
     return `${this.prefix}_${dimension}`;
   }
 
-  /** The names of all there are. */
+  /** The names of all existing collections. */
   async names(signal: AbortSignal): Promise<string[]> {
     const answer = await this.calls.send(signal, (api, init) => api.getCollections({}, init));
     const names = answer?.collections.map(({ name }) => name) ?? [];
@@ -47,7 +46,7 @@ export class QdrantCollections {
     );
   }
 
-  /** Makes the collection where it is missing. Who asked first may leave: others wait for it. */
+  /** Creates the collection if it is missing. Not aborted by the first caller's signal, because others wait. */
   async ensure(dimension: number): Promise<void> {
     const known =
       this.ready.get(dimension) ??
@@ -59,7 +58,7 @@ export class QdrantCollections {
     await known;
   }
 
-  /** The collection turned out to be gone. */
+  /** Call it when the collection turned out to be missing. */
   forget(dimension: number): void {
     this.ready.delete(dimension);
   }
@@ -80,7 +79,7 @@ export class QdrantCollections {
           ),
         );
       } catch (error) {
-        // Another process may have been faster.
+        // Another process may have created it.
         if (!(await this.exists(collection_name, signal))) throw error;
       }
     }

@@ -11,11 +11,11 @@ import type { QdrantAddress } from './qdrant.calls.js';
 import { QdrantCollections } from './qdrant.collections.js';
 import type { PointPayload } from './qdrant.collections.js';
 
-/** What one request takes: about 2 MB of JSON, far below the server's 32, and little work at a time here. */
+/** Limits of one request: about 2 MB of JSON, far below the server's 32 MB. */
 const REQUEST = { entries: 1_000, numbers: 100_000 };
-/** How carefully a graph is searched, where a base is large enough to have one. */
+/** Accuracy of the graph search, for bases that are large enough to have a graph. */
 const GRAPH_WIDTH = 256;
-/** More tenants, and more bases of one tenant, than there are. */
+/** More than the number of tenants, and of bases of one tenant. */
 const SCOPES = 100_000;
 
 export interface QdrantSettings extends QdrantAddress {
@@ -24,7 +24,7 @@ export interface QdrantSettings extends QdrantAddress {
 
 /**
  * Vectors in Qdrant 1.15 or newer: a collection for each dimension, in which tenant, base and document are indexed. The
- * point's id is the fragment id. Changes are waited for.
+ * point's id is the fragment id. Changes are acknowledged when they are applied.
  */
 export class QdrantVectorStore extends VectorStore {
   override readonly code = 'qdrant';
@@ -176,9 +176,11 @@ export class QdrantVectorStore extends VectorStore {
       if (!answer) this.collections.forget(dimension);
       return answer !== undefined;
     };
-    // Somebody may have removed the collection behind our back: it is made anew, once.
+    // The collection may have been removed externally: it is created again, once.
     if (!(await send()) && !(await send())) {
-      throw new VectorStoreError('Qdrant keeps losing a collection. Ask an administrator to look.');
+      throw new VectorStoreError(
+        'A collection in Qdrant is removed repeatedly. Ask an administrator to check who else uses this Qdrant.',
+      );
     }
     const must = [...conditions(scope), { has_id: batch.map(({ fragmentId }) => fragmentId) }];
     await this.remove(must, signal, collection_name);

@@ -7,10 +7,10 @@ import { VectorStore } from '../vector-store.js';
 import type { VectorEntry, VectorScope } from '../vector-store.js';
 import type { VectorTable } from './vector-table.repository.js';
 
-/** What one statement takes: at most 2 MiB, so that the embedded store, which does one thing at a time, stays responsive. */
+/** Limits of one statement: at most 2 MiB, so that the embedded store with its one connection stays responsive. */
 const STATEMENT = { entries: 1_000, numbers: 524_288 };
 
-/** What the stores whose vectors are rows of the relational store have in common: everything but the search. */
+/** What stores with vectors in the relational store have in common: everything except the search. */
 export abstract class RelationalVectorStore extends VectorStore {
   protected abstract readonly vectors: VectorTable;
 
@@ -94,7 +94,7 @@ export abstract class RelationalVectorStore extends VectorStore {
     } catch (error) {
       if (!isForeignKeyViolation(error)) throw error;
       throw new VectorStoreError(
-        'The document or its knowledge base has been deleted meanwhile: its vectors are not stored.',
+        'The document or its knowledge base was deleted, so its vectors were not stored.',
       );
     }
   }

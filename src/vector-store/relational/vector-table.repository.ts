@@ -11,10 +11,10 @@ export abstract class VectorTable {
 
   constructor(protected readonly database: Database) {}
 
-  /** Adds or replaces entries of one dimension, each fragment once. */
+  /** Adds or replaces entries of one dimension, without duplicate fragments. */
   abstract upsert(scope: VectorScope, entries: readonly VectorEntry[]): Promise<void>;
 
-  /** Of the whole installation. */
+  /** The scopes of the whole installation. */
   abstract scopes(): Promise<ScopeCount[]>;
 
   async removeFragments(scope: VectorScope, fragmentIds: readonly number[]): Promise<void> {

@@ -402,7 +402,7 @@ describe('knowledge bases', () => {
       if (plinth.app.get(VectorStores).of('pgvector').code === value) return;
       expect(await owner.put('/system/info', change)).toEqual({
         code: 409,
-        msg: `The documents of this knowledge base are embedded by its present settings, so ${field} cannot be changed alone. Send reindex: true to change it and parse every document again.`,
+        msg: `The documents of this knowledge base are embedded with its current settings. To change ${field}, send reindex: true, which parses every document again.`,
         data: { fields: [field] },
       });
       expect((await get(id))[field]).not.toBe(value);

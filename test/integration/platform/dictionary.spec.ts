@@ -189,7 +189,7 @@ describe('the dictionary', () => {
     await newEntry('once', 'a');
     const b = await newEntry('once', 'b');
     const twice = { dictType: 'once', dictLabel: 'A', dictValue: 'a' };
-    const msg = 'once has an entry with the value a already. Choose another dictValue.';
+    const msg = 'once already has an entry with the value a. Choose another dictValue.';
     expect(await admin.post('/system/dict/data', twice)).toMatchObject({ code: 409, msg });
     expect(await admin.put('/system/dict/data', { dictCode: b, dictValue: 'a' })).toMatchObject({
       code: 409,
@@ -268,7 +268,7 @@ describe('the dictionary', () => {
     const body = { dictName: 'x', dictType: 'chat_model_category' };
     expect(await admin.post('/system/dict/type', body)).toMatchObject({
       code: 409,
-      msg: 'The dictionary type chat_model_category exists already. Choose another dictType.',
+      msg: 'The dictionary type chat_model_category already exists. Choose another dictType.',
     });
   });
 

@@ -175,13 +175,13 @@ describe('files', () => {
       const msg = `The upload could not be read: ${reason}. ${hint}`;
       expect(await answer).toEqual({ code: 400, msg, data: null });
     };
-    await refused(send([]), 'it holds no file');
-    await refused(admin.post('/resource/oss/upload', { file: 'x' }), 'it holds no file');
+    await refused(send([]), 'it contains no file');
+    await refused(admin.post('/resource/oss/upload', { file: 'x' }), 'it contains no file');
     const twice = [
       ['file', Buffer.from('a'), 'a.txt'],
       ['file', Buffer.from('b'), 'b.txt'],
     ] as const;
-    await refused(send(twice), 'it holds more than one file');
+    await refused(send(twice), 'it contains more than one file');
     const other = [
       ['file', Buffer.from('a'), 'a.txt'],
       ['other', Buffer.from('b'), 'b.txt'],

@@ -10,10 +10,10 @@ import { FileStorage } from '../file-storage.js';
 import type { WriteOptions, WrittenFile } from '../file-storage.js';
 import { FileTooLargeError } from '../storage.errors.js';
 
-/** Beside the files, not among them: a rename within one file system is atomic. */
+/** Beside the files, because a rename within one file system is atomic. */
 const UNFINISHED = 'unfinished';
 
-/** Files in a directory that only the owner of the process may read. */
+/** Files in a directory that only the user of the process may read. */
 export class LocalFileStorage extends FileStorage {
   override readonly service = 'local';
 
@@ -107,7 +107,7 @@ async function writeNew(
   return { byteSize, sha256: hash.digest('hex') };
 }
 
-/** Makes a rename in the directory survive a power failure. */
+/** Syncs the directory, so that a rename survives a power failure. */
 async function flush(directory: string): Promise<void> {
   let handle: FileHandle | undefined;
   try {
@@ -127,7 +127,7 @@ async function namesIn(directory: string): Promise<string[]> {
   }
 }
 
-/** False for a file that has gone meanwhile. */
+/** False for a file that was removed meanwhile. */
 async function isOlder(path: string, before: Date): Promise<boolean> {
   try {
     return (await stat(path)).mtime < before;

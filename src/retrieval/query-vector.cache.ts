@@ -6,11 +6,11 @@ import { ModelEmbedder, ModelResolver } from '../model/index.js';
 const CACHED_QUERIES = 2_000;
 
 /**
- * The vectors of questions. One that was asked before at the same revision of the tenant is not embedded again: the
- * vector depends on the model alone, so nothing that happens to the documents can make it wrong.
+ * Caches the vectors of questions per model and revision of the tenant. A vector depends on the model only, so changes
+ * of documents do not invalidate it.
  */
 @Injectable()
-export class QueryEmbedding {
+export class QueryVectorCache {
   private readonly cache = new LRUCache<string, Float32Array>({ max: CACHED_QUERIES });
 
   constructor(
@@ -19,17 +19,17 @@ export class QueryEmbedding {
   ) {}
 
   async vectorOf(
-    asker: Pick<Caller, 'tenantId' | 'revision'>,
+    caller: Pick<Caller, 'tenantId' | 'revision'>,
     modelName: string,
     question: { readonly text: string; readonly signal: AbortSignal },
   ): Promise<Float32Array> {
-    const model = await this.models.resolveEmbedding(asker, modelName);
-    const key = `${model.id} ${asker.revision} ${question.text}`;
+    const model = await this.models.resolveEmbedding(caller, modelName);
+    const key = `${model.id} ${caller.revision} ${question.text}`;
     const known = this.cache.get(key);
     if (known) return known;
     const { signal, text } = question;
     const [vector] = await this.embedder.embed(model, [text], { signal, purpose: 'query' });
-    if (!vector) throw new Error('The embedder answered no vector.');
+    if (!vector) throw new Error('The embedding model returned no vector.');
     this.cache.set(key, vector);
     return vector;
   }

@@ -1,6 +1,6 @@
 import type { ErrorCode } from './domain.error.js';
 
-const WORDS: Readonly<Record<ErrorCode, string>> = {
+const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   400: 'INVALID_INPUT',
   401: 'UNAUTHENTICATED',
   403: 'FORBIDDEN',
@@ -11,7 +11,7 @@ const WORDS: Readonly<Record<ErrorCode, string>> = {
   500: 'INTERNAL',
 };
 
-/** The data of an error with an `errorCode` in it: its own, or the word for the code. */
+/** The data of an error with an `errorCode` in it: its own, or the one of the envelope code. */
 export function withErrorCode(code: ErrorCode, data: unknown): object {
-  return { errorCode: WORDS[code], ...(typeof data === 'object' && data) };
+  return { errorCode: ERROR_CODES[code], ...(typeof data === 'object' && data) };
 }

@@ -1,5 +1,5 @@
-/** Lets one piece of work of a key run at a time, in the order of the calls. */
-export class Turns {
+/** Runs one piece of work per key at a time, in the order of the calls. */
+export class KeyedMutex {
   private readonly last = new Map<string, Promise<unknown>>();
 
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {

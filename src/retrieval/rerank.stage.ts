@@ -9,20 +9,20 @@ export interface Ranking {
   readonly state: 'applied' | 'fallback';
   readonly kept: readonly RetrievedFragment[];
   readonly dropped: readonly RetrievedFragment[];
-  /** Why it fell back. */
+  /** Why the order before the reranker is used. */
   readonly notice?: string;
 }
 
 interface RerankRequest {
-  readonly asker: Pick<Caller, 'tenantId' | 'revision'>;
+  readonly caller: Pick<Caller, 'tenantId' | 'revision'>;
   readonly query: string;
   readonly settings: RetrievalSettings;
   readonly signal: AbortSignal;
 }
 
-/** The second opinion: a rerank model scores the candidates. When it fails, their order before it stands. */
+/** Reranks candidates with a model. If the model fails, the order before it is kept. */
 @Injectable()
-export class Reranking {
+export class RerankStage {
   private readonly logger = new Logger('Retrieval');
 
   constructor(
@@ -30,14 +30,14 @@ export class Reranking {
     private readonly reranker: Reranker,
   ) {}
 
-  /** Orders by the model's score, drops what is below the saved rerank threshold, and cuts to the limit. */
+  /** Orders by the model's score, drops scores below the saved rerank threshold, and cuts to the limit. */
   async rank(candidates: readonly RetrievedFragment[], request: RerankRequest): Promise<Ranking> {
-    const { asker, query, settings, signal } = request;
+    const { caller, query, settings, signal } = request;
     try {
       if (settings.rerankModel === '') throw new NoRerankModelError();
-      const model = await this.models.resolveRerank(asker, settings.rerankModel);
+      const model = await this.models.resolveRerank(caller, settings.rerankModel);
       const documents = candidates.map(({ content }) => content);
-      // Every candidate is scored, so that the explanation and the threshold know all of them.
+      // Every candidate is scored, for the explanation and the threshold.
       const ranked = await this.reranker.rerank(model, query, documents, {
         topN: documents.length,
         signal,
@@ -76,14 +76,14 @@ export class Reranking {
     return { state: 'applied', kept, dropped };
   }
 
-  /** The rerank threshold is one of the reranker's scale, so it has nothing to say here. */
+  /** The rerank threshold is on the reranker's scale, so it does not apply here. */
   private fallback(
     candidates: readonly RetrievedFragment[],
     { limit }: RetrievalSettings,
     error: unknown,
   ): Ranking {
-    this.logger.warn({ msg: 'Reranking failed; the order before it is used', err: error });
-    const reason = error instanceof DomainError ? error.message : 'See the log for the reason.';
+    this.logger.warn({ msg: 'Reranking failed', err: error });
+    const reason = error instanceof DomainError ? error.message : 'The log has the reason.';
     return {
       state: 'fallback',
       kept: candidates.slice(0, limit),
