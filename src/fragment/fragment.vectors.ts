@@ -72,7 +72,7 @@ export class FragmentVectors {
       try {
         await removal(this.stores.of(vectorModel), scope, AbortSignal.timeout(LIMIT_MS));
       } catch (error) {
-        const msg = 'Vectors could not be removed; the reconciliation will';
+        const msg = 'Failed to remove vectors; left for reconciliation';
         this.logger.warn({ msg, ...scope, err: error });
       }
     });

@@ -4,7 +4,7 @@ import { CredentialRepository } from './credential.repository.js';
 import { CredentialRotation } from './credential.rotation.js';
 import { CredentialVault } from './credential.vault.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
-import { ModelEmbedder } from './embedding/model.embedder.js';
+import { EmbeddingClient } from './embedding/embedding.client.js';
 import { ModelAdapters } from './model.adapters.js';
 import { ModelChoices } from './model.choices.js';
 import { ModelController } from './model.controller.js';
@@ -12,7 +12,7 @@ import { ModelRepository } from './model.repository.js';
 import { ModelResolver } from './model.resolver.js';
 import { ModelRules } from './model.rules.js';
 import { ModelService } from './model.service.js';
-import { Reranker } from './reranking/reranker.js';
+import { RerankClient } from './reranking/rerank.client.js';
 
 @Module({
   imports: [ProviderModule],
@@ -27,10 +27,10 @@ import { Reranker } from './reranking/reranker.js';
     ModelService,
     ModelChoices,
     ModelResolver,
-    ModelEmbedder,
-    Reranker,
+    EmbeddingClient,
+    RerankClient,
     ModelDiagnosis,
   ],
-  exports: [ModelService, ModelResolver, ModelEmbedder, Reranker],
+  exports: [ModelService, ModelResolver, EmbeddingClient, RerankClient],
 })
 export class ModelModule {}

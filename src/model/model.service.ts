@@ -96,8 +96,8 @@ export class ModelService {
   }
 
   /**
-   * Notes what a call has shown: whether the model calls tools. What somebody has said meanwhile stays. Whoever asks
-   * from now on gets the model with it.
+   * Records whether a call has shown that the model calls tools. A value set meanwhile is kept. Callers that resolve the
+   * model from now on see it.
    */
   async rememberToolSupport(caller: Caller, id: number, supportsTools: boolean): Promise<void> {
     const { tenantId } = caller;
@@ -125,7 +125,7 @@ export class ModelService {
     const alike = named.filter(({ category }) => storedCategory(category) === model.category);
     const warning =
       alike.length > 1
-        ? ` ${alike.length} models are named ${model.modelName}; whoever asks by name gets the one with id ${alike[0]?.id}. Give each its own name.`
+        ? ` ${alike.length} models are named ${model.modelName}; requests by name use the one with id ${alike[0]?.id}. Give each its own name.`
         : '';
     return new Answer(toModelView(model), OK_MESSAGE + warning);
   }

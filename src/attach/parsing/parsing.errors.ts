@@ -1,6 +1,6 @@
 import { DomainError, InvalidInputError } from '../../platform/error/index.js';
 
-/** Another process has taken the document over, or nobody wants it parsed any more. Nothing may be written for it. */
+/** Another process has taken the document over, or the request was cancelled. Nothing may be written for it. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }

@@ -4,7 +4,7 @@ import { Database } from '../../platform/database/index.js';
 import { AttachmentStatus } from '../attachment.entity.js';
 import type { Attachment } from '../attachment.entity.js';
 
-/** A document and the right to write its parsing: whoever has another token has lost it. */
+/** A document and the right to write its parsing. A worker with another token has lost that right. */
 export interface Claim {
   readonly tenantId: string;
   readonly id: number;
@@ -88,7 +88,7 @@ export class ParsingRepository {
     return rows.length > 0;
   }
 
-  /** Takes a document that is due and that nobody holds; undefined when there is nothing to take. */
+  /** Claims a document that is due and not leased; undefined when it cannot be claimed. */
   async claim({ tenantId, id, token }: Claim): Promise<ClaimedAttachment | undefined> {
     const [row] = await this.database.query<ClaimedAttachment>(
       `UPDATE attachment
@@ -148,7 +148,7 @@ export class ParsingRepository {
     );
   }
 
-  /** What any tenant has due and nobody holds, the longest waiting first. */
+  /** Documents of all tenants that are due and not leased, the longest waiting first. */
   async due(limit: number): Promise<DueAttachment[]> {
     return this.database.query<DueAttachment>(
       `SELECT id, tenant_id AS "tenantId" FROM attachment
@@ -159,7 +159,7 @@ export class ParsingRepository {
     );
   }
 
-  /** Ends documents of any tenant whose last attempt died with its process; those that somebody holds, another time. */
+  /** Fails documents of all tenants whose last attempt died with its process. Locked rows are left for the next sweep. */
   async failExhausted(reason: string): Promise<number> {
     const rows = await this.database.query(
       `UPDATE attachment SET status = 3, remark = $1, parse_requested = false, lease_token = NULL,

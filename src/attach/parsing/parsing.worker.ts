@@ -37,8 +37,8 @@ const DIED =
 const CHANGED = 'The settings of the knowledge base have changed.';
 
 /**
- * Parses what is asked for. The queue only says that there may be work: a claim of the row decides, and every 15
- * seconds the rows are looked through for work that no job has told of.
+ * Parses what is asked for. A job is only a hint: a claim of the row decides, and every 15 seconds the
+ * rows are polled for work without a job.
  */
 @Injectable()
 export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -100,7 +100,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       }
     } catch (error) {
       // The next round tries again.
-      this.logger.warn({ msg: 'Documents that wait could not be looked for', err: error });
+      this.logger.warn({ msg: 'Failed to poll documents due for parsing', err: error });
     }
   }
 
@@ -148,7 +148,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     { attempts }: ClaimedAttachment,
     { error, stopping }: { readonly error: unknown; readonly stopping: AbortSignal },
   ): Promise<void> {
-    // Whoever took it away has written down why.
+    // The process that took the document over records the outcome.
     if (error instanceof LeaseLostError) return;
     if (stopping.aborted && !(error instanceof RequesterGoneError)) {
       const waitingFor = 'The service is restarting.';
@@ -180,7 +180,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   private reasonOf(claim: Claim, error: unknown): string {
     if (error instanceof DomainError) return error.message.slice(0, LONGEST_REASON);
     this.logger.error({
-      msg: 'A document could not be parsed',
+      msg: 'Failed to parse document',
       attachmentId: claim.id,
       err: error,
     });
@@ -188,7 +188,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 }
 
-/** Whether another attempt may end otherwise: a service that failed, or an error that nobody foresaw. */
+/** Whether another attempt may end otherwise: a service that failed, or an unexpected error. */
 function mayPass(error: unknown): boolean {
   if (error instanceof UpstreamError) return error.retryable;
   if (error instanceof VectorStoreError || error instanceof MissingVectorsError) return true;

@@ -18,14 +18,14 @@ export const chatCompletionsPresets: readonly ChatCompletionsPreset[] = [
   { code: 'atlas', label: 'Atlas Cloud', address: { prefix: '/v1' }, dialect: USUAL },
 ];
 
-/** Any service of the protocol; the specification's code. */
+/** Any service of the protocol. */
 export const customChatCompletions: ChatCompletionsPreset = {
   ...vendors.custom,
   label: 'Custom (chat completions)',
   dialect: USUAL,
 };
 
-/** Any service of the messages protocol; the specification's code. */
+/** Any service of the messages protocol. */
 export const customMessages = {
   code: 'custom_messages',
   label: 'Custom (messages)',
