@@ -1,9 +1,7 @@
 import { Module } from '@nestjs/common';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
-import { FragmentContents } from './fragment.contents.js';
 import { FragmentController } from './fragment.controller.js';
-import { FragmentEditing } from './fragment.editing.js';
 import { FragmentRepository } from './fragment.repository.js';
 import { FragmentService } from './fragment.service.js';
 import { FragmentVectors } from './fragment.vectors.js';
@@ -17,8 +15,6 @@ import { TextAnalysis } from './keyword/text-analysis.js';
   imports: [KnowledgeModule, VectorStoreModule],
   controllers: [FragmentController],
   providers: [
-    FragmentContents,
-    FragmentEditing,
     FragmentRepository,
     FragmentService,
     FragmentVectors,
