@@ -6,7 +6,6 @@ import { CredentialVault } from './credential.vault.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
 import { EmbeddingClient } from './embedding/embedding.client.js';
 import { ModelAdapters } from './model.adapters.js';
-import { ModelChoices } from './model.choices.js';
 import { ModelController } from './model.controller.js';
 import { ModelRepository } from './model.repository.js';
 import { ModelResolver } from './model.resolver.js';
@@ -25,7 +24,6 @@ import { RerankClient } from './reranking/rerank.client.js';
     ModelRepository,
     ModelRules,
     ModelService,
-    ModelChoices,
     ModelResolver,
     EmbeddingClient,
     RerankClient,
