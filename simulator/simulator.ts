@@ -13,7 +13,7 @@ import { TaskStore } from './media/task-store.js';
 /** Longer than the pools of usual clients keep a connection, so that it is they who close it. */
 const KEEP_ALIVE_MS = 65_000;
 
-/** One running simulator: an HTTP server, what it was told to do, and what it has received. */
+/** One running simulator: an HTTP server, its settings, and what it has received. */
 export class HttpSimulator {
   readonly recorder = new Recorder();
   readonly script = new Script();

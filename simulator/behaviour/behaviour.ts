@@ -58,7 +58,7 @@ export interface Behaviour {
   /** Streams one chunk without choices first; a blocking answer has no choice at all. */
   emptyChoices?: boolean;
 
-  /** Answers nothing until the simulator is told to release, or is reset. */
+  /** Does not answer until a request to release, or a reset. */
   hold?: boolean;
   /** Time before the first byte. */
   firstMs?: number;

@@ -89,7 +89,7 @@ describe('a coder that repairs', () => {
   });
 });
 
-describe('a coder with other wishes', () => {
+describe('a coder with other intents', () => {
   it('adds a function that it knows, with a test', () => {
     const { files: after, report } = new Workbench(files).run(
       'Add a function `countPieces` that counts the pieces of a basket.',

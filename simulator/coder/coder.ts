@@ -117,7 +117,7 @@ function mayReadAgain(situation: Situation, path: string, reads: readonly string
 /** What is asked is not clear: asks, where that is possible. */
 const ask: Rule = (situation) => {
   const mayAsk = situation.tools.has('ask_user') && stepsOf(situation, 'ask_user').length === 0;
-  if (!mayAsk || situation.task.wishes.size > 0) return undefined;
+  if (!mayAsk || situation.task.intents.size > 0) return undefined;
   return {
     say: 'I am not sure what is wanted.',
     calls: [
@@ -134,7 +134,7 @@ const ask: Rule = (situation) => {
 
 const plan: Rule = (situation) => {
   const tool = situation.tools.get('plan_create');
-  const isWanted = situation.changes.length > 0 || situation.task.wishes.has('check');
+  const isWanted = situation.changes.length > 0 || situation.task.intents.has('check');
   if (!tool || !isWanted) return undefined;
   return {
     say: 'I have seen enough to make a plan.',
@@ -163,7 +163,7 @@ function callFor(next: Change, tools: ReadonlySet<string>): Move['calls'][number
   if (edits.length > 1 && tools.has('multi_edit')) {
     return { name: 'multi_edit', arguments: { path, edits } };
   }
-  // The others follow: what is still to be changed is found anew at every turn.
+  // The others follow: what is still to be changed is determined again at every step.
   return tools.has('edit_file')
     ? { name: 'edit_file', arguments: { path, ...edits[0] } }
     : undefined;
@@ -173,7 +173,7 @@ const DEFAULT_CHECK = 'node --test';
 
 const check: Rule = (situation) => {
   const { tools, task, repository } = situation;
-  const isWanted = task.wishes.has('check') || changesMade(situation).length > 0;
+  const isWanted = task.intents.has('check') || changesMade(situation).length > 0;
   if (!isWanted || !tools.has('shell') || checksSinceChange(situation).length > 0) return undefined;
   if (!repository.paths.some(isTest)) return undefined;
   const command = testCommand(repository.texts.get('package.json'));

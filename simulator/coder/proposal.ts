@@ -15,11 +15,11 @@ export type Change = { readonly path: string; readonly reason: string } & (
 /** What is still to be changed; nothing when all is as it should be. */
 export function changesFor(task: Task, repository: Repository): Change[] {
   const changes = [
-    ...(task.wishes.has('repair') ? repairs(repository) : []),
-    ...(task.wishes.has('add-function') ? additions(task, repository) : []),
-    ...(task.wishes.has('rename') ? renames(task, repository) : []),
-    ...(task.wishes.has('write') ? writings(task, repository) : []),
-    ...(task.wishes.has('delete') ? deletions(task, repository) : []),
+    ...(task.intents.has('repair') ? repairs(repository) : []),
+    ...(task.intents.has('add-function') ? additions(task, repository) : []),
+    ...(task.intents.has('rename') ? renames(task, repository) : []),
+    ...(task.intents.has('write') ? writings(task, repository) : []),
+    ...(task.intents.has('delete') ? deletions(task, repository) : []),
   ];
   return mergedByPath(changes);
 }

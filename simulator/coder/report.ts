@@ -41,7 +41,7 @@ function difference(before: string, after: string): string {
 function checked(situation: Situation): string[] {
   const last = stepsOf(situation, 'shell').at(-1);
   if (!last) {
-    const isOpen = changesMade(situation).length > 0 || situation.task.wishes.has('check');
+    const isOpen = changesMade(situation).length > 0 || situation.task.intents.has('check');
     return isOpen ? ['I could not run the tests, because no shell was offered.'] : [];
   }
   const lines = last.result.split('\n').map((line) => line.trim());
@@ -75,7 +75,7 @@ function explained(situation: Situation): string[] {
   const quotes = quotesFor(task.text, passages);
   const opening = passages.flatMap((text) => text.split('\n')).filter((line) => /^\w/.test(line));
   return [
-    ...(task.wishes.has('explain') ? [] : [outcome(situation)]),
+    ...(task.intents.has('explain') ? [] : [outcome(situation)]),
     `I have looked at ${paths.length} files and read ${[...texts.keys()].join(', ') || 'none'}.`,
     ...quotedIfAny(quotes.length > 0 ? quotes : opening.slice(0, 2)),
     ...exportsOf(texts),
@@ -83,7 +83,7 @@ function explained(situation: Situation): string[] {
 }
 
 function outcome({ task, tools }: Situation): string {
-  if (task.wishes.size === 0) {
+  if (task.intents.size === 0) {
     return (
       'I am the offline demo coder and follow fixed rules: I can explain this repository, look for the cause of a ' +
       'failing test, add, rename or delete, and run the tests. This requirement is beyond that.'
@@ -92,7 +92,7 @@ function outcome({ task, tools }: Situation): string {
   if (!tools.has('plan_create') && !tools.has('edit_file')) {
     return 'This session may only read, so I have changed nothing.';
   }
-  if (task.wishes.has('check')) return 'Nothing was to be changed.';
+  if (task.intents.has('check')) return 'Nothing was to be changed.';
   return 'I have found nothing to change: what is asked for is there already, or I do not see the cause.';
 }
 

@@ -1,11 +1,12 @@
 import type { Saying } from './conversation.js';
 
 /** What a requirement asks for; one may ask for several things. */
-export type Wish = 'explain' | 'repair' | 'add-function' | 'rename' | 'delete' | 'write' | 'check';
+export type Intent =
+  'explain' | 'repair' | 'add-function' | 'rename' | 'delete' | 'write' | 'check';
 
 export interface Task {
   readonly text: string;
-  readonly wishes: ReadonlySet<Wish>;
+  readonly intents: ReadonlySet<Intent>;
   /** The function to add. */
   readonly functionName: string | undefined;
   readonly rename: { readonly from: string; readonly to: string } | undefined;
@@ -36,37 +37,37 @@ const QUOTED = /"([^"\n]{3,})"|“([^”\n]{3,})”|「([^」\n]{3,})」|```\w*\
 
 /** What is asked for: the newest requirement that asks for something, with all that was said to it since. */
 export function readTask(said: readonly Saying[]): Task {
-  const start = said.findLastIndex(({ opens, text }) => opens && wishesIn(text).size > 0);
+  const start = said.findLastIndex(({ opens, text }) => opens && intentsIn(text).size > 0);
   const text = said
     .slice(Math.max(0, start))
     .map((saying) => saying.text)
     .join('\n\n');
-  const wishes = wishesIn(text);
+  const intents = intentsIn(text);
   const rename = RENAME.exec(text);
   const from = rename?.[1] ?? rename?.[3];
   const to = rename?.[2] ?? rename?.[4];
   return {
     text,
-    wishes,
-    functionName: wishes.has('add-function') ? functionNameIn(text) : undefined,
+    intents,
+    functionName: intents.has('add-function') ? functionNameIn(text) : undefined,
     rename: from && to ? { from, to } : undefined,
     paths: [...new Set(text.match(PATH) ?? [])],
     quoted: quotedIn(text),
   };
 }
 
-function wishesIn(text: string): Set<Wish> {
+function intentsIn(text: string): Set<Intent> {
   if (STARTS_AS_QUESTION.test(text)) return new Set(['explain']);
   const namesFile = text.match(PATH) !== null;
   if (RENAME.test(text)) return new Set(['rename']);
   if (DELETE.test(text) && namesFile && !ADD_FUNCTION.test(text)) return new Set(['delete']);
-  const wishes = new Set<Wish>();
-  if (REPAIR.test(text)) wishes.add('repair');
-  if (ADD_FUNCTION.test(text)) wishes.add('add-function');
-  else if (WRITE.test(text) && namesFile && quotedIn(text) !== undefined) wishes.add('write');
-  if (CHECK.test(text)) wishes.add('check');
-  if (wishes.size === 0 && ASKS.test(text)) wishes.add('explain');
-  return wishes;
+  const intents = new Set<Intent>();
+  if (REPAIR.test(text)) intents.add('repair');
+  if (ADD_FUNCTION.test(text)) intents.add('add-function');
+  else if (WRITE.test(text) && namesFile && quotedIn(text) !== undefined) intents.add('write');
+  if (CHECK.test(text)) intents.add('check');
+  if (intents.size === 0 && ASKS.test(text)) intents.add('explain');
+  return intents;
 }
 
 /** Words that stand where a name might, and are none. */

@@ -1,6 +1,6 @@
 import type { Exchange } from './exchange.js';
 
-/** The requests that are not answered until they are let go. */
+/** The requests that are not answered until they are released. */
 export class Holds {
   private readonly held = new Set<() => void>();
 

@@ -7,7 +7,7 @@ export interface Route {
   method: 'GET' | 'POST';
   path: RegExp;
   protocol: Protocol;
-  /** True when anybody may call it, as with a link to a generated file. */
+  /** True for a route without a credential, as a link to a generated file. */
   isPublic?: boolean;
   /** `parameter` is what the first group of the pattern matched. */
   handle(exchange: Exchange, behaviour: Behaviour, parameter: string): Promise<void>;

@@ -6,7 +6,7 @@ export type TaskState = 'queued' | 'running' | 'completed' | 'failed';
 export interface MediaTask {
   readonly id: string;
   readonly model: string;
-  /** Address of the result, which is given away only once the task is completed. */
+  /** Address of the result, which is returned only once the task is completed. */
   readonly address: string;
   readonly createdAt: Date;
   state: TaskState;

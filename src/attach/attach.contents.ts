@@ -8,7 +8,7 @@ import { AttachService, FILE_KIND } from './attach.service.js';
 import { AttachmentStatus } from './attachment.entity.js';
 import { ParsingQueue } from './parsing/parsing.queue.js';
 
-/** What knowledge bases and the storage ask about documents. */
+/** Answers the questions of knowledge bases and of the storage about documents. */
 @Injectable()
 export class AttachContents {
   constructor(
@@ -29,7 +29,7 @@ export class AttachContents {
     files.join(FILE_KIND, { readable: (caller, ids) => this.readableFiles(caller, ids) });
   }
 
-  /** Those that are being parsed read the old settings already, so they begin again too. */
+  /** Documents that are being parsed have read the old settings already, so they start again, too. */
   private async reindex(caller: Caller, { id }: KnowledgeBase): Promise<void> {
     // All of them in the order of their ids before any is changed: a deletion of several takes them in that order.
     await this.attachments.lockAllOf(caller.tenantId, [id]);
@@ -43,7 +43,7 @@ export class AttachContents {
   }
 
   private async deleting(caller: Caller, { id }: KnowledgeBase): Promise<void> {
-    await this.service.letGo(caller, await this.attachments.allOf(caller.tenantId, id));
+    await this.service.releaseFiles(caller, await this.attachments.allOf(caller.tenantId, id));
   }
 
   private async readableFiles(

@@ -58,7 +58,7 @@ export class AttachController {
   }
 
   /**
-   * Adds files, the parts named `file`, to a knowledge base. `data` tells what became of each; if any was not stored,
+   * Adds files, the parts named `file`, to a knowledge base. `data` has the outcome of each; if any was not stored,
    * `code` is that of the first such.
    */
   @Post('upload')
@@ -84,7 +84,7 @@ export class AttachController {
     return this.attachments.update(caller, body);
   }
 
-  /** Asks for the parsing of a document; its `status` tells how it goes. */
+  /** Requests the parsing of a document. Its `status` shows the progress. */
   @Post('parse/:id')
   @RequirePermission('system:attach:edit')
   @AnswersStatus()
@@ -92,7 +92,7 @@ export class AttachController {
     return this.attachments.parse(caller, id);
   }
 
-  /** Asks for the parsing of every document of a knowledge base. */
+  /** Requests the parsing of every document of a knowledge base. */
   @Post('reparse/knowledge/:knowledgeId')
   @RequirePermission('system:attach:edit')
   @Answers(ReparseView)
@@ -103,7 +103,7 @@ export class AttachController {
     return this.attachments.reparseAll(caller, knowledgeId);
   }
 
-  /** Asks for the parsing of those documents of a knowledge base whose parsing has failed. */
+  /** Requests the parsing of the documents of a knowledge base whose parsing has failed. */
   @Post('retry-failed/:knowledgeId')
   @RequirePermission('system:attach:edit')
   @Answers(ReparseView)
@@ -114,7 +114,7 @@ export class AttachController {
     return this.attachments.retryFailed(caller, knowledgeId);
   }
 
-  /** Calls the parsing of a document off, whether it runs or waits. */
+  /** Cancels the parsing of a document, whether it runs or waits. */
   @Post(':id/cancel')
   @RequirePermission('system:attach:edit')
   @AnswersStatus()

@@ -15,7 +15,7 @@ export class RefusedFileError extends InvalidInputError {}
 export class NothingToCancelError extends ConflictError {
   constructor() {
     super(
-      'The document is neither being parsed nor waiting for it, so there is nothing to cancel.',
+      'The document is neither being parsed nor waiting to be parsed, so there is nothing to cancel.',
     );
   }
 }
@@ -26,7 +26,7 @@ export interface UploadFailure {
   readonly error: DomainError;
 }
 
-/** Of several files some may be stored: `data` tells what became of each. */
+/** Some of several files may be stored: `data` has the outcome of each. */
 export class UploadFailedError extends DomainError {
   readonly code: ErrorCode;
 

@@ -23,7 +23,14 @@ import { ReconciliationRepository } from './reconciliation/reconciliation.reposi
 import { VectorReconciliation } from './reconciliation/vector-reconciliation.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Attachment, EmbeddedBatch]), KnowledgeModule, FragmentModule, ModelModule, StorageModule, VectorStoreModule],
+  imports: [
+    TypeOrmModule.forFeature([Attachment, EmbeddedBatch]),
+    KnowledgeModule,
+    FragmentModule,
+    ModelModule,
+    StorageModule,
+    VectorStoreModule,
+  ],
   controllers: [AttachController, PreviewController],
   providers: [
     AttachContents,

@@ -120,7 +120,7 @@ export class AttachService {
     }
   }
 
-  /** What became of each file, in their order; UploadFailedError with the same list if any was not stored. */
+  /** Stores each file separately. Returns the outcomes in order; UploadFailedError with the same list if any failed. */
   async upload(
     caller: Caller,
     { knowledgeId, autoParse = false }: UploadBody,
@@ -159,7 +159,7 @@ export class AttachService {
     });
   }
 
-  /** Asks for the parsing of the document. It runs in the background: the answer only says that it was asked for. */
+  /** Requests the parsing of the document, which runs in the background. */
   async parse(caller: Caller, id: number): Promise<Answer<null>> {
     const attachment = await this.writable(caller, id);
     const msg = await this.messageFor(caller, [attachment]);
@@ -167,20 +167,20 @@ export class AttachService {
     return new Answer(null, marked === 0 ? 'The document is being parsed already.' : msg);
   }
 
-  /** Parses every document of the base anew; those that are being parsed are skipped. */
+  /** Parses every document of the base again; those that are being parsed are skipped. */
   async reparseAll(caller: Caller, knowledgeId: number): Promise<Answer<ReparseView>> {
     const { id } = await this.knowledge.writable(caller, knowledgeId);
     return this.reparse(caller, await this.attachments.allOf(caller.tenantId, id));
   }
 
-  /** Parses those documents of the base anew whose parsing has failed. */
+  /** Parses again those documents of the base whose parsing has failed. */
   async retryFailed(caller: Caller, knowledgeId: number): Promise<Answer<ReparseView>> {
     const { id } = await this.knowledge.writable(caller, knowledgeId);
     const { failed } = AttachmentStatus;
     return this.reparse(caller, await this.attachments.allOf(caller.tenantId, id, failed));
   }
 
-  /** Ends what was asked for: the document is failed with that reason, and its old fragments stay. */
+  /** Cancels the parsing: the document is failed with that reason, and its old fragments stay. */
   async cancel(caller: Caller, id: number): Promise<void> {
     const attachment = await this.writable(caller, id);
     if (!(await this.parsing.cancel(caller, attachment))) throw new NothingToCancelError();
@@ -203,17 +203,17 @@ export class AttachService {
         if (base) await this.fragments.removeOf(base, id);
         await this.audit.record(caller, { action: 'delete', target: 'attachment', id });
       }
-      await this.letGo(caller, attachments);
+      await this.releaseFiles(caller, attachments);
       await this.attachments.remove(tenantId, ids);
     });
   }
 
-  /** Removes the files of documents that are about to be deleted, and calls their parsing off. */
-  async letGo(caller: Caller, attachments: readonly Attachment[]): Promise<void> {
+  /** Removes the files of documents that are about to be deleted, and cancels their parsing. */
+  async releaseFiles(caller: Caller, attachments: readonly Attachment[]): Promise<void> {
     const fileIds = attachments.map(({ ossId }) => ossId).filter((id) => id !== null);
     await this.storage.removeOwned(caller, fileIds);
     for (const { id, parseRequested } of attachments) {
-      if (parseRequested) await this.parsing.abandoned(caller.tenantId, id);
+      if (parseRequested) await this.parsing.notifyAbandoned(caller.tenantId, id);
     }
   }
 

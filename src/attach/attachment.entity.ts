@@ -7,12 +7,12 @@ import {
   UpdateDateColumn,
 } from 'typeorm';
 
-/** Codes of the wire (architecture, section 10). Cancelled is failed with that reason. */
+/** Values of `status` on the wire. A cancelled document is failed, with that reason in `remark`. */
 export const AttachmentStatus = { pending: 0, parsing: 1, parsed: 2, failed: 3 } as const;
 
 /**
- * One uploaded file of a knowledge base. The row is the truth about its parsing: who wants it (parseRequested,
- * requestedBy), who does it (the lease) and how it ended (status, remark).
+ * One uploaded file of a knowledge base. The row is the truth about its parsing: who requested it (parseRequested,
+ * requestedBy), which worker runs it (the lease) and how it ended (status, remark).
  */
 @Entity({ name: 'attachment' })
 export class Attachment {
@@ -97,7 +97,7 @@ export class Attachment {
   @Column({ type: 'integer', default: 0 })
   attempts: number;
 
-  /** Whoever holds the token may write; a worker that has lost it stops. */
+  /** Only the worker with this token may write; one that has lost it stops. */
   @Column({ type: 'uuid', nullable: true })
   leaseToken: string | null;
 

@@ -5,13 +5,13 @@ import type { Caller } from '../platform/access/index.js';
 import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../platform/http/index.js';
 import type { Answer, Page } from '../platform/http/index.js';
 import { CreateFragmentBody, FragmentListQuery, UpdateFragmentBody } from './fragment.dto.js';
-import { FragmentEditing } from './fragment.editing.js';
+import { FragmentService } from './fragment.service.js';
 import { FragmentView } from './fragment.view.js';
 
 @ApiTags('fragments')
 @Controller('system/fragment')
 export class FragmentController {
-  constructor(private readonly fragments: FragmentEditing) {}
+  constructor(private readonly fragments: FragmentService) {}
 
   /** Fragments of the knowledge bases that the caller may read, by their running number. */
   @Get('list')

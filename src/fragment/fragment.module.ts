@@ -4,9 +4,7 @@ import { KnowledgeModule } from '../knowledge/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
 import { Fragment } from './fragment.entity.js';
 import { KeywordBlock, KeywordDocument, KeywordPosting } from './keyword/keyword.entity.js';
-import { FragmentContents } from './fragment.contents.js';
 import { FragmentController } from './fragment.controller.js';
-import { FragmentEditing } from './fragment.editing.js';
 import { FragmentRepository } from './fragment.repository.js';
 import { FragmentService } from './fragment.service.js';
 import { FragmentVectors } from './fragment.vectors.js';
@@ -17,11 +15,13 @@ import { Stemmer } from './keyword/stemmer.js';
 import { TextAnalysis } from './keyword/text-analysis.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Fragment, KeywordBlock, KeywordDocument, KeywordPosting]), KnowledgeModule, VectorStoreModule],
+  imports: [
+    TypeOrmModule.forFeature([Fragment, KeywordBlock, KeywordDocument, KeywordPosting]),
+    KnowledgeModule,
+    VectorStoreModule,
+  ],
   controllers: [FragmentController],
   providers: [
-    FragmentContents,
-    FragmentEditing,
     FragmentRepository,
     FragmentService,
     FragmentVectors,

@@ -1,18 +1,130 @@
 import { Injectable } from '@nestjs/common';
+import type { Caller } from '../platform/access/index.js';
+import { AuditLog } from '../platform/audit/index.js';
+import { Database } from '../platform/database/index.js';
+import { InvalidInputError, NotFoundError } from '../platform/error/index.js';
+import { Answer, OK_MESSAGE } from '../platform/http/index.js';
+import type { Page } from '../platform/http/index.js';
+import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
+import type { CreateFragmentBody, FragmentListQuery, UpdateFragmentBody } from './fragment.dto.js';
+import type { Fragment } from './fragment.entity.js';
 import { FragmentRepository } from './fragment.repository.js';
 import { FragmentVectors } from './fragment.vectors.js';
+import { toFragmentView } from './fragment.view.js';
+import type { FragmentView } from './fragment.view.js';
+import type { AnalysedText } from './keyword/text-analysis.js';
 import { KeywordIndex } from './keyword/keyword-index.js';
 import type { DocumentScope, NewFragment } from './new-fragment.js';
+import { HEADING_SEPARATOR, searchableText } from './searchable-text.js';
 
-/** The fragments of documents as parsing makes and deletion removes them: always the whole set of a document. */
+const LABEL = 'The fragment';
+const DOCUMENT = 'The document';
+
+const ADDED =
+  'Keyword search finds the fragment from now on, vector search does not. Parsing the document again replaces it.';
+const CHANGED =
+  'Keyword search uses the new text from now on, vector search still the old one. Parsing the document again replaces it.';
+
+/**
+ * The fragments of documents. Parsing and deletion handle the whole set of a document; users edit single ones, which
+ * calls no model, so that vectors stay as parsing made them.
+ */
 @Injectable()
 export class FragmentService {
   constructor(
     private readonly fragments: FragmentRepository,
+    private readonly knowledge: KnowledgeService,
     private readonly keywords: KeywordIndex,
     private readonly vectors: FragmentVectors,
+    private readonly database: Database,
+    private readonly audit: AuditLog,
   ) {}
+
+  /** Fragments of the knowledge bases that the caller may read. */
+  async list(
+    caller: Caller,
+    { knowledgeId, ...query }: FragmentListQuery,
+  ): Promise<Page<FragmentView>> {
+    const readable = await this.knowledge.readableIds(caller);
+    const ids =
+      knowledgeId === undefined ? readable : readable.filter((one) => one === knowledgeId);
+    return (await this.fragments.page(caller.tenantId, ids, query)).map(toFragmentView);
+  }
+
+  async get(caller: Caller, id: number): Promise<FragmentView> {
+    const fragment = await this.fragments.get(caller.tenantId, id);
+    await this.knowledge.readable(caller, fragment.knowledgeId, LABEL);
+    return toFragmentView(fragment);
+  }
+
+  async create(caller: Caller, body: CreateFragmentBody): Promise<Answer<FragmentView>> {
+    const { tenantId } = caller;
+    const { docId, content, idx, remark = null } = body;
+    const document = await this.fragments.document(tenantId, docId);
+    if (!document) throw new NotFoundError(DOCUMENT);
+    await this.knowledge.writable(caller, document.knowledgeId, DOCUMENT);
+    const analysed = await this.analyse(content, null);
+    const { language, termCount } = analysed;
+    return this.database.transaction(async () => {
+      await this.lock(tenantId, document.attachmentId, DOCUMENT);
+      const scope = { tenantId, ...document, docId };
+      const values = { content, language, termCount, idx, remark };
+      const fragment = await this.fragments.insertEdited(scope, values);
+      await this.keywords.replaceFragment(scope, fragment.id, analysed);
+      await this.fragments.recount(tenantId, [document.attachmentId]);
+      await this.record(caller, 'create', fragment.id);
+      return new Answer(toFragmentView(fragment), `${OK_MESSAGE} ${ADDED}`);
+    });
+  }
+
+  async update(caller: Caller, body: UpdateFragmentBody): Promise<Answer<FragmentView>> {
+    const { tenantId } = caller;
+    const { id, content, remark } = body;
+    if (content?.trim() === '') throw new InvalidInputError('content must not be empty.');
+    const before = await this.fragments.get(tenantId, id);
+    await this.knowledge.writable(caller, before.knowledgeId, LABEL);
+    const analysed =
+      content === undefined || content === before.content
+        ? undefined
+        : await this.analyse(content, before.headings);
+    return this.database.transaction(async () => {
+      await this.lock(tenantId, before.attachmentId, LABEL);
+      const { language, termCount } = analysed ?? {};
+      const edited = analysed ? true : undefined;
+      await this.fragments.update(tenantId, id, { content, remark, edited, language, termCount });
+      if (analysed) await this.keywords.replaceFragment(before, id, analysed);
+      await this.record(caller, 'update', id);
+      const after = toFragmentView(await this.fragments.get(tenantId, id));
+      return new Answer(after, analysed ? `${OK_MESSAGE} ${CHANGED}` : OK_MESSAGE);
+    });
+  }
+
+  /** Deletes fragments with postings and vectors, all of them or, when one cannot be, none. */
+  async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+    const { tenantId } = caller;
+    const fragments = await this.fragments.find(tenantId, ids);
+    if (fragments.length !== new Set(ids).size) throw new NotFoundError(LABEL);
+    const bases = await this.writableBases(caller, fragments);
+    const documents = [...new Set(fragments.map(({ attachmentId }) => attachmentId))];
+    await this.database.transaction(async () => {
+      await this.fragments.lockDocuments(tenantId, documents);
+      await this.keywords.hold(tenantId, documents);
+      for (const fragment of fragments) {
+        await this.keywords.replaceFragment(fragment, fragment.id, undefined);
+        await this.record(caller, 'delete', fragment.id);
+      }
+      await this.fragments.remove(tenantId, ids);
+      await this.fragments.recount(tenantId, documents);
+      for (const base of bases) {
+        const own = fragments.filter(({ knowledgeId }) => knowledgeId === base.id);
+        await this.vectors.removeFragments(
+          base,
+          own.map(({ id }) => id),
+        );
+      }
+    });
+  }
 
   /** Ids for fragments and their vectors, ascending, before either is written. */
   async reserveIds(count: number): Promise<number[]> {
@@ -63,5 +175,36 @@ export class FragmentService {
   /** How many fragments of the documents were written by hand and are lost when they are parsed again. */
   async countEdited(tenantId: string, attachmentIds: readonly number[]): Promise<number> {
     return attachmentIds.length === 0 ? 0 : this.fragments.countEdited(tenantId, attachmentIds);
+  }
+
+  private async writableBases(
+    caller: Caller,
+    fragments: readonly Fragment[],
+  ): Promise<KnowledgeBase[]> {
+    const bases: KnowledgeBase[] = [];
+    for (const id of new Set(fragments.map(({ knowledgeId }) => knowledgeId))) {
+      bases.push(await this.knowledge.writable(caller, id, LABEL));
+    }
+    return bases;
+  }
+
+  private async analyse(content: string, headings: string | null): Promise<AnalysedText> {
+    const text = searchableText({ content, headings: headings?.split(HEADING_SEPARATOR) ?? [] });
+    const [analysed] = await this.keywords.analyse([text]);
+    if (!analysed) throw new Error('The keyword index has analysed no text.');
+    return analysed;
+  }
+
+  private async lock(tenantId: string, attachmentId: number, label: string): Promise<void> {
+    const locked = await this.fragments.lockDocuments(tenantId, [attachmentId]);
+    if (locked.length === 0) throw new NotFoundError(label);
+  }
+
+  private async record(
+    caller: Caller,
+    action: 'create' | 'update' | 'delete',
+    id: number,
+  ): Promise<void> {
+    await this.audit.record(caller, { action, target: 'fragment', id });
   }
 }

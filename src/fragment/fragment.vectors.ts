@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Database } from '../platform/database/index.js';
+import { KnowledgeContents } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { VectorStores } from '../vector-store/index.js';
 import type { VectorScope, VectorStore } from '../vector-store/index.js';
@@ -11,8 +12,8 @@ const PAGE = 1_000;
 type Removal = (store: VectorStore, scope: VectorScope, signal: AbortSignal) => Promise<void>;
 
 /**
- * Takes vectors away whose fragments are deleted, once that is committed. What fails here the reconciliation removes
- * later; until then it only takes room, because retrieval answers no vector without a fragment.
+ * Removes the vectors of deleted fragments, after the commit. If that fails, the reconciliation removes them later; until
+ * then they only take space, because retrieval returns no vector without a fragment.
  */
 @Injectable()
 export class FragmentVectors {
@@ -22,7 +23,16 @@ export class FragmentVectors {
     private readonly fragments: FragmentRepository,
     private readonly stores: VectorStores,
     private readonly database: Database,
-  ) {}
+    contents: KnowledgeContents,
+  ) {
+    contents.join({
+      deleting: (_caller, base) => this.removeKnowledge(base),
+      // Until a document is parsed again, no vector is better than one of another model.
+      reindex: async (_caller, base, before) => {
+        if (!this.areShared(base, before)) await this.removePresent(before);
+      },
+    });
+  }
 
   async removeFragments(knowledge: KnowledgeBase, ids: readonly number[]): Promise<void> {
     await this.afterCommit(knowledge, (store, scope, signal) =>
@@ -72,7 +82,7 @@ export class FragmentVectors {
       try {
         await removal(this.stores.of(vectorModel), scope, AbortSignal.timeout(LIMIT_MS));
       } catch (error) {
-        const msg = 'Vectors could not be removed; the reconciliation will';
+        const msg = 'Failed to remove vectors; left for reconciliation';
         this.logger.warn({ msg, ...scope, err: error });
       }
     });

@@ -1,4 +1,4 @@
-import type { AnalysedText } from './keyword/analysed-text.js';
+import type { AnalysedText } from './keyword/text-analysis.js';
 import type { FragmentDraft } from './splitter/index.js';
 
 /** A fragment that is about to be stored under an id of `reserveIds`. */

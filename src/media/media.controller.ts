@@ -23,9 +23,9 @@ export class MediaController {
   image(
     @CurrentCaller() caller: Caller,
     @Body() body: ImageBody,
-    @WhileConnected() left: AbortSignal,
+    @WhileConnected() disconnected: AbortSignal,
   ): Promise<MediaResultView> {
-    return this.media.image(caller, body, left);
+    return this.media.image(caller, body, disconnected);
   }
 
   /** Speaks a text, or begins the task that does. */
@@ -35,9 +35,9 @@ export class MediaController {
   speech(
     @CurrentCaller() caller: Caller,
     @Body() body: SpeechBody,
-    @WhileConnected() left: AbortSignal,
+    @WhileConnected() disconnected: AbortSignal,
   ): Promise<MediaResultView> {
-    return this.media.speech(caller, body, left);
+    return this.media.speech(caller, body, disconnected);
   }
 
   /** Begins to make a video. */
@@ -47,9 +47,9 @@ export class MediaController {
   video(
     @CurrentCaller() caller: Caller,
     @Body() body: VideoBody,
-    @WhileConnected() left: AbortSignal,
+    @WhileConnected() disconnected: AbortSignal,
   ): Promise<MediaResultView> {
-    return this.media.video(caller, body, left);
+    return this.media.video(caller, body, disconnected);
   }
 
   /** How a video is getting on. */
@@ -59,9 +59,9 @@ export class MediaController {
   async lookUpVideo(
     @CurrentCaller() caller: Caller,
     @Query() query: VideoQuery,
-    @WhileConnected() left: AbortSignal,
+    @WhileConnected() disconnected: AbortSignal,
   ): Promise<MediaResultView> {
-    return toMediaResultView(await this.lookup.video(caller, query, left));
+    return toMediaResultView(await this.lookup.video(caller, query, disconnected));
   }
 
   /** How a picture, a speech or a video of an asynchronous service is getting on. */
@@ -71,8 +71,8 @@ export class MediaController {
   async lookUpPrediction(
     @CurrentCaller() caller: Caller,
     @Query() query: PredictionQuery,
-    @WhileConnected() left: AbortSignal,
+    @WhileConnected() disconnected: AbortSignal,
   ): Promise<MediaResultView> {
-    return toMediaResultView(await this.lookup.prediction(caller, query, left));
+    return toMediaResultView(await this.lookup.prediction(caller, query, disconnected));
   }
 }

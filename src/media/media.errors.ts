@@ -2,15 +2,15 @@ import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import type { MediaType } from '../provider/index.js';
 
 /**
- * All that a caller learns of a model that is not there and of a call that failed (specification, Errors 6): the id
- * under which the log has the cause.
+ * All that a caller learns of a model that does not exist and of a call that failed: the request id, under which the log
+ * has the cause.
  */
 export class MediaFailedError extends DomainError {
   readonly code = 500;
 
   constructor(requestId: string | undefined, cause: unknown) {
     super(
-      `The media request could not be carried out. Check the model, or try again; if it stays, report request ${requestId ?? 'unknown'}.`,
+      `The media request failed. Check the model, or try again; if it persists, report request ${requestId ?? 'unknown'}.`,
       { cause },
     );
   }

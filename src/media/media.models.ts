@@ -10,7 +10,7 @@ import { Metrics } from '../platform/observability/index.js';
 import type { CallLimits, MediaCallOptions, MediaResult, MediaType } from '../provider/index.js';
 import { MediaFailedError, UnsupportedMediaError } from './media.errors.js';
 
-/** Finds and calls media models. What goes wrong is in the log; the caller learns the request's id. */
+/** Finds and calls media models. The cause of a failure is logged; the caller gets the request's id. */
 @Injectable()
 export class MediaModels {
   private readonly logger = new Logger('Media');
@@ -59,7 +59,7 @@ export class MediaModels {
       const counted = { provider: providerCode, kind: 'media' } as const;
       return await countedCall(this.metrics, counted, () => calling);
     } catch (error) {
-      // Whoever left needs no reason, and what is no DomainError is our own fault, which the filter reports.
+      // A client that left needs no reason, and an error that is no DomainError is reported by the filter.
       const isSaid = signal.aborted || error instanceof InvalidInputError;
       if (isSaid || !(error instanceof DomainError)) throw error;
       throw this.failure(error, { modelName, providerCode });
@@ -67,7 +67,7 @@ export class MediaModels {
   }
 
   private failure(error: DomainError, about: object): MediaFailedError {
-    this.logger.warn({ msg: 'A media request failed', ...about, err: error });
+    this.logger.warn({ msg: 'Media request failed', ...about, err: error });
     return new MediaFailedError(currentRequest()?.id, error);
   }
 }

@@ -12,15 +12,15 @@ import { toMediaResultView } from './media.view.js';
 import type { MediaResultView } from './media.view.js';
 import { TaskService } from './task/task.service.js';
 
-interface Wish {
+interface MediaRequest {
   readonly model: string;
   readonly type: MediaType;
-  /** What the user said, for the record of the task. */
+  /** What the user entered, for the record of the task. */
   readonly text: string;
-  readonly left: AbortSignal;
+  readonly disconnected: AbortSignal;
 }
 
-/** Has media models make something. */
+/** Calls media models. */
 @Injectable()
 export class MediaService {
   private readonly logger = new Logger('Media');
@@ -35,44 +35,56 @@ export class MediaService {
     this.limit = { name: 'media', points: config.MEDIA_REQUESTS_PER_MINUTE, seconds: 60 };
   }
 
-  /** A picture, or the task that draws it. `left` says that the client has gone. */
-  async image(caller: Caller, body: ImageBody, left: AbortSignal): Promise<MediaResultView> {
-    const wish = { model: body.model, type: 'image', text: body.prompt, left } as const;
-    return this.create(caller, wish, ({ adapter, connection, modelName }, options) =>
+  /** A picture, or the task that draws it. `disconnected` aborts when the client closes the connection. */
+  async image(
+    caller: Caller,
+    body: ImageBody,
+    disconnected: AbortSignal,
+  ): Promise<MediaResultView> {
+    const request = { model: body.model, type: 'image', text: body.prompt, disconnected } as const;
+    return this.create(caller, request, ({ adapter, connection, modelName }, options) =>
       adapter.image?.({ ...body, model: modelName }, connection, options),
     );
   }
 
   /** Spoken text, or the task that speaks it. */
-  async speech(caller: Caller, body: SpeechBody, left: AbortSignal): Promise<MediaResultView> {
-    const wish = { model: body.model, type: 'audio', text: body.input, left } as const;
-    return this.create(caller, wish, ({ adapter, connection, modelName }, options) =>
+  async speech(
+    caller: Caller,
+    body: SpeechBody,
+    disconnected: AbortSignal,
+  ): Promise<MediaResultView> {
+    const request = { model: body.model, type: 'audio', text: body.input, disconnected } as const;
+    return this.create(caller, request, ({ adapter, connection, modelName }, options) =>
       adapter.speech?.({ ...body, model: modelName }, connection, options),
     );
   }
 
   /** The task that makes the video. */
-  async video(caller: Caller, body: VideoBody, left: AbortSignal): Promise<MediaResultView> {
-    const wish = { model: body.model, type: 'video', text: body.prompt, left } as const;
-    return this.create(caller, wish, ({ adapter, connection, modelName }, options) =>
+  async video(
+    caller: Caller,
+    body: VideoBody,
+    disconnected: AbortSignal,
+  ): Promise<MediaResultView> {
+    const request = { model: body.model, type: 'video', text: body.prompt, disconnected } as const;
+    return this.create(caller, request, ({ adapter, connection, modelName }, options) =>
       adapter.video?.({ ...body, model: modelName }, connection, options),
     );
   }
 
   private async create(
     caller: Caller,
-    wish: Wish,
+    request: MediaRequest,
     make: (
       model: ResolvedMediaModel,
       options: MediaCallOptions,
     ) => Promise<MediaResult> | undefined,
   ): Promise<MediaResultView> {
     await this.limiter.consume(this.limit, String(caller.userId));
-    const model = await this.models.find(caller, wish.model, [wish.type]);
-    // A task goes on at the provider whether or not somebody waits: it must be recorded, to be found again.
-    const signal = beginsTask(model) ? new AbortController().signal : wish.left;
+    const model = await this.models.find(caller, request.model, [request.type]);
+    // The provider continues a task after the client has left, so it must be recorded to be found again.
+    const signal = beginsTask(model) ? new AbortController().signal : request.disconnected;
     const result = await this.models.call(model, signal, (options) => make(model, options));
-    if (result.id !== null) await this.record(caller, model, { ...result, id: result.id }, wish);
+    if (result.id !== null) await this.record(caller, model, { ...result, id: result.id }, request);
     return toMediaResultView(result);
   }
 
@@ -80,13 +92,13 @@ export class MediaService {
     caller: Caller,
     model: ResolvedMediaModel,
     { id, status }: { readonly id: string; readonly status: string | null },
-    { text }: Wish,
+    { text }: MediaRequest,
   ): Promise<void> {
     try {
       await this.tasks.record(caller, { model, providerTaskId: id, status, text });
     } catch (error) {
-      // The task runs, and its id in the answer is the only way left to it.
-      this.logger.error({ msg: 'A media task could not be recorded', err: error });
+      // The task runs; only the id in the answer leads to it now.
+      this.logger.error({ msg: 'Failed to record media task', err: error });
     }
   }
 }

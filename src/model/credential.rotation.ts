@@ -8,8 +8,8 @@ import { UnreadableCredentialError } from './model.errors.js';
 const BATCH_ROWS = 200;
 
 /**
- * At the start, seals anew with the current key what the previous one had sealed. Any number of processes may do it at
- * once: a row is written only while it still holds what was read.
+ * Re-encrypts at startup, with the current key, what the previous key had encrypted. Any number of processes may do it
+ * at once: a row is written only while it still holds what was read.
  */
 @Injectable()
 export class CredentialRotation implements OnApplicationBootstrap {
@@ -34,7 +34,7 @@ export class CredentialRotation implements OnApplicationBootstrap {
     if (renewed > 0) this.logger.log({ msg: 'API keys encrypted with the current key', renewed });
   }
 
-  /** The row with its text sealed anew; nothing for a text that cannot be opened, whose user will be told. */
+  /** The row with its credential re-encrypted; nothing for one that cannot be decrypted, which fails at its next use. */
   private renewed(row: SealedCredential): RenewedCredential[] {
     const place = modelPlace(row.tenantId, row.id);
     try {
@@ -42,7 +42,7 @@ export class CredentialRotation implements OnApplicationBootstrap {
     } catch (error) {
       if (!(error instanceof UnreadableCredentialError)) throw error;
       const { tenantId, id } = row;
-      this.logger.warn({ msg: 'An API key cannot be decrypted', tenantId, model: id });
+      this.logger.warn({ msg: 'Failed to decrypt API key', tenantId, model: id });
       return [];
     }
   }

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../provider/index.js';
 
-/** Assumed where a model's record does not say (architecture, section 10). */
+/** Context window assumed where a model's record has none. */
 const ASSUMED_WINDOW = 32_768;
 
 /** Kept free for the answer where neither the request nor the model says how long it may be. */

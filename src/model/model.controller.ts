@@ -13,7 +13,6 @@ import {
 import type { Answer, Page } from '../platform/http/index.js';
 import { DiagnosisView } from './diagnosis/diagnosis.view.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
-import { ModelChoices } from './model.choices.js';
 import {
   BatchKeyBody,
   CreateModelBody,
@@ -30,7 +29,6 @@ import { ModelEntryView, ModelView, ProviderOptionView } from './model.view.js';
 export class ModelController {
   constructor(
     private readonly models: ModelService,
-    private readonly choices: ModelChoices,
     private readonly diagnosis: ModelDiagnosis,
   ) {}
 
@@ -50,7 +48,7 @@ export class ModelController {
     @CurrentCaller() caller: Caller,
     @Query() query: ModelEntriesQuery,
   ): Promise<Answer<readonly ModelEntryView[]>> {
-    return this.choices.entries(caller, query);
+    return this.models.entries(caller, query);
   }
 
   /** The provider codes that have an adapter. */
@@ -58,7 +56,7 @@ export class ModelController {
   @LoginOnly()
   @AnswersArray(ProviderOptionView)
   providerOptions(): ProviderOptionView[] {
-    return this.choices.providerCodes();
+    return this.models.providerCodes();
   }
 
   /** One model, without its key. */

@@ -6,7 +6,7 @@ import {
   UpdateDateColumn,
 } from 'typeorm';
 
-/** One model of a provider. The optional facts at the end are null where nobody has said them. */
+/** One model of a provider. The optional facts at the end are null where they are unknown. */
 @Entity({ name: 'model' })
 export class Model {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })

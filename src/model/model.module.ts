@@ -6,15 +6,14 @@ import { CredentialRepository } from './credential.repository.js';
 import { CredentialRotation } from './credential.rotation.js';
 import { CredentialVault } from './credential.vault.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
-import { ModelEmbedder } from './embedding/model.embedder.js';
+import { EmbeddingClient } from './embedding/embedding.client.js';
 import { ModelAdapters } from './model.adapters.js';
-import { ModelChoices } from './model.choices.js';
 import { ModelController } from './model.controller.js';
 import { ModelRepository } from './model.repository.js';
 import { ModelResolver } from './model.resolver.js';
 import { ModelRules } from './model.rules.js';
 import { ModelService } from './model.service.js';
-import { Reranker } from './reranking/reranker.js';
+import { RerankClient } from './reranking/rerank.client.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Model]), ProviderModule],
@@ -27,12 +26,11 @@ import { Reranker } from './reranking/reranker.js';
     ModelRepository,
     ModelRules,
     ModelService,
-    ModelChoices,
     ModelResolver,
-    ModelEmbedder,
-    Reranker,
+    EmbeddingClient,
+    RerankClient,
     ModelDiagnosis,
   ],
-  exports: [ModelService, ModelResolver, ModelEmbedder, Reranker],
+  exports: [ModelService, ModelResolver, EmbeddingClient, RerankClient],
 })
 export class ModelModule {}

@@ -102,7 +102,7 @@ export class ModelRepository {
     );
   }
 
-  /** False when the model is gone, or somebody has said it already. */
+  /** False when the model is gone, or has a value already. */
   async rememberToolSupport(
     tenantId: string,
     id: number,

@@ -22,9 +22,9 @@ import {
 import { ModelRepository } from './model.repository.js';
 import { labelOf } from './model.view.js';
 import { RevisionCache } from './revision.cache.js';
-import type { Asker } from './revision.cache.js';
+import type { CacheOwner } from './revision.cache.js';
 
-/** A model that can be called: its facts and how to reach it. Facts that nobody has said are undefined. */
+/** A model that can be called: its facts and how to reach it. Unknown facts are undefined. */
 export interface ResolvedModel {
   readonly id: number;
   readonly modelName: string;
@@ -37,7 +37,7 @@ export interface ResolvedModel {
   readonly maxOutput?: number;
   readonly supportsTools?: boolean;
   readonly supportsVision?: boolean;
-  /** Per million tokens, in whatever currency the operator reckons. */
+  /** Per million tokens, in the operator's currency. */
   readonly inputPrice?: number;
   readonly outputPrice?: number;
 }
@@ -86,19 +86,19 @@ export class ModelResolver {
   }
 
   /** The chat model of the name or, without one, the first that end users may choose. */
-  resolveChat(asker: Asker, modelName: string | undefined): Promise<ResolvedChatModel> {
+  resolveChat(caller: CacheOwner, modelName: string | undefined): Promise<ResolvedChatModel> {
     const name = modelName?.trim() ?? DEFAULT_MODEL;
-    return this.chats.get(asker, `name ${name}`, async () => {
+    return this.chats.get(caller, `name ${name}`, async () => {
       const found =
-        name === DEFAULT_MODEL ? this.firstChat(asker) : this.named(asker, name, ['chat']);
+        name === DEFAULT_MODEL ? this.firstChat(caller) : this.named(caller, name, ['chat']);
       return this.asChat(await found);
     });
   }
 
   /** The chat model with the id. Fails as not found, or because the model is of another category. */
-  resolveChatById(asker: Asker, id: number): Promise<ResolvedChatModel> {
-    return this.chats.get(asker, `id ${id}`, async () => {
-      const model = await this.models.get(asker.tenantId, id);
+  resolveChatById(caller: CacheOwner, id: number): Promise<ResolvedChatModel> {
+    return this.chats.get(caller, `id ${id}`, async () => {
+      const model = await this.models.get(caller.tenantId, id);
       if (model.category !== 'chat') {
         throw new WrongCategoryError(model.modelName, model.category, ['chat']);
       }
@@ -107,20 +107,20 @@ export class ModelResolver {
   }
 
   /** The embedding model (category vector) of the name. */
-  resolveEmbedding(asker: Asker, modelName: string): Promise<ResolvedEmbeddingModel> {
+  resolveEmbedding(caller: CacheOwner, modelName: string): Promise<ResolvedEmbeddingModel> {
     const name = modelName.trim();
-    return this.embeddings.get(asker, name, async () => {
-      const model = await this.named(asker, name, ['vector']);
+    return this.embeddings.get(caller, name, async () => {
+      const model = await this.named(caller, name, ['vector']);
       const adapter = this.adapters.embedding.get(model.providerCode);
       return { ...(await this.resolved(model)), adapter };
     });
   }
 
   /** The rerank model of the name. */
-  resolveRerank(asker: Asker, modelName: string): Promise<ResolvedRerankModel> {
+  resolveRerank(caller: CacheOwner, modelName: string): Promise<ResolvedRerankModel> {
     const name = modelName.trim();
-    return this.reranks.get(asker, name, async () => {
-      const model = await this.named(asker, name, ['rerank']);
+    return this.reranks.get(caller, name, async () => {
+      const model = await this.named(caller, name, ['rerank']);
       const adapter = this.adapters.rerank.get(model.providerCode);
       return { ...(await this.resolved(model)), adapter };
     });
@@ -128,26 +128,26 @@ export class ModelResolver {
 
   /** The model of the name that makes media of one of the types. */
   resolveMedia(
-    asker: Asker,
+    caller: CacheOwner,
     modelName: string,
     types: readonly MediaType[],
   ): Promise<ResolvedMediaModel> {
     const name = modelName.trim();
-    return this.media.get(asker, `${types.join()} ${name}`, async () => {
-      const model = await this.named(asker, name, types);
+    return this.media.get(caller, `${types.join()} ${name}`, async () => {
+      const model = await this.named(caller, name, types);
       const adapter = this.adapters.media.get(model.providerCode);
       return { ...(await this.resolved(model)), category: model.category as MediaType, adapter };
     });
   }
 
   /** The model with the id, of any category, for a test of its connection. */
-  async resolveForTest(asker: Asker, id: number): Promise<ResolvedModel> {
-    return this.resolved(await this.models.get(asker.tenantId, id));
+  async resolveForTest(caller: CacheOwner, id: number): Promise<ResolvedModel> {
+    return this.resolved(await this.models.get(caller.tenantId, id));
   }
 
   /** Of the models with the name, the first of the categories: one name may stand for a model of each. */
   private async named(
-    { tenantId }: Asker,
+    { tenantId }: CacheOwner,
     name: string,
     wanted: readonly CalledCategory[],
   ): Promise<Model> {
@@ -163,7 +163,7 @@ export class ModelResolver {
       : new ModelNotFoundError(name, wanted);
   }
 
-  private async firstChat({ tenantId }: Asker): Promise<Model> {
+  private async firstChat({ tenantId }: CacheOwner): Promise<Model> {
     const codes = await this.providers.enabledCodes(tenantId);
     const model = await this.models.firstShown(tenantId, 'chat', codes);
     if (!model) throw new NoChatModelError();

@@ -5,10 +5,13 @@ import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
 import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
+import { ProviderService } from '../provider/index.js';
+import { ModelAdapters } from './model.adapters.js';
 import { storedCategory } from './model.category.js';
 import type {
   BatchKeyBody,
   CreateModelBody,
+  ModelEntriesQuery,
   ModelListQuery,
   UpdateModelBody,
 } from './model.dto.js';
@@ -16,8 +19,8 @@ import type { Model } from './model.entity.js';
 import { ModelRepository } from './model.repository.js';
 import type { ModelValues } from './model.repository.js';
 import { ModelRules } from './model.rules.js';
-import { toModelView } from './model.view.js';
-import type { ModelView } from './model.view.js';
+import { toModelEntryView, toModelView } from './model.view.js';
+import type { ModelEntryView, ModelView, ProviderOptionView } from './model.view.js';
 
 /** Model records. Saving one never calls the service it describes. */
 @Injectable()
@@ -25,6 +28,8 @@ export class ModelService {
   constructor(
     private readonly models: ModelRepository,
     private readonly rules: ModelRules,
+    private readonly providers: ProviderService,
+    private readonly adapters: ModelAdapters,
     private readonly database: Database,
     private readonly revision: TenantRevision,
     private readonly audit: AuditLog,
@@ -32,6 +37,28 @@ export class ModelService {
 
   async list(caller: Caller, query: ModelListQuery): Promise<Page<ModelView>> {
     return (await this.models.page(caller.tenantId, query)).map(toModelView);
+  }
+
+  /** The shown models of enabled providers, as `data` and, for other clients, as `rows` and `total`. */
+  async entries(
+    caller: Caller,
+    query: ModelEntriesQuery,
+  ): Promise<Answer<readonly ModelEntryView[]>> {
+    const { tenantId } = caller;
+    const codes = await this.providers.enabledCodes(tenantId);
+    const category = query.category || 'chat';
+    const page = await this.models.pageShown(tenantId, { ...query, category }, codes);
+    const { rows, total } = page.map(toModelEntryView);
+    return new Answer(rows, OK_MESSAGE, { rows, total });
+  }
+
+  /** Every code that has an adapter of some kind; those that can chat come first. */
+  providerCodes(): ProviderOptionView[] {
+    return [...this.adapters.byCode().values()].map(({ code, label, defaultAddress = null }) => ({
+      label,
+      value: code,
+      defaultAddress,
+    }));
   }
 
   async get(caller: Caller, id: number): Promise<ModelView> {
@@ -96,8 +123,8 @@ export class ModelService {
   }
 
   /**
-   * Notes what a call has shown: whether the model calls tools. What somebody has said meanwhile stays. Whoever asks
-   * from now on gets the model with it.
+   * Records whether a call has shown that the model calls tools. A value set meanwhile is kept. Callers that resolve the
+   * model from now on see it.
    */
   async rememberToolSupport(caller: Caller, id: number, supportsTools: boolean): Promise<void> {
     const { tenantId } = caller;
@@ -125,7 +152,7 @@ export class ModelService {
     const alike = named.filter(({ category }) => storedCategory(category) === model.category);
     const warning =
       alike.length > 1
-        ? ` ${alike.length} models are named ${model.modelName}; whoever asks by name gets the one with id ${alike[0]?.id}. Give each its own name.`
+        ? ` ${alike.length} models are named ${model.modelName}; requests by name use the one with id ${alike[0]?.id}. Give each its own name.`
         : '';
     return new Answer(toModelView(model), OK_MESSAGE + warning);
   }

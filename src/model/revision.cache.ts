@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { Caller } from '../platform/access/index.js';
 import { TenantRevision } from '../platform/access/index.js';
 
-export type Asker = Pick<Caller, 'tenantId' | 'revision'>;
+/** Whose data is cached, and at which revision. */
+export type CacheOwner = Pick<Caller, 'tenantId' | 'revision'>;
 
 interface TenantEntries<T> {
   readonly revision: number;
@@ -12,7 +13,7 @@ interface TenantEntries<T> {
 const CACHED_TENANTS = 1_000;
 
 /**
- * What was read for a tenant, used again as long as the asker's revision is the one it was read at. Every change of a
+ * What was read for a tenant, used again as long as the caller's revision is the one it was read at. Every change of a
  * provider or model begins a new revision, so nothing here outlives the record it came from.
  */
 export class RevisionCache<T> {
@@ -20,18 +21,18 @@ export class RevisionCache<T> {
 
   constructor(private readonly revision: TenantRevision) {}
 
-  /** What an earlier call read for the key, or reads it; those who ask at once share one reading. */
-  get(asker: Asker, key: string, read: () => Promise<T>): Promise<T> {
-    const byKey = this.entriesOf(asker);
+  /** What an earlier call read for the key, or reads it; concurrent calls share one read. */
+  get(owner: CacheOwner, key: string, read: () => Promise<T>): Promise<T> {
+    const byKey = this.entriesOf(owner);
     const known = byKey?.get(key);
     if (known) return known;
-    const reading = this.read(asker, read, () => byKey?.delete(key));
+    const reading = this.read(owner, read, () => byKey?.delete(key));
     byKey?.set(key, reading);
     return reading;
   }
 
-  /** The tenant's entries at the asker's revision; undefined for one who began before the newest one. */
-  private entriesOf({ tenantId, revision }: Asker): Map<string, Promise<T>> | undefined {
+  /** The tenant's entries at the caller's revision; undefined for a caller with an older revision. */
+  private entriesOf({ tenantId, revision }: CacheOwner): Map<string, Promise<T>> | undefined {
     const cached = this.tenants.get(tenantId);
     if (cached?.revision === revision) return cached.byKey;
     if (cached && cached.revision > revision) return undefined;
@@ -42,7 +43,7 @@ export class RevisionCache<T> {
 
   /** Forgets it again when it fails, and when a change came while it was read. */
   private async read(
-    { tenantId, revision }: Asker,
+    { tenantId, revision }: CacheOwner,
     read: () => Promise<T>,
     forget: () => void,
   ): Promise<T> {

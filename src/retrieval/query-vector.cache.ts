@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../platform/access/index.js';
-import { ModelEmbedder, ModelResolver } from '../model/index.js';
+import { EmbeddingClient, ModelResolver } from '../model/index.js';
 
 const CACHED_QUERIES = 2_000;
 
@@ -15,7 +15,7 @@ export class QueryVectorCache {
 
   constructor(
     private readonly models: ModelResolver,
-    private readonly embedder: ModelEmbedder,
+    private readonly embedder: EmbeddingClient,
   ) {}
 
   async vectorOf(

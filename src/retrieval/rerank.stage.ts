@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { DomainError, InvalidInputError } from '../platform/error/index.js';
-import { ModelResolver, Reranker } from '../model/index.js';
+import { ModelResolver, RerankClient } from '../model/index.js';
 import { withReason } from './candidates.js';
 import type { RetrievalSettings, RetrievedFragment } from './retrieval.js';
 
@@ -27,7 +27,7 @@ export class RerankStage {
 
   constructor(
     private readonly models: ModelResolver,
-    private readonly reranker: Reranker,
+    private readonly reranker: RerankClient,
   ) {}
 
   /** Orders by the model's score, drops scores below the saved rerank threshold, and cuts to the limit. */

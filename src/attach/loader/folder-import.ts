@@ -19,7 +19,7 @@ import type { FoundFile, SkippedEntry } from './folder.loader.js';
 import { planImport } from './import-plan.js';
 import type { DigestedFile, ImportPlan } from './import-plan.js';
 
-/** What storing, replacing and parsing anew take. */
+/** The permissions that storing, replacing and parsing again take. */
 const PERMISSIONS = ['system:attach:add', 'system:attach:edit', 'system:attach:remove'];
 
 /** Characters that the record of a stored file has room for. */
@@ -135,7 +135,7 @@ export class FolderImport {
     return id;
   }
 
-  /** How the parsing of the documents has ended; those that somebody deleted meanwhile do not count. */
+  /** The outcome of the parsing of the documents; those that were deleted meanwhile do not count. */
   private async settled(
     { caller, knowledge, report, signal }: ImportRun,
     ids: ReadonlySet<number>,

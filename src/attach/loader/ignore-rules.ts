@@ -6,7 +6,7 @@ import type { Ignore } from 'ignore';
 /** Files of rules in the format of gitignore, the later ones stronger. */
 const RULE_FILES = ['.gitignore', '.ignore'];
 
-/** What nobody wants as a document, wherever it lies. Folders end with a slash. */
+/** Never imported, wherever it lies. Folders end with a slash. */
 const NEVER = new Set([
   ...RULE_FILES,
   '.DS_Store',

@@ -16,7 +16,7 @@ import { ParserProcess } from './parser-process.js';
 const MIB = 2 ** 20;
 const HOUR_MS = 60 * 60_000;
 
-/** After this long without work a parser process ends and gives its memory back. */
+/** An idle parser process is stopped after this time, to free its memory. */
 const IDLE_MS = 30_000;
 
 export interface DocumentFile {
@@ -34,7 +34,7 @@ export interface DocumentFile {
 export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(DocumentParser.name);
   private readonly folder: string;
-  private readonly turns: PQueue;
+  private readonly slots: PQueue;
   private readonly processes = new Set<ParserProcess>();
   private readonly idle: ParserProcess[] = [];
   private idleTimer: NodeJS.Timeout | undefined;
@@ -42,7 +42,7 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
 
   constructor(@Inject(CONFIG) private readonly config: Config) {
     this.folder = join(config.DATA_DIR, 'parsing');
-    this.turns = new PQueue({ concurrency: config.PARSE_WORKERS });
+    this.slots = new PQueue({ concurrency: config.PARSE_WORKERS });
   }
 
   async onModuleInit(): Promise<void> {
@@ -58,8 +58,8 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
 
   /**
    * Reads the file to its end or destroys it. Fails with DocumentError when the document cannot be parsed, with the
-   * signal's reason when that aborts, and with another error when it may succeed later. Time that it waits for its turn
-   * does not count.
+   * signal's reason when that aborts, and with another error when it may succeed later. Time spent waiting for a
+   * free process does not count.
    */
   async parse(
     file: DocumentFile,
@@ -74,7 +74,7 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
         unpackedBytes: this.config.PARSE_UNPACKED_MB * MIB,
       };
       const task = { path, name: file.name, settings, limits };
-      return await this.turns.add(() => this.run(task, signal), { signal });
+      return await this.slots.add(() => this.run(task, signal), { signal });
     } finally {
       await rm(path, { force: true });
     }
@@ -99,24 +99,24 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
   }
 
   private async run(task: ParseTask, signal: AbortSignal): Promise<ParsedDocument> {
-    const process = this.take();
+    const process = this.acquire();
     try {
       return await process.parse(task, signal);
     } catch (error) {
       if (error instanceof BrokenDocumentError) {
         this.logger.warn({
-          msg: 'A document could not be read',
+          msg: 'Failed to read document',
           name: task.name,
           cause: error.cause,
         });
       }
       throw error;
     } finally {
-      this.giveBack(process);
+      this.release(process);
     }
   }
 
-  private take(): ParserProcess {
+  private acquire(): ParserProcess {
     if (this.closed) throw new ParsingInterruptedError('Plinth is stopping.');
     clearTimeout(this.idleTimer);
     for (let process = this.idle.pop(); process; process = this.idle.pop()) {
@@ -129,7 +129,7 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
     return started;
   }
 
-  private giveBack(process: ParserProcess): void {
+  private release(process: ParserProcess): void {
     if (process.usable) this.idle.push(process);
     else this.processes.delete(process);
     clearTimeout(this.idleTimer);
@@ -143,7 +143,7 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  /** What a killed process left. Another one that shares the folder may still be at work with younger files. */
+  /** Removes files that a killed process left. Another process that shares the folder may still use younger ones. */
   private async removeLeftovers(): Promise<void> {
     const before = Date.now() - HOUR_MS - this.config.PARSE_TIMEOUT_SECONDS * 1_000;
     for (const name of await readdir(this.folder)) {

@@ -25,7 +25,7 @@ export interface ParsedDocument {
   readonly sample?: string;
 }
 
-/** What a parser process answers: fragments in several messages, so that none of them holds up whoever reads it. */
+/** What a parser process answers: fragments in several messages, so that none of them blocks the reader. */
 export type ParseAnswer =
   { readonly type: 'fragments'; readonly fragments: readonly FragmentDraft[] } | ParseEnd;
 

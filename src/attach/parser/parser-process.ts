@@ -49,7 +49,7 @@ export class ParserProcess {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     this.child.once('exit', () => (this.ended = true));
-    // Failed to start, or to be sent a message; the exit that follows or the time limit tells the caller.
+    // Failed to start, or to receive a message; the exit that follows or the time limit ends the call.
     this.child.on('error', () => (this.ended = true));
     this.hold(false);
   }

@@ -77,7 +77,7 @@ function failureOf(error: unknown): ParseOutcome {
   const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
   return {
     type: 'broken',
-    reason: `The document cannot be read; it is damaged or not what its name says (${message.replace(/\s+/g, ' ').slice(0, 120)}). Open it, save it anew and upload that.`,
+    reason: `The document cannot be read; it is damaged or not what its name says (${message.replace(/\s+/g, ' ').slice(0, 120)}). Open it, save it again and upload the result.`,
     cause: stack,
   };
 }

@@ -3,16 +3,16 @@ import { Inject, Injectable } from '@nestjs/common';
 import PQueue from 'p-queue';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { inBatches, ModelEmbedder } from '../../model/index.js';
+import { inBatches, EmbeddingClient } from '../../model/index.js';
 import type { ResolvedEmbeddingModel } from '../../model/index.js';
 import { ParsingRepository } from './parsing.repository.js';
 import type { Claim } from './parsing.repository.js';
 
-/** What the embedding of one document tells while it goes on. */
+/** Receives the progress of the embedding of one document. */
 export interface EmbeddingWatch {
   /** How many texts have their vector. */
   readonly onProgress: (done: number) => void;
-  /** What it waits for; undefined when it goes on. */
+  /** The reason for waiting; undefined when it continues. */
   readonly onWait: (reason: string | undefined) => void;
 }
 
@@ -28,7 +28,7 @@ const FLOAT_BYTES = 4;
 export class FragmentEmbedder {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly embedder: ModelEmbedder,
+    private readonly embedder: EmbeddingClient,
     private readonly repository: ParsingRepository,
   ) {}
 

@@ -11,7 +11,7 @@ export const PARSE_JOB = 'attachment.parse';
 
 const CANCELLED = 'Parsing was cancelled. Parse the document again when you want it.';
 
-/** Asks for the parsing of documents and calls it off. */
+/** Requests and cancels the parsing of documents. */
 @Injectable()
 export class ParsingQueue {
   constructor(
@@ -22,8 +22,8 @@ export class ParsingQueue {
   ) {}
 
   /**
-   * Marks the documents as asked for, joining an open transaction, and tells the workers once that is committed. Those
-   * that are being parsed are left alone. Answers how many were marked.
+   * Marks the documents as requested, in the open transaction if there is one, and enqueues a job for each after the
+   * commit. Documents that are being parsed are skipped. Returns how many were marked.
    */
   async request(caller: Caller, attachments: readonly Pick<Attachment, 'id'>[]): Promise<number> {
     return this.database.transaction(async () => {
@@ -39,15 +39,15 @@ export class ParsingQueue {
     });
   }
 
-  /** Ends what was asked for as failed with that reason, at once and for good; false when nothing was asked for. */
+  /** Fails the requested parsing with that reason; false when none was requested. */
   async cancel(caller: Caller, { id }: Pick<Attachment, 'id'>): Promise<boolean> {
     const ended = await this.repository.abandon(caller.tenantId, id, CANCELLED);
-    if (ended) await this.abandoned(caller.tenantId, id);
+    if (ended) await this.notifyAbandoned(caller.tenantId, id);
     return ended;
   }
 
-  /** Tells the worker that may be at it, once the open transaction is committed. For documents that are deleted. */
-  async abandoned(tenantId: string, attachmentId: number): Promise<void> {
+  /** Notifies the worker that may be parsing the document, after the commit. For documents that are deleted. */
+  async notifyAbandoned(tenantId: string, attachmentId: number): Promise<void> {
     await this.database.afterCommit(() =>
       this.bus.publish('attachment.abandoned', { tenantId, attachmentId }),
     );

@@ -8,7 +8,7 @@ import type { PreviewBody } from './preview.dto.js';
 import { toPreviewedFragment } from './preview.view.js';
 import type { PreviewView } from './preview.view.js';
 
-/** More than a person reads; the number of all is told beside them. */
+/** Fragments in a preview; `total` counts all. */
 const SHOWN = 100;
 
 /** Splits a document with settings that are being considered, and stores nothing. */

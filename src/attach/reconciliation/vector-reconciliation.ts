@@ -14,8 +14,8 @@ const PAGE = 1_000;
 
 /**
  * Removes vectors without a fragment: what a process leaves that dies between the two stores, and what a vector store
- * kept that was away when documents were deleted. They are never found by anybody, because retrieval joins the
- * fragments; they only take room. How many were found last and removed in all are metrics.
+ * kept that was unavailable when documents were deleted. Retrieval never returns them, because it joins the
+ * fragments; they only take space. How many were found last and removed in all are metrics.
  */
 @Injectable()
 export class VectorReconciliation implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -97,11 +97,11 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
   private async reconcileAndLog(): Promise<void> {
     try {
       const removed = await this.reconcile();
-      if (removed > 0) this.logger.log({ msg: 'Vectors without a fragment were removed', removed });
+      if (removed > 0) this.logger.log({ msg: 'Orphan vectors removed', removed });
     } catch (error) {
       if (this.stopping.signal.aborted) return;
       // The next round tries again.
-      this.logger.warn({ msg: 'Vectors could not be reconciled', err: error });
+      this.logger.warn({ msg: 'Failed to reconcile vectors', err: error });
     }
   }
 }

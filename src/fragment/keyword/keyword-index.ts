@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { AnalysedText } from './analysed-text.js';
+import type { AnalysedText } from './text-analysis.js';
 import { rank } from './bm25.js';
 import type { KeywordResult } from './bm25.js';
 import { KeywordRepository } from './keyword.repository.js';
 import { KeywordWriter } from './keyword-writer.js';
 import type { AnalysedFragment } from './keyword-writer.js';
-import type { AttachmentScope, KnowledgeScope } from './scope.js';
+import type { AttachmentScope, KnowledgeScope } from './keyword.repository.js';
 import { TextAnalysis } from './text-analysis.js';
 
 /** Terms of a question that are looked for; what is longer was pasted. */

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { AnalysedText } from './analysed-text.js';
+import type { AnalysedText } from './text-analysis.js';
 import { KeywordRepository } from './keyword.repository.js';
 import type { BlockChange, DocumentRow, TermPostings } from './keyword.repository.js';
 import { packPostings, withoutFragments } from './postings.js';
 import type { Posting } from './postings.js';
-import type { AttachmentScope } from './scope.js';
+import type { AttachmentScope } from './keyword.repository.js';
 
 export interface AnalysedFragment {
   readonly fragmentId: number;

@@ -1,7 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { AttachmentScope, KnowledgeScope } from './scope.js';
-import type { StemRequest } from './stem-request.js';
+
+export interface KnowledgeScope {
+  readonly tenantId: string;
+  readonly knowledgeId: number;
+}
+
+export interface AttachmentScope extends KnowledgeScope {
+  readonly attachmentId: number;
+}
+
+/** A word, and the PostgreSQL dictionary that knows its stem. */
+export interface StemRequest {
+  readonly dictionary: string;
+  readonly word: string;
+}
 
 /** What a search has to know of a base before it looks for terms. */
 export interface BaseStatistics {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { KeywordRepository } from './keyword.repository.js';
-import type { StemRequest } from './stem-request.js';
+import type { StemRequest } from './keyword.repository.js';
 
 /** Answers the stem, '' for a stop word. */
 export type StemReader = (request: StemRequest) => string;

@@ -1,13 +1,22 @@
 import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import type { AnalysedText } from './analysed-text.js';
 import { dictionaryOf, guessLanguage, mainScript, SAMPLE } from './language.js';
+import type { StemRequest } from './keyword.repository.js';
 import type { Script } from './script.js';
 import { Stemmer } from './stemmer.js';
 import type { StemReader } from './stemmer.js';
-import type { StemRequest } from './stem-request.js';
 import { readWords } from './words.js';
 import type { TextWords, Word } from './words.js';
+
+/** A text as the keyword index sees it. */
+export interface AnalysedText {
+  /** The PostgreSQL text search configuration its words were stemmed by; `simple` where none fits. */
+  readonly language: string;
+  /** How many terms it has, repetitions included. */
+  readonly termCount: number;
+  /** How often each term occurs, at least once. */
+  readonly terms: ReadonlyMap<string, number>;
+}
 
 /** A text that is shorter is of the language of those around it. */
 const LEAST_TEXT = 100;

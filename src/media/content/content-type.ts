@@ -2,7 +2,7 @@ import type { MediaType } from '../../provider/index.js';
 import { typeOf } from '../../platform/storage/index.js';
 import { ContentRefusedError } from './content.errors.js';
 
-/** So many bytes from the start tell every format below. */
+/** The first bytes that identify every format below. */
 export const SIGNATURE_BYTES = 16;
 
 /** The types that each category may be declared as, and what their first bytes are recognised as. */

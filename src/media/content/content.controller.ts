@@ -20,9 +20,9 @@ export class ContentController {
   send(
     @CurrentCaller() caller: Caller,
     @Query() query: ContentQuery,
-    @WhileConnected() left: AbortSignal,
+    @WhileConnected() disconnected: AbortSignal,
     @Res() response: Response,
   ): Promise<void> {
-    return this.content.send(caller, query, { response, left });
+    return this.content.send(caller, query, { response, disconnected });
   }
 }

@@ -1,6 +1,6 @@
 import { ConflictError, DomainError, TooManyRequestsError } from '../../platform/error/index.js';
 
-/** A resource that is not handed on. The message says why, and holds no address. */
+/** A resource that is not proxied. The message gives the reason and contains no address. */
 export class ContentRefusedError extends DomainError {
   readonly code = 500;
 }
@@ -15,7 +15,7 @@ export class ContentNotReadyError extends ConflictError {
   }
 }
 
-/** Too much is held for resources whose length nobody has said. */
+/** The memory for resources of unknown length is used up. */
 export class ContentMemoryError extends TooManyRequestsError {
   constructor() {
     super('Too many media resources are being fetched at the moment. Try again in a minute.');

@@ -4,7 +4,7 @@ import type { Config } from '../../platform/config/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { ContentMemoryError } from './content.errors.js';
 
-/** The room that all requests of this process share for resources whose length nobody has said. */
+/** Limits the memory that all requests of this process hold for resources of unknown length. */
 @Injectable()
 export class ContentMemory {
   private readonly limit: number;
@@ -19,16 +19,16 @@ export class ContentMemory {
     );
   }
 
-  /** Room for one resource, which its owner gives back in the end. */
-  open(): ContentRoom {
+  /** A reservation for one resource, which its owner closes. */
+  open(): MemoryReservation {
     let own = 0;
     return {
-      take: (bytes) => {
+      reserve: (bytes) => {
         if (this.held + bytes > this.limit) throw new ContentMemoryError();
         this.held += bytes;
         own += bytes;
       },
-      give: (bytes) => {
+      release: (bytes) => {
         this.held -= bytes;
         own -= bytes;
       },
@@ -40,10 +40,10 @@ export class ContentMemory {
   }
 }
 
-export interface ContentRoom {
-  /** Throws ContentMemoryError when there is no room left. */
-  readonly take: (bytes: number) => void;
-  readonly give: (bytes: number) => void;
-  /** Gives back what was not given yet. */
+export interface MemoryReservation {
+  /** Throws ContentMemoryError beyond the limit of the process. */
+  readonly reserve: (bytes: number) => void;
+  readonly release: (bytes: number) => void;
+  /** Releases the rest. */
   readonly close: () => void;
 }

@@ -5,7 +5,7 @@ import { ContentRefusedError } from './content.errors.js';
 
 export const LARGEST_BYTES = 64 * 1024 * 1024;
 
-/** A resource whose first bytes were looked at. Whoever opens one closes it. */
+/** A resource whose first bytes were checked. The caller that opens one closes it. */
 export class ContentResource {
   private constructor(
     /** Of the category, and as the first bytes say. */
@@ -16,7 +16,7 @@ export class ContentResource {
     private readonly rest: AsyncIterator<Buffer>,
   ) {}
 
-  /** Fails with ContentRefusedError for a type or a length that is not handed on, before anything else is read. */
+  /** Fails with ContentRefusedError for a type or a length that is not proxied, before anything else is read. */
   static async open(response: OutboundResponse, type: MediaType): Promise<ContentResource> {
     const length = lengthOf(response);
     const rest = response.body[Symbol.asyncIterator]();

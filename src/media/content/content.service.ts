@@ -10,14 +10,14 @@ import { ContentClient } from './content.client.js';
 import type { ContentQuery } from './content.dto.js';
 import { ContentNotReadyError, ContentRefusedError } from './content.errors.js';
 import { ContentMemory } from './content.memory.js';
-import type { ContentRoom } from './content.memory.js';
+import type { MemoryReservation } from './content.memory.js';
 import { ContentResource, LARGEST_BYTES, tooLarge } from './content.resource.js';
 import { ClientGoneError, ContentWriter } from './content.writer.js';
 
-/** Where the answer goes; `left` says that nobody waits for it any more. */
+/** Where the answer goes; `disconnected` aborts when the client closes the connection. */
 interface Client {
   readonly response: ServerResponse;
-  readonly left: AbortSignal;
+  readonly disconnected: AbortSignal;
 }
 
 interface Found {
@@ -27,7 +27,7 @@ interface Found {
 
 const COMPLETED: readonly (string | null)[] = ['completed', 'succeeded', 'success'];
 
-/** Hands on what a prediction has made, so that browsers need neither its host nor its address. Nothing is kept. */
+/** Proxies the result of a prediction, so that browsers need neither its host nor its address. Nothing is stored. */
 @Injectable()
 export class ContentService {
   private readonly logger = new Logger('Media');
@@ -43,9 +43,13 @@ export class ContentService {
    * Writes the resource as the answer. Every refusal comes before the first byte, as an error with its reason; what
    * fails afterwards destroys the connection, so that half a resource is never taken for a whole one.
    */
-  async send(caller: Caller, query: ContentQuery, { response, left }: Client): Promise<void> {
-    const { address, type } = await this.find(caller, query, left);
-    const answer = await this.client.get(address, left);
+  async send(
+    caller: Caller,
+    query: ContentQuery,
+    { response, disconnected }: Client,
+  ): Promise<void> {
+    const { address, type } = await this.find(caller, query, disconnected);
+    const answer = await this.client.get(address, disconnected);
     const resource = await this.client.reasoned(() => ContentResource.open(answer, type));
     const writer = new ContentWriter(response);
     try {
@@ -54,16 +58,20 @@ export class ContentService {
     } catch (error) {
       if (!response.headersSent) throw error;
       response.destroy();
-      if (!(error instanceof ClientGoneError) && !left.aborted) {
-        this.logger.warn({ msg: 'A media resource broke off while it was handed on', err: error });
+      if (!(error instanceof ClientGoneError) && !disconnected.aborted) {
+        this.logger.warn({ msg: 'Media stream interrupted', err: error });
       }
     } finally {
       await resource.close();
     }
   }
 
-  private async find(caller: Caller, query: ContentQuery, left: AbortSignal): Promise<Found> {
-    const { id, status, url, type } = await this.lookup.prediction(caller, query, left);
+  private async find(
+    caller: Caller,
+    query: ContentQuery,
+    disconnected: AbortSignal,
+  ): Promise<Found> {
+    const { id, status, url, type } = await this.lookup.prediction(caller, query, disconnected);
     if (id !== query.predictionId) {
       throw new ContentRefusedError('The provider answered another task than the one asked for.');
     }
@@ -87,33 +95,36 @@ export class ContentService {
     await writer.end();
   }
 
-  /** What breaks off without a length looks complete: nothing goes out before the end was seen. */
+  /** An interrupted stream without a length looks complete, so nothing is sent before its end was received. */
   private async sendCollected(resource: ContentResource, writer: ContentWriter): Promise<void> {
-    const room = this.memory.open();
+    const reservation = this.memory.open();
     try {
-      const pieces = await this.client.reasoned(() => collected(resource, room));
+      const pieces = await this.client.reasoned(() => collected(resource, reservation));
       writer.begin(
         resource.type,
         pieces.reduce((sum, { length }) => sum + length, 0),
       );
       for (let piece = pieces.shift(); piece; piece = pieces.shift()) {
         await writer.write(piece);
-        room.give(piece.length);
+        reservation.release(piece.length);
       }
       await writer.end();
     } finally {
-      room.close();
+      reservation.close();
     }
   }
 }
 
-async function collected(resource: ContentResource, room: ContentRoom): Promise<Buffer[]> {
+async function collected(
+  resource: ContentResource,
+  reservation: MemoryReservation,
+): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
   let length = 0;
   for (let bytes = await resource.read(); bytes; bytes = await resource.read()) {
     length += bytes.length;
     if (length > LARGEST_BYTES) throw tooLarge();
-    room.take(bytes.length);
+    reservation.reserve(bytes.length);
     pieces.push(bytes);
   }
   return pieces;

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 /** How long a client may leave what it was sent unread before it counts as gone. */
 const STALLED_MS = 60_000;
 
-/** The client has closed the connection, or reads nothing: there is nobody to tell. */
+/** The client has closed the connection, or does not read. */
 export class ClientGoneError extends Error {}
 
 /** Writes a resource as fast as its client reads. */

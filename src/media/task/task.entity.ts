@@ -9,7 +9,7 @@ import {
 /** Length of the beginning of what the user said that is kept. */
 export const EXCERPT_LENGTH = 200;
 
-/** Work that a model service does for a user, as it was when somebody last looked. Where the result is, only the service knows. */
+/** Work that a model service does for a user, in the state of the last lookup. Only the service knows where the result is. */
 @Entity({ name: 'media_task' })
 export class MediaTask {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })

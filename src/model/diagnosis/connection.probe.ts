@@ -88,7 +88,7 @@ async function openSocket(
 
 async function opened(host: string, port: number, signal: AbortSignal): Promise<Socket> {
   const socket = connect({ host, port });
-  // From here on an error of the socket has a listener, also when nobody waits for it any more.
+  // From here on a socket error has a listener, also after the caller has stopped waiting.
   socket.on('error', () => socket.destroy());
   try {
     await once(socket, 'connect', { signal });

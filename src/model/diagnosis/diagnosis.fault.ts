@@ -10,7 +10,7 @@ import type { UpstreamErrorKind } from '../../provider/index.js';
 import { UnreadableCredentialError } from '../model.errors.js';
 import type { Fault } from './diagnosis.view.js';
 
-/** What a failure means for whoever set up the model. */
+/** What a failure means for the administrator of the model. */
 export interface Finding {
   readonly fault: Fault;
   readonly advice: string;

@@ -18,7 +18,7 @@ import type { Trial, TrialResult, TrialRun } from './trial.js';
 /** The whole diagnosis, the model's own time included. */
 const LIMIT_MS = 90_000;
 
-/** Tries a model step by step and says which part of its record is wrong. Only ever run when somebody asks for it. */
+/** Tries a model step by step and says which part of its record is wrong. Only runs on request. */
 @Injectable()
 export class ModelDiagnosis {
   constructor(

@@ -6,7 +6,7 @@ import { NoEnvelope } from '../http/index.js';
 @ApiTags('operation')
 @Controller()
 export class GreetingController {
-  /** Tells who opens the address in a browser what runs here. */
+  /** Names the service to a person who opens the address in a browser. */
   @Get()
   @Public()
   @NoEnvelope()

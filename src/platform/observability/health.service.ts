@@ -16,13 +16,13 @@ interface Pingable {
   ping(): Promise<unknown>;
 }
 
-/** Whether this process can do its work: asks everything it depends on, and says no address and no cause to strangers. */
+/** Whether this process is ready: checks everything it depends on. The answer is public, so it holds neither address nor cause. */
 @Injectable()
 export class HealthService implements OnApplicationShutdown {
   private readonly logger = new Logger(HealthService.name);
   private readonly last = new Map<string, CheckStatus>();
   private running: Promise<ReadyView['checks']> | undefined;
-  /** What holds the vectors without Qdrant, as far as known. */
+  /** Which relational store holds the vectors without Qdrant, as last seen. */
   private relationalVectors = 'exact';
   /** The operator sets the address of Qdrant, so that it may be a private one. */
   private readonly http = new OutboundHttp({ allowedPrivateHosts: ['*'] });
@@ -39,7 +39,7 @@ export class HealthService implements OnApplicationShutdown {
   }
 
   async ready(): Promise<ReadyView> {
-    // Probes at the same time share one answer: nobody can load the stores through this public route.
+    // Concurrent probes share one check, so that this public route cannot load the stores.
     this.running ??= this.checkAll().finally(() => (this.running = undefined));
     const checks = await this.running;
     const up = [checks.store, checks.queue, checks.vectorStore].every(
@@ -100,13 +100,13 @@ export class HealthService implements OnApplicationShutdown {
     }
   }
 
-  /** One log line when something goes down and one when it is back, however often it is asked. */
+  /** Logs a change of state once, however often the check runs. */
   private note(check: string, status: CheckStatus, error?: unknown): void {
     const before = this.last.get(check) ?? 'up';
     this.last.set(check, status);
     if (before === status) return;
-    if (status === 'up') this.logger.log({ msg: 'A dependency is back', check });
-    else this.logger.warn({ msg: 'A dependency does not answer', check, err: error });
+    if (status === 'up') this.logger.log({ msg: 'Dependency recovered', check });
+    else this.logger.warn({ msg: 'Dependency unavailable', check, err: error });
   }
 }
 

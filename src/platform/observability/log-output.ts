@@ -8,12 +8,12 @@ export type LogDestination = DestinationStream;
 /** Bytes of lines that wait for a reader; where Node counts characters, a little more. */
 const MAX_WAITING = 16 * 2 ** 20;
 
-/** Errors of an output that nobody will ever read again. */
+/** Errors of an output whose reader is gone. */
 const GONE = new Set(['EPIPE', 'ECONNRESET', 'EBADF', 'ERR_STREAM_DESTROYED']);
 
 /**
- * The standard output as a place for log lines. A reader of a pipe that stalls holds up nobody: about 16 MiB wait for
- * it. What comes then is dropped and counted in the next line that fits, as is what a full disk has no place for. A
+ * Writes log lines to the standard output. A stalled reader of a pipe does not block the process: about 16 MiB are
+ * buffered. Later lines are dropped and counted in the next line that fits, as are lines that a full disk rejects. A
  * reader that has gone ends the log and nothing else. Node writes to a pipe at once while it has room, so that a process
  * that ends loses nothing a reader could have taken; what still waits is given time by `outputTaken`.
  *
@@ -62,6 +62,6 @@ export async function outputTaken(
 
 function noticeOf(dropped: number): string {
   const time = new Date().toISOString();
-  const msg = 'Log lines were dropped, because the output did not take them';
+  const msg = 'Log lines dropped: the output did not accept them';
   return `${JSON.stringify({ level: 'warn', time, msg, dropped })}\n`;
 }

@@ -2,8 +2,8 @@ import type { LoggerService } from '@nestjs/common';
 import type { Level, Logger } from 'pino';
 
 /**
- * Who tells about every module and route at the start, and about a failed one, which the start reports itself:
- * interesting only when something is wrong with Plinth.
+ * Contexts in which Nest logs every module and route at startup, and a failed start, which main reports itself:
+ * logged at level debug.
  */
 const FRAMEWORK = new Set([
   'ExceptionHandler',

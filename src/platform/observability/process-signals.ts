@@ -9,10 +9,10 @@ type StopSignal = 'SIGINT' | 'SIGTERM';
 /** One Ctrl-C can arrive twice: from the terminal, and from a parent process that passes it on. */
 const SAME_SIGNAL_MS = 300;
 
-/** What closing may take beyond the grace of the requests before the process ends regardless. */
+/** Time limit of closing, beyond the grace period of requests; then the process exits anyway. */
 const CLOSE_LIMIT_MS = 15_000;
 
-/** What a slow reader of the log has for its end. */
+/** How long a slow reader of the log may take for the last lines. */
 const LAST_LINES_MS = 2_000;
 
 const logger = new Logger('Process');
@@ -24,7 +24,7 @@ export function stopOnSignals(app: INestApplication, graceSeconds: number): void
     const now = performance.now();
     if (first === undefined) {
       first = now;
-      logger.log({ msg: 'Stopping; a second signal ends the process at once', signal });
+      logger.log({ msg: 'Shutting down; a second signal exits immediately', signal });
       void stop(app, graceSeconds * 1_000 + CLOSE_LIMIT_MS);
     } else if (now - first > SAME_SIGNAL_MS) {
       process.exit(128 + constants.signals[signal]);
@@ -36,7 +36,7 @@ export function stopOnSignals(app: INestApplication, graceSeconds: number): void
 
 async function stop(app: INestApplication, limitMs: number): Promise<void> {
   setTimeout(() => {
-    logger.error({ msg: 'Stopping took too long and was broken off' });
+    logger.error({ msg: 'Shutdown timed out' });
     process.exit(1);
   }, limitMs).unref();
   let code = 0;
@@ -44,20 +44,20 @@ async function stop(app: INestApplication, limitMs: number): Promise<void> {
     await app.close();
     logger.log({ msg: 'Stopped' });
   } catch (error) {
-    logger.error({ msg: 'Stopping failed', err: error });
+    logger.error({ msg: 'Shutdown failed', err: error });
     code = 1;
   }
   await outputTaken(LAST_LINES_MS);
   process.exit(code);
 }
 
-/** Logs what nobody caught. After an uncaught exception the state is unknown, so the process ends with code 1. */
+/** Logs unhandled errors. After an uncaught exception the state is unknown, so the process exits with code 1. */
 export function reportUncaughtErrors(): void {
   process.on('unhandledRejection', (reason) => {
-    logger.error({ msg: 'A promise was rejected and nobody handled it', err: reason });
+    logger.error({ msg: 'Unhandled promise rejection', err: reason });
   });
   process.on('uncaughtException', (error) => {
-    logger.fatal({ msg: 'An exception was not caught; the process ends', err: error });
+    logger.fatal({ msg: 'Uncaught exception; exiting', err: error });
     void outputTaken(LAST_LINES_MS).finally(() => process.exit(1));
   });
 }

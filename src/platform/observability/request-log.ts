@@ -8,7 +8,7 @@ import type { Metrics } from './metrics.js';
 
 const PATH_LENGTH = 500;
 
-/** What machines ask every few seconds is worth a line only to somebody who looks for it. */
+/** Probes arrive every few seconds, so they are logged at level debug. */
 const PROBES = /^\/(health|metrics)(\/|$)/;
 
 /** Writes one line and counts one request when an answer has ended, whatever ended it. */
@@ -67,7 +67,7 @@ function callerOf(request: Request & { caller?: Caller }): Caller | undefined {
 
 /**
  * Never an error by itself: the code 500 is also how a wrong password and a failing model service are answered, and
- * whoever meets an unexpected failure writes the error with its cause.
+ * the code that meets an unexpected failure logs the error with its cause.
  */
 function levelOf(code: number | 'aborted', path: string): Level {
   if (PROBES.test(path)) return 'debug';

@@ -18,8 +18,8 @@ const IDLE_CHECK_MS = 50;
 const ANSWERED = /^\/(health|metrics)(\/|$)/;
 
 /**
- * How a process ends: new requests are refused, streams are ended, requests under way get SHUTDOWN_GRACE_SECONDS,
- * then their connections are cut, and the stores are closed last. Nest runs the steps when the application closes.
+ * Graceful shutdown: new requests are refused, streams are ended, running requests get SHUTDOWN_GRACE_SECONDS,
+ * then their connections are closed, and the stores are closed last. Nest runs the steps when the application closes.
  */
 @Injectable()
 export class Shutdown implements OnModuleDestroy, BeforeApplicationShutdown, OnApplicationShutdown {
@@ -45,7 +45,7 @@ export class Shutdown implements OnModuleDestroy, BeforeApplicationShutdown, OnA
     const server = this.host.httpAdapter.getHttpServer() as Server;
     this.idleCheck = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
     this.cut = setTimeout(() => {
-      this.logger.warn({ msg: 'Connections were cut because their requests took too long to end' });
+      this.logger.warn({ msg: 'Connections closed after the shutdown grace period' });
       server.closeAllConnections();
     }, this.config.SHUTDOWN_GRACE_SECONDS * 1_000);
   }

@@ -1,6 +1,6 @@
 import { DomainError } from '../../platform/error/index.js';
 
-/** A call to a provider whose code has no adapter of the kind needed (specification, Errors 7). */
+/** A call to a provider whose code has no adapter of the kind needed. */
 export class UnsupportedProviderError extends DomainError {
   readonly code = 500;
 

@@ -29,7 +29,7 @@ export interface AddressForm {
 }
 
 /**
- * The URL to call for a stored address (specification, Address handling): trailing slashes and the
+ * The URL to call for a stored address: trailing slashes and the
  * protocol's own endpoint, or one beside it, are removed, a bare domain gets the usual prefix, any
  * other path is kept; then the endpoint is appended. Throws InvalidAddressError.
  */

@@ -5,7 +5,7 @@ export interface RetryOptions {
   /** Tries in all, the first included. */
   readonly attempts: number;
   readonly signal: AbortSignal;
-  /** A service that asks to wait longer is not asked again. Without it the wish is cut to 20 seconds. */
+  /** A service whose Retry-After is longer is not called again. Without this limit, Retry-After is cut to 20 seconds. */
   readonly longestRetryAfterMs?: number;
   /** Between 0 and 1; for tests. */
   readonly random?: () => number;
@@ -15,7 +15,7 @@ export interface RetryOptions {
 
 const FIRST_BACKOFF_MS = 300;
 const LONGEST_BACKOFF_MS = 5_000;
-/** Somebody is waiting for the answer. */
+/** A caller is waiting for the answer. */
 const LONGEST_RETRY_AFTER_MS = 20_000;
 
 /**
@@ -61,12 +61,12 @@ async function pauseBeforeRetry(
   const { attempts, signal, random = Math.random, sleep = pause } = options;
   const mayPass = error instanceof UpstreamError && error.retryable;
   if (!mayPass || attempt >= attempts || signal.aborted) throw error;
-  const wish = error.retryAfterMs ?? 0;
-  if (wish > (options.longestRetryAfterMs ?? Infinity)) throw error;
+  const requested = error.retryAfterMs ?? 0;
+  if (requested > (options.longestRetryAfterMs ?? Infinity)) throw error;
   const backoff = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1));
   const jittered = backoff / 2 + (random() * backoff) / 2;
-  const wished = Math.min(options.longestRetryAfterMs ?? LONGEST_RETRY_AFTER_MS, wish);
-  await sleep(Math.max(jittered, wished), signal);
+  const capped = Math.min(options.longestRetryAfterMs ?? LONGEST_RETRY_AFTER_MS, requested);
+  await sleep(Math.max(jittered, capped), signal);
 }
 
 /** Waits; fails with UpstreamError `aborted` as soon as the signal fires. */
@@ -74,7 +74,7 @@ export async function pause(milliseconds: number, signal: AbortSignal): Promise<
   try {
     await delay(milliseconds, undefined, { signal });
   } catch {
-    // The only failure is the signal's; it is told in the words of this folder.
+    // The only failure is the signal's.
     throw abortedError();
   }
 }

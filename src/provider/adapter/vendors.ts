@@ -26,7 +26,7 @@ export const vendors = {
     address: { prefix: '/openai/v1', endings: { '/openai': '/openai/v1' } },
   },
   siliconflow: { code: 'siliconflow', label: 'SiliconFlow', address: v1 },
-  /** Any service of these protocols; the specification's code. */
+  /** Any service of these protocols. */
   custom: {
     code: 'custom_api',
     label: 'Custom',

@@ -261,7 +261,7 @@ describe('attachments', () => {
       const id = await document();
       expect(await owner.post(`/system/attach/${id}/cancel`)).toEqual({
         code: 409,
-        msg: 'The document is neither being parsed nor waiting for it, so there is nothing to cancel.',
+        msg: 'The document is neither being parsed nor waiting to be parsed, so there is nothing to cancel.',
         data: null,
       });
       await set([id], "parse_requested = true, due_at = now() + interval '1 hour'");

@@ -262,7 +262,7 @@ describe('what is not read', () => {
     const parts = docxParts([{ paragraph: 'x' }]);
     const broken = zipOf({ ...parts, 'word/document.xml': `<w:p>${'<a>'.repeat(200)}` });
     const reason = await parser.reason('a.docx', broken);
-    expect(reason).toMatch(/cannot be read.*save it anew/);
+    expect(reason).toMatch(/cannot be read.*save it again/);
     expect(reason.length).toBeLessThanOrEqual(480);
   });
 });

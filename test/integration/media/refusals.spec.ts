@@ -163,10 +163,10 @@ describe('what fails', () => {
     expect({ code, data, msg }).toEqual({
       code: 500,
       data: null,
-      msg: `The media request could not be carried out. Check the model, or try again; if it stays, report request ${id}.`,
+      msg: `The media request failed. Check the model, or try again; if it persists, report request ${id}.`,
     });
     const logged = plinth.log.find(
-      (line) => line.includes(id) && line.includes('media request failed'),
+      (line) => line.includes(id) && line.includes('Media request failed'),
     );
     return { msg, logged: logged ?? '' };
   }

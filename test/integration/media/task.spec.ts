@@ -139,7 +139,7 @@ describe('a task', () => {
     simulator.script({ match: { path: '/model/generateImage' }, body });
     expect(await begin('image', 'async-image', 'A lake')).toBe(id);
     expect(await tasksOf(user.session)).toEqual([]);
-    expect(plinth.log.some((line) => line.includes('could not be recorded'))).toBe(true);
+    expect(plinth.log.some((line) => line.includes('Failed to record media task'))).toBe(true);
   });
 });
 

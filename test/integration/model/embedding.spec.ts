@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { EmbeddingDimensionError, ModelEmbedder } from '../../../src/model/index.js';
+import { EmbeddingDimensionError, EmbeddingClient } from '../../../src/model/index.js';
 import type { EmbedOptions, ResolvedEmbeddingModel } from '../../../src/model/index.js';
 import { CalledModels } from '../../support/called-models.js';
 import { createModel, createProvider } from '../../support/models.js';
@@ -18,7 +18,7 @@ describe('the embedder', () => {
   let simulator: Simulator;
   let admin: Session;
   let models: CalledModels;
-  let embedder: ModelEmbedder;
+  let embedder: EmbeddingClient;
 
   beforeAll(async () => {
     simulator = await startSimulator();
@@ -29,7 +29,7 @@ describe('the embedder', () => {
     });
     admin = await plinth.signIn();
     models = new CalledModels(plinth);
-    embedder = plinth.app.get(ModelEmbedder, { strict: false });
+    embedder = plinth.app.get(EmbeddingClient, { strict: false });
     await createProvider(admin, 'custom_api');
     await createProvider(admin, 'qianwen');
   });

@@ -246,7 +246,7 @@ describe('models', () => {
       const answer = await admin.post<Model>('/system/model', body({ modelName: 'twice' }));
       expect(answer.code).toBe(200);
       expect(answer.msg).toBe(
-        `Done. 2 models are named twice; whoever asks by name gets the one with id ${first.id}. Give each its own name.`,
+        `Done. 2 models are named twice; requests by name use the one with id ${first.id}. Give each its own name.`,
       );
       expect((await resolve('twice')).id).toBe(first.id);
       await admin.delete(`/system/model/${first.id}`);

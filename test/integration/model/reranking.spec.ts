@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { Reranker } from '../../../src/model/index.js';
+import { RerankClient } from '../../../src/model/index.js';
 import type { ResolvedRerankModel } from '../../../src/model/index.js';
 import { CalledModels } from '../../support/called-models.js';
 import { createModel, createProvider } from '../../support/models.js';
@@ -16,14 +16,14 @@ describe('the reranker', () => {
   let simulator: Simulator;
   let admin: Session;
   let models: CalledModels;
-  let reranker: Reranker;
+  let reranker: RerankClient;
 
   beforeAll(async () => {
     simulator = await startSimulator();
     plinth = await Plinth.start({ RERANK_DOCUMENT_CHARACTERS: String(CHARACTERS) });
     admin = await plinth.signIn();
     models = new CalledModels(plinth);
-    reranker = plinth.app.get(Reranker, { strict: false });
+    reranker = plinth.app.get(RerankClient, { strict: false });
     await createProvider(admin, 'custom_api');
     await createProvider(admin, 'zhipu');
   });

@@ -11,7 +11,7 @@ import { CONFIG } from '../../../src/platform/config/index.js';
 import { DemoKnowledge } from '../../../src/demo/demo.knowledge.js';
 import { DemoSeed } from '../../../src/demo/demo.seed.js';
 import { KnowledgeService } from '../../../src/knowledge/index.js';
-import { ModelEmbedder, ModelService, Reranker } from '../../../src/model/index.js';
+import { EmbeddingClient, ModelService, RerankClient } from '../../../src/model/index.js';
 import { ProviderService } from '../../../src/provider/index.js';
 import { UploadEngine } from '../../../src/platform/storage/index.js';
 import { CalledModels } from '../../support/called-models.js';
@@ -55,11 +55,11 @@ it('sets up an embedding and a rerank model that work, and that follow the simul
   const embedding = await models.embedding('demo-embedding-384');
   expect(embedding.connection.address).toBe(`${simulator.url}/v1`);
   const vectors = await plinth.app
-    .get(ModelEmbedder, { strict: false })
+    .get(EmbeddingClient, { strict: false })
     .embed(embedding, ['Annual leave'], { signal, purpose: 'document' });
   expect(vectors.map(({ length }) => length)).toEqual([384]);
   const ranked = await plinth.app
-    .get(Reranker, { strict: false })
+    .get(RerankClient, { strict: false })
     .rerank(await models.rerank('demo-rerank'), 'leave', ['Parking', 'Annual leave'], {
       topN: 1,
       signal,

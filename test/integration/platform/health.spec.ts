@@ -84,11 +84,11 @@ describe('a vector store of its own', () => {
     expect(lines).toMatchObject([
       {
         level: 'warn',
-        msg: 'A dependency does not answer',
+        msg: 'Dependency unavailable',
         check: 'vectorStore',
         err: { message: 'Qdrant answered HTTP 503.' },
       },
-      { level: 'info', msg: 'A dependency is back', check: 'vectorStore' },
+      { level: 'info', msg: 'Dependency recovered', check: 'vectorStore' },
     ]);
   });
 });

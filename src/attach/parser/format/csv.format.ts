@@ -19,12 +19,12 @@ const options = {
 
 /** Comma-separated values (RFC 4180) and what goes by that name; every record is a row of the table, empty ones too. */
 export function readCsv(text: string): SourceDocument {
-  // The first line by which Excel is told the delimiter.
-  const [told, delimiter] = /^sep=(.)\n/.exec(text) ?? ['', undefined];
-  const written = eachRow(text.slice(told.length), delimiter ?? delimiterOf(text), () => {
+  // A first line `sep=;` names the delimiter to Excel.
+  const [separatorLine, delimiter] = /^sep=(.)\n/.exec(text) ?? ['', undefined];
+  const written = eachRow(text.slice(separatorLine.length), delimiter ?? delimiterOf(text), () => {
     const writer = new BlockWriter();
     const table = new TableWriter(writer);
-    let row = told === '' ? 0 : 1;
+    let row = separatorLine === '' ? 0 : 1;
     return {
       add: (cells) => {
         row += 1;
@@ -72,7 +72,7 @@ interface RowReader<Result> {
   readonly end: () => Result;
 }
 
-/** Begins anew without quotes when one is never closed: it is a character then, as are all others. */
+/** Starts again without quotes when one is never closed: then a quote is a character like any other. */
 function eachRow<Result>(text: string, delimiter: string, begin: () => RowReader<Result>): Result {
   try {
     return readRows(text, { delimiter }, begin());

@@ -3,7 +3,7 @@ import type { SourceDocument } from '../../../fragment/splitter/index.js';
 /** What the reader of a format is given. */
 export interface SourceFile {
   readonly bytes: Buffer;
-  /** With its suffix, which tells the kind of a text. */
+  /** With its suffix, which gives the kind of a text. */
   readonly name: string;
 }
 

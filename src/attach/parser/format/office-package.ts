@@ -8,7 +8,7 @@ import { Refusal } from './refusal.js';
 /** First bytes of a zip file. */
 export const ZIP_FILE = Buffer.from('504b0304', 'hex');
 
-/** A zip of Office Open XML whose parts were unpacked within the limits and packed anew, without its media. */
+/** A zip of Office Open XML whose parts were unpacked within the limits and packed again, without its media. */
 export interface OfficePackage {
   readonly kind: 'docx' | 'xlsx';
   readonly bytes: Buffer;
@@ -110,7 +110,7 @@ async function unpack(zip: ZipFile, part: Entry): Promise<Buffer> {
   // Office Open XML (ECMA-376 part 2) forbids them; what defines entities wants to blow up or to read other files.
   if (content.includes('<!DOCTYPE') || content.includes('<!ENTITY')) {
     throw new Refusal(
-      'The file defines XML entities, which Office files never do. Open it in Office, save it anew and upload that.',
+      'The file defines XML entities, which Office files never do. Open it in Office, save it again and upload the result.',
     );
   }
   return content;
@@ -119,6 +119,6 @@ async function unpack(zip: ZipFile, part: Entry): Promise<Buffer> {
 function damaged(error: unknown): Refusal {
   const reason = error instanceof Error ? error.message : String(error);
   return new Refusal(
-    `The file is damaged, or its upload was cut off (${reason.slice(0, 150)}). Open it, save it anew and upload that.`,
+    `The file is damaged, or its upload was cut off (${reason.slice(0, 150)}). Open it, save it again and upload the result.`,
   );
 }

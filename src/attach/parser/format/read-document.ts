@@ -16,7 +16,7 @@ const JSON_TEXT = ['.json', '.geojson', '.ipynb', '.webmanifest'];
 const TABLES = ['.csv', '.tsv', '.tab', '.psv'];
 
 /**
- * Reads a document by its content; only the kind of a text is told by its name. Throws Refusal with the reason where it
+ * Reads a document by its content; only the kind of a text follows from its name. Throws Refusal with the reason where it
  * cannot be read or holds no text.
  */
 export async function readDocument(file: SourceFile, limits: ReadLimits): Promise<ReadDocument> {

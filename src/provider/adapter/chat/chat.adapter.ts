@@ -62,7 +62,7 @@ export type ChatMessage =
 
 export type ContentPart =
   | { readonly type: 'text'; readonly text: string }
-  /** `data` is base64. How closely a model is to look at it is a wish that only some services know. */
+  /** `data` is base64. Only some services support `detail`. */
   | {
       readonly type: 'image';
       readonly mimeType: string;

@@ -22,7 +22,7 @@ export interface ChatProtocol {
   toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean): ChatCompletion;
 }
 
-/** Calls the models of a vendor by its protocol. A vendor of several protocols tells them apart by the address. */
+/** Calls the models of a vendor by its protocol. A vendor of several protocols selects one by the address. */
 export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
   constructor(
     private readonly http: OutboundHttp,

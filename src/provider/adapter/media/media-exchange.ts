@@ -34,7 +34,7 @@ export function getMedia(
 
 /**
  * Media services of one protocol differ in the paths they have, so a 404 mostly means a wrong address
- * (specification, Errors 8). The host stays untold.
+ * The message does not name the host.
  */
 async function namingPath<T>(
   { url, secrets }: Pick<ModelRequest, 'url' | 'secrets'>,

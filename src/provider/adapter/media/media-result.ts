@@ -84,7 +84,7 @@ export function embeddedMedium(base64: string | null | undefined, mimeType: stri
   return { mimeType, b64Json, dataUrl: `data:${mimeType};base64,${b64Json}` };
 }
 
-/** Why an answer holds nothing: the error that it tells, or that it is empty. */
+/** Why an answer holds no result: the error in it, or that it is empty. */
 export function emptyResult(type: MediaType, answer: unknown, secrets: Secrets): UpstreamError {
   if (isRecord(answer)) {
     const { error, code } = answer;

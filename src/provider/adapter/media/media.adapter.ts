@@ -71,7 +71,7 @@ export interface PredictionLookup {
   readonly type: MediaType;
 }
 
-/** Media result of the specification; what is unused is null, never absent. */
+/** The result of a media call; an unused field is null, never absent. */
 export interface MediaResult {
   readonly type: MediaType;
   /** Known from the start, also of a task that has no resource yet. */

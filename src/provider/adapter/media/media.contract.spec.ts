@@ -6,9 +6,8 @@ import { OutboundHttp } from '../../../platform/outbound/index.js';
 import { AdapterRegistry } from '../adapter.registry.js';
 import type { ModelConnection } from '../model-call.js';
 import { UpstreamError } from '../upstream.error.js';
-import { mediaAdapters } from './media-adapters.js';
+import { mediaAdapters, mediaSyncPresets } from './media-adapters.js';
 import type { MediaAdapter, MediaCallOptions, MediaResult } from './media.adapter.js';
-import { mediaSyncPresets } from './presets.js';
 
 const CREDENTIAL = 'canary-key-1f9a7c.canary-part-82d';
 const FIELDS = [

@@ -6,7 +6,7 @@ import {
 } from './frequent-characters.js';
 
 /**
- * The encodings that are told apart by how likely their reading of the bytes is: each character costs the negative
+ * The encodings that are distinguished by how likely their reading of the bytes is: each character costs the negative
  * logarithm of its share in ordinary text of that encoding, and the cheapest reading wins. The shares are rounded from
  * counts in Chinese encyclopedia articles and in translations of programs. Of random cuts from these it knows 97 to 100
  * of 100 when they have 40 characters, in Chinese, Japanese, Korean, Cyrillic and Western European; with 8 characters

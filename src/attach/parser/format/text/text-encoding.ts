@@ -52,7 +52,7 @@ function byMark(bytes: Uint8Array): DecodedText | undefined {
   return mark && decode(mark[0], bytes);
 }
 
-/** Without a byte order mark the zeros tell: Western text and the line ends and digits of any other are full of them. */
+/** Without a byte order mark the zero bytes identify it: Western text and the line ends and digits of any other are full of them. */
 function asUtf16(bytes: Uint8Array): DecodedText | undefined {
   const sample = bytes.subarray(0, SAMPLE_BYTES);
   if (!sample.includes(0)) return undefined;

@@ -1,6 +1,6 @@
 import type { ChatCall, ChatMessage, ContentPart, ToolCall } from '../chat.adapter.js';
 
-/** The protocol requires a limit; this is the specification's default. */
+/** The protocol requires a limit. */
 const DEFAULT_MAX_TOKENS = 4096;
 
 interface WireMessage {

@@ -22,7 +22,7 @@ export function toPredictionResult(
   return toMediaResult(finding, answer, secrets, askedId);
 }
 
-/** What a lookup of a task that the service does not know, or no longer, is answered (specification, Errors 8). */
+/** The answer to a lookup of a task that the service does not know, or no longer. */
 export function unknownPrediction({ id, type }: PredictionLookup): MediaResult {
   return { ...emptyMediaResult(type), id, status: 'failed' };
 }

@@ -16,12 +16,12 @@ export interface RerankOptions {
 
 const CONNECT_MS = 10_000;
 const ATTEMPTS = 2;
-/** Somebody waits, and a search has results without this call. */
+/** A caller waits, and a search has results without this call. */
 const LONGEST_RETRY_AFTER_MS = 5_000;
 
-/** Has a rerank model put documents in order. */
+/** Orders documents with a rerank model. */
 @Injectable()
-export class Reranker {
+export class RerankClient {
   private readonly limits: CallLimits;
   private readonly longestText: number;
 
@@ -35,9 +35,9 @@ export class Reranker {
   }
 
   /**
-   * The documents by relevance to the query, best first. Of a longer text only the beginning is looked at; more
-   * documents than the service takes in one call go out in several, whose scores are compared. A document that the
-   * service left out is missing. Fails with UpstreamError, ForbiddenAddressError or InvalidAddressError.
+   * The documents by relevance to the query, best first. Longer texts are truncated; more documents than the
+   * service takes in one call are sent in several, whose scores are compared. A document that the service left out is
+   * missing. Fails with UpstreamError, ForbiddenAddressError or InvalidAddressError.
    */
   async rerank(
     model: ResolvedRerankModel,

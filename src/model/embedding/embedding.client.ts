@@ -9,40 +9,40 @@ import { inBatches } from '../batches.js';
 import { countedCall } from '../counted.call.js';
 import type { ResolvedEmbeddingModel } from '../model.resolver.js';
 import { EmbeddingDimensionError } from './embedding.errors.js';
-import { ModelLane } from './model.lane.js';
-import type { WaitListener } from './model.lane.js';
+import { ModelQueue } from './model.queue.js';
+import type { WaitListener } from './model.queue.js';
 import { toUnitVector } from './unit-vector.js';
 
 export interface EmbedOptions {
   readonly signal: AbortSignal;
-  /** Somebody waits for a query: it goes before documents, and gives up early. */
+  /** A query has a waiting caller: it runs before documents and fails early. */
   readonly purpose: 'query' | 'document';
-  /** Told that the provider throttles the model, and undefined when it goes on. */
+  /** Called with the reason when the provider throttles the model, and with undefined when it continues. */
   readonly onWait?: WaitListener;
 }
 
 /** What the calls of one `embed` share. */
 interface Work {
   readonly model: ResolvedEmbeddingModel;
-  readonly lane: ModelLane;
+  readonly queue: ModelQueue;
   readonly purpose: EmbedOptions['purpose'];
   readonly signal: AbortSignal;
 }
 
-/** More models than are used at the same time. */
-const LANES = 1_000;
+/** More models than are in use at the same time. */
+const QUEUES = 1_000;
 const CONNECT_MS = 10_000;
-/** When the provider says that it is too much, but not until when. */
-const UNSAID_SLOW_DOWN_MS = 1_000;
+/** The pause when the provider throttles without a Retry-After. */
+const DEFAULT_SLOW_DOWN_MS = 1_000;
 
 const QUERY_ATTEMPTS = 2;
-const QUERY_PATIENCE_MS = 20_000;
-const DOCUMENT_PATIENCE_MS = 60_000;
+const QUERY_MAX_WAIT_MS = 20_000;
+const DOCUMENT_MAX_WAIT_MS = 60_000;
 
-/** Turns texts into vectors, gently: what all callers of this process ask of one model goes through one lane. */
+/** Embeds texts. All calls of one model in this process share one queue, which honours the provider's throttling. */
 @Injectable()
-export class ModelEmbedder {
-  private readonly lanes = new LRUCache<number, ModelLane>({ max: LANES });
+export class EmbeddingClient {
+  private readonly queues = new LRUCache<number, ModelQueue>({ max: QUEUES });
   private readonly limits: CallLimits;
 
   constructor(
@@ -68,10 +68,10 @@ export class ModelEmbedder {
     texts: readonly string[],
     { signal, purpose, onWait }: EmbedOptions,
   ): Promise<Float32Array[]> {
-    const lane = this.laneOf(model);
+    const queue = this.queueOf(model);
     const failure = new AbortController();
-    const work = { model, lane, purpose, signal: AbortSignal.any([signal, failure.signal]) };
-    const unwatch = onWait && lane.watch(onWait);
+    const work = { model, queue, purpose, signal: AbortSignal.any([signal, failure.signal]) };
+    const unwatch = onWait && queue.watch(onWait);
     try {
       const batches = inBatches(texts, this.batchSizeOf(model));
       return (await Promise.all(batches.map((inputs) => this.embedBatch(work, inputs)))).flat();
@@ -83,30 +83,30 @@ export class ModelEmbedder {
     }
   }
 
-  private laneOf({ id }: ResolvedEmbeddingModel): ModelLane {
-    const known = this.lanes.get(id);
+  private queueOf({ id }: ResolvedEmbeddingModel): ModelQueue {
+    const known = this.queues.get(id);
     if (known) return known;
-    const lane = new ModelLane(this.config.EMBEDDING_CONCURRENCY);
-    this.lanes.set(id, lane);
-    return lane;
+    const queue = new ModelQueue(this.config.EMBEDDING_CONCURRENCY);
+    this.queues.set(id, queue);
+    return queue;
   }
 
   private async embedBatch(work: Work, inputs: readonly string[]): Promise<Float32Array[]> {
-    const { lane, signal } = work;
+    const { queue, signal } = work;
     const isQuery = work.purpose === 'query';
-    // Between two tries the batch gives its place in the lane away, so that a query need not wait for it.
-    const turn = isQuery
-      ? { priority: 1, signal, patienceMs: QUERY_PATIENCE_MS }
+    // Between two attempts the batch leaves the queue, so that a query need not wait for it.
+    const queued = isQuery
+      ? { priority: 1, signal, maxWaitMs: QUERY_MAX_WAIT_MS }
       : { priority: 0, signal };
-    return retryCall(() => lane.run(() => this.call(work, inputs), turn), {
+    return retryCall(() => queue.run(() => this.call(work, inputs), queued), {
       attempts: isQuery ? QUERY_ATTEMPTS : this.config.EMBEDDING_ATTEMPTS,
-      longestRetryAfterMs: isQuery ? QUERY_PATIENCE_MS : DOCUMENT_PATIENCE_MS,
+      longestRetryAfterMs: isQuery ? QUERY_MAX_WAIT_MS : DOCUMENT_MAX_WAIT_MS,
       signal,
     });
   }
 
   private async call(
-    { model, lane, signal }: Work,
+    { model, queue, signal }: Work,
     inputs: readonly string[],
   ): Promise<Float32Array[]> {
     const { adapter, modelName, modelDimension, connection, providerCode } = model;
@@ -118,7 +118,7 @@ export class ModelEmbedder {
       );
       return vectors.map((vector) => checked(vector, model));
     } catch (error) {
-      if (isThrottling(error)) lane.slowDown(error.retryAfterMs ?? UNSAID_SLOW_DOWN_MS);
+      if (isThrottling(error)) queue.slowDown(error.retryAfterMs ?? DEFAULT_SLOW_DOWN_MS);
       throw error;
     }
   }

@@ -1,23 +1,23 @@
 import PQueue from 'p-queue';
 import { UpstreamError } from '../../provider/index.js';
 
-/** Told what the calls wait for, and undefined when they go on. */
+/** Called with the reason for which calls wait, and with undefined when they continue. */
 export type WaitListener = (reason: string | undefined) => void;
 
-export interface Turn {
-  /** The higher one goes first. */
+export interface QueuedCall {
+  /** Calls of a higher priority run first. */
   readonly priority: number;
   readonly signal: AbortSignal;
-  /** Longest wait for the turn; without it the call waits as long as it takes. */
-  readonly patienceMs?: number;
+  /** Longest wait in the queue; without it the call waits as long as it takes. */
+  readonly maxWaitMs?: number;
 }
 
 const THROTTLED = 'throttled by the provider';
-/** A provider that asks for more is asked again after this time, by whoever is next. */
+/** A longer Retry-After is cut to this. */
 const LONGEST_SLOW_DOWN_MS = 60_000;
 
-/** The calls of one model in this process: so many at once, and none while its provider asks to wait. */
-export class ModelLane {
+/** Runs the calls of one model in this process: limited concurrency, and none while the provider throttles the model. */
+export class ModelQueue {
   private readonly queue: PQueue;
   private readonly listeners = new Map<WaitListener, number>();
   private slowUntil = 0;
@@ -27,38 +27,38 @@ export class ModelLane {
     this.queue = new PQueue({ concurrency });
   }
 
-  /** Makes the call when it is its turn. Fails with UpstreamError (rate-limit) beyond its patience, or as the signal says. */
-  async run<T>(call: () => Promise<T>, { priority, signal, patienceMs }: Turn): Promise<T> {
-    if (patienceMs === undefined) return this.queue.add(call, { priority, signal });
-    if (this.slowUntil - performance.now() > patienceMs) throw busyError();
-    const impatience = new AbortController();
-    const timer = setTimeout(() => impatience.abort(busyError()), patienceMs);
-    const begin = (): Promise<T> => {
+  /** Runs the call. Fails with UpstreamError (rate-limit) after maxWaitMs in the queue, or with the signal's reason. */
+  async run<T>(call: () => Promise<T>, { priority, signal, maxWaitMs }: QueuedCall): Promise<T> {
+    if (maxWaitMs === undefined) return this.queue.add(call, { priority, signal });
+    if (this.slowUntil - performance.now() > maxWaitMs) throw busyError();
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(busyError()), maxWaitMs);
+    const start = (): Promise<T> => {
       clearTimeout(timer);
       return call();
     };
     try {
-      const either = AbortSignal.any([signal, impatience.signal]);
-      return await this.queue.add(begin, { priority, signal: either });
+      const either = AbortSignal.any([signal, timeout.signal]);
+      return await this.queue.add(start, { priority, signal: either });
     } finally {
       clearTimeout(timer);
     }
   }
 
-  /** No call begins for this time. */
+  /** No call starts for this time. */
   slowDown(milliseconds: number): void {
     const wait = Math.min(LONGEST_SLOW_DOWN_MS, milliseconds);
     const until = performance.now() + wait;
     if (until <= this.slowUntil) return;
     this.slowUntil = until;
     this.queue.pause();
-    if (this.resuming === undefined) this.tell(THROTTLED);
+    if (this.resuming === undefined) this.notify(THROTTLED);
     clearTimeout(this.resuming);
-    // Whoever was told to wait has a timer of its own that keeps the process up.
+    // The waiting calls have timers of their own that keep the process alive.
     this.resuming = setTimeout(() => this.resume(), wait).unref();
   }
 
-  /** Calls the listener until the answered function is called. One given several times is one. */
+  /** Registers the listener until the returned function is called. One registered several times is called once. */
   watch(listener: WaitListener): () => void {
     const times = this.listeners.get(listener) ?? 0;
     this.listeners.set(listener, times + 1);
@@ -79,11 +79,11 @@ export class ModelLane {
   private resume(): void {
     this.resuming = undefined;
     this.slowUntil = 0;
-    this.tell(undefined);
+    this.notify(undefined);
     this.queue.start();
   }
 
-  private tell(reason: string | undefined): void {
+  private notify(reason: string | undefined): void {
     for (const listener of this.listeners.keys()) listener(reason);
   }
 }
@@ -92,6 +92,6 @@ function busyError(): UpstreamError {
   return new UpstreamError({
     kind: 'rate-limit',
     message:
-      'The provider lets this embedding model answer too slowly at present. Try again in a moment, or raise the limit there.',
+      'The provider throttles this embedding model at the moment. Try again in a moment, or raise the limit there.',
   });
 }

@@ -1,8 +1,0 @@
-export interface KnowledgeScope {
-  readonly tenantId: string;
-  readonly knowledgeId: number;
-}
-
-export interface AttachmentScope extends KnowledgeScope {
-  readonly attachmentId: number;
-}
