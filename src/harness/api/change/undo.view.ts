@@ -1,29 +1,17 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { list, numbers, oneOf, text, texts, View } from '../../../platform/http/index.js';
 import { CONFLICTS } from '../../engine/undo/undo.selection.js';
 import type { ConflictReason } from '../../engine/undo/undo.selection.js';
 
-export class UndoConflictView {
-  @ApiProperty({ example: 'src/add.js' })
-  path: string;
-
-  @ApiProperty({ type: [Number] })
-  changeIds: readonly number[];
-
-  @ApiProperty({ enum: CONFLICTS })
-  reason: ConflictReason;
-
-  @ApiProperty({ example: 'The file was changed since. Its present content would be lost.' })
-  message: string;
-}
+export class UndoConflictView extends View({
+  path: text({ example: 'src/add.js' }),
+  changeIds: numbers(),
+  reason: oneOf<ConflictReason>(CONFLICTS),
+  message: text({ example: 'The file was changed since. Its present content would be lost.' }),
+}) {}
 
 /** What was undone or redone. */
-export class UndoResultView {
-  @ApiProperty({ type: [Number], description: 'The changes that are undone now, or done again' })
-  changeIds: readonly number[];
-
-  @ApiProperty({ type: [String], description: 'The files that they changed' })
-  files: readonly string[];
-
-  @ApiProperty({ type: [UndoConflictView], description: 'What was left out, with force' })
-  conflicts: readonly UndoConflictView[];
-}
+export class UndoResultView extends View({
+  changeIds: numbers({ description: 'The changes that are undone now, or done again' }),
+  files: texts({ description: 'The files that they changed' }),
+  conflicts: list(UndoConflictView, { description: 'What was left out, with force' }),
+}) {}

@@ -1,97 +1,60 @@
-import { ApiProperty } from '@nestjs/swagger';
+import {
+  integer,
+  nullable,
+  oneOf,
+  text,
+  texts,
+  timestamp,
+  uuid,
+  View,
+} from '../../../platform/http/index.js';
 import type { HarnessEffect } from '../../store/effect.entity.js';
 import type { HarnessInput } from '../../store/run-input.entity.js';
 import { INPUT_KINDS } from '../../protocol/run.values.js';
 
-const MILLISECONDS = { type: 'integer', example: 1_769_884_200_000 } as const;
+export class RunErrorView extends View({
+  code: text({ example: 'uncertain_tool_effect' }),
+  message: text(),
+}) {}
 
-export class RunErrorView {
-  @ApiProperty({ example: 'uncertain_tool_effect' })
-  code: string;
+export class RunUsageView extends View({
+  inputTokens: integer({ description: 'Cached tokens included' }),
+  outputTokens: integer(),
+  totalTokens: integer(),
+  cachedTokens: integer(),
+}) {}
 
-  @ApiProperty()
-  message: string;
-}
+export class RunLimitsView extends View({
+  maxIterations: integer({ description: 'Turns of the model' }),
+  maxToolCalls: integer(),
+  maxInputTokens: integer(),
+  maxOutputTokens: integer(),
+  maxWallTimeMillis: integer({ description: 'Time at work; waiting does not count' }),
+}) {}
 
-export class RunUsageView {
-  @ApiProperty({ type: 'integer', description: 'Cached tokens included' })
-  inputTokens: number;
+export class RunQuestionView extends View({
+  toolCallId: uuid(),
+  text: text(),
+  options: texts(),
+}) {}
 
-  @ApiProperty({ type: 'integer' })
-  outputTokens: number;
-
-  @ApiProperty({ type: 'integer' })
-  totalTokens: number;
-
-  @ApiProperty({ type: 'integer' })
-  cachedTokens: number;
-}
-
-export class RunLimitsView {
-  @ApiProperty({ type: 'integer', description: 'Turns of the model' })
-  maxIterations: number;
-
-  @ApiProperty({ type: 'integer' })
-  maxToolCalls: number;
-
-  @ApiProperty({ type: 'integer' })
-  maxInputTokens: number;
-
-  @ApiProperty({ type: 'integer' })
-  maxOutputTokens: number;
-
-  @ApiProperty({ type: 'integer', description: 'Time at work; waiting does not count' })
-  maxWallTimeMillis: number;
-}
-
-export class RunQuestionView {
-  @ApiProperty({ format: 'uuid' })
-  toolCallId: string;
-
-  @ApiProperty()
-  text: string;
-
-  @ApiProperty({ type: [String] })
-  options: readonly string[];
-}
-
-export class RunInputView {
-  @ApiProperty({ format: 'uuid' })
-  inputId: string;
-
-  @ApiProperty({ enum: INPUT_KINDS })
-  kind: string;
-
-  @ApiProperty()
-  content: string;
-
-  @ApiProperty(MILLISECONDS)
-  createdAt: number;
-}
+export class RunInputView extends View({
+  inputId: uuid(),
+  kind: oneOf(INPUT_KINDS),
+  content: text(),
+  createdAt: timestamp(),
+}) {}
 
 /** A tool call whose outcome is not settled. */
-export class OpenEffectView {
-  @ApiProperty({ format: 'uuid' })
-  toolCallId: string;
-
-  @ApiProperty({ example: 'shell' })
-  toolName: string;
-
-  @ApiProperty({ enum: ['READ', 'META', 'FILE', 'SHELL'] })
-  effectClass: string;
-
-  @ApiProperty({ enum: ['PREPARED', 'STARTED', 'UNCERTAIN'] })
-  state: string;
-
-  @ApiProperty({ description: 'The arguments, as the model wrote them' })
-  argumentsJson: string;
-
-  @ApiProperty({ description: 'SHA-256 of the bytes of argumentsJson' })
-  argumentsSha256: string;
-
-  @ApiProperty({ ...MILLISECONDS, nullable: true })
-  startedAt: number | null;
-}
+export class OpenEffectView extends View({
+  toolCallId: uuid(),
+  toolName: text({ example: 'shell' }),
+  effectClass: oneOf(['READ', 'META', 'FILE', 'SHELL']),
+  state: oneOf(['PREPARED', 'STARTED', 'UNCERTAIN']),
+  argumentsJson: text({ description: 'The arguments, as the model wrote them' }),
+  argumentsSha256: text({ description: 'SHA-256 of the bytes of argumentsJson' }),
+  startedAt: nullable(timestamp()),
+}) {}
 
 export function toInputView({ id, kind, content, createTime }: HarnessInput): RunInputView {
   return { inputId: id, kind, content, createdAt: createTime.getTime() };
