@@ -7,12 +7,13 @@ import {
   oneOf,
   optional,
   text,
+  texts,
   uuid,
   View,
 } from '../../../platform/http/index.js';
-import type { HarnessArtifact } from '../../store/artifact.entity.js';
 import { CONFLICTS } from '../../engine/undo/undo.selection.js';
 import type { ConflictReason } from '../../engine/undo/undo.selection.js';
+import type { HarnessArtifact } from '../../store/artifact.entity.js';
 
 const OPS = ['CREATE', 'UPDATE', 'DELETE'];
 /** What a run has changed in one file, from before its first change to after its last. */
@@ -69,3 +70,17 @@ export function toArtifactView(artifact: HarnessArtifact): ArtifactView {
   const createdAt = createTime.getTime();
   return { artifactId, toolCallId, kind, mediaType, byteSize, sha256, createdAt };
 }
+
+export class UndoConflictView extends View({
+  path: text({ example: 'src/add.js' }),
+  changeIds: numbers(),
+  reason: oneOf<ConflictReason>(CONFLICTS),
+  message: text({ example: 'The file was changed since. Its present content would be lost.' }),
+}) {}
+
+/** What was undone or redone. */
+export class UndoResultView extends View({
+  changeIds: numbers({ description: 'The changes that are undone now, or done again' }),
+  files: texts({ description: 'The files that they changed' }),
+  conflicts: list(UndoConflictView, { description: 'What was left out, with force' }),
+}) {}

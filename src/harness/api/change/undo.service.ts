@@ -20,7 +20,7 @@ import { Workspace } from '../../workspace/workspace.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
 import { MadeFolders } from '../../engine/undo/made.folders.js';
-import type { UndoBody } from './undo.dto.js';
+import type { UndoBody } from './change.dto.js';
 import { UndoConflictError } from '../../engine/undo/undo.errors.js';
 import { UndoExecution } from '../../engine/undo/undo.execution.js';
 import type { BegunUndo, UndoInput } from '../../engine/undo/undo.record.js';
@@ -30,7 +30,7 @@ import { UndoRepository } from '../../store/undo.repository.js';
 import { selectionsOf } from '../../engine/undo/undo.selection.js';
 import type { Selections, UndoConflict } from '../../engine/undo/undo.selection.js';
 import type { UndoDirection } from '../../store/undo.repository.js';
-import type { UndoResultView } from './undo.view.js';
+import type { UndoResultView } from './change.view.js';
 
 /** Longest time for looking at the files. */
 const LOOK_MS = 60_000;

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { flag, nullable, object, someOf, text, View } from '../../../platform/http/index.js';
-import { RunLimitsView } from '../run/run.parts.view.js';
+import { RunLimitsView } from '../run/run.view.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import { TOOL_NAMES } from '../../tool/tools.js';
 

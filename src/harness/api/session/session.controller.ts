@@ -3,14 +3,12 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { Answers, AnswersArray } from '../../../platform/http/index.js';
-import { SessionCreation } from './session.creation.js';
+import { SessionCreation, SessionRemoval, SessionService } from './session.service.js';
 import {
   CreateHarnessSessionBody,
   PinSessionBody,
   HarnessSessionListQuery,
 } from './session.dto.js';
-import { SessionRemoval } from './session.removal.js';
-import { SessionService } from './session.service.js';
 import { HarnessSessionView } from './session.view.js';
 import { UuidPipe } from './uuid.pipe.js';
 
