@@ -3,10 +3,10 @@ import { ModelModule } from '../model/index.js';
 import { SkillModule } from '../skill/index.js';
 import { ApprovalController, GrantController } from './api/approval/approval.controller.js';
 import {
-  ApprovalDecisions,
+  ApprovalReviewService,
   GrantService,
   InboxService,
-} from './api/approval/approval.decisions.js';
+} from './api/approval/approval.service.js';
 import { ApprovalRepository } from './store/approval.repository.js';
 import { ApprovalService } from './engine/approval.service.js';
 import { GrantRepository } from './store/grant.repository.js';
@@ -32,14 +32,14 @@ import { RunFrame } from './context/run.frame.js';
 import { RunPictures } from './context/run.pictures.js';
 import { SummaryWriter } from './context/summary.writer.js';
 import { TurnMessageRepository } from './store/turn-message.repository.js';
-import { Capabilities } from './api/control/capabilities.js';
+import { CapabilityService } from './api/control/capability.service.js';
 import { ControlController } from './api/control/control.controller.js';
 import { HarnessSwitches } from './store/harness.switches.js';
 import { SwitchRepository } from './store/switch.repository.js';
 import { CommandTraces } from './engine/command.traces.js';
 import { EffectController } from './api/effect/effect.controller.js';
 import { EffectRepository } from './store/effect.repository.js';
-import { EffectResolutions } from './api/effect/effect.resolution.js';
+import { EffectService } from './api/effect/effect.service.js';
 import { EffectSettlement } from './engine/effect.settlement.js';
 import { PartialOutputs } from './engine/partial.outputs.js';
 import { ToolResults } from './engine/tool.results.js';
@@ -79,15 +79,13 @@ import { RunInputRepository } from './store/run-input.repository.js';
 import { RunControl } from './api/run/run.control.js';
 import { RunController } from './api/run/run.controller.js';
 import { RunCreation } from './api/run/run.creation.js';
-import { RunInputs } from './api/run/run.inputs.js';
 import { RunRepository } from './store/run.repository.js';
 import { RunService } from './api/run/run.service.js';
 import { Sandbox } from './sandbox/sandbox.js';
-import { ModelSecrets } from './store/model-secrets.js';
-import { SecretMask } from './store/secret-mask.js';
+import { ModelSecrets, SecretMask } from './store/secret-mask.js';
 import { HarnessModels } from './api/session/harness.models.js';
 import { HarnessSessionController } from './api/session/session.controller.js';
-import { SessionCreation, SessionRemoval, SessionService } from './api/session/session.service.js';
+import { SessionService } from './api/session/session.service.js';
 import { SessionRepository } from './store/session.repository.js';
 import { HarnessSkills } from './context/harness-skills.js';
 import { HarnessSkillController, HarnessSkillService } from './api/skill/skill.controller.js';
@@ -116,7 +114,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     HarnessSkillController,
   ],
   providers: [
-    ApprovalDecisions,
+    ApprovalReviewService,
     ApprovalRepository,
     ApprovalService,
     GrantRepository,
@@ -144,12 +142,12 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     RunPictures,
     SummaryWriter,
     TurnMessageRepository,
-    Capabilities,
+    CapabilityService,
     HarnessSwitches,
     SwitchRepository,
     CommandTraces,
     EffectRepository,
-    EffectResolutions,
+    EffectService,
     EffectSettlement,
     PartialOutputs,
     ToolResults,
@@ -185,15 +183,12 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     RunInputRepository,
     RunControl,
     RunCreation,
-    RunInputs,
     RunRepository,
     RunService,
     Sandbox,
     ModelSecrets,
     SecretMask,
     HarnessModels,
-    SessionCreation,
-    SessionRemoval,
     SessionRepository,
     SessionService,
     HarnessSkills,

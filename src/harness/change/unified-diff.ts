@@ -42,7 +42,9 @@ export function unifiedDiff({ path, before, after }: DiffInput): FileDiff {
   const [old, now] = [contentOf(before), contentOf(after)];
   if (!old || !now) return withoutLines('The content was not kept and cannot be shown.');
   if (old.length > LARGEST_BYTES || now.length > LARGEST_BYTES) {
-    return withoutLines(`Too large to compare: ${old.length} bytes before, ${now.length} bytes after.`);
+    return withoutLines(
+      `Too large to compare: ${old.length} bytes before, ${now.length} bytes after.`,
+    );
   }
   const [oldText, newText] = [utf8Text(old), utf8Text(now)];
   if (oldText === undefined || newText === undefined) {

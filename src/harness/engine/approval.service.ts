@@ -6,7 +6,7 @@ import type { RunWriter } from '../store/run-writer.js';
 import { RunLedger } from '../store/run.ledger.js';
 import { Attempts } from './attempts.js';
 import { RunEnding } from './run.ending.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessRun } from '../store/entities.js';
 import type { ApprovalAsk } from '../store/approval.ask.js';
 import { ApprovalRepository } from '../store/approval.repository.js';
 import type { ApprovalRow } from '../store/approval.repository.js';
@@ -15,7 +15,7 @@ import { availableDecisions } from '../protocol/approval.js';
 /** Runs that one sweep looks at. */
 const SWEEP = 100;
 
-/** Approvals as the loop and the sweeper need them. People decide them through ApprovalDecisions. */
+/** Approvals as the loop and the sweeper need them. People decide them through ApprovalReviewService. */
 @Injectable()
 export class ApprovalService {
   private readonly attempts = new Attempts(new Logger(ApprovalService.name));

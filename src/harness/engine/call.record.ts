@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Artifacts } from '../change/artifacts.js';
 import { BlobStore } from '../change/blob.store.js';
 import { FileChanges } from '../change/file-changes.js';
-import type { HarnessEffect } from '../store/effect.entity.js';
-import { sightsOf } from '../store/effect.repository.js';
+import type { HarnessEffect } from '../store/entities.js';
+import { observedFiles } from '../store/effect.repository.js';
 import { ToolResults } from './tool.results.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import type { RunWriter } from '../store/run-writer.js';
@@ -73,7 +73,7 @@ export class CallRecord {
       }
       if (messageId !== undefined) await also(writer, messageId);
     });
-    const sights = sightsOf({
+    const sights = observedFiles({
       reads: outcome.seen ?? [],
       operations: outcome.operations ?? effect.operations,
       state: outcome.state,

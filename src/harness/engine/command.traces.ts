@@ -3,10 +3,9 @@ import { Artifacts } from '../change/artifacts.js';
 import { BlobStore } from '../change/blob.store.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessEffect, HarnessRun } from '../store/entities.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import type { Workspace } from '../workspace/workspace.js';
-import type { HarnessEffect } from '../store/effect.entity.js';
 import { PartialOutputs } from './partial.outputs.js';
 
 export interface CommandTrace {

@@ -9,11 +9,10 @@ import { ModelCallRepository } from '../store/model-call.repository.js';
 import { ProcessPresence } from './process.presence.js';
 import { settlementOf } from '../protocol/effect.state.js';
 import type { EffectState, FilesFound, Settlement } from '../protocol/effect.state.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessEffect, HarnessRun } from '../store/entities.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { CommandTraces } from './command.traces.js';
 import type { CommandTrace } from './command.traces.js';
-import type { HarnessEffect } from '../store/effect.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import { ToolResults } from './tool.results.js';
 

@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run-writer.js';
 import { MessageRepository } from '../store/message.repository.js';
-import type { HarnessInput } from '../store/run-input.entity.js';
+import type { HarnessInput, HarnessRun } from '../store/entities.js';
 import { RunInputRepository } from '../store/run-input.repository.js';
-import type { HarnessRun } from '../store/run.entity.js';
 import type { HeldRun } from './held.run.js';
 
 /** Takes in what users say to a run that is going on. */

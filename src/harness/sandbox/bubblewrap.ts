@@ -65,14 +65,17 @@ export interface SandboxLayout {
   /** Absolute folders below /usr that are not shown. */
   readonly hidden: readonly string[];
   /** Names in the workspace of empty files and folders that are not its own. */
-  readonly standIns: readonly string[];
+  readonly placeholders: readonly string[];
   readonly asRoot: boolean;
 }
 
 type File = readonly [path: string, content: string];
 
 /** Files that the sandbox has of its own. A command learns nothing of the host from those in /etc. */
-export function ownFiles({ asRoot, standIns }: Pick<SandboxLayout, 'asRoot' | 'standIns'>): File[] {
+export function ownFiles({
+  asRoot,
+  placeholders,
+}: Pick<SandboxLayout, 'asRoot' | 'placeholders'>): File[] {
   const id = asRoot ? UNPRIVILEGED : (process.getuid?.() ?? UNPRIVILEGED);
   const group = asRoot ? UNPRIVILEGED : (process.getgid?.() ?? UNPRIVILEGED);
   return [
@@ -84,7 +87,7 @@ export function ownFiles({ asRoot, standIns }: Pick<SandboxLayout, 'asRoot' | 's
     ['/etc/hosts', '127.0.0.1 localhost sandbox\n::1 localhost\n'],
     ['/etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files\n'],
     // `git status` is not to report them.
-    ['/tmp/home/.config/git/ignore', standIns.map((name) => `/${name}\n`).join('')],
+    ['/tmp/home/.config/git/ignore', placeholders.map((name) => `/${name}\n`).join('')],
   ];
 }
 

@@ -9,7 +9,7 @@ import { SandboxUnavailableError } from './sandbox.errors.js';
 import { probeSandbox } from './sandbox.probe.js';
 import type { SandboxRequest, SandboxResult } from './sandbox.run.js';
 import { runInSandbox } from './sandbox.run.js';
-import { StandIns } from './placeholders.js';
+import { Placeholders } from './placeholders.js';
 
 const PROBE_MS = 10 * 60 * 1_000;
 /** After one that has failed: a machine that was merely busy is not to be without commands for long. */
@@ -93,7 +93,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Removes what the command of a service that was killed has left in the workspace, before its next command does. */
   async tidy(workspace: string, signal: AbortSignal): Promise<void> {
-    await this.inTurn(workspace, signal, () => StandIns.removeLeft(workspace));
+    await this.inTurn(workspace, signal, () => Placeholders.removeLeft(workspace));
   }
 
   private async inTurn<T>(

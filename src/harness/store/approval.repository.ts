@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import { storableJson, storableText } from './storable.js';
 import { newId, sha256 } from '../protocol/ids.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessApproval, HarnessRun } from './entities.js';
 import type { ApprovalAsk } from './approval.ask.js';
-import type { HarnessApproval } from './approval.entity.js';
 import type { ApprovalState, Decision } from '../protocol/approval.js';
 
 /** An approval, and whether its time is over by the database's clock. */

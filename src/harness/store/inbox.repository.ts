@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { HarnessEffect } from './effect.entity.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessEffect, HarnessRun } from './entities.js';
 
 /** A run that waits for somebody. */
 export type WaitingRun = Pick<

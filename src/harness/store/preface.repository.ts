@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessRun } from './entities.js';
 
 /** What somebody said in an earlier run; long texts are cut. */
 export interface EarlierText {

@@ -5,7 +5,7 @@ import { storableJson, storableText } from './storable.js';
 import { LEASE_SECONDS } from '../protocol/lease.js';
 import type { RunLease } from '../protocol/lease.js';
 import type { LeaseState } from '../protocol/run.state.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessRun } from './entities.js';
 import { SecretMask } from './secret-mask.js';
 
 /** What a run is created with. */

@@ -6,7 +6,7 @@ import { JobQueue } from '../../platform/queue/index.js';
 import type { EventDraft } from './event.catalogue.js';
 import { FencedError } from '../protocol/lease.js';
 import type { RunLease } from '../protocol/lease.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessRun } from './entities.js';
 import { RunRowRepository } from './run-row.repository.js';
 import type { LockedRun, NewRun } from './run-row.repository.js';
 import { RunWriter } from './run-writer.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { HarnessSession } from './session.entity.js';
+import type { HarnessSession } from './entities.js';
 
 /** A session with its unfinished run, where it has one. */
 export type SessionRow = HarnessSession & { readonly activeRunId: string | null };

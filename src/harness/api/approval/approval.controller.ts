@@ -5,7 +5,7 @@ import type { Caller } from '../../../platform/access/index.js';
 import { Answers, AnswersArray, AnswersStatus } from '../../../platform/http/index.js';
 import { RunView } from '../run/run.view.js';
 import { UuidPipe } from '../session/uuid.pipe.js';
-import { ApprovalDecisions, GrantService, InboxService } from './approval.decisions.js';
+import { ApprovalReviewService, GrantService, InboxService } from './approval.service.js';
 import { InboxQuery, ResolveApprovalBody } from './approval.dto.js';
 import { ApprovalView, GrantView, InboxEntryView } from './approval.view.js';
 
@@ -13,7 +13,7 @@ import { ApprovalView, GrantView, InboxEntryView } from './approval.view.js';
 @Controller('coding/harness')
 export class ApprovalController {
   constructor(
-    private readonly decisions: ApprovalDecisions,
+    private readonly decisions: ApprovalReviewService,
     private readonly inbox: InboxService,
   ) {}
 

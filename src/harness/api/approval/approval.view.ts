@@ -14,7 +14,7 @@ import { APPROVAL_STATES, availableDecisions, DECISIONS } from '../../protocol/a
 import type { Plan } from '../../protocol/plan.js';
 import type { PendingQuestion } from '../../protocol/run.values.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';
-import type { HarnessGrant } from '../../store/grant.entity.js';
+import type { HarnessGrant } from '../../store/entities.js';
 import type { UncertainEffect, WaitingRun } from '../../store/inbox.repository.js';
 import { toPlanView } from '../plan/plan.view.js';
 import { RunErrorView } from '../run/run.view.js';

@@ -11,7 +11,7 @@ import {
   uuid,
   View,
 } from '../../../platform/http/index.js';
-import type { HarnessMessage } from '../../store/message.entity.js';
+import type { HarnessMessage } from '../../store/entities.js';
 
 const SCHEMA_VERSION = 1;
 

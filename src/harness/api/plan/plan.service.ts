@@ -7,7 +7,7 @@ import { MessageRepository } from '../../store/message.repository.js';
 import { sha256 } from '../../protocol/ids.js';
 import { RunService } from '../run/run.service.js';
 import type { RunView } from '../run/run.view.js';
-import { IdempotencyConflictError } from '../../store/session.errors.js';
+import { IdempotencyConflictError } from '../../store/errors.js';
 import { requireWrite } from '../../protocol/policy.js';
 import type { ApprovePlanBody, RevisePlanBody } from './plan.dto.js';
 import {

@@ -4,14 +4,11 @@ import { netChanges } from '../../change/net-change.js';
 import type { Plan } from '../../protocol/plan.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';
-import type { HarnessFileChange } from '../../store/file-change.entity.js';
+import type { HarnessFileChange, HarnessRun, HarnessSession } from '../../store/entities.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
-import { ModelSecrets } from '../../store/model-secrets.js';
+import { ModelSecrets, SecretMask } from '../../store/secret-mask.js';
 import { ReportRepository } from '../../store/report.repository.js';
 import type { ReportedCall, ReportedEvent, ReportedSkill } from '../../store/report.repository.js';
-import type { HarnessRun } from '../../store/run.entity.js';
-import { SecretMask } from '../../store/secret-mask.js';
-import type { HarnessSession } from '../../store/session.entity.js';
 import { RunService } from '../run/run.service.js';
 import { toUsageTotals, toUsageView } from './report.view.js';
 import type {

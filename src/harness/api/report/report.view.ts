@@ -15,8 +15,7 @@ import {
 } from '../../../platform/http/index.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import { RUN_STATUSES } from '../../protocol/run.state.js';
-import type { HarnessModelCall } from '../../store/model-call.entity.js';
-import type { HarnessRun } from '../../store/run.entity.js';
+import type { HarnessModelCall, HarnessRun } from '../../store/entities.js';
 import { PlanStepView } from '../plan/plan.view.js';
 import { RunErrorView } from '../run/run.view.js';
 

@@ -10,7 +10,7 @@ import type { Caller } from '../../../platform/access/index.js';
 import { DomainError } from '../../../platform/error/index.js';
 import { ProviderUnavailableError, UpstreamError } from '../../../provider/index.js';
 import type { ChatCall, FinishReason } from '../../../provider/index.js';
-import { ModelRefusedError } from '../../store/session.errors.js';
+import { ModelRefusedError } from '../../store/errors.js';
 
 /** Whether the harness can work with a model. */
 @Injectable()

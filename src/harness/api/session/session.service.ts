@@ -5,24 +5,31 @@ import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { RunCancel } from '../../engine/run.cancel.js';
-import { newId } from '../../protocol/ids.js';
+import { newId, requestHash } from '../../protocol/ids.js';
 import { requireWrite } from '../../protocol/policy.js';
-import { IdempotencyConflictError, SessionNotFoundError } from '../../store/session.errors.js';
+import { IdempotencyConflictError, SessionNotFoundError } from '../../store/errors.js';
 import { SessionRepository } from '../../store/session.repository.js';
 import type { NewSession, SessionRow } from '../../store/session.repository.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 import { HarnessModels } from './harness.models.js';
-import { requestHash } from './request.hash.js';
 import type { CreateHarnessSessionBody, HarnessSessionListQuery } from './session.dto.js';
 import { toHarnessSessionView } from './session.view.js';
 import type { HarnessSessionView } from './session.view.js';
 
 const LONGEST_PAGE = 1_000;
+const LONGEST_TITLE = 200;
 
 /** The sessions of users, each visible to its user and to super administrators who act in the tenant. */
 @Injectable()
 export class SessionService {
-  constructor(private readonly sessions: SessionRepository) {}
+  constructor(
+    private readonly sessions: SessionRepository,
+    private readonly roots: WorkspaceRoots,
+    private readonly models: HarnessModels,
+    private readonly cancellation: RunCancel,
+    private readonly database: Database,
+    private readonly audit: AuditLog,
+  ) {}
 
   /** The session, deleted or not; NotFoundError unless the caller may see it. */
   async own(caller: Caller, sessionId: string): Promise<SessionRow> {
@@ -52,20 +59,6 @@ export class SessionService {
     await this.sessions.setPinned(tenantId, id, pinned);
     return this.detail(caller, sessionId);
   }
-}
-
-const LONGEST_TITLE = 200;
-
-/** Creates sessions: who may, where, and with which model. */
-@Injectable()
-export class SessionCreation {
-  constructor(
-    private readonly sessions: SessionRepository,
-    private readonly roots: WorkspaceRoots,
-    private readonly models: HarnessModels,
-    private readonly database: Database,
-    private readonly audit: AuditLog,
-  ) {}
 
   /**
    * The new session or, for a key that the caller has used with the same body, the session of then. However many ask at
@@ -95,6 +88,31 @@ export class SessionCreation {
     });
   }
 
+  /** Hides the session, then cancels its unfinished run. Asked again, it cancels what is still unfinished. */
+  async remove(caller: Caller, sessionId: string): Promise<HarnessSessionView> {
+    const { tenantId } = await this.own(caller, sessionId);
+    await this.database.transaction(async () => {
+      if (!(await this.sessions.setDeleted(tenantId, sessionId, true))) return;
+      await this.record(caller, 'delete', sessionId);
+    });
+    // Only now: a run's row is locked before its session's. No new run begins in a session that is deleted.
+    const { activeRunId } = await this.own(caller, sessionId);
+    if (activeRunId) {
+      await this.cancellation.cancel(caller, { tenantId, id: activeRunId });
+    }
+    return this.detail(caller, sessionId);
+  }
+
+  /** Brings a deleted session back, with its runs as they ended. */
+  async restore(caller: Caller, sessionId: string): Promise<HarnessSessionView> {
+    const { tenantId } = await this.own(caller, sessionId);
+    await this.database.transaction(async () => {
+      if (!(await this.sessions.setDeleted(tenantId, sessionId, false))) return;
+      await this.record(caller, 'update', sessionId);
+    });
+    return this.detail(caller, sessionId);
+  }
+
   private async insert(caller: Caller, session: NewSession): Promise<HarnessSessionView> {
     const { id, tenantId, idempotencyKey, idempotencyHash } = session;
     return this.database.transaction(async () => {
@@ -111,7 +129,7 @@ export class SessionCreation {
         if (row) return toHarnessSessionView(row);
       }
       const earlier = await this.replay(caller, idempotencyKey, idempotencyHash);
-      if (!earlier) throw new Error('A session is neither new nor there.');
+      if (!earlier) throw new Error('The session was neither created nor found.');
       return earlier;
     });
   }
@@ -125,43 +143,6 @@ export class SessionCreation {
     if (!row) return undefined;
     if (row.idempotencyHash !== hash) throw new IdempotencyConflictError();
     return toHarnessSessionView(row, true);
-  }
-}
-
-/** Hides sessions and brings them back. */
-@Injectable()
-export class SessionRemoval {
-  constructor(
-    private readonly service: SessionService,
-    private readonly sessions: SessionRepository,
-    private readonly runs: RunCancel,
-    private readonly database: Database,
-    private readonly audit: AuditLog,
-  ) {}
-
-  /** Hides the session, then cancels its unfinished run. Asked again, it cancels what is still unfinished. */
-  async remove(caller: Caller, sessionId: string): Promise<HarnessSessionView> {
-    const { tenantId } = await this.service.own(caller, sessionId);
-    await this.database.transaction(async () => {
-      if (!(await this.sessions.setDeleted(tenantId, sessionId, true))) return;
-      await this.record(caller, 'delete', sessionId);
-    });
-    // Only now: a run's row is locked before its session's. No new run begins in a session that is deleted.
-    const { activeRunId } = await this.service.own(caller, sessionId);
-    if (activeRunId) {
-      await this.runs.cancel(caller, { tenantId, id: activeRunId });
-    }
-    return this.service.detail(caller, sessionId);
-  }
-
-  /** Brings a deleted session back, with its runs as they ended. */
-  async restore(caller: Caller, sessionId: string): Promise<HarnessSessionView> {
-    const { tenantId } = await this.service.own(caller, sessionId);
-    await this.database.transaction(async () => {
-      if (!(await this.sessions.setDeleted(tenantId, sessionId, false))) return;
-      await this.record(caller, 'update', sessionId);
-    });
-    return this.service.detail(caller, sessionId);
   }
 
   private async record(caller: Caller, action: 'delete' | 'update', id: string): Promise<void> {

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EffectRepository } from '../../store/effect.repository.js';
-import type { HarnessEffect } from '../../store/effect.entity.js';
-import type { HarnessRun } from '../../store/run.entity.js';
+import type { HarnessEffect, HarnessRun } from '../../store/entities.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import { foldersOf } from '../../change/file-changes.js';
 import { WorkspaceSnapshots } from '../../change/snapshot/workspace.snapshots.js';

@@ -4,7 +4,7 @@ import type { ToolErrorCode } from '../../fault/tool.error.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { BlobStore } from '../../change/blob.store.js';
 import type { FileOperation, FileState } from '../../workspace/file-operation.js';
-import { foldersOf, FreedPlaces } from '../../change/file-changes.js';
+import { foldersOf, VacatedPaths } from '../../change/file-changes.js';
 import { sameKept } from '../../change/net-change.js';
 import type { ConflictReason, FileSelection, UndoConflict } from './undo.selection.js';
 
@@ -54,7 +54,7 @@ const MESSAGES: Readonly<Record<ConflictReason, string>> = {
 
 /** The target, and what is so far known of all that is to be done there. */
 interface Place extends InspectionTarget {
-  readonly freed: FreedPlaces;
+  readonly vacated: VacatedPaths;
   /** Their files are at one end of the undo where folders of others are at its other end. */
   readonly paths: ReadonlySet<string>;
 }
@@ -79,12 +79,12 @@ export class UndoInspection {
     const ready: ReadyFile[] = [];
     const conflicts: UndoConflict[] = [];
     const paths = new Set(selections.map(({ path }) => path));
-    const place = { ...target, freed: new FreedPlaces(), paths };
+    const place = { ...target, vacated: new VacatedPaths(), paths };
     for (const selection of selections) {
       const found = await this.lookWithin(place, selection, signal);
       if (typeof found === 'string') conflicts.push(conflictOf(selection, found));
       else ready.push({ selection, operation: found });
-      if (typeof found === 'object' && !found.after) place.freed.add(found);
+      if (typeof found === 'object' && !found.after) place.vacated.add(found);
     }
     return { ready, conflicts };
   }
@@ -152,11 +152,11 @@ function conflictOf(
 
 /** HARD_LINK for a file with a second name; the errors of `Workspace.state` otherwise. */
 async function stateOf(
-  { workspace, freed }: Place,
+  { workspace, vacated }: Place,
   path: string,
   signal: AbortSignal,
 ): Promise<FileState | null> {
-  const state = await freed.state(workspace, path, signal);
+  const state = await vacated.state(workspace, path, signal);
   if (!state) return null;
   const links = await workspace.withFile(path, async ({ stats }) => stats.nlink);
   if (links > 1) throw new ToolError('HARD_LINK', MESSAGES.HARD_LINK);

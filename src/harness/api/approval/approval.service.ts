@@ -6,13 +6,13 @@ import { NotFoundError } from '../../../platform/error/index.js';
 import { ApprovalService } from '../../engine/approval.service.js';
 import { RunEnding } from '../../engine/run.ending.js';
 import type { ApprovalState, Decision } from '../../protocol/approval.js';
+import { ApprovalRepository } from '../../store/approval.repository.js';
+import type { ApprovalRow } from '../../store/approval.repository.js';
 import {
   ApprovalResolvedError,
   ApprovalStaleError,
   NotGrantableError,
-} from '../../store/approval.errors.js';
-import { ApprovalRepository } from '../../store/approval.repository.js';
-import type { ApprovalRow } from '../../store/approval.repository.js';
+} from '../../store/errors.js';
 import { stepIdOf } from '../../store/event.catalogue.js';
 import { GrantRepository } from '../../store/grant.repository.js';
 import { InboxRepository } from '../../store/inbox.repository.js';
@@ -49,7 +49,7 @@ const STATE_AFTER: Readonly<Record<Decision, ApprovalState>> = {
 
 /** What people decide about tool calls. */
 @Injectable()
-export class ApprovalDecisions {
+export class ApprovalReviewService {
   constructor(
     private readonly approvals: ApprovalRepository,
     private readonly service: ApprovalService,

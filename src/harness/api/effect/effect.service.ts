@@ -4,25 +4,25 @@ import { AuditLog } from '../../../platform/audit/index.js';
 import { NotFoundError } from '../../../platform/error/index.js';
 import type { DescribedChanges } from '../../change/change-records.js';
 import { FileChanges } from '../../change/file-changes.js';
-import type { FileOperation } from '../../workspace/file-operation.js';
+import { ToolResults } from '../../engine/tool.results.js';
 import { UndoExecution } from '../../engine/undo/undo.execution.js';
 import { undoOf } from '../../engine/undo/undo.record.js';
-import { stepIdOf } from '../../store/event.catalogue.js';
-import { RunLedger } from '../../store/run.ledger.js';
-import type { RunWriter } from '../../store/run-writer.js';
-import { MessageRepository } from '../../store/message.repository.js';
 import { isEnded } from '../../protocol/run.state.js';
-import { RunService } from '../run/run.service.js';
-import type { SessionRow } from '../../store/session.repository.js';
-import { Workspace } from '../../workspace/workspace.js';
-import type { ResolveEffectBody } from './effect.dto.js';
-import type { HarnessEffect } from '../../store/effect.entity.js';
-import { EffectNotUncertainError } from '../../store/effect.errors.js';
 import { EffectRepository } from '../../store/effect.repository.js';
 import type { EffectResolution } from '../../store/effect.repository.js';
+import type { HarnessEffect } from '../../store/entities.js';
+import { EffectNotUncertainError } from '../../store/errors.js';
+import { stepIdOf } from '../../store/event.catalogue.js';
+import { MessageRepository } from '../../store/message.repository.js';
+import type { RunWriter } from '../../store/run-writer.js';
+import { RunLedger } from '../../store/run.ledger.js';
+import type { SessionRow } from '../../store/session.repository.js';
+import type { FileOperation } from '../../workspace/file-operation.js';
+import { Workspace } from '../../workspace/workspace.js';
+import { RunService } from '../run/run.service.js';
+import type { ResolveEffectBody } from './effect.dto.js';
 import { toEffectView } from './effect.view.js';
 import type { EffectView } from './effect.view.js';
-import { ToolResults } from '../../engine/tool.results.js';
 
 export interface EffectKey {
   readonly sessionId: string;
@@ -42,7 +42,7 @@ const FOUND = {
 
 /** What people say about tool calls of which nobody knows what they have done. */
 @Injectable()
-export class EffectResolutions {
+export class EffectService {
   private readonly logger = new Logger('Harness');
 
   constructor(
