@@ -13,7 +13,7 @@ import {
   HarnessSkill,
   HarnessSwitch,
   HarnessWorkspaceLock,
-} from './store/entities.js';
+} from './store/harness.entity.js';
 
 export { HarnessModule } from './harness.module.js';
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
 import type { FilesFound } from '../protocol/effect.state.js';
 import type { EventDraft } from '../store/event.catalogue.js';
-import type { HarnessRun } from '../store/entities.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import type { FileOperation, FileState, PlannedFile } from '../workspace/file-operation.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { BlobStore } from './blob.store.js';

@@ -4,7 +4,7 @@ import type { ResolvedChatModel } from '../../model/index.js';
 import type { ChatMessage, ToolDefinition } from '../../provider/index.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import type { Plan } from '../protocol/plan.js';
-import type { HarnessRun, HarnessSession } from '../store/entities.js';
+import type { HarnessRun, HarnessSession } from '../store/harness.entity.js';
 import type { RunSkills } from '../store/run-skills.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { NOT_COMPACTED } from '../protocol/run.values.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EventDraft } from '../store/event.catalogue.js';
-import type { HarnessRun } from '../store/entities.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import { RunSkills } from '../store/run-skills.js';
 import { relocated, SkillDiscovery } from './skill.discovery.js';
 import { SkillRepository } from '../store/skill.repository.js';

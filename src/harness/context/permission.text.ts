@@ -1,5 +1,5 @@
 import type { ToolDefinition } from '../../provider/index.js';
-import type { HarnessRun } from '../store/entities.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 
 type PermissionFacts = Pick<HarnessRun, 'permissionMode' | 'approvalPolicy' | 'phase'>;
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { estimateTokens } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';
-import type { HarnessRun } from '../store/entities.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import type { Workspace } from '../workspace/workspace.js';
 import type { DataMark } from './data-mark.js';
 import { LONGEST_TEXT, prefaceOf } from './preface.js';

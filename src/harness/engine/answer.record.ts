@@ -10,7 +10,7 @@ import type { RunWriter } from '../store/run-writer.js';
 import { RunLedger } from '../store/run.ledger.js';
 import { MessageRepository } from '../store/message.repository.js';
 import { newId, sha256 } from '../protocol/ids.js';
-import type { HarnessRun } from '../store/entities.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { ToolRegistry } from '../tool/tools.js';
 import type { HeldRun } from './held.run.js';

@@ -6,7 +6,7 @@ import type { RunWriter } from '../store/run-writer.js';
 import { RunLedger } from '../store/run.ledger.js';
 import { Attempts } from './attempts.js';
 import { RunEnding } from './run.ending.js';
-import type { HarnessRun } from '../store/entities.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import type { ApprovalAsk } from '../store/approval.ask.js';
 import { ApprovalRepository } from '../store/approval.repository.js';
 import type { ApprovalRow } from '../store/approval.repository.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Artifacts } from '../change/artifacts.js';
 import { BlobStore } from '../change/blob.store.js';
 import { FileChanges } from '../change/file-changes.js';
-import type { HarnessEffect } from '../store/entities.js';
+import type { HarnessEffect } from '../store/harness.entity.js';
 import { observedFiles } from '../store/effect.repository.js';
 import { ToolResults } from './tool.results.js';
 import type { EventDraft } from '../store/event.catalogue.js';

@@ -1,7 +1,7 @@
 import type { Caller } from '../../platform/access/index.js';
 import type { ApprovalAsk } from '../store/approval.ask.js';
 import type { ApprovalRow } from '../store/approval.repository.js';
-import type { HarnessRun, HarnessSession } from '../store/entities.js';
+import type { HarnessRun, HarnessSession } from '../store/harness.entity.js';
 import type { RunSkills } from '../store/run-skills.js';
 import type { OfferFacts } from '../tool/tool.js';
 import type { Workspace } from '../workspace/workspace.js';

@@ -11,7 +11,7 @@ import { FileChanges } from '../change/file-changes.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
 import { HarnessSwitches } from '../store/harness.switches.js';
-import type { HarnessEffect } from '../store/entities.js';
+import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import { PartialOutputs } from './partial.outputs.js';
 import { stepIdOf } from '../store/event.catalogue.js';

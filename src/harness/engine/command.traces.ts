@@ -3,7 +3,7 @@ import { Artifacts } from '../change/artifacts.js';
 import { BlobStore } from '../change/blob.store.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
-import type { HarnessEffect, HarnessRun } from '../store/entities.js';
+import type { HarnessEffect, HarnessRun } from '../store/harness.entity.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { PartialOutputs } from './partial.outputs.js';

@@ -9,7 +9,7 @@ import { ModelCallRepository } from '../store/model-call.repository.js';
 import { ProcessPresence } from './process.presence.js';
 import { settlementOf } from '../protocol/effect.state.js';
 import type { EffectState, FilesFound, Settlement } from '../protocol/effect.state.js';
-import type { HarnessEffect, HarnessRun } from '../store/entities.js';
+import type { HarnessEffect, HarnessRun } from '../store/harness.entity.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { CommandTraces } from './command.traces.js';
 import type { CommandTrace } from './command.traces.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run-writer.js';
 import { MessageRepository } from '../store/message.repository.js';
-import type { HarnessInput, HarnessRun } from '../store/entities.js';
+import type { HarnessInput, HarnessRun } from '../store/harness.entity.js';
 import { RunInputRepository } from '../store/run-input.repository.js';
 import type { HeldRun } from './held.run.js';
 

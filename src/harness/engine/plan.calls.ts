@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { planApprovalNeeded } from '../protocol/policy.js';
-import type { HarnessEffect } from '../store/entities.js';
+import type { HarnessEffect } from '../store/harness.entity.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import type { RunWriter } from '../store/run-writer.js';
 import { RunLedger } from '../store/run.ledger.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { RunLedger } from '../store/run.ledger.js';
 import { endsAtOnce, isEnded } from '../protocol/run.state.js';
-import type { HarnessRun } from '../store/entities.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import { RunEnding } from './run.ending.js';
 
 /** Cancels runs, from every state. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApprovalRepository } from '../store/approval.repository.js';
 import { EffectRepository } from '../store/effect.repository.js';
-import type { HarnessEffect } from '../store/entities.js';
+import type { HarnessEffect } from '../store/harness.entity.js';
 import { ToolResults } from './tool.results.js';
 import type { RunEnd, RunWriter } from '../store/run-writer.js';
 import { abandonedAs, isSettled } from '../protocol/effect.state.js';

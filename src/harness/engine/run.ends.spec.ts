@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { UpstreamError } from '../../provider/index.js';
-import { HarnessRun } from '../store/entities.js';
+import { HarnessRun } from '../store/harness.entity.js';
 import { budgetEnd, loopEnd, refusalEnd } from './run.ends.js';
 
 const budget = {

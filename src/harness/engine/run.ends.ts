@@ -1,7 +1,7 @@
 import type { UpstreamError } from '../../provider/index.js';
 import type { RunEnd } from '../store/run-writer.js';
 import type { StopReason } from '../protocol/run.state.js';
-import type { HarnessRun } from '../store/entities.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 
 const GO_ON = 'What was done stays; start a new run to go on.';
 

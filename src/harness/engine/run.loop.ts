@@ -11,7 +11,7 @@ import { RunLedger } from '../store/run.ledger.js';
 import type { RunEnd } from '../store/run-writer.js';
 import { FencedError } from '../protocol/lease.js';
 import { CancelRequestedError } from '../protocol/run.state.js';
-import type { HarnessRun } from '../store/entities.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { SessionRepository } from '../store/session.repository.js';

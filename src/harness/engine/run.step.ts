@@ -8,7 +8,7 @@ import type { ApprovalRow } from '../store/approval.repository.js';
 import { ContextBuilder, ContextOverflowError } from '../context/context.builder.js';
 import type { TurnInput } from '../context/context.builder.js';
 import { EffectRepository } from '../store/effect.repository.js';
-import type { HarnessEffect, HarnessRun, HarnessSession } from '../store/entities.js';
+import type { HarnessEffect, HarnessRun, HarnessSession } from '../store/harness.entity.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunEnd, RunWriter } from '../store/run-writer.js';
 import { Sandbox } from '../sandbox/sandbox.js';

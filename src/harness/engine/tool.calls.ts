@@ -4,7 +4,7 @@ import { isConnectionFailure } from '../../platform/database/index.js';
 import type { ApprovalAsk } from '../store/approval.ask.js';
 import { ApprovalService } from './approval.service.js';
 import { decidePolicy } from '../protocol/policy.js';
-import type { HarnessEffect } from '../store/entities.js';
+import type { HarnessEffect } from '../store/harness.entity.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import { RunLedger } from '../store/run.ledger.js';

@@ -3,7 +3,7 @@ import { stepIdOf } from '../store/event.catalogue.js';
 import type { RunWriter } from '../store/run-writer.js';
 import { MessageRepository } from '../store/message.repository.js';
 import type { EffectState } from '../protocol/effect.state.js';
-import type { HarnessEffect } from '../store/entities.js';
+import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import type { EffectOutcome } from '../store/effect.repository.js';
 

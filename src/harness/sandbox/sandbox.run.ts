@@ -196,9 +196,9 @@ async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<
   await bubblewrap.settled();
   await group?.remove();
   await reading;
-  const { exitCode, hasBegun, trouble } = bubblewrap;
+  const { exitCode, hasBegun, errorText } = bubblewrap;
   if (!stopped && !hasBegun) {
-    throw new SandboxUnavailableError(trouble || 'bwrap has ended without a word.');
+    throw new SandboxUnavailableError(errorText || 'bwrap exited without a message.');
   }
   if (!stopped && exitCode === undefined) throw new SandboxLostError();
   return resultOf(collector, { exitCode, stopped, durationMs: performance.now() - began });

@@ -22,7 +22,7 @@ export interface SandboxCapability {
 }
 
 /**
- * Runs commands in a sandbox without network, environment, secrets and rights (harness design, 7.8). Where a real
+ * Runs commands in a sandbox without network, environment, secrets and rights. Where a real
  * sandbox does not hold what it must, there are no commands at all: nothing can make them run outside of it.
  */
 @Injectable()
@@ -129,7 +129,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     try {
       const reason = await probeSandbox(this.place, this.stopping.signal);
       if (reason !== null && reason !== this.state.reason) {
-        this.logger.warn({ msg: 'Commands of the coding harness are off', reason });
+        this.logger.warn({ msg: 'Sandbox unavailable: shell commands are disabled', reason });
       }
       this.state = { available: reason === null, reason };
     } catch {

@@ -3,7 +3,7 @@ import { Database } from '../../platform/database/index.js';
 import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
 import { storableJson, storableText } from './storable.js';
 import type { EffectState, Resolution, SettledEffectState } from '../protocol/effect.state.js';
-import type { HarnessEffect, HarnessRun } from './entities.js';
+import type { HarnessEffect, HarnessRun } from './harness.entity.js';
 
 /** A tool call as it is written down with the message that asked for it. */
 export type NewEffect = Pick<
@@ -203,7 +203,7 @@ export class EffectRepository {
     return rows.length > 0;
   }
 
-  /** Marks a started effect as one whose outcome nobody knows, with what was found of it. */
+  /** Marks a started effect as uncertain, with what was found of it. */
   async doubt({ tenantId }: RunKey, toolCallId: string, found: EffectTraces = {}): Promise<void> {
     const { operations, artifactId } = found;
     await this.database.query(

@@ -5,12 +5,12 @@ import {
   TooManyRequestsError,
 } from '../../platform/error/index.js';
 import type { ApprovalRow } from './approval.repository.js';
-import type { HarnessEffect } from './entities.js';
+import type { HarnessEffect } from './harness.entity.js';
 
-/** First answer wins: somebody, or the end of its time, was faster. */
+/** The first decision wins: another one, or the expiry, came first. */
 export class ApprovalResolvedError extends ConflictError {
   constructor({ id, state, decision }: Pick<ApprovalRow, 'id' | 'state' | 'decision'>) {
-    super(`This approval is ${state} already, so nothing was changed. Load the run anew.`, {
+    super(`This approval is ${state} already, so nothing was changed. Reload it and try again.`, {
       data: { errorCode: 'APPROVAL_ALREADY_RESOLVED', approvalId: id, state, decision },
     });
   }
@@ -20,7 +20,7 @@ export class ApprovalResolvedError extends ConflictError {
 export class ApprovalStaleError extends ConflictError {
   constructor({ id, revision, argumentsSha256 }: ApprovalRow) {
     super(
-      'expectedRevision or argumentsSha256 is not that of the approval, so nothing was decided. Load the approval anew and look at its arguments again.',
+      'expectedRevision or argumentsSha256 is not that of the approval, so nothing was decided. Reload it and review its arguments.',
       {
         data: {
           errorCode: 'APPROVAL_STALE',
@@ -46,13 +46,13 @@ export class NotGrantableError extends InvalidInputError {
 export class EffectNotUncertainError extends ConflictError {
   constructor({ toolCallId, state, resolution }: HarnessEffect) {
     super(
-      `This tool call is ${state}, not UNCERTAIN, so nothing was changed. Load the effects of the run anew.`,
+      `This tool call is ${state}, not UNCERTAIN, so nothing was changed. Reload the effects of the run.`,
       { data: { errorCode: 'EFFECT_NOT_UNCERTAIN', toolCallId, state, resolution } },
     );
   }
 }
 
-/** Also the answer for a run of somebody else. */
+/** Also the answer for a run of another user. */
 export class RunNotFoundError extends NotFoundError {
   constructor() {
     super('The run', { data: { errorCode: 'RUN_NOT_FOUND' } });
@@ -125,14 +125,13 @@ export class NotResumableError extends ConflictError {
 
 export class EffectsUnresolvedError extends ConflictError {
   constructor() {
-    super(
-      'The run waits until somebody says what its uncertain tool calls have done. Resolve each of them, or cancel the run.',
-      { data: { errorCode: 'EFFECTS_UNRESOLVED' } },
-    );
+    super('The run has uncertain tool calls. Resolve each of them, or cancel the run.', {
+      data: { errorCode: 'EFFECTS_UNRESOLVED' },
+    });
   }
 }
 
-/** Also the answer for a session of somebody else. */
+/** Also the answer for a session of another user. */
 export class SessionNotFoundError extends NotFoundError {
   constructor() {
     super('The session', { data: { errorCode: 'SESSION_NOT_FOUND' } });

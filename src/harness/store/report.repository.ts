@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { HarnessEffect, HarnessEvent, HarnessModelCall, HarnessRun } from './entities.js';
+import type {
+  HarnessEffect,
+  HarnessEvent,
+  HarnessModelCall,
+  HarnessRun,
+} from './harness.entity.js';
 import { IN_ORDER } from './effect.repository.js';
 
 type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;

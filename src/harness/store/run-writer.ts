@@ -7,7 +7,7 @@ import type {
   StopReason,
   WaitKind,
 } from '../protocol/run.state.js';
-import type { HarnessRun } from './entities.js';
+import type { HarnessRun } from './harness.entity.js';
 import type {
   EventDataOf,
   EventDraft,

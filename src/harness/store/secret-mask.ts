@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { DomainError } from '../../platform/error/index.js';
-import type { HarnessSession } from './entities.js';
+import type { HarnessSession } from './harness.entity.js';
 import { MaskedText } from './masked-text.js';
 
 /** Shorter ones would mask ordinary words. */

@@ -7,7 +7,8 @@ import { RunView } from '../run/run.view.js';
 import { UuidPipe } from '../session/uuid.pipe.js';
 import { ApprovalReviewService, GrantService, InboxService } from './approval.service.js';
 import { InboxQuery, ResolveApprovalBody } from './approval.dto.js';
-import { ApprovalView, GrantView, InboxEntryView } from './approval.view.js';
+import { ApprovalView, GrantView } from './approval.view.js';
+import { InboxEntryView } from './inbox.view.js';
 
 @ApiTags('coding harness')
 @Controller('coding/harness')

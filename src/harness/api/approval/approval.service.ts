@@ -23,16 +23,16 @@ import { RunService } from '../run/run.service.js';
 import type { RunView } from '../run/run.view.js';
 import { SessionService } from '../session/session.service.js';
 import type { ResolveApprovalBody } from './approval.dto.js';
+import { toApprovalView, toGrantView } from './approval.view.js';
+import type { ApprovalView, GrantView } from './approval.view.js';
 import {
-  toApprovalView,
   toEffectEntry,
-  toGrantView,
   toPlanEntry,
   toProviderEntry,
   toQuestionEntry,
   toToolEntry,
-} from './approval.view.js';
-import type { ApprovalView, GrantView, InboxEntryView } from './approval.view.js';
+} from './inbox.view.js';
+import type { InboxEntryView } from './inbox.view.js';
 
 export interface ApprovalKey {
   readonly sessionId: string;
@@ -136,7 +136,7 @@ export class ApprovalReviewService {
   }
 }
 
-/** The first answer, sent again: by the same id unchanged, or by somebody else who decided alike. */
+/** The first answer, sent again: by the same id unchanged, or by another user with the same decision. */
 function isSameAnswer(approval: ApprovalRow, body: ResolveApprovalBody): boolean {
   if (approval.decision !== body.decision) return false;
   return approval.decisionId !== body.decisionId || approval.note === (body.note ?? null);

@@ -10,7 +10,7 @@ import { UndoInspection } from '../../engine/undo/undo.inspection.js';
 import { selectionsOf } from '../../engine/undo/undo.selection.js';
 import { ToolError } from '../../fault/tool.error.js';
 import { isEnded } from '../../protocol/run.state.js';
-import type { HarnessFileChange, HarnessRun } from '../../store/entities.js';
+import type { HarnessFileChange, HarnessRun } from '../../store/harness.entity.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
 import { ModelSecrets } from '../../store/secret-mask.js';
 import type { SessionRow } from '../../store/session.repository.js';

@@ -13,7 +13,7 @@ import {
 } from '../../../platform/http/index.js';
 import { CONFLICTS } from '../../engine/undo/undo.selection.js';
 import type { ConflictReason } from '../../engine/undo/undo.selection.js';
-import type { HarnessArtifact } from '../../store/entities.js';
+import type { HarnessArtifact } from '../../store/harness.entity.js';
 
 const OPS = ['CREATE', 'UPDATE', 'DELETE'];
 /** What a run has changed in one file, from before its first change to after its last. */

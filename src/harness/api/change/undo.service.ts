@@ -9,7 +9,7 @@ import { WorkspaceLockRepository } from '../../store/workspace-lock.repository.j
 import { newId, sha256 } from '../../protocol/ids.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { SessionDeletedError, WritesDisabledError } from '../../store/errors.js';
-import type { HarnessRun } from '../../store/entities.js';
+import type { HarnessRun } from '../../store/harness.entity.js';
 import { RunRepository } from '../../store/run.repository.js';
 import { RunService } from '../run/run.service.js';
 import type { SessionRow } from '../../store/session.repository.js';
@@ -123,13 +123,16 @@ export class UndoService {
     return { changeIds: input.changeIds, files: input.files, conflicts };
   }
 
-  /** The changes that are wished, of those that can be wished. */
-  private async select({ run, direction }: Undo, wished?: readonly number[]): Promise<Selections> {
+  /** The changes to undo: those named, or all. */
+  private async select(
+    { run, direction }: Undo,
+    requested?: readonly number[],
+  ): Promise<Selections> {
     const rows = await this.changes.ofRun(run.tenantId, run.id);
     const open = rows.filter(({ undone }) => undone === (direction === 'redo'));
-    if (wished?.some((id) => !rows.some((row) => row.id === id)))
+    if (requested?.some((id) => !rows.some((row) => row.id === id)))
       throw new NotFoundError('The change');
-    const chosen = new Set(wished ?? open.map(({ id }) => id));
+    const chosen = new Set(requested ?? open.map(({ id }) => id));
     if (!open.some(({ id }) => chosen.has(id))) {
       throw new UndoConflictError(
         direction === 'undo'
@@ -195,7 +198,7 @@ export class UndoService {
       if (error instanceof ToolError) throw new UndoConflictError(error.message);
       if (!(error instanceof RollBackFailedError)) throw error;
       throw new UndoConflictError(
-        `The ${begun.direction} could be carried out in part only: ${error.paths.slice(0, 20).join(', ')}. Look at these files; the effects of the run show it as uncertain.`,
+        `The ${begun.direction} was applied only in part: ${error.paths.slice(0, 20).join(', ')}. Look at these files; the effects of the run show it as uncertain.`,
       );
     }
   }
@@ -215,7 +218,7 @@ export class UndoService {
     }
   }
 
-  /** Nobody else must have undone or redone them since they were looked at. */
+  /** Fails if they were undone or redone since they were inspected. */
   private async requireUnmarked(
     { tenantId, id }: HarnessRun,
     { changeIds }: UndoInput,

@@ -10,7 +10,7 @@ import { undoOf } from '../../engine/undo/undo.record.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { EffectRepository } from '../../store/effect.repository.js';
 import type { EffectResolution } from '../../store/effect.repository.js';
-import type { HarnessEffect } from '../../store/entities.js';
+import type { HarnessEffect } from '../../store/harness.entity.js';
 import { EffectNotUncertainError } from '../../store/errors.js';
 import { stepIdOf } from '../../store/event.catalogue.js';
 import { MessageRepository } from '../../store/message.repository.js';
@@ -30,7 +30,7 @@ export interface EffectKey {
   readonly toolCallId: string;
 }
 
-/** Longest look at the files of a call before somebody's word about it is stored. */
+/** Longest inspection of the files of a call before its resolution is stored. */
 const LOOK_MS = 20_000;
 
 const FOUND = {
@@ -40,7 +40,7 @@ const FOUND = {
     'The server stopped in the middle of this call. A person has looked: it was not executed. Call it again if it is still wanted.',
 } as const;
 
-/** What people say about tool calls of which nobody knows what they have done. */
+/** Resolves tool calls whose outcome is unknown. */
 @Injectable()
 export class EffectService {
   private readonly logger = new Logger('Harness');
@@ -113,7 +113,7 @@ export class EffectService {
     return this.changes.describe({ tenantId, id }, done);
   }
 
-  /** Without those whose files are as before; all where nobody can look. */
+  /** Without those whose files are as before; all where the workspace cannot be opened. */
   private async done(
     { tenantId, operations }: HarnessEffect,
     { workspace: root, workspaceIdentity }: SessionRow,
@@ -127,7 +127,7 @@ export class EffectService {
         await workspace.close();
       }
     } catch (error) {
-      this.logger.warn({ msg: 'Files of an uncertain call could not be looked at', err: error });
+      this.logger.warn({ msg: 'Failed to inspect files of an uncertain call', err: error });
       return operations;
     }
   }
@@ -155,7 +155,7 @@ export class EffectService {
   }
 }
 
-/** Also in a run that has ended, whose readers were told that nobody knew. */
+/** Also in a run that has ended: its readers know the call as uncertain. */
 function announce(
   writer: RunWriter,
   { toolCallId, toolName, iteration }: HarnessEffect,

@@ -10,7 +10,7 @@ import {
   View,
 } from '../../../platform/http/index.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
-import type { HarnessEffect } from '../../store/entities.js';
+import type { HarnessEffect } from '../../store/harness.entity.js';
 import { RESOLUTIONS } from '../../protocol/effect.state.js';
 
 const STATES = [

@@ -13,7 +13,7 @@ const POLL_MS = 2_000;
 /**
  * Wakes the readers of this process when the runs they follow have new events. A notification says no more than that;
  * what is new is always read from the table, and every two seconds one statement looks whether a notification was lost.
- * There is one subscription and one timer, and none while nobody reads.
+ * There is one subscription and one timer, and none without readers.
  */
 @Injectable()
 export class EventFeed implements OnApplicationShutdown {
@@ -33,7 +33,7 @@ export class EventFeed implements OnApplicationShutdown {
     await this.polling;
   }
 
-  /** Runs that somebody follows. */
+  /** Runs with a subscriber. */
   get size(): number {
     return this.tails.size;
   }
@@ -79,7 +79,7 @@ export class EventFeed implements OnApplicationShutdown {
       }
     } catch (error) {
       // The next round tries again.
-      this.logger.warn({ msg: 'Runs that are followed could not be looked at', err: error });
+      this.logger.warn({ msg: 'Failed to poll subscribed runs', err: error });
     }
   }
 }

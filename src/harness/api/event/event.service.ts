@@ -82,7 +82,7 @@ export class EventService {
     const follower = this.feed.follow(run, Math.min(position, run.nextEventSequence - 1));
     const writer = new SseWriter(response, PING_MS, STALLED_MS);
     const stream = new EventStream(writer, follower, (error) =>
-      this.logger.warn({ msg: 'The events of a run could not be read', runId: rid, err: error }),
+      this.logger.warn({ msg: 'Failed to read events of a run', runId: rid, err: error }),
     );
     const release = this.streams.add(caller, () => stream.end(), 'harness');
     try {

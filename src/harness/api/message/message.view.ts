@@ -11,7 +11,7 @@ import {
   uuid,
   View,
 } from '../../../platform/http/index.js';
-import type { HarnessMessage } from '../../store/entities.js';
+import type { HarnessMessage } from '../../store/harness.entity.js';
 
 const SCHEMA_VERSION = 1;
 

@@ -46,7 +46,7 @@ export class PlanService {
 
   /**
    * Approves the version that was shown; the run goes on building. The same request again is answered alike.
-   * PlanStaleError for another version, PlanNotAwaitingError when nobody waits for a review.
+   * PlanStaleError for another version, PlanNotAwaitingError when no review is awaited.
    */
   async approve(caller: Caller, key: PlanKey, body: ApprovePlanBody): Promise<RunView> {
     const { idempotencyKey } = body;

@@ -4,7 +4,7 @@ import { netChanges } from '../../change/net-change.js';
 import type { Plan } from '../../protocol/plan.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';
-import type { HarnessFileChange, HarnessRun, HarnessSession } from '../../store/entities.js';
+import type { HarnessFileChange, HarnessRun, HarnessSession } from '../../store/harness.entity.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
 import { ModelSecrets, SecretMask } from '../../store/secret-mask.js';
 import { ReportRepository } from '../../store/report.repository.js';

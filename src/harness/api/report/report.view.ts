@@ -15,7 +15,7 @@ import {
 } from '../../../platform/http/index.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import { RUN_STATUSES } from '../../protocol/run.state.js';
-import type { HarnessModelCall, HarnessRun } from '../../store/entities.js';
+import type { HarnessModelCall, HarnessRun } from '../../store/harness.entity.js';
 import { PlanStepView } from '../plan/plan.view.js';
 import { RunErrorView } from '../run/run.view.js';
 
@@ -102,7 +102,7 @@ function toCallView(call: HarnessModelCall): ModelCallView {
   };
 }
 
-/** Somebody who has decided something. */
+/** A user who has decided something. */
 export class ReportPersonView extends View({
   userId: integer(),
   userName: nullable(text({ description: 'Null for a user who is gone' })),
@@ -120,7 +120,7 @@ export class ReportPlanView extends View({
 export class ReportReviewView extends View({
   decision: oneOf(['APPROVED', 'REVISION_REQUESTED']),
   revision: integer({ description: 'The version of the plan' }),
-  by: nullable(object(ReportPersonView, { description: 'Null: the policy, or nobody yet' })),
+  by: nullable(object(ReportPersonView, { description: 'Null: the policy, or not decided yet' })),
   content: nullable(text({ description: 'What was to be changed' })),
   at: timestamp(),
 }) {}
@@ -132,7 +132,7 @@ export class ReportApprovalView extends View({
   summary: text({ description: 'What was asked for' }),
   state: oneOf(['PENDING', 'APPROVED', 'DENIED', 'EXPIRED', 'CANCELLED']),
   decision: nullable(text({ example: 'APPROVE' })),
-  by: nullable(object(ReportPersonView, { description: 'Null: the policy, or nobody yet' })),
+  by: nullable(object(ReportPersonView, { description: 'Null: the policy, or not decided yet' })),
   note: nullable(text()),
   createdAt: timestamp(),
   decidedAt: nullable(timestamp()),
@@ -140,7 +140,7 @@ export class ReportApprovalView extends View({
 
 export class ReportResolutionView extends View({
   resolution: oneOf(['EXECUTED', 'NOT_EXECUTED']),
-  by: nullable(object(ReportPersonView, { description: 'Null: the policy, or nobody yet' })),
+  by: nullable(object(ReportPersonView, { description: 'Null: the policy, or not decided yet' })),
   note: nullable(text()),
 }) {}
 
@@ -155,7 +155,7 @@ export class ReportCallView extends View({
   exitCode: nullable(integer({ description: 'Of a command' })),
   reconciled: flag({ description: 'Its outcome was found out after a restart' }),
   uncertain: flag({
-    description: 'Nobody knew what it has done; a resolution says what people found',
+    description: 'Its outcome was unknown; a resolution says what people found out',
   }),
   resolution: nullable(object(ReportResolutionView)),
   startedAt: nullable(timestamp()),

@@ -24,7 +24,7 @@ import { SessionRepository } from '../../store/session.repository.js';
 import type { SessionRow } from '../../store/session.repository.js';
 import { requireWrite } from '../../protocol/policy.js';
 import type { CreateRunBody } from './run.dto.js';
-import type { HarnessRun } from '../../store/entities.js';
+import type { HarnessRun } from '../../store/harness.entity.js';
 import { readImages } from './run.images.js';
 import type { RunImage } from './run.images.js';
 import { budgetOf, serverBudget } from './run.limits.js';

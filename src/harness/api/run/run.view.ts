@@ -19,7 +19,7 @@ import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import { RUN_STATUSES } from '../../protocol/run.state.js';
 import { INPUT_KINDS } from '../../protocol/run.values.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';
-import type { HarnessEffect, HarnessInput, HarnessRun } from '../../store/entities.js';
+import type { HarnessEffect, HarnessInput, HarnessRun } from '../../store/harness.entity.js';
 import { ApprovalView, toApprovalView } from '../approval/approval.view.js';
 import { PlanView, toPlanView } from '../plan/plan.view.js';
 

@@ -47,7 +47,7 @@ export class SessionService {
   async list(caller: Caller, query: HarnessSessionListQuery): Promise<HarnessSessionView[]> {
     const { deleted = false, pageNum = 1, pageSize: limit = LONGEST_PAGE } = query;
     const { userId = caller.userId } = query;
-    // As everywhere, what is somebody else's is not there.
+    // As everywhere, records of others are not visible.
     if (userId !== caller.userId && !isSuperAdmin(caller)) return [];
     const page = { deleted, limit, offset: (pageNum - 1) * limit };
     const rows = await this.sessions.page(caller.tenantId, userId, page);

@@ -1,13 +1,11 @@
-import { Controller, Get, Injectable, Param } from '@nestjs/common';
+import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { Answers } from '../../../platform/http/index.js';
-import { SkillDiscovery } from '../../context/skill.discovery.js';
-import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
-import { SessionService } from '../session/session.service.js';
 import { UuidPipe } from '../session/uuid.pipe.js';
-import { HarnessSkillsView, toSkillsView } from './skill.view.js';
+import { HarnessSkillsView } from './skill.view.js';
+import { HarnessSkillService } from './skill.service.js';
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/skills')
@@ -23,22 +21,5 @@ export class HarnessSkillController {
     @Param('sessionId', UuidPipe) sid: string,
   ): Promise<HarnessSkillsView> {
     return this.skills.ofSession(caller, sid);
-  }
-}
-
-/** What people are told about the skills of a session. */
-@Injectable()
-export class HarnessSkillService {
-  constructor(
-    private readonly sessions: SessionService,
-    private readonly roots: WorkspaceRoots,
-    private readonly discovery: SkillDiscovery,
-  ) {}
-
-  /** The skills as the session's next run would find them, and what it would leave out. */
-  async ofSession(caller: Caller, sessionId: string): Promise<HarnessSkillsView> {
-    const { tenantId, workspace, workspaceIdentity } = await this.sessions.own(caller, sessionId);
-    await this.roots.check(tenantId, workspace, workspaceIdentity);
-    return toSkillsView(await this.discovery.find(workspace, new AbortController().signal));
   }
 }

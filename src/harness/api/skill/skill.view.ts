@@ -11,7 +11,7 @@ export class HarnessSkillView extends View({
   }),
   path: text({ example: '.agents/skills/verification', description: 'Its folder' }),
   sha256: text({ description: 'Of the text of SKILL.md below the frontmatter' }),
-  warnings: texts({ description: 'What its author should mend' }),
+  warnings: texts({ description: 'Problems that its author should fix' }),
 }) {}
 
 export class SkippedSkillView extends View({

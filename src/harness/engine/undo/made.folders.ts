@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EffectRepository } from '../../store/effect.repository.js';
-import type { HarnessEffect, HarnessRun } from '../../store/entities.js';
+import type { HarnessEffect, HarnessRun } from '../../store/harness.entity.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import { foldersOf } from '../../change/file-changes.js';
 import { WorkspaceSnapshots } from '../../change/snapshot/workspace.snapshots.js';

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { HarnessEffect } from '../../store/entities.js';
+import type { HarnessEffect } from '../../store/harness.entity.js';
 import { EffectRepository } from '../../store/effect.repository.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import type { RunWriter } from '../../store/run-writer.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { HarnessEffect } from '../../store/entities.js';
+import type { HarnessEffect } from '../../store/harness.entity.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import { CONFLICTS } from './undo.selection.js';
 import type { UndoDirection } from '../../store/undo.repository.js';

@@ -1,7 +1,7 @@
 import type { UndoDirection } from '../../store/undo.repository.js';
 import { sameKept, stateAfter, stateBefore } from '../../change/net-change.js';
 import type { KeptState } from '../../change/net-change.js';
-import type { HarnessFileChange } from '../../store/entities.js';
+import type { HarnessFileChange } from '../../store/harness.entity.js';
 
 export const CONFLICTS = [
   'CHANGED_SINCE',
