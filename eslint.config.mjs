@@ -128,7 +128,6 @@ export default tseslint.config(
       ],
       // Control characters are what log lines and file names are cleaned of.
       'no-control-regex': 'off',
-      'max-lines': ['error', 300],
       'max-lines-per-function': ['error', 50],
       'max-depth': ['error', 3],
       'no-console': 'error',
@@ -198,7 +197,6 @@ export default tseslint.config(
     files: specs,
     rules: {
       'max-lines-per-function': 'off',
-      'max-lines': ['error', 500],
       // Jest reads a rejected expectation itself; a captured method is how a test looks at it.
       '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/no-empty-function': 'off',
