@@ -233,7 +233,6 @@ export default tseslint.config(
     files: specs,
     rules: {
       'max-lines-per-function': 'off',
-      'max-lines': ['error', 500],
       // Jest reads a rejected expectation itself; a captured method is how a test looks at it.
       '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/no-empty-function': 'off',

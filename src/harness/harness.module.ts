@@ -2,40 +2,39 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ModelModule } from '../model/index.js';
 import { SkillModule } from '../skill/index.js';
-import { HarnessApproval } from './store/approval.entity.js';
-import { HarnessGrant } from './store/grant.entity.js';
-import { HarnessArtifact } from './store/artifact.entity.js';
-import { HarnessFileChange } from './store/file-change.entity.js';
-import { HarnessSwitch } from './store/switch.entity.js';
-import { HarnessEffect } from './store/effect.entity.js';
-import { HarnessEvent } from './store/event.entity.js';
-import { HarnessModelCall } from './store/model-call.entity.js';
-import { HarnessMessage } from './store/message.entity.js';
-import { HarnessInput } from './store/run-input.entity.js';
-import { HarnessRun } from './store/run.entity.js';
-import { HarnessWorkspaceLock } from './store/workspace-lock.entity.js';
-import { HarnessSession } from './store/session.entity.js';
-import { HarnessSkill } from './store/harness-skill.entity.js';
-import { ApprovalController } from './api/approval/approval.controller.js';
-import { ApprovalDecisions } from './api/approval/approval.decisions.js';
+import { HarnessApproval } from './store/harness.entity.js';
+import { HarnessGrant } from './store/harness.entity.js';
+import { HarnessArtifact } from './store/harness.entity.js';
+import { HarnessFileChange } from './store/harness.entity.js';
+import { HarnessSwitch } from './store/harness.entity.js';
+import { HarnessEffect } from './store/harness.entity.js';
+import { HarnessEvent } from './store/harness.entity.js';
+import { HarnessModelCall } from './store/harness.entity.js';
+import { HarnessMessage } from './store/harness.entity.js';
+import { HarnessInput } from './store/harness.entity.js';
+import { HarnessRun } from './store/harness.entity.js';
+import { HarnessWorkspaceLock } from './store/harness.entity.js';
+import { HarnessSession } from './store/harness.entity.js';
+import { HarnessSkill } from './store/harness.entity.js';
+import { ApprovalController, GrantController } from './api/approval/approval.controller.js';
+import {
+  ApprovalReviewService,
+  GrantService,
+  InboxService,
+} from './api/approval/approval.service.js';
 import { ApprovalRepository } from './store/approval.repository.js';
 import { ApprovalService } from './engine/approval.service.js';
-import { GrantController } from './api/approval/grant.controller.js';
 import { GrantRepository } from './store/grant.repository.js';
-import { GrantService } from './api/approval/grant.service.js';
 import { InboxRepository } from './store/inbox.repository.js';
-import { InboxService } from './api/approval/inbox.service.js';
 import { ArtifactRepository } from './store/artifact.repository.js';
 import { Artifacts } from './change/artifacts.js';
 import { BlobStore } from './change/blob.store.js';
 import { ChangeRecords } from './change/change-records.js';
-import { ChangeController } from './api/change/change.controller.js';
+import { ChangeController, UndoController } from './api/change/change.controller.js';
 import { FileChangeRepository } from './store/file-change.repository.js';
 import { FileChanges } from './change/file-changes.js';
-import { RunArtifacts } from './api/change/run-artifacts.js';
-import { RunChanges } from './api/change/run-changes.js';
+import { RunArtifacts, RunChanges } from './api/change/change.service.js';
 import { WorkspaceSnapshots } from './change/snapshot/workspace.snapshots.js';
-import { UndoController } from './api/change/undo.controller.js';
 import { UndoExecution } from './engine/undo/undo.execution.js';
 import { UndoInspection } from './engine/undo/undo.inspection.js';
 import { UndoRecovery } from './engine/undo/undo.recovery.js';
@@ -47,13 +46,13 @@ import { RunImages } from './context/run.images.js';
 import { SummaryWriter } from './context/summary.js';
 import { SurroundingsReader } from './context/surroundings.js';
 import { TurnMessageRepository } from './store/turn-message.repository.js';
-import { Capabilities } from './api/control/capabilities.js';
+import { CapabilityService } from './api/control/capability.service.js';
 import { ControlController } from './api/control/control.controller.js';
 import { HarnessSwitches } from './store/harness.switches.js';
 import { SwitchRepository } from './store/switch.repository.js';
 import { EffectController } from './api/effect/effect.controller.js';
 import { EffectRepository } from './store/effect.repository.js';
-import { EffectResolutions } from './api/effect/effect.resolution.js';
+import { EffectService } from './api/effect/effect.service.js';
 import { ToolCallRecovery } from './engine/recovery.js';
 import { PartialOutputs } from './engine/partial.outputs.js';
 import { ToolResults } from './engine/tool.results.js';
@@ -75,8 +74,8 @@ import { RunWorker } from './engine/run.worker.js';
 import { ToolCalls } from './engine/tool.calls.js';
 import { WorkspaceLockRepository } from './store/workspace-lock.repository.js';
 import { HarnessMessageController } from './api/message/message.controller.js';
-import { MessageRepository } from './store/message.repository.js';
 import { MessageService } from './api/message/message.service.js';
+import { MessageRepository } from './store/message.repository.js';
 import { PlanController } from './api/plan/plan.controller.js';
 import { PlanService } from './api/plan/plan.service.js';
 import { ReportController } from './api/report/report.controller.js';
@@ -86,22 +85,18 @@ import { RunInputRepository } from './store/run-input.repository.js';
 import { RunControl } from './api/run/run.control.js';
 import { RunController } from './api/run/run.controller.js';
 import { RunCreation } from './api/run/run.creation.js';
-import { RunInputs } from './api/run/run.inputs.js';
 import { RunRepository } from './store/run.repository.js';
 import { RunService } from './api/run/run.service.js';
 import { Sandbox } from './sandbox/sandbox.js';
-import { ModelSecrets } from './store/model-secrets.js';
-import { SecretMask } from './store/secret-mask.js';
+import { ModelSecrets, SecretMask } from './store/secret-mask.js';
 import { HarnessModels } from './api/session/harness.models.js';
 import { HarnessSessionController } from './api/session/session.controller.js';
-import { SessionCreation } from './api/session/session.creation.js';
-import { SessionRemoval } from './api/session/session.removal.js';
 import { SessionRepository } from './store/session.repository.js';
 import { SessionService } from './api/session/session.service.js';
 import { HarnessSkills } from './context/skills.js';
+import { HarnessSkillService } from './api/skill/skill.service.js';
 import { HarnessSkillController } from './api/skill/skill.controller.js';
 import { SkillRepository } from './store/skill.repository.js';
-import { HarnessSkillService } from './api/skill/skill.service.js';
 import { FileSearch } from './tool/reading/file-search.js';
 import { toolProviders } from './tool/tools.js';
 import { WorkspaceRoots } from './workspace/workspace-roots.js';
@@ -144,7 +139,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     HarnessSkillController,
   ],
   providers: [
-    ApprovalDecisions,
+    ApprovalReviewService,
     ApprovalRepository,
     ApprovalService,
     GrantRepository,
@@ -171,11 +166,11 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     SummaryWriter,
     SurroundingsReader,
     TurnMessageRepository,
-    Capabilities,
+    CapabilityService,
     HarnessSwitches,
     SwitchRepository,
     EffectRepository,
-    EffectResolutions,
+    EffectService,
     ToolCallRecovery,
     PartialOutputs,
     ToolResults,
@@ -203,15 +198,12 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     RunInputRepository,
     RunControl,
     RunCreation,
-    RunInputs,
     RunRepository,
     RunService,
     Sandbox,
     ModelSecrets,
     SecretMask,
     HarnessModels,
-    SessionCreation,
-    SessionRemoval,
     SessionRepository,
     SessionService,
     HarnessSkills,

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { PolicySubject } from '../../src/harness/protocol/policy.js';
 import { loadConfig } from '../../src/platform/config/index.js';
-import { HarnessRun } from '../../src/harness/store/run.entity.js';
+import { HarnessRun } from '../../src/harness/store/harness.entity.js';
 import { SecretMask } from '../../src/harness/store/secret-mask.js';
 import { RunSkills } from '../../src/harness/store/run-skills.js';
 import { ToolError } from '../../src/harness/fault/tool.error.js';

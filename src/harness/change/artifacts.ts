@@ -3,8 +3,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { newId } from '../protocol/ids.js';
-import type { HarnessRun } from '../store/run.entity.js';
-import type { HarnessArtifact } from '../store/artifact.entity.js';
+import type { HarnessArtifact, HarnessRun } from '../store/harness.entity.js';
 import { ArtifactRepository } from '../store/artifact.repository.js';
 import { BlobStore } from './blob.store.js';
 

@@ -47,7 +47,7 @@ export class BlobStore {
     const hash = sha256(bytes);
     const path = this.pathOf(tenantId, hash);
     const folder = join(path, '..');
-    // One that was damaged is written anew.
+    // A damaged one is written again.
     if ((await contentOf(path))?.equals(bytes)) {
       // It may have been kept without a flush.
       if (flush) await this.flush(path);
@@ -70,7 +70,7 @@ export class BlobStore {
   async get(tenantId: string, hash: string): Promise<Buffer | undefined> {
     const bytes = await contentOf(this.pathOf(tenantId, hash));
     if (!bytes || sha256(bytes) === hash) return bytes;
-    this.logger.error({ msg: 'A kept content is damaged and cannot be used', tenantId, hash });
+    this.logger.error({ msg: 'Stored content is damaged', tenantId, hash });
     return undefined;
   }
 
@@ -104,7 +104,7 @@ export class BlobStore {
     if (folder === undefined) return;
     await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
       this.logger.error({
-        msg: 'Kept contents of a deleted tenant could not be removed: remove its folder in DATA_DIR/harness/blobs',
+        msg: 'Failed to remove stored contents of a deleted tenant',
         tenantId,
         err: error,
       });

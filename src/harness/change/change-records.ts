@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { EventDraft } from '../store/event.catalogue.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { BlobStore } from './blob.store.js';
 import { FileChangeRepository } from '../store/file-change.repository.js';

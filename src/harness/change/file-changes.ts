@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
 import type { FilesFound } from '../protocol/effect.state.js';
 import type { EventDraft } from '../store/event.catalogue.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import type { FileOperation, FileState, PlannedFile } from '../workspace/file-operation.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { BlobStore } from './blob.store.js';
@@ -68,7 +68,7 @@ export class FileChanges {
     signal: AbortSignal,
   ): Promise<FilesFound> {
     await this.tidy(workspace, operations, signal);
-    const places = new FreedPlaces(operations);
+    const places = new VacatedPaths(operations);
     let [before, after] = [0, 0];
     for (const operation of operations) {
       const place = await placeOf({ workspace, places }, operation, signal);
@@ -86,7 +86,7 @@ export class FileChanges {
     operations: readonly FileOperation[],
     signal: AbortSignal,
   ): Promise<FileOperation[]> {
-    const places = new FreedPlaces(operations);
+    const places = new VacatedPaths(operations);
     const found: FileOperation[] = [];
     for (const operation of operations) {
       const place = await placeOf({ workspace, places }, operation, signal);
@@ -106,7 +106,7 @@ export class FileChanges {
   ): Promise<void> {
     const left: string[] = [];
     const { workspace } = target;
-    const places = new FreedPlaces(operations);
+    const places = new VacatedPaths(operations);
     let cause: unknown;
     for (const operation of operations.toReversed()) {
       try {
@@ -152,17 +152,17 @@ export class FileChanges {
     operations: readonly FileOperation[],
     signal: AbortSignal,
   ): Promise<void> {
-    const freed = new FreedPlaces();
+    const vacated = new VacatedPaths();
     for (const operation of operations) {
       const { path, before, after } = operation;
-      if (!sameState(await freed.state(workspace, path, signal), before)) {
+      if (!sameState(await vacated.state(workspace, path, signal), before)) {
         throw new ToolError(
           'CHANGED_MEANWHILE',
           `${path} is no longer as it was when the change was prepared. Nothing was written. Read it again and repeat the change.`,
         );
       }
       if (after && !(await this.blobs.has(tenantId, after.sha256))) throw lost(path);
-      if (!after) freed.add(operation);
+      if (!after) vacated.add(operation);
     }
   }
 
@@ -216,7 +216,7 @@ type Place = 'BEFORE' | 'AFTER' | 'BOTH' | 'OTHER';
 
 /** `places` are those of all operations: each may stand in the way of another that is not done yet, or is done already. */
 async function placeOf(
-  { workspace, places }: { readonly workspace: Workspace; readonly places: FreedPlaces },
+  { workspace, places }: { readonly workspace: Workspace; readonly places: VacatedPaths },
   { path, before, after }: FileOperation,
   signal: AbortSignal,
 ): Promise<Place> {
@@ -254,7 +254,7 @@ export function foldersOf(path: string): string[] {
  * What stands in the place of other files until operations have removed it: a file where a folder is to be, or folders,
  * which go with their last file, where a file is to be.
  */
-export class FreedPlaces {
+export class VacatedPaths {
   private readonly files = new Set<string>();
   private readonly folders = new Set<string>();
 

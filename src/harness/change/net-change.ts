@@ -1,5 +1,5 @@
 import { sha256 } from '../protocol/ids.js';
-import type { HarnessFileChange } from '../store/file-change.entity.js';
+import type { HarnessFileChange } from '../store/harness.entity.js';
 
 /** A content by its hash, with permission bits. */
 export interface KeptState {

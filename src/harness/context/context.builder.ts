@@ -3,7 +3,7 @@ import { sendableTokens } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ToolDefinition } from '../../provider/index.js';
 import type { Plan } from '../protocol/plan.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import type { RunSkills } from '../store/run-skills.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { NOT_COMPACTED } from '../protocol/run.values.js';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ContentPart } from '../../provider/index.js';
 import { Artifacts } from '../change/artifacts.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import type { TurnMessage } from '../store/turn-message.repository.js';
 
 const shape = z.object({

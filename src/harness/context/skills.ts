@@ -8,7 +8,7 @@ import { sha256 } from '../protocol/ids.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import { BUILT_IN, RunSkills } from '../store/run-skills.js';
 import type { StoredSkill } from '../store/run-skills.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import { SkillRepository } from '../store/skill.repository.js';
 
 type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;

@@ -6,7 +6,7 @@ import type { ChatMessage } from '../../provider/index.js';
 import { ToolError } from '../fault/tool.error.js';
 import { PrefaceRepository } from '../store/preface.repository.js';
 import type { EarlierText } from '../store/preface.repository.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import type { Workspace, WorkspaceEntry } from '../workspace/workspace.js';
 import type { DataMark } from './data-mark.js';
 

@@ -1,6 +1,6 @@
 import { estimateTokens } from '../../model/index.js';
 import type { ToolDefinition } from '../../provider/index.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import type { RunSkills, SkillSummary } from '../store/run-skills.js';
 import type { DataMark } from './data-mark.js';
 

@@ -20,7 +20,7 @@ import { MessageRepository } from '../store/message.repository.js';
 import { ModelCallRepository } from '../store/model-call.repository.js';
 import type { ModelCallEnd, ModelCallStart } from '../store/model-call.repository.js';
 import type { RunWriter } from '../store/run-writer.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import { RunLedger } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { ToolRegistry } from '../tool/tools.js';

@@ -6,7 +6,7 @@ import type { Config } from '../../platform/config/index.js';
 import { blobRoot, tenantBlobs } from '../change/blob.path.js';
 import { writeNew } from '../change/blob.store.js';
 import { OutputCollector } from '../sandbox/sandbox.run.js';
-import type { HarnessEffect } from '../store/effect.entity.js';
+import type { HarnessEffect } from '../store/harness.entity.js';
 
 /** How much of an output a crash may lose. */
 const WRITE_EVERY_MS = 3_000;

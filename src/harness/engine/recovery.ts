@@ -9,7 +9,7 @@ import { RollBackFailedError } from '../fault/tool.error.js';
 import { settlementOf } from '../protocol/effect.state.js';
 import type { EffectState, FilesFound, Settlement } from '../protocol/effect.state.js';
 import { Sandbox } from '../sandbox/sandbox.js';
-import type { HarnessEffect } from '../store/effect.entity.js';
+import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import { ModelCallRepository } from '../store/model-call.repository.js';
 import { RunLedger } from '../store/run.ledger.js';

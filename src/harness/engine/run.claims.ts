@@ -9,7 +9,7 @@ import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run-writer.js';
 import type { RunLease } from '../protocol/lease.js';
 import { claimOf, isEnded } from '../protocol/run.state.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import { SessionRepository } from '../store/session.repository.js';
 import { Attempts } from './attempts.js';
 import { ClaimRepository } from '../store/claim.repository.js';

@@ -4,7 +4,7 @@ import type { ResolvedChatModel } from '../../model/index.js';
 import { mayContinue } from '../protocol/policy.js';
 import type { ApprovalRow } from '../store/approval.repository.js';
 import type { RunSkills } from '../store/run-skills.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import type { Workspace } from '../workspace/workspace.js';
 import type { HeldRun } from './held.run.js';
 

@@ -15,7 +15,7 @@ import { EffectRepository } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import { MessageRepository } from '../store/message.repository.js';
 import type { RunEnd, RunWriter } from '../store/run-writer.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import { RunLedger } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { SessionRepository } from '../store/session.repository.js';

@@ -5,8 +5,8 @@ import type { DescribedChanges } from '../change/change-records.js';
 import { FileChanges } from '../change/file-changes.js';
 import type { ToolError, ToolErrorCode } from '../fault/tool.error.js';
 import type { EffectState, SettledEffectState } from '../protocol/effect.state.js';
-import type { HarnessEffect } from '../store/effect.entity.js';
-import { EffectRepository, sightsOf } from '../store/effect.repository.js';
+import type { HarnessEffect } from '../store/harness.entity.js';
+import { EffectRepository, observedFiles } from '../store/effect.repository.js';
 import type { EffectOutcome } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import type { EventDraft } from '../store/event.catalogue.js';
@@ -117,7 +117,7 @@ export class ToolResults {
     },
     also: (writer: RunWriter, messageId: string) => Promise<void> | void = () => undefined,
   ): Promise<void> {
-    const { held, run, secrets, observedFiles } = context;
+    const { held, run, secrets } = context;
     const { toolCallId } = effect;
     const longest = effect.toolName === 'activate_skill' ? SKILL_BYTES : RESULT_BYTES;
     const { state, code: errorCode, exitCode, seen, operations, truncated } = outcome;
@@ -139,13 +139,13 @@ export class ToolResults {
       }
       if (messageId !== undefined) await also(writer, messageId);
     });
-    const observed = sightsOf({
+    const observed = observedFiles({
       reads: seen ?? [],
       operations: operations ?? effect.operations,
       state,
       effectClass: effect.effectClass,
     });
-    for (const { path, sha256 } of observed) observedFiles.set(path, sha256);
+    for (const { path, sha256 } of observed) context.observedFiles.set(path, sha256);
   }
 
   /** Stores the outcome of an open effect and its message; answers the message's id. Undefined when it has ended already. */

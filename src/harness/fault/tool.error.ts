@@ -51,7 +51,7 @@ export class ToolError extends Error {
 }
 
 /**
- * Some files of a change are as after it and could not be put back, because somebody else has changed them meanwhile or
+ * Some files of a change are as after it and could not be put back, because another program has changed them meanwhile or
  * the disk refuses: what has happened is uncertain.
  */
 export class RollBackFailedError extends Error {
@@ -63,7 +63,7 @@ export class RollBackFailedError extends Error {
     options: { readonly cause: unknown },
   ) {
     super(
-      `A change could be carried out in part only, and ${paths.length} file(s) could not be put back.`,
+      `A change was applied only in part, and ${paths.length} file(s) could not be restored.`,
       options,
     );
   }

@@ -1,5 +1,5 @@
 /**
- * The states of a tool call and what a new owner makes of them (harness design, 7.3 and 7.7), as pure functions. An
+ * The states of a tool call and what a new owner makes of them, as pure functions. An
  * effect is never claimed, only runs are: what is settled stays as it is.
  */
 
@@ -46,7 +46,7 @@ export type Settlement =
   | 'succeeded'
   /** Part of it has happened: put the files back, then NOT_EXECUTED. */
   | 'roll-back'
-  /** Nobody can know: UNCERTAIN, and the run parks. */
+  /** Unknown: UNCERTAIN, and the run parks. */
   | 'uncertain';
 
 export function isSettled(state: EffectState): state is SettledEffectState {
@@ -85,5 +85,5 @@ export function abandonedAs({ state, effectClass }: EffectFacts): 'NOT_EXECUTED'
 }
 
 export const RESOLUTIONS = ['EXECUTED', 'NOT_EXECUTED'] as const;
-/** What a person has found out about a tool call whose outcome nobody knew. */
+/** What a person has found out about a tool call whose outcome was unknown. */
 export type Resolution = (typeof RESOLUTIONS)[number];

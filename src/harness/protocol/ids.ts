@@ -10,3 +10,8 @@ export function newId(): string {
 export function sha256(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
+
+/** Tells whether a repeated key comes with the same request: what is not given counts like null. */
+export function requestHash(fields: readonly unknown[]): string {
+  return sha256(JSON.stringify(fields));
+}

@@ -9,7 +9,7 @@ export interface PlanStep {
   readonly id: string;
   readonly text: string;
   readonly status: StepStatus;
-  /** Put in by the model while it carried out the approved plan: nobody has approved it, and it allows nothing. */
+  /** Put in by the model while it carried out the approved plan: it is not approved and allows nothing. */
   readonly added?: true;
 }
 
@@ -19,7 +19,7 @@ export const REVIEW_STATES = [
   'REVISION_REQUESTED',
   'APPROVED',
 ] as const;
-/** DRAFT is the list of a READ_ONLY run, which nobody reviews and which allows nothing. */
+/** DRAFT is the list of a READ_ONLY run: it is not reviewed and allows nothing. */
 export type ReviewState = (typeof REVIEW_STATES)[number];
 
 /** Versions that a model may submit in one run. */
@@ -126,12 +126,15 @@ export function plain(text: string): string {
     });
 }
 
-/** There is no plan, or nobody waits for its review any more. */
+/** There is no plan, or it no longer awaits a review. */
 export class PlanNotAwaitingError extends ConflictError {
   constructor(plan: Plan | null) {
-    super('No plan of this run waits for a review, so nothing was changed. Load the run anew.', {
-      data: { errorCode: 'PLAN_NOT_AWAITING', reviewState: plan?.reviewState ?? null },
-    });
+    super(
+      'No plan of this run waits for a review, so nothing was changed. Reload it and try again.',
+      {
+        data: { errorCode: 'PLAN_NOT_AWAITING', reviewState: plan?.reviewState ?? null },
+      },
+    );
   }
 }
 
@@ -139,7 +142,7 @@ export class PlanNotAwaitingError extends ConflictError {
 export class PlanStaleError extends ConflictError {
   constructor({ taskId, revision, canonicalHash }: Plan) {
     super(
-      'taskId, expectedRevision or expectedHash is not that of the plan, so nothing was decided. Load the plan anew and look at it again.',
+      'taskId, expectedRevision or expectedHash is not that of the plan, so nothing was decided. Reload it and review it again.',
       { data: { errorCode: 'PLAN_STALE', taskId, expectedRevision: revision, canonicalHash } },
     );
   }

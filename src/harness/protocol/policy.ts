@@ -4,11 +4,11 @@ import { ForbiddenError } from '../../platform/error/index.js';
 import type { ToolErrorCode } from '../fault/tool.error.js';
 
 export const PERMISSION_MODES = ['READ_ONLY', 'WORKSPACE_WRITE', 'FULL_ACCESS'] as const;
-/** What the harness may do at all; who is asked is the approval policy's matter (harness design, part A). */
+/** What the harness may do at all; who is asked is the approval policy's matter. */
 export type PermissionMode = (typeof PERMISSION_MODES)[number];
 
 export const APPROVAL_POLICIES = ['ON_REQUEST', 'NEVER'] as const;
-/** NEVER: nobody is asked, and what would be asked is denied. */
+/** NEVER: what would be asked is denied. */
 export type ApprovalPolicy = (typeof APPROVAL_POLICIES)[number];
 
 /** How a path is to be treated; the strictest counts. */
@@ -51,7 +51,7 @@ const ASK: PolicyDecision = { verdict: 'ask', grantable: false };
 const ASK_OR_GRANT: PolicyDecision = { verdict: 'ask', grantable: true };
 
 /**
- * Who may do what (harness design, settled points): a pure function of the session's mode and policy and of what the
+ * Who may do what: a pure function of the session's mode and policy and of what the
  * call would do. What the workspace, a skill, the model or a tool result says is no argument of it. A call that touches
  * several files is treated as its strictest file.
  */
@@ -77,7 +77,7 @@ function ofSecretRead({ permissionMode, approvalPolicy }: PolicyFacts): PolicyDe
   if (permissionMode !== 'READ_ONLY' && approvalPolicy === 'ON_REQUEST') return ASK;
   return deny(
     'SECRET_PATH',
-    'The file may hold secrets, and nobody is asked in this run. Go on without it, or tell the user what is missing.',
+    'The file may hold secrets, and no one is asked in this run. Go on without it, or tell the user what is missing.',
   );
 }
 
@@ -92,7 +92,7 @@ function ofShell(
       if (approvalPolicy === 'ON_REQUEST') return granted ? ALLOW : ASK_OR_GRANT;
       return deny(
         'DENIED',
-        'Commands need the consent of a person, and nobody is asked in this run. Use the file tools instead.',
+        'Commands need the consent of a person, and no one is asked in this run. Use the file tools instead.',
       );
     case 'READ_ONLY':
       return deny(
@@ -130,7 +130,7 @@ function ofFile(
     if (isAsked) return ASK;
     return deny(
       'PROTECTED_PATH',
-      `${path} is protected, and nobody is asked in this run. Leave it, or tell the user what to change.`,
+      `${path} is protected, and no one is asked in this run. Leave it, or tell the user what to change.`,
     );
   }
   const isFree = permissionMode === 'FULL_ACCESS' && approvalPolicy === 'NEVER';
@@ -138,7 +138,7 @@ function ofFile(
     if (isAsked) return ASK;
     return deny(
       'DENIED',
-      `Deleting, moving or overwriting ${path} unread needs the consent of a person, and nobody is asked in this run. Read a file before you write it, and keep the old one.`,
+      `Deleting, moving or overwriting ${path} unread needs the consent of a person, and no one is asked in this run. Read a file before you write it, and keep the old one.`,
     );
   }
   const isOpen =

@@ -1,5 +1,5 @@
 /**
- * The states of a run and the moves between them (harness design, 7.2), as pure functions: the ledger applies them
+ * The states of a run and the moves between them, as pure functions: the ledger applies them
  * under the lock of the run's row, and the state-space test drives the very same ones.
  */
 
@@ -46,7 +46,7 @@ export type StopReason =
   | 'RECOVERY_EXHAUSTED'
   | 'INTERNAL';
 
-/** None: nobody holds the run. Expired: whoever held it has not renewed it in time. */
+/** None: no process holds the run. Expired: whoever held it has not renewed it in time. */
 export type LeaseState = 'NONE' | 'HELD' | 'EXPIRED';
 
 export interface RunState {
@@ -123,7 +123,7 @@ function isExhausted(state: RunState): boolean {
   return state.status === 'RUNNING' && state.recoveryAttempts >= MAX_RECOVERIES;
 }
 
-/** What whoever wants to take the run up is to do with it. */
+/** What a process that wants to claim the run does with it. */
 export function claimOf(state: RunState): 'leave' | 'cancel' | 'give-up' | 'claim' {
   if (!isClaimable(state)) return 'leave';
   if (state.cancelRequested) return 'cancel';
@@ -135,7 +135,7 @@ export function endOf({ cancelRequested }: RunState, wished: EndStatus): EndStat
   return cancelRequested ? 'CANCELLED' : wished;
 }
 
-/** A cancel of such a run needs nobody's help: it ends at once. */
+/** A cancel of such a run takes effect at once. */
 export function endsAtOnce({ status, lease }: RunState): boolean {
   return status !== 'RUNNING' || lease !== 'HELD';
 }

@@ -19,7 +19,7 @@ export interface PendingQuestion {
   readonly options: readonly string[];
 }
 
-/** CONTROL is the harness itself: it tells the model what happened, and speaks for nobody. */
+/** CONTROL is the harness itself: it tells the model what happened. */
 export type MessageRole = 'USER' | 'ASSISTANT' | 'TOOL' | 'CONTROL';
 
 export interface MessageToolCall {

@@ -65,14 +65,17 @@ export interface SandboxLayout {
   /** Absolute folders below /usr that are not shown. */
   readonly hidden: readonly string[];
   /** Names in the workspace of empty files and folders that are not its own. */
-  readonly standIns: readonly string[];
+  readonly placeholders: readonly string[];
   readonly asRoot: boolean;
 }
 
 type File = readonly [path: string, content: string];
 
 /** Files that the sandbox has of its own. A command learns nothing of the host from those in /etc. */
-export function ownFiles({ asRoot, standIns }: Pick<SandboxLayout, 'asRoot' | 'standIns'>): File[] {
+export function ownFiles({
+  asRoot,
+  placeholders,
+}: Pick<SandboxLayout, 'asRoot' | 'placeholders'>): File[] {
   const id = asRoot ? UNPRIVILEGED : (process.getuid?.() ?? UNPRIVILEGED);
   const group = asRoot ? UNPRIVILEGED : (process.getgid?.() ?? UNPRIVILEGED);
   return [
@@ -84,7 +87,7 @@ export function ownFiles({ asRoot, standIns }: Pick<SandboxLayout, 'asRoot' | 's
     ['/etc/hosts', '127.0.0.1 localhost sandbox\n::1 localhost\n'],
     ['/etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files\n'],
     // `git status` is not to report them.
-    ['/tmp/home/.config/git/ignore', standIns.map((name) => `/${name}\n`).join('')],
+    ['/tmp/home/.config/git/ignore', placeholders.map((name) => `/${name}\n`).join('')],
   ];
 }
 
@@ -201,7 +204,7 @@ const GONE_MS = 2_000;
 const GONE_POLL_MS = 5;
 const DRAIN_MS = 2_000;
 /** What bwrap may say of itself. */
-const COMPLAINT_CHARACTERS = 4_000;
+const ERROR_CHARACTERS = 4_000;
 
 export interface BubblewrapInput {
   /** bwrap's options, as `--args` reads them. */
@@ -224,7 +227,7 @@ export class Bubblewrap {
   /** The number of the sandbox's first process, which waits for `go`; undefined when bwrap has ended before it. */
   readonly began: Promise<number | undefined>;
   private readonly child: ChildProcess;
-  private complaint = '';
+  private errors = '';
   private status = '';
 
   constructor({ options, filter, files, command }: BubblewrapInput) {
@@ -239,12 +242,12 @@ export class Bubblewrap {
     this.ended = new Promise((resolve) => {
       this.child.once('exit', () => resolve());
       this.child.once('error', (error) => {
-        this.complain(error.message);
+        this.addError(error.message);
         resolve();
       });
     });
     this.output = this.readable(1);
-    this.listen(2, (text) => this.complain(text));
+    this.listen(2, (text) => this.addError(text));
     const began = Promise.withResolvers<number | undefined>();
     this.listen(DESCRIPTORS.status, (text) => {
       this.status += text;
@@ -259,18 +262,18 @@ export class Bubblewrap {
    * Why the command has not begun, in the words of bwrap or of the shell that sets the limits. Means nothing once it has:
    * a command can write here, too.
    */
-  get trouble(): string {
-    return this.complaint.trim();
+  get errorText(): string {
+    return this.errors.trim();
   }
 
   /** Whether the command was started; a command that was cannot take this back. After `settled`. */
   get hasBegun(): boolean {
-    return this.complaint.includes(BEGUN);
+    return this.errors.includes(BEGUN);
   }
 
   /** As bwrap tells it; undefined when nothing was started, or when bwrap was ended before it. */
   get exitCode(): number | undefined {
-    return this.told('exit-code');
+    return this.reported('exit-code');
   }
 
   /** Lets the first process go on, and start the command. */
@@ -302,16 +305,16 @@ export class Bubblewrap {
   }
 
   private get firstProcess(): number | undefined {
-    return this.told('child-pid');
+    return this.reported('child-pid');
   }
 
-  private told(name: string): number | undefined {
+  private reported(name: string): number | undefined {
     const [, digits] = new RegExp(`"${name}": (\\d+)`).exec(this.status) ?? [];
     return digits === undefined ? undefined : Number(digits);
   }
 
-  private complain(text: string): void {
-    this.complaint = (this.complaint + text).slice(0, COMPLAINT_CHARACTERS);
+  private addError(text: string): void {
+    this.errors = (this.errors + text).slice(0, ERROR_CHARACTERS);
   }
 
   private listen(descriptor: number, take: (text: string) => void): void {

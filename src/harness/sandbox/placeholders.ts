@@ -4,7 +4,7 @@ import { ToolError } from '../fault/tool.error.js';
 import { PROTECTED_FILES, PROTECTED_FOLDERS } from '../workspace/protected-path.js';
 
 /**
- * The time of their last change marks stand-ins, so that those of a process that was killed are known for what they are.
+ * The time of their last change marks placeholders, so that those of a process that was killed are known for what they are.
  */
 const MARK = new Date('2001-02-03T04:05:06Z');
 
@@ -19,7 +19,7 @@ const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS'];
  * Whether the file at this path below the workspace is nothing but an empty mark that stands for a protected one. A command
  * cannot make or change a file there, so that none of its own can be taken for one.
  */
-export function isStandIn(
+export function isPlaceholder(
   path: string,
   found: { readonly size: number; readonly mtimeMs: number; isFile(): boolean },
 ): boolean {
@@ -32,7 +32,7 @@ export function isStandIn(
  * Empty files and folders in the places of protected paths that a workspace does not have, so that there is something
  * to mount on and a command cannot make them. The scan that follows finds and covers them.
  */
-export class StandIns {
+export class Placeholders {
   /** With the number of the file, the innermost last. */
   private readonly made: { readonly path: string; readonly inode: bigint }[] = [];
 
@@ -44,26 +44,26 @@ export class StandIns {
   private constructor(private readonly root: string) {}
 
   /** Fails with a ToolError when one cannot be made; none is left then. */
-  static async make(root: string): Promise<StandIns> {
-    const standIns = new StandIns(root);
+  static async make(root: string): Promise<Placeholders> {
+    const placeholders = new Placeholders(root);
     try {
-      for (const folder of FOLDERS) await standIns.folder(folder);
-      for (const file of FILES) await standIns.put(file, 'file');
+      for (const folder of FOLDERS) await placeholders.folder(folder);
+      for (const file of FILES) await placeholders.put(file, 'file');
     } catch (error) {
-      await standIns.remove();
+      await placeholders.remove();
       throw error;
     }
-    return standIns;
+    return placeholders;
   }
 
   /** Removes those that a process has left that was killed. No command may run in the workspace meanwhile. */
   static async removeLeft(root: string): Promise<void> {
-    const standIns = new StandIns(root);
+    const placeholders = new Placeholders(root);
     const holders = FOLDERS.map((path) => path.split('/', 1).join());
     for (const path of [...holders, ...FOLDERS, ...FILES]) {
-      await standIns.adopt(path).catch(() => undefined);
+      await placeholders.adopt(path).catch(() => undefined);
     }
-    await standIns.remove();
+    await placeholders.remove();
   }
 
   /**
@@ -113,7 +113,9 @@ export class StandIns {
     // Over a link the place would be another one.
     if (!(await lstat(dirname(absolute))).isDirectory()) return;
     const found = await lstat(absolute);
-    const isLeft = found.isDirectory() ? found.mtimeMs === MARK.getTime() : isStandIn(path, found);
+    const isLeft = found.isDirectory()
+      ? found.mtimeMs === MARK.getTime()
+      : isPlaceholder(path, found);
     if (isLeft && !this.isMade(absolute)) await this.note(absolute);
   }
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../fault/tool.error.js';
 import { Bubblewrap, isTaken, ownFiles, sandboxArguments, shellArguments } from './bubblewrap.js';
 import type { SandboxLayout } from './bubblewrap.js';
-import { StandIns } from './placeholders.js';
+import { Placeholders } from './placeholders.js';
 import { ProcessGroup, watchProcesses } from './process-limits.js';
 import { SandboxLostError, SandboxUnavailableError } from './sandbox.errors.js';
 import { seccompFilter } from './seccomp-filter.js';
@@ -156,7 +156,7 @@ export async function runInSandbox(
     throw new ToolError('INVALID_ARGUMENTS', 'A command cannot hold a zero byte.');
   }
   await checkWorkspace(workspace);
-  const standIns = await StandIns.make(workspace);
+  const placeholders = await Placeholders.make(workspace);
   try {
     const mounts = await scanWorkspace(workspace, signal);
     const asRoot = process.getuid?.() === 0;
@@ -166,12 +166,12 @@ export async function runInSandbox(
         workspace,
         mounts,
         emptyFile,
-        standIns: standIns.names,
+        placeholders: placeholders.names,
         asRoot,
       }),
     );
   } finally {
-    await standIns.remove();
+    await placeholders.remove();
   }
 }
 
@@ -196,9 +196,9 @@ async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<
   await bubblewrap.settled();
   await group?.remove();
   await reading;
-  const { exitCode, hasBegun, trouble } = bubblewrap;
+  const { exitCode, hasBegun, errorText } = bubblewrap;
   if (!stopped && !hasBegun) {
-    throw new SandboxUnavailableError(trouble || 'bwrap has ended without a word.');
+    throw new SandboxUnavailableError(errorText || 'bwrap exited without a message.');
   }
   if (!stopped && exitCode === undefined) throw new SandboxLostError();
   return resultOf(collector, { exitCode, stopped, durationMs: performance.now() - began });

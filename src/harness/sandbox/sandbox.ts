@@ -9,7 +9,7 @@ import { SandboxUnavailableError } from './sandbox.errors.js';
 import { probeSandbox } from './sandbox.probe.js';
 import type { SandboxRequest, SandboxResult } from './sandbox.run.js';
 import { runInSandbox } from './sandbox.run.js';
-import { StandIns } from './placeholders.js';
+import { Placeholders } from './placeholders.js';
 
 const PROBE_MS = 10 * 60 * 1_000;
 /** After one that has failed: a machine that was merely busy is not to be without commands for long. */
@@ -22,7 +22,7 @@ export interface SandboxCapability {
 }
 
 /**
- * Runs commands in a sandbox without network, environment, secrets and rights (harness design, 7.8). Where a real
+ * Runs commands in a sandbox without network, environment, secrets and rights. Where a real
  * sandbox does not hold what it must, there are no commands at all: nothing can make them run outside of it.
  */
 @Injectable()
@@ -93,7 +93,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Removes what the command of a service that was killed has left in the workspace, before its next command does. */
   async tidy(workspace: string, signal: AbortSignal): Promise<void> {
-    await this.inTurn(workspace, signal, () => StandIns.removeLeft(workspace));
+    await this.inTurn(workspace, signal, () => Placeholders.removeLeft(workspace));
   }
 
   private async inTurn<T>(
@@ -129,7 +129,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     try {
       const reason = await probeSandbox(this.place, this.stopping.signal);
       if (reason !== null && reason !== this.state.reason) {
-        this.logger.warn({ msg: 'Commands of the coding harness are off', reason });
+        this.logger.warn({ msg: 'Sandbox unavailable: shell commands are disabled', reason });
       }
       this.state = { available: reason === null, reason };
     } catch {

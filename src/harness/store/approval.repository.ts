@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../../platform/database/index.js';
 import { storableJson, storableText } from './storable.js';
 import { newId, sha256 } from '../protocol/ids.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessApproval, HarnessRun } from './harness.entity.js';
 import type { ApprovalAsk } from './approval.ask.js';
-import type { HarnessApproval } from './approval.entity.js';
 import type { ApprovalState, Decision } from '../protocol/approval.js';
 
 /** An approval, and whether its time is over by the database's clock. */
@@ -128,7 +127,7 @@ export class ApprovalRepository {
     return row;
   }
 
-  /** Ends what nobody needs to decide any more. */
+  /** Cancels what no longer needs a decision. */
   async cancelPending({ tenantId, id }: RunKey): Promise<ApprovalRow[]> {
     return this.database.query<ApprovalRow>(
       `UPDATE harness_approval SET state = 'CANCELLED', decided_at = now(), revision = revision + 1
@@ -137,7 +136,7 @@ export class ApprovalRepository {
     );
   }
 
-  /** Ends what nobody has decided in time. */
+  /** Expires what was not decided in time. */
   async expire({ tenantId, id }: RunKey): Promise<ApprovalRow[]> {
     return this.database.query<ApprovalRow>(
       `UPDATE harness_approval SET state = 'EXPIRED', decided_at = now(), revision = revision + 1

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { HarnessArtifact } from './artifact.entity.js';
+import type { HarnessArtifact } from './harness.entity.js';
 
 const COLUMNS = `id, tenant_id AS "tenantId", run_id AS "runId", tool_call_id AS "toolCallId", kind,
   media_type AS "mediaType", byte_size AS "byteSize", sha256, create_time AS "createTime"`;

@@ -3,8 +3,7 @@ import { Database } from '../../platform/database/index.js';
 import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
 import { storableJson, storableText } from './storable.js';
 import type { EffectState, Resolution, SettledEffectState } from '../protocol/effect.state.js';
-import type { HarnessRun } from './run.entity.js';
-import type { HarnessEffect } from './effect.entity.js';
+import type { HarnessEffect, HarnessRun } from './harness.entity.js';
 
 /** A tool call as it is written down with the message that asked for it. */
 export type NewEffect = Pick<
@@ -253,13 +252,13 @@ export class EffectRepository {
       [tenantId, id],
     );
     const seen = new Map<string, string>();
-    for (const row of rows) for (const file of sightsOf(row)) seen.set(file.path, file.sha256);
+    for (const row of rows) for (const file of observedFiles(row)) seen.set(file.path, file.sha256);
     return seen;
   }
 }
 
 /** What a call has shown of files; a file that a tool wrote is known, too. */
-export function sightsOf({
+export function observedFiles({
   reads,
   operations,
   state,

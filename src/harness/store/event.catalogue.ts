@@ -7,7 +7,7 @@ interface StatusData {
   readonly status: RunStatus;
   readonly revision: number;
   readonly phase: Phase;
-  /** What it waits for, while it waits for somebody. */
+  /** What a parked run waits for. */
   readonly waitKind?: WaitKind;
 }
 
@@ -55,7 +55,7 @@ interface EndData extends StatusData {
 }
 
 /**
- * Every event of a run (harness design, part A) with what it carries. Existing clients read the names strictly; fields
+ * Every event of a run with its data. Existing clients read the names strictly; fields
  * may be added, none may be renamed.
  */
 export interface EventDataOf {
@@ -220,7 +220,7 @@ export interface EventDataOf {
   };
   'approval.resolved': {
     readonly approvalId: string;
-    /** Absent when nobody has decided: the run ended first, and the state is CANCELLED. */
+    /** Absent without a decision: the run ended first, and the state is CANCELLED. */
     readonly decision?: Decision;
     readonly state: string;
     readonly by?: number;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../../platform/database/index.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessRun } from './harness.entity.js';
 
 /** An event as it is read from its table. */
 export interface StoredEvent {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import { storableJson } from './storable.js';
-import type { HarnessFileChange } from './file-change.entity.js';
+import type { HarnessFileChange } from './harness.entity.js';
 
 const COLUMNS = `id, tenant_id AS "tenantId", run_id AS "runId", tool_call_id AS "toolCallId", path, op,
   before_sha256 AS "beforeSha256", after_sha256 AS "afterSha256", before_mode AS "beforeMode",

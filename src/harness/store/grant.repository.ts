@@ -3,8 +3,7 @@ import { Database } from '../../platform/database/index.js';
 import { storableText } from './storable.js';
 import { Grants } from '../protocol/approval.js';
 import { newId, sha256 } from '../protocol/ids.js';
-import type { HarnessApproval } from './approval.entity.js';
-import type { HarnessGrant } from './grant.entity.js';
+import type { HarnessApproval, HarnessGrant } from './harness.entity.js';
 
 const COLUMNS = `id, tenant_id AS "tenantId", session_id AS "sessionId", kind, subject_hash AS "subjectHash", subject,
   approval_id AS "approvalId", granted_by AS "grantedBy", create_time AS "createTime", revoked_at AS "revokedAt",

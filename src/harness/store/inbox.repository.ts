@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { HarnessEffect } from './effect.entity.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessEffect, HarnessRun } from './harness.entity.js';
 
-/** A run that waits for somebody. */
+/** A run that waits for a person. */
 export type WaitingRun = Pick<
   HarnessRun,
   'id' | 'sessionId' | 'waitKind' | 'plan' | 'question' | 'errorCode' | 'errorMessage'
@@ -11,7 +10,7 @@ export type WaitingRun = Pick<
   readonly waitingSince: Date;
 };
 
-/** A tool call of which nobody knows what it has done, in a run that waits for its resolution. */
+/** A tool call with an unknown outcome, in a run that waits for its resolution. */
 export type UncertainEffect = Pick<
   HarnessEffect,
   'toolCallId' | 'sessionId' | 'runId' | 'toolName' | 'argumentsJson' | 'startedAt' | 'artifactId'

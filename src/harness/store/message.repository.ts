@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import { storableJson, storableText } from './storable.js';
 import { newId } from '../protocol/ids.js';
-import type { HarnessRun } from './run.entity.js';
-import type { HarnessMessage } from './message.entity.js';
+import type { HarnessMessage, HarnessRun } from './harness.entity.js';
 import type { MessageRole, MessageToolCall, MessageUsage } from '../protocol/run.values.js';
 
 /** A message before it has its id and number. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import { newId } from '../protocol/ids.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessRun } from './harness.entity.js';
 
 type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 

@@ -21,7 +21,7 @@ export function awaitingData(plan: Plan): EventDataOf['plan.awaiting_approval'] 
 
 /**
  * The events of a plan that the model has submitted: plan.created, and plan.awaiting_approval where a person reviews it
- * or plan.approved where nobody does.
+ * or plan.approved where no review is needed.
  */
 export function proposalEvents(plan: Plan): EventDraft[] {
   const { taskId, revision, canonicalHash: hash } = plan;

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessRun } from './harness.entity.js';
 
-/** What somebody said in an earlier run; long texts are cut. */
+/** A message of an earlier run; long texts are cut. */
 export interface EarlierText {
   readonly role: 'USER' | 'ASSISTANT';
   readonly content: string;

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { HarnessEffect } from './effect.entity.js';
+import type {
+  HarnessEffect,
+  HarnessEvent,
+  HarnessModelCall,
+  HarnessRun,
+} from './harness.entity.js';
 import { IN_ORDER } from './effect.repository.js';
-import type { HarnessEvent } from './event.entity.js';
-import type { HarnessModelCall } from './model-call.entity.js';
-import type { HarnessRun } from './run.entity.js';
 
 type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import { storableText } from './storable.js';
-import type { HarnessInput } from './run-input.entity.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessInput, HarnessRun } from './harness.entity.js';
 
 type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 

@@ -5,7 +5,7 @@ import { storableJson, storableText } from './storable.js';
 import { LEASE_SECONDS } from '../protocol/lease.js';
 import type { RunLease } from '../protocol/lease.js';
 import type { LeaseState } from '../protocol/run.state.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessRun } from './harness.entity.js';
 import { SecretMask } from './secret-mask.js';
 
 /** What a run is created with. */
@@ -147,7 +147,7 @@ export class RunRowRepository {
     return row;
   }
 
-  /** The same, unless somebody else has it locked. */
+  /** The same, unless it is locked. */
   async lockIfFree(tenantId: string, runId: string): Promise<LockedRun | undefined> {
     const [row] = await this.database.query<LockedRun>(
       `SELECT ${RUN_COLUMNS}, ${LEASE_STATE} FROM harness_run WHERE tenant_id = $1 AND id = $2

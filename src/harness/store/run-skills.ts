@@ -1,5 +1,5 @@
 import type { SkillInfo } from '../../skill/index.js';
-import type { HarnessSkill } from './harness-skill.entity.js';
+import type { HarnessSkill } from './harness.entity.js';
 
 /** The source of the skills that come with the service. */
 export const BUILT_IN = 'built-in';

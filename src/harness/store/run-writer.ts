@@ -1,11 +1,3 @@
-import type {
-  EventDataOf,
-  EventDraft,
-  EventSubject,
-  EventType,
-  QueueReason,
-  WireError,
-} from './event.catalogue.js';
 import { isEnded, moved } from '../protocol/run.state.js';
 import type {
   EndStatus,
@@ -15,7 +7,15 @@ import type {
   StopReason,
   WaitKind,
 } from '../protocol/run.state.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessRun } from './harness.entity.js';
+import type {
+  EventDataOf,
+  EventDraft,
+  EventSubject,
+  EventType,
+  QueueReason,
+  WireError,
+} from './event.catalogue.js';
 import type { LeaseChange, LockedRun, RowChange, RunPatch } from './run-row.repository.js';
 
 /** How a run ends. The error is what a person reads. */

@@ -6,7 +6,7 @@ import { JobQueue } from '../../platform/queue/index.js';
 import type { EventDraft } from './event.catalogue.js';
 import { FencedError } from '../protocol/lease.js';
 import type { RunLease } from '../protocol/lease.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessRun } from './harness.entity.js';
 import { RunRowRepository } from './run-row.repository.js';
 import type { LockedRun, NewRun } from './run-row.repository.js';
 import { RunWriter } from './run-writer.js';
@@ -79,7 +79,7 @@ export class RunLedger {
     });
   }
 
-  /** The same, or undefined when somebody is writing to the run right now. */
+  /** The same, or undefined while the run is locked. */
   async asOtherIfFree<T>(
     tenantId: string,
     runId: string,
@@ -95,7 +95,7 @@ export class RunLedger {
   async append(lease: RunLease, drafts: readonly EventDraft[]): Promise<number> {
     const sequence = await this.rows.append(lease, drafts);
     if (sequence === undefined) throw new FencedError(lease);
-    await this.tell(lease.tenantId, lease.runId, sequence);
+    await this.publish(lease.tenantId, lease.runId, sequence);
     return sequence;
   }
 
@@ -116,7 +116,7 @@ export class RunLedger {
     const { drafts, run } = writer;
     if (drafts.length > 0) {
       const last = row.nextEventSequence + drafts.length - 1;
-      await this.database.afterCommit(() => this.tell(row.tenantId, row.id, last));
+      await this.database.afterCommit(() => this.publish(row.tenantId, row.id, last));
     }
     if (run.status === 'QUEUED' && row.status !== 'QUEUED') await this.announce(run);
     if (run.cancelRequestedAt && !row.cancelRequestedAt) {
@@ -128,7 +128,7 @@ export class RunLedger {
     return result;
   }
 
-  private async tell(tenantId: string, runId: string, sequence: number): Promise<void> {
+  private async publish(tenantId: string, runId: string, sequence: number): Promise<void> {
     await this.bus.publish('harness.event', { tenantId, runId, sequence });
   }
 }

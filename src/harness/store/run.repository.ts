@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../../platform/database/index.js';
 import { RUN_COLUMNS } from './run-row.repository.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessRun } from './harness.entity.js';
 
 /** The runs of sessions as they are read; what changes them goes through the ledger. */
 @Injectable()

@@ -1,7 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { ModelResolver } from '../../model/index.js';
+import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { DomainError } from '../../platform/error/index.js';
+import type { HarnessSession } from './harness.entity.js';
 import { MaskedText } from './masked-text.js';
 
 /** Shorter ones would mask ordinary words. */
@@ -100,4 +104,23 @@ function usable(secrets: readonly string[]): string[] {
   return [...new Set(long.flatMap((one) => [one, JSON.stringify(one).slice(1, -1)]))].sort(
     (a, b) => b.length - a.length,
   );
+}
+
+/** Acquaints this process with the key of a session's model, which it need not have worked with itself. */
+@Injectable()
+export class ModelSecrets {
+  constructor(
+    private readonly models: ModelResolver,
+    private readonly mask: SecretMask,
+  ) {}
+
+  /** A model that is gone, or cannot be used now, has no key that could be known. */
+  async learn(caller: Caller, { modelName }: Pick<HarnessSession, 'modelName'>): Promise<void> {
+    try {
+      const { connection } = await this.models.resolveChat(caller, modelName);
+      this.mask.learn([connection.credential ?? '']);
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { HarnessSession } from './session.entity.js';
+import type { HarnessSession } from './harness.entity.js';
 
 /** A session with its unfinished run, where it has one. */
 export type SessionRow = HarnessSession & { readonly activeRunId: string | null };
@@ -95,7 +95,7 @@ export class SessionRepository {
     );
   }
 
-  /** Whether somebody has deleted the session by now; true when it is gone altogether. */
+  /** Whether the session is deleted; true when it does not exist. */
   async isDeleted(tenantId: string, id: string): Promise<boolean> {
     const rows = await this.database.query(
       'SELECT id FROM harness_session WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL',
@@ -104,7 +104,7 @@ export class SessionRepository {
     return rows.length === 0;
   }
 
-  /** Nothing changes when the session is as wished already. */
+  /** Nothing changes when the session already has this value. */
   async setPinned(tenantId: string, id: string, pinned: boolean): Promise<void> {
     await this.database.query(
       `UPDATE harness_session
@@ -114,7 +114,7 @@ export class SessionRepository {
     );
   }
 
-  /** False when the session is as wished already. */
+  /** False when the session already has this value. */
   async setDeleted(tenantId: string, id: string, deleted: boolean): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE harness_session

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, isUniqueViolation } from '../../platform/database/index.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessRun } from './harness.entity.js';
 import type { StoredSkill } from './run-skills.js';
 
 type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;

@@ -6,7 +6,7 @@ import { Database } from '../../platform/database/index.js';
 export class SwitchRepository {
   constructor(private readonly database: Database) {}
 
-  /** Undefined when nobody has ever set it. */
+  /** Undefined when it was never set. */
   async find(name: string): Promise<boolean | undefined> {
     const [row] = await this.database.query<{ enabled: boolean }>(
       'SELECT enabled FROM harness_switch WHERE name = $1',

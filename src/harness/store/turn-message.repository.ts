@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { HarnessRun } from './run.entity.js';
-import type { HarnessMessage } from './message.entity.js';
+import type { HarnessMessage, HarnessRun } from './harness.entity.js';
 
 export const SKILL_TOOL = 'activate_skill';
 

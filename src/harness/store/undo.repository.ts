@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../../platform/database/index.js';
 import { storableJson } from './storable.js';
-import type { HarnessRun } from './run.entity.js';
+import type { HarnessRun } from './harness.entity.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 
 export type UndoDirection = 'undo' | 'redo';

@@ -6,7 +6,7 @@ import type { Plan } from '../protocol/plan.js';
 import type { PolicySubject } from '../protocol/policy.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import type { RunSkills } from '../store/run-skills.js';
-import type { HarnessRun } from '../store/run.entity.js';
+import type { HarnessRun } from '../store/harness.entity.js';
 import type {
   FileOperation,
   PlannedFile,

@@ -116,7 +116,7 @@ function shellRefusal(facts: OfferFacts): string | undefined {
     return 'There is no sandbox on this server, so no command can be run.';
   }
   return facts.permissionMode === 'WORKSPACE_WRITE' && facts.approvalPolicy === 'NEVER'
-    ? 'Commands need consent in this session, and nobody is asked.'
+    ? 'Commands need consent in this session, and no one is asked.'
     : undefined;
 }
 

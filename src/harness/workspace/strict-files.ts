@@ -143,7 +143,7 @@ export class StrictFiles {
       pathOf(parent),
       expected
         ? 'has been changed or removed since it was read. Read it again'
-        : 'was made by somebody else meanwhile. Read it first',
+        : 'was created by another program in the meantime. Read it first',
     );
   }
 

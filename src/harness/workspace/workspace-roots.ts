@@ -167,7 +167,7 @@ export class WorkspaceRoots {
       await rm(this.folderInData(tenantId), { recursive: true, force: true });
     } catch (error) {
       this.logger.error({
-        msg: 'The workspaces of a deleted tenant could not be removed: remove the folder by hand',
+        msg: 'Failed to remove workspaces of a deleted tenant',
         tenantId,
         err: error,
       });

@@ -58,7 +58,10 @@ const SYSTEM_ERRORS: Readonly<Record<string, readonly [ToolErrorCode, string]>> 
   EISDIR: ['NOT_A_FILE', 'is a folder. Give the path of a file'],
   ENOTDIR: ['NOT_A_FOLDER', 'leads through a file. Look with list_files'],
   ENOTEMPTY: ['FAILED', 'is a folder that is not empty'],
-  EEXIST: ['CHANGED_MEANWHILE', 'was made by somebody else meanwhile. Read it and try again'],
+  EEXIST: [
+    'CHANGED_MEANWHILE',
+    'was created by another program in the meantime. Read it and try again',
+  ],
   ETXTBSY: ['FAILED', 'is a program that is running. Try again when it has ended'],
   EBUSY: ['FAILED', 'is in use by the system. Leave it'],
   EMFILE: ['FAILED', 'cannot be opened: the service has too many open files. Try again'],

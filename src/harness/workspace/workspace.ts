@@ -96,7 +96,7 @@ export class Workspace {
 
   /** Where the path leads once its links are followed; what is there may be missing. SYMLINK_ESCAPE when outside. */
   async realPathOf(path: string): Promise<string> {
-    return this.told(path, async () => {
+    return this.withPathErrors(path, async () => {
       const { folder, realPath } = await this.arrive(path);
       await folder.close();
       return realPath;
@@ -138,7 +138,7 @@ export class Workspace {
     path: string,
     work: (file: OpenFile, realPath: string) => Promise<T>,
   ): Promise<T> {
-    return this.told(path, async () => {
+    return this.withPathErrors(path, async () => {
       const { file, realPath } = await this.retried(path, ({ folder, name, realPath }) =>
         this.openFile({ folder, name, realPath }),
       );
@@ -157,12 +157,12 @@ export class Workspace {
    * folder or anything else, TOO_LARGE above 64 MiB.
    */
   async state(path: string, signal: AbortSignal): Promise<FileState | null> {
-    return this.told(path, () => this.strict.state(path, signal));
+    return this.withPathErrors(path, () => this.strict.state(path, signal));
   }
 
   /** What a folder holds, ordered by name, without unfinished files; the first so many. Links on the way to it are followed inside the root. */
   async entries(path: string, limit: number): Promise<WorkspaceEntry[]> {
-    return this.told(path, async () => {
+    return this.withPathErrors(path, async () => {
       const folder = await this.retried(path, async ({ folder, name }) =>
         folder.folder(name === undefined ? [] : [name]),
       );
@@ -188,24 +188,24 @@ export class Workspace {
    */
   async write(path: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
     refuseGit(path);
-    await this.told(path, () => this.strict.write(path, bytes, options));
+    await this.withPathErrors(path, () => this.strict.write(path, bytes, options));
   }
 
   /** Removes a file. Errors as of `write`. */
   async remove(path: string, options: RemoveOptions): Promise<void> {
     refuseGit(path);
-    await this.told(path, () => this.strict.remove(path, options));
+    await this.withPathErrors(path, () => this.strict.remove(path, options));
   }
 
   /** Removes the folders that held the path as far as they are empty, from the innermost on, at most so many; never the root. */
   async removeEmptyFolders(path: string, most = Infinity): Promise<void> {
     refuseGit(path);
-    await this.told(path, () => this.strict.removeEmptyFolders(path, most));
+    await this.withPathErrors(path, () => this.strict.removeEmptyFolders(path, most));
   }
 
   /** Removes unfinished files beside the path. Call it only when nobody can be writing there. Errors as of `state`. */
   async removeUnfinished(path: string): Promise<void> {
-    await this.told(path, () => this.strict.removeUnfinished(path));
+    await this.withPathErrors(path, () => this.strict.removeUnfinished(path));
   }
 
   /** WorkspaceGoneError when another folder, or none, is now where the root was opened. */
@@ -214,7 +214,7 @@ export class Workspace {
     if (!now || identityOf(now) !== this.identity) throw new WorkspaceGoneError();
   }
 
-  private async told<T>(path: string, work: () => Promise<T>): Promise<T> {
+  private async withPathErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
     await this.checkThere();
     try {
       return await work();

@@ -19,4 +19,22 @@ export { readTimeRange, TimeRange, TimeRangeField, TimeRangeQuery } from './time
 export { wireTime } from './wire-time.js';
 export { currentRequest, requestContext } from './request-context.js';
 export type { RequestContext } from './request-context.js';
+export {
+  decimal,
+  flag,
+  integer,
+  list,
+  nullable,
+  numbers,
+  object,
+  oneOf,
+  optional,
+  schema,
+  someOf,
+  text,
+  texts,
+  timestamp,
+  uuid,
+  View,
+} from './view.js';
 export { WhileConnected } from './while-connected.decorator.js';

@@ -74,7 +74,7 @@ export function flag(about: Documentation = {}): ViewField<boolean> {
 }
 
 export function oneOf<Value extends string = string>(
-  values: readonly Value[],
+  values: readonly string[],
   about: Documentation = {},
 ): ViewField<Value> {
   return schema({ enum: [...values], ...about });
@@ -107,7 +107,7 @@ export function list<Value>(
 }
 
 export function nullable<Value>(field: ViewField<Value>): ViewField<Value | null> {
-  return schema({ ...field.schema, nullable: true } as ApiPropertyOptions);
+  return schema({ ...field.schema, nullable: true });
 }
 
 export function optional<Value>(field: ViewField<Value>): ViewField<Value, true> {

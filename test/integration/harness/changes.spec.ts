@@ -153,7 +153,7 @@ describe('kept contents', () => {
     const hash = await blobs.put(TENANT, Buffer.from('to be damaged'));
     writeFileSync(blobPath(hash), 'damaged');
     expect(await blobs.get(TENANT, hash)).toBeUndefined();
-    expect(plinth.log.join('\n')).toContain('A kept content is damaged');
+    expect(plinth.log.join('\n')).toContain('Stored content is damaged');
     await blobs.put(TENANT, Buffer.from('to be damaged'));
     expect((await blobs.get(TENANT, hash))?.toString()).toBe('to be damaged');
   });

@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { StandIns } from '../../../src/harness/sandbox/placeholders.js';
+import { Placeholders } from '../../../src/harness/sandbox/placeholders.js';
 import { describeSandboxed, TestSandbox } from '../../support/sandbox.js';
 import { eventually } from '../../support/wait.js';
 
@@ -365,7 +365,7 @@ describe('what a command cannot change', () => {
     for (const name of ['.vscode', '.npmrc', '.mcp.json', '.github/workflows']) {
       await utimes(box.at(name), mark, mark);
     }
-    await StandIns.removeLeft(box.workspace);
+    await Placeholders.removeLeft(box.workspace);
     expect(readdirSync(box.workspace).sort()).toEqual(['.envrc', '.github', '.mcp.json']);
     expect(readdirSync(outside)).toEqual(['workflows']);
   });

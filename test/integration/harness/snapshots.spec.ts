@@ -136,7 +136,7 @@ describe('the changes of a command', () => {
     ]);
   });
 
-  it('are seen of a file that is made to look like a stand-in of the sandbox', async () => {
+  it('are seen of a file that is made to look like a placeholder of the sandbox', async () => {
     files.put('emptied.txt', 'content');
     files.put('.npmrc', '');
     const mark = new Date('2001-02-03T04:05:06Z');

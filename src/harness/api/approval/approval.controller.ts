@@ -1,21 +1,20 @@
-import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
-import { Answers, AnswersArray } from '../../../platform/http/index.js';
+import { Answers, AnswersArray, AnswersStatus } from '../../../platform/http/index.js';
 import { RunView } from '../run/run.view.js';
 import { UuidPipe } from '../session/uuid.pipe.js';
-import { ApprovalDecisions } from './approval.decisions.js';
+import { ApprovalReviewService, GrantService, InboxService } from './approval.service.js';
 import { InboxQuery, ResolveApprovalBody } from './approval.dto.js';
-import { ApprovalView } from './approval.view.js';
-import { InboxService } from './inbox.service.js';
+import { ApprovalView, GrantView } from './approval.view.js';
 import { InboxEntryView } from './inbox.view.js';
 
 @ApiTags('coding harness')
 @Controller('coding/harness')
 export class ApprovalController {
   constructor(
-    private readonly decisions: ApprovalDecisions,
+    private readonly decisions: ApprovalReviewService,
     private readonly inbox: InboxService,
   ) {}
 
@@ -51,5 +50,34 @@ export class ApprovalController {
     @Body() body: ResolveApprovalBody,
   ): Promise<RunView> {
     return this.decisions.resolve(caller, { sessionId, runId, approvalId }, body);
+  }
+}
+
+@ApiTags('coding harness')
+@Controller('coding/harness/sessions/:sessionId/grants')
+export class GrantController {
+  constructor(private readonly grants: GrantService) {}
+
+  /** What was granted for the rest of the session and still holds. */
+  @Get()
+  @RequirePermission('coding:harness:use')
+  @AnswersArray(GrantView)
+  list(
+    @CurrentCaller() caller: Caller,
+    @Param('sessionId', UuidPipe) sessionId: string,
+  ): Promise<GrantView[]> {
+    return this.grants.list(caller, sessionId);
+  }
+
+  /** Takes a grant back: the next such call is asked for again. */
+  @Delete(':grantId')
+  @RequirePermission('coding:harness:use', { also: 'coding:harness:approve' })
+  @AnswersStatus()
+  revoke(
+    @CurrentCaller() caller: Caller,
+    @Param('sessionId', UuidPipe) sessionId: string,
+    @Param('grantId', UuidPipe) grantId: string,
+  ): Promise<void> {
+    return this.grants.revoke(caller, sessionId, grantId);
   }
 }

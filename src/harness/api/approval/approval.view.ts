@@ -1,66 +1,41 @@
-import { ApiProperty } from '@nestjs/swagger';
-import type { ApprovalRow } from '../../store/approval.repository.js';
+import {
+  integer,
+  nullable,
+  oneOf,
+  someOf,
+  text,
+  texts,
+  uuid,
+  View,
+} from '../../../platform/http/index.js';
 import { APPROVAL_STATES, availableDecisions, DECISIONS } from '../../protocol/approval.js';
+import type { ApprovalRow } from '../../store/approval.repository.js';
+import type { HarnessGrant } from '../../store/harness.entity.js';
 
 /** A tool call that waits for, or got, the consent of a person, with everything that a decision needs. */
-export class ApprovalView {
-  @ApiProperty({ enum: ['TOOL'] })
-  kind: 'TOOL';
-
-  @ApiProperty({ format: 'uuid' })
-  approvalId: string;
-
-  @ApiProperty({ format: 'uuid' })
-  sessionId: string;
-
-  @ApiProperty({ format: 'uuid' })
-  runId: string;
-
-  @ApiProperty({ format: 'uuid' })
-  toolCallId: string;
-
-  @ApiProperty({ example: 'edit_file' })
-  toolName: string;
-
-  @ApiProperty({ example: 'edit src/add.js', description: 'One line' })
-  summary: string;
-
-  @ApiProperty({ description: 'The arguments, as the model wrote them' })
-  argumentsJson: string;
-
-  @ApiProperty({ description: 'SHA-256 of the bytes of argumentsJson; a decision names it' })
-  argumentsSha256: string;
-
-  @ApiProperty({ type: 'integer', example: 1, description: 'A decision names it' })
-  expectedRevision: number;
-
-  @ApiProperty({ enum: APPROVAL_STATES })
-  state: string;
-
-  @ApiProperty({ enum: DECISIONS, isArray: true, description: 'What may be decided' })
-  available: readonly string[];
-
-  @ApiProperty({ type: [String], description: 'What the approver should know' })
-  notes: readonly string[];
-
-  @ApiProperty({ type: String, nullable: true, enum: DECISIONS })
-  decision: string | null;
-
-  @ApiProperty({ type: String, nullable: true })
-  note: string | null;
-
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Id of the user who decided' })
-  decidedBy: number | null;
-
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Milliseconds since the epoch' })
-  decidedAt: number | null;
-
-  @ApiProperty({ type: 'integer', description: 'Milliseconds since the epoch' })
-  expiresAt: number;
-
-  @ApiProperty({ type: 'integer', description: 'Milliseconds since the epoch' })
-  createdAt: number;
-}
+export class ApprovalView extends View({
+  kind: oneOf<'TOOL'>(['TOOL']),
+  approvalId: uuid(),
+  sessionId: uuid(),
+  runId: uuid(),
+  toolCallId: uuid(),
+  toolName: text({ example: 'edit_file' }),
+  summary: text({ example: 'edit src/add.js', description: 'One line' }),
+  argumentsJson: text({ description: 'The arguments, as the model wrote them' }),
+  argumentsSha256: text({
+    description: 'SHA-256 of the bytes of argumentsJson; a decision names it',
+  }),
+  expectedRevision: integer({ example: 1, description: 'A decision names it' }),
+  state: oneOf(APPROVAL_STATES),
+  available: someOf(DECISIONS, { description: 'What may be decided' }),
+  notes: texts({ description: 'What the approver should know' }),
+  decision: nullable(oneOf(DECISIONS)),
+  note: nullable(text()),
+  decidedBy: nullable(integer({ description: 'Id of the user who decided' })),
+  decidedAt: nullable(integer({ description: 'Milliseconds since the epoch' })),
+  expiresAt: integer({ description: 'Milliseconds since the epoch' }),
+  createdAt: integer({ description: 'Milliseconds since the epoch' }),
+}) {}
 
 export function toApprovalView(row: ApprovalRow): ApprovalView {
   return {
@@ -83,5 +58,32 @@ export function toApprovalView(row: ApprovalRow): ApprovalView {
     decidedAt: row.decidedAt?.getTime() ?? null,
     expiresAt: row.expiresAt.getTime(),
     createdAt: row.createTime.getTime(),
+  };
+}
+
+/** A consent that holds for the rest of the session. */
+export class GrantView extends View({
+  grantId: text({ example: '0197f9e2-6c1a-7b58-9d3f-2c8e5a1b4d70' }),
+  sessionId: text({ example: '0197f9e2-6c1a-7b58-9d3f-2c8e5a1b4d71' }),
+  kind: oneOf(['PATH', 'COMMAND']),
+  subject: text({
+    example: 'src/add.js',
+    description: 'The path that may be written, or the exact command that may be run',
+  }),
+  approvalId: text({ description: 'The approval that granted it' }),
+  grantedBy: integer({ example: 1, description: 'Id of the user who granted it' }),
+  createdAt: integer({ description: 'Milliseconds since the epoch' }),
+}) {}
+
+export function toGrantView(grant: HarnessGrant): GrantView {
+  const { id, sessionId, kind, subject, approvalId, grantedBy, createTime } = grant;
+  return {
+    grantId: id,
+    sessionId,
+    kind,
+    subject,
+    approvalId,
+    grantedBy,
+    createdAt: createTime.getTime(),
   };
 }

@@ -1,12 +1,23 @@
-import { ApiProperty } from '@nestjs/swagger';
+import {
+  integer,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  someOf,
+  text,
+  texts,
+  uuid,
+  View,
+} from '../../../platform/http/index.js';
+import { DECISIONS } from '../../protocol/approval.js';
 import type { Plan } from '../../protocol/plan.js';
-import { toPlanView } from '../plan/plan.view.js';
-import { RunErrorView } from '../run/run.parts.view.js';
 import type { PendingQuestion } from '../../protocol/run.values.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';
-import { DECISIONS } from '../../protocol/approval.js';
-import { toApprovalView } from './approval.view.js';
 import type { UncertainEffect, WaitingRun } from '../../store/inbox.repository.js';
+import { toPlanView } from '../plan/plan.view.js';
+import { RunErrorView } from '../run/run.view.js';
+import { toApprovalView } from './approval.view.js';
 
 const KINDS = ['TOOL', 'PLAN', 'QUESTION', 'EFFECT', 'PROVIDER'] as const;
 
@@ -15,79 +26,32 @@ const KINDS = ['TOOL', 'PLAN', 'QUESTION', 'EFFECT', 'PROVIDER'] as const;
  * …/approvals/{approvalId}/resolve, PLAN for …/plan/approve and …/plan/revision, QUESTION for …/inputs with kind STEER,
  * EFFECT for …/effects/{toolCallId}/resolution, PROVIDER for …/resume once the model service is back, or …/cancel.
  */
-export class InboxEntryView {
-  @ApiProperty({ enum: KINDS })
-  kind: (typeof KINDS)[number];
-
-  @ApiProperty({ format: 'uuid' })
-  sessionId: string;
-
-  @ApiProperty({ format: 'uuid' })
-  runId: string;
-
-  @ApiProperty({ type: 'integer', description: 'Milliseconds since the epoch' })
-  waitingSince: number;
-
-  @ApiProperty({ required: false, format: 'uuid', description: 'TOOL' })
-  approvalId?: string;
-
-  @ApiProperty({ required: false, format: 'uuid', description: 'TOOL, QUESTION, EFFECT' })
-  toolCallId?: string;
-
-  @ApiProperty({ required: false, description: 'TOOL, EFFECT' })
-  toolName?: string;
-
-  @ApiProperty({ required: false, description: 'TOOL: one line' })
-  summary?: string;
-
-  @ApiProperty({ required: false, description: 'TOOL, EFFECT: as the model wrote them' })
-  argumentsJson?: string;
-
-  @ApiProperty({ required: false, description: 'TOOL: SHA-256 of the bytes of argumentsJson' })
-  argumentsSha256?: string;
-
-  @ApiProperty({ required: false, description: 'TOOL: always PENDING' })
-  state?: string;
-
-  @ApiProperty({ required: false, enum: DECISIONS, isArray: true, description: 'TOOL' })
-  available?: readonly string[];
-
-  @ApiProperty({ required: false, type: [String], description: 'TOOL: what one should know' })
-  notes?: readonly string[];
-
-  @ApiProperty({ required: false, type: 'integer', description: 'TOOL: milliseconds' })
-  expiresAt?: number;
-
-  @ApiProperty({ required: false, type: 'integer', description: 'TOOL, PLAN' })
-  expectedRevision?: number;
-
-  @ApiProperty({ required: false, format: 'uuid', description: 'PLAN' })
-  taskId?: string;
-
-  @ApiProperty({ required: false, description: 'PLAN: the expectedHash of a decision' })
-  canonicalHash?: string;
-
-  @ApiProperty({ required: false, description: 'PLAN: always AWAITING_APPROVAL' })
-  reviewState?: string;
-
-  @ApiProperty({ required: false, description: 'PLAN: all of it for people' })
-  planMarkdown?: string;
-
-  @ApiProperty({ required: false, description: 'QUESTION' })
-  question?: string;
-
-  @ApiProperty({ required: false, type: [String], description: 'QUESTION: possible answers' })
-  options?: readonly string[];
-
-  @ApiProperty({ required: false, type: 'integer', nullable: true, description: 'EFFECT' })
-  startedAt?: number | null;
-
-  @ApiProperty({ required: false, type: String, nullable: true, description: 'EFFECT: its output' })
-  artifactId?: string | null;
-
-  @ApiProperty({ required: false, type: RunErrorView, description: 'PROVIDER: why it waits' })
-  error?: RunErrorView;
-}
+export class InboxEntryView extends View({
+  kind: oneOf<(typeof KINDS)[number]>(KINDS),
+  sessionId: uuid(),
+  runId: uuid(),
+  waitingSince: integer({ description: 'Milliseconds since the epoch' }),
+  approvalId: optional(uuid({ description: 'TOOL' })),
+  toolCallId: optional(uuid({ description: 'TOOL, QUESTION, EFFECT' })),
+  toolName: optional(text({ description: 'TOOL, EFFECT' })),
+  summary: optional(text({ description: 'TOOL: one line' })),
+  argumentsJson: optional(text({ description: 'TOOL, EFFECT: as the model wrote them' })),
+  argumentsSha256: optional(text({ description: 'TOOL: SHA-256 of the bytes of argumentsJson' })),
+  state: optional(text({ description: 'TOOL: always PENDING' })),
+  available: optional(someOf(DECISIONS, { description: 'TOOL' })),
+  notes: optional(texts({ description: 'TOOL: what one should know' })),
+  expiresAt: optional(integer({ description: 'TOOL: milliseconds' })),
+  expectedRevision: optional(integer({ description: 'TOOL, PLAN' })),
+  taskId: optional(uuid({ description: 'PLAN' })),
+  canonicalHash: optional(text({ description: 'PLAN: the expectedHash of a decision' })),
+  reviewState: optional(text({ description: 'PLAN: always AWAITING_APPROVAL' })),
+  planMarkdown: optional(text({ description: 'PLAN: all of it for people' })),
+  question: optional(text({ description: 'QUESTION' })),
+  options: optional(texts({ description: 'QUESTION: possible answers' })),
+  startedAt: optional(nullable(integer({ description: 'EFFECT' }))),
+  artifactId: optional(nullable(text({ description: 'EFFECT: its output' }))),
+  error: optional(object(RunErrorView, { description: 'PROVIDER: why it waits' })),
+}) {}
 
 export function toToolEntry(row: ApprovalRow): InboxEntryView {
   const { createdAt, ...view } = toApprovalView(row);

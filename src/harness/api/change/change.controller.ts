@@ -1,14 +1,15 @@
-import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { Answers, AnswersArray, AnswersRaw, NoEnvelope } from '../../../platform/http/index.js';
+import { RunService } from '../run/run.service.js';
 import { UuidPipe } from '../session/uuid.pipe.js';
-import { RunArtifacts } from './run-artifacts.js';
-import { ArtifactContentQuery, RunDiffQuery } from './change.dto.js';
-import { ArtifactView, ChangedFileView, RunDiffView } from './change.view.js';
-import { RunChanges } from './run-changes.js';
+import { ArtifactContentQuery, RunDiffQuery, UndoBody } from './change.dto.js';
+import { RunArtifacts, RunChanges } from './change.service.js';
+import { ArtifactView, ChangedFileView, RunDiffView, UndoResultView } from './change.view.js';
+import { UndoService } from '../../engine/undo/undo.service.js';
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/runs/:runId')
@@ -66,5 +67,42 @@ export class ChangeController {
     @Res() response: Response,
   ): Promise<void> {
     return this.artifacts.send(caller, { sessionId, runId, artifactId, ...query }, response);
+  }
+}
+
+/** Where coding:harness:write is needed, it is because the session is not READ_ONLY. */
+@ApiTags('coding harness')
+@Controller('coding/harness/sessions/:sessionId/runs/:runId')
+@RequirePermission('coding:harness:use')
+export class UndoController {
+  constructor(
+    private readonly runs: RunService,
+    private readonly undos: UndoService,
+  ) {}
+
+  /** Takes back what a finished run has changed. Needs coding:harness:write, too. */
+  @Post('undo')
+  @Answers(UndoResultView)
+  async take(
+    @CurrentCaller() caller: Caller,
+    @Param('sessionId', UuidPipe) sessionId: string,
+    @Param('runId', UuidPipe) runId: string,
+    @Body() body: UndoBody,
+  ): Promise<UndoResultView> {
+    const { session, run } = await this.runs.own(caller, sessionId, runId);
+    return this.undos.perform(caller, { ...body, session, run, direction: 'undo' });
+  }
+
+  /** Does again what was undone. Needs coding:harness:write, too. */
+  @Post('redo')
+  @Answers(UndoResultView)
+  async redo(
+    @CurrentCaller() caller: Caller,
+    @Param('sessionId', UuidPipe) sessionId: string,
+    @Param('runId', UuidPipe) runId: string,
+    @Body() body: UndoBody,
+  ): Promise<UndoResultView> {
+    const { session, run } = await this.runs.own(caller, sessionId, runId);
+    return this.undos.perform(caller, { ...body, session, run, direction: 'redo' });
   }
 }

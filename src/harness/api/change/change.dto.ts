@@ -1,4 +1,4 @@
-import { OneOf, Text, Whole } from '../../../platform/http/index.js';
+import { Flag, Ids, OneOf, Text, Whole } from '../../../platform/http/index.js';
 
 export class RunDiffQuery {
   @OneOf(['unified', 'json'], {
@@ -17,4 +17,15 @@ export class ArtifactContentQuery {
 
   @Whole({ optional: true, min: 1, description: 'Bytes at most; to the end when not given' })
   length?: number;
+}
+
+export class UndoBody {
+  @Ids({ optional: true, description: 'Changes of the run (see …/files); without them, all' })
+  changeIds?: number[];
+
+  @Flag({
+    optional: true,
+    description: 'Leave out the files that are in the way, instead of refusing everything',
+  })
+  force?: boolean;
 }

@@ -1,118 +1,86 @@
-import { ApiProperty } from '@nestjs/swagger';
-import type { HarnessArtifact } from '../../store/artifact.entity.js';
+import {
+  flag,
+  integer,
+  list,
+  nullable,
+  numbers,
+  oneOf,
+  optional,
+  text,
+  texts,
+  uuid,
+  View,
+} from '../../../platform/http/index.js';
 import { CONFLICTS } from '../../engine/undo/undo.selection.js';
 import type { ConflictReason } from '../../engine/undo/undo.selection.js';
+import type { HarnessArtifact } from '../../store/harness.entity.js';
 
 const OPS = ['CREATE', 'UPDATE', 'DELETE'];
-const LINES = {
-  type: 'integer',
-  nullable: true,
-  description: 'Lines; null for what is no text',
-} as const;
-
 /** What a run has changed in one file, from before its first change to after its last. */
-export class FileDiffView {
-  @ApiProperty({ example: 'src/add.js' })
-  path: string;
-
-  @ApiProperty({ enum: OPS })
-  op: string;
-
-  @ApiProperty(LINES)
-  additions: number | null;
-
-  @ApiProperty(LINES)
-  deletions: number | null;
-
-  @ApiProperty({ description: 'Unified, at most 64 KiB' })
-  diff: string;
-
-  @ApiProperty({ description: 'The diff is cut, or left out because there is too much' })
-  truncated: boolean;
-}
+export class FileDiffView extends View({
+  path: text({ example: 'src/add.js' }),
+  op: oneOf(OPS),
+  additions: nullable(integer({ description: 'Lines; null for what is no text' })),
+  deletions: nullable(integer({ description: 'Lines; null for what is no text' })),
+  diff: text({ description: 'Unified, at most 64 KiB' }),
+  truncated: flag({ description: 'The diff is cut, or left out because there is too much' }),
+}) {}
 
 /** What a run has changed, without what was undone. */
-export class RunDiffView {
-  @ApiProperty({ required: false, description: 'All diffs as one text; with format=unified' })
-  text?: string;
-
-  @ApiProperty({ required: false, type: [FileDiffView], description: 'With format=json' })
-  files?: readonly FileDiffView[];
-
-  @ApiProperty({ type: 'integer', description: 'Lines' })
-  additions: number;
-
-  @ApiProperty({ type: 'integer', description: 'Lines' })
-  deletions: number;
-
-  @ApiProperty({ description: 'Another one whenever the difference is' })
-  etag: string;
-
-  @ApiProperty({ description: 'A diff is cut or left out; ask for the path alone' })
-  truncated: boolean;
-}
+export class RunDiffView extends View({
+  text: optional(text({ description: 'All diffs as one text; with format=unified' })),
+  files: optional(list(FileDiffView, { description: 'With format=json' })),
+  additions: integer({ description: 'Lines' }),
+  deletions: integer({ description: 'Lines' }),
+  etag: text({ description: 'Another one whenever the difference is' }),
+  truncated: flag({ description: 'A diff is cut or left out; ask for the path alone' }),
+}) {}
 
 /** A file that a run has changed. */
-export class ChangedFileView {
-  @ApiProperty({ example: 'src/add.js' })
-  path: string;
-
-  @ApiProperty({ enum: OPS })
-  op: string;
-
-  @ApiProperty(LINES)
-  additions: number | null;
-
-  @ApiProperty(LINES)
-  deletions: number | null;
-
-  @ApiProperty({ type: [Number], description: 'Its changes that are not undone, oldest first' })
-  changeIds: readonly number[];
-
-  @ApiProperty({ type: [Number], description: 'Its changes that are undone, oldest first' })
-  undoneChangeIds: readonly number[];
-
-  @ApiProperty({ description: 'All its changes that are not undone could be undone now' })
-  undoable: boolean;
-
-  @ApiProperty({
-    enum: [...CONFLICTS, 'UNDONE', 'RUN_ACTIVE', 'WORKSPACE_GONE'],
-    type: String,
-    nullable: true,
-    description: 'Why it cannot be undone',
-  })
-  reason: ConflictReason | 'UNDONE' | 'RUN_ACTIVE' | 'WORKSPACE_GONE' | null;
-
-  @ApiProperty({ type: String, nullable: true, description: 'The reason, for people' })
-  message: string | null;
-}
+export class ChangedFileView extends View({
+  path: text({ example: 'src/add.js' }),
+  op: oneOf(OPS),
+  additions: nullable(integer({ description: 'Lines; null for what is no text' })),
+  deletions: nullable(integer({ description: 'Lines; null for what is no text' })),
+  changeIds: numbers({ description: 'Its changes that are not undone, oldest first' }),
+  undoneChangeIds: numbers({ description: 'Its changes that are undone, oldest first' }),
+  undoable: flag({ description: 'All its changes that are not undone could be undone now' }),
+  reason: nullable(
+    oneOf<ConflictReason | 'UNDONE' | 'RUN_ACTIVE' | 'WORKSPACE_GONE'>(
+      [...CONFLICTS, 'UNDONE', 'RUN_ACTIVE', 'WORKSPACE_GONE'],
+      { description: 'Why it cannot be undone' },
+    ),
+  ),
+  message: nullable(text({ description: 'The reason, for people' })),
+}) {}
 
 /** Something whole of which the model saw a part. */
-export class ArtifactView {
-  @ApiProperty({ format: 'uuid' })
-  artifactId: string;
-
-  @ApiProperty({ type: String, format: 'uuid', nullable: true })
-  toolCallId: string | null;
-
-  @ApiProperty({ example: 'output' })
-  kind: string;
-
-  @ApiProperty({ example: 'text/plain' })
-  mediaType: string;
-
-  @ApiProperty({ type: 'integer' })
-  byteSize: number;
-
-  @ApiProperty()
-  sha256: string;
-
-  @ApiProperty({ type: 'integer', example: 1_769_884_200_000, description: 'Milliseconds' })
-  createdAt: number;
-}
+export class ArtifactView extends View({
+  artifactId: uuid(),
+  toolCallId: nullable(uuid()),
+  kind: text({ example: 'output' }),
+  mediaType: text({ example: 'text/plain' }),
+  byteSize: integer(),
+  sha256: text(),
+  createdAt: integer({ example: 1_769_884_200_000, description: 'Milliseconds' }),
+}) {}
 
 export function toArtifactView(artifact: HarnessArtifact): ArtifactView {
   const { id: artifactId, toolCallId, kind, mediaType, byteSize, sha256, createTime } = artifact;
   const createdAt = createTime.getTime();
   return { artifactId, toolCallId, kind, mediaType, byteSize, sha256, createdAt };
 }
+
+export class UndoConflictView extends View({
+  path: text({ example: 'src/add.js' }),
+  changeIds: numbers(),
+  reason: oneOf<ConflictReason>(CONFLICTS),
+  message: text({ example: 'The file was changed since. Its present content would be lost.' }),
+}) {}
+
+/** What was undone or redone. */
+export class UndoResultView extends View({
+  changeIds: numbers({ description: 'The changes that are undone now, or done again' }),
+  files: texts({ description: 'The files that they changed' }),
+  conflicts: list(UndoConflictView, { description: 'What was left out, with force' }),
+}) {}

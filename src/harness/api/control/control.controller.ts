@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { Answers } from '../../../platform/http/index.js';
-import { Capabilities } from './capabilities.js';
+import { CapabilityService } from './capability.service.js';
 import { SwitchWritesBody } from './control.dto.js';
 import { CapabilitiesView } from './control.view.js';
 
@@ -11,7 +11,7 @@ import { CapabilitiesView } from './control.view.js';
 @Controller('coding/harness')
 @RequirePermission('coding:harness:use')
 export class ControlController {
-  constructor(private readonly capabilities: Capabilities) {}
+  constructor(private readonly capabilities: CapabilityService) {}
 
   /** What the harness of this server can do: its tools, limits, modes and policies. */
   @Get('capabilities')

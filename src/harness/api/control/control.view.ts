@@ -1,15 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { RunLimitsView } from '../run/run.parts.view.js';
+import { flag, nullable, object, someOf, text, View } from '../../../platform/http/index.js';
+import { RunLimitsView } from '../run/run.view.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import { TOOL_NAMES } from '../../tool/tools.js';
 
-export class ShellCapabilityView {
-  @ApiProperty()
-  available: boolean;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Why not' })
-  reason: string | null;
-}
+export class ShellCapabilityView extends View({
+  available: flag(),
+  reason: nullable(text({ description: 'Why not' })),
+}) {}
 
 export class HarnessLimitsView extends RunLimitsView {
   @ApiProperty({ type: 'integer', description: 'Runs that may wait for a free place' })
@@ -32,22 +30,11 @@ export class HarnessLimitsView extends RunLimitsView {
 }
 
 /** What the harness of this server can do. */
-export class CapabilitiesView {
-  @ApiProperty({ type: ShellCapabilityView })
-  shell: ShellCapabilityView;
-
-  @ApiProperty({ type: HarnessLimitsView })
-  limits: HarnessLimitsView;
-
-  @ApiProperty({ enum: PERMISSION_MODES, isArray: true })
-  permissionModes: readonly string[];
-
-  @ApiProperty({ enum: APPROVAL_POLICIES, isArray: true })
-  approvalPolicies: readonly string[];
-
-  @ApiProperty({ description: 'False while an administrator has stopped writes' })
-  writesEnabled: boolean;
-
-  @ApiProperty({ enum: TOOL_NAMES, isArray: true, description: 'Names of the tools of runs' })
-  tools: readonly string[];
-}
+export class CapabilitiesView extends View({
+  shell: object(ShellCapabilityView),
+  limits: object(HarnessLimitsView),
+  permissionModes: someOf(PERMISSION_MODES),
+  approvalPolicies: someOf(APPROVAL_POLICIES),
+  writesEnabled: flag({ description: 'False while an administrator has stopped writes' }),
+  tools: someOf(TOOL_NAMES, { description: 'Names of the tools of runs' }),
+}) {}

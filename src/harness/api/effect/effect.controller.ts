@@ -5,13 +5,13 @@ import type { Caller } from '../../../platform/access/index.js';
 import { Answers, AnswersArray } from '../../../platform/http/index.js';
 import { UuidPipe } from '../session/uuid.pipe.js';
 import { ResolveEffectBody } from './effect.dto.js';
-import { EffectResolutions } from './effect.resolution.js';
+import { EffectService } from './effect.service.js';
 import { EffectView } from './effect.view.js';
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/runs/:runId/effects')
 export class EffectController {
-  constructor(private readonly resolutions: EffectResolutions) {}
+  constructor(private readonly resolutions: EffectService) {}
 
   /** The tool calls of a run and what came of them. */
   @Get()

@@ -1,6 +1,16 @@
-import { ApiProperty } from '@nestjs/swagger';
+import {
+  flag,
+  integer,
+  list,
+  nullable,
+  oneOf,
+  text,
+  timestamp,
+  uuid,
+  View,
+} from '../../../platform/http/index.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
-import type { HarnessEffect } from '../../store/effect.entity.js';
+import type { HarnessEffect } from '../../store/harness.entity.js';
 import { RESOLUTIONS } from '../../protocol/effect.state.js';
 
 const STATES = [
@@ -15,90 +25,40 @@ const STATES = [
   'DENIED',
   'INVALID',
 ];
-const MILLISECONDS = { type: 'integer', example: 1_769_884_200_000 } as const;
-
-export class EffectOperationView {
-  @ApiProperty({ example: 'src/add.js' })
-  path: string;
-
-  @ApiProperty({ enum: ['CREATE', 'UPDATE', 'DELETE'] })
-  op: string;
-
-  @ApiProperty({ type: String, nullable: true, description: 'SHA-256; null: there was no file' })
-  beforeSha256: string | null;
-
-  @ApiProperty({ type: String, nullable: true, description: 'SHA-256; null: there is no file' })
-  afterSha256: string | null;
-}
+export class EffectOperationView extends View({
+  path: text({ example: 'src/add.js' }),
+  op: oneOf(['CREATE', 'UPDATE', 'DELETE']),
+  beforeSha256: nullable(text({ description: 'SHA-256; null: there was no file' })),
+  afterSha256: nullable(text({ description: 'SHA-256; null: there is no file' })),
+}) {}
 
 /** One tool call of a run and what came of it; times are milliseconds since the epoch. */
-export class EffectView {
-  @ApiProperty({ format: 'uuid' })
-  toolCallId: string;
-
-  @ApiProperty({ format: 'uuid' })
-  runId: string;
-
-  @ApiProperty({ example: 'shell' })
-  toolName: string;
-
-  @ApiProperty({ enum: ['READ', 'META', 'FILE', 'SHELL'] })
-  effectClass: string;
-
-  @ApiProperty({ enum: STATES })
-  state: string;
-
-  @ApiProperty({ type: 'integer', description: 'The turn of the model that asked for it' })
-  iteration: number;
-
-  @ApiProperty({ description: 'The arguments, as the model wrote them' })
-  argumentsJson: string;
-
-  @ApiProperty({ description: 'SHA-256 of the bytes of argumentsJson' })
-  argumentsSha256: string;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Why it came to nothing' })
-  code: string | null;
-
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Of a command' })
-  exitCode: number | null;
-
-  @ApiProperty({
-    type: String,
-    format: 'uuid',
-    nullable: true,
-    description: 'Its whole output; of an UNCERTAIN command what was kept of it',
-  })
-  artifactId: string | null;
-
-  @ApiProperty({
-    type: [EffectOperationView],
+export class EffectView extends View({
+  toolCallId: uuid(),
+  runId: uuid(),
+  toolName: text({ example: 'shell' }),
+  effectClass: oneOf(['READ', 'META', 'FILE', 'SHELL']),
+  state: oneOf(STATES),
+  iteration: integer({ description: 'The turn of the model that asked for it' }),
+  argumentsJson: text({ description: 'The arguments, as the model wrote them' }),
+  argumentsSha256: text({ description: 'SHA-256 of the bytes of argumentsJson' }),
+  code: nullable(text({ description: 'Why it came to nothing' })),
+  exitCode: nullable(integer({ description: 'Of a command' })),
+  artifactId: nullable(
+    uuid({ description: 'Its whole output; of an UNCERTAIN command what was kept of it' }),
+  ),
+  operations: list(EffectOperationView, {
     description:
       'The files that it changes; of an UNCERTAIN command those that have changed since it began, as far as that can be told',
-  })
-  operations: readonly EffectOperationView[];
-
-  @ApiProperty({ description: 'Its outcome was found out after a restart' })
-  reconciled: boolean;
-
-  @ApiProperty({ enum: RESOLUTIONS, type: String, nullable: true })
-  resolution: string | null;
-
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Id of the user who resolved it' })
-  resolvedBy: number | null;
-
-  @ApiProperty({ type: String, nullable: true })
-  note: string | null;
-
-  @ApiProperty(MILLISECONDS)
-  createdAt: number;
-
-  @ApiProperty({ ...MILLISECONDS, nullable: true })
-  startedAt: number | null;
-
-  @ApiProperty({ ...MILLISECONDS, nullable: true })
-  endedAt: number | null;
-}
+  }),
+  reconciled: flag({ description: 'Its outcome was found out after a restart' }),
+  resolution: nullable(oneOf(RESOLUTIONS)),
+  resolvedBy: nullable(integer({ description: 'Id of the user who resolved it' })),
+  note: nullable(text()),
+  createdAt: timestamp(),
+  startedAt: nullable(timestamp()),
+  endedAt: nullable(timestamp()),
+}) {}
 
 export function toEffectView(effect: HarnessEffect): EffectView {
   return {

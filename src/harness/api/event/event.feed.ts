@@ -1,10 +1,11 @@
+import { once } from 'node:events';
 import { Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { EventBus } from '../../../platform/event/index.js';
 import { EventRepository } from '../../store/event.repository.js';
 import type { RunKey } from '../../store/event.repository.js';
-import { RunTail } from './run.tail.js';
-import type { Follower } from './run.tail.js';
+import { eventPage } from './event.page.js';
+import type { EventPage } from './event.page.js';
 
 /** A reader that no notification has reached learns of an event after this time. */
 const POLL_MS = 2_000;
@@ -12,7 +13,7 @@ const POLL_MS = 2_000;
 /**
  * Wakes the readers of this process when the runs they follow have new events. A notification says no more than that;
  * what is new is always read from the table, and every two seconds one statement looks whether a notification was lost.
- * There is one subscription and one timer, and none while nobody reads.
+ * There is one subscription and one timer, and none without readers.
  */
 @Injectable()
 export class EventFeed implements OnApplicationShutdown {
@@ -32,7 +33,7 @@ export class EventFeed implements OnApplicationShutdown {
     await this.polling;
   }
 
-  /** Runs that somebody follows. */
+  /** Runs with a subscriber. */
   get size(): number {
     return this.tails.size;
   }
@@ -78,7 +79,126 @@ export class EventFeed implements OnApplicationShutdown {
       }
     } catch (error) {
       // The next round tries again.
-      this.logger.warn({ msg: 'Runs that are followed could not be looked at', err: error });
+      this.logger.warn({ msg: 'Failed to poll subscribed runs', err: error });
     }
+  }
+}
+
+/** What a replay reads at once, and the most that its data may have. */
+const PAGE_EVENTS = 500;
+const REPLAY_BYTES = 4 * 1024 * 1024;
+
+interface Reading {
+  readonly page: Promise<EventPage>;
+  /** How many wake-ups there had been when it began. */
+  readonly wakeUps: number;
+}
+
+/** One run that readers of this process follow. Those that stand at the same place share what is read. */
+export class RunTail {
+  private readonly followers = new Set<Follower>();
+  private readonly readings = new Map<number, Reading>();
+  private wakeUps = 0;
+  private over = false;
+
+  constructor(
+    readonly run: RunKey,
+    private readonly repository: Pick<EventRepository, 'page'>,
+    private readonly onEmpty: () => void,
+  ) {}
+
+  /** Nothing more will come but what is in the table already. */
+  get isOver(): boolean {
+    return this.over;
+  }
+
+  follow(position: number): Follower {
+    const follower = new Follower(this, position, () => {
+      if (this.followers.delete(follower) && this.followers.size === 0) this.onEmpty();
+    });
+    this.followers.add(follower);
+    return follower;
+  }
+
+  /** The run's events reach this number: wakes those who have not read so far. */
+  reaches(sequence: number): void {
+    this.wakeUps += 1;
+    for (const follower of this.followers) if (follower.position < sequence) follower.wake();
+  }
+
+  /** The run has ended or is gone. */
+  end(): void {
+    if (this.over) return;
+    this.over = true;
+    for (const follower of this.followers) follower.wake();
+  }
+
+  /** What follows the position now. A reading that began before the last wake-up may miss what that was about. */
+  read(after: number): Promise<EventPage> {
+    const running = this.readings.get(after);
+    if (running?.wakeUps === this.wakeUps) return running.page;
+    const page = this.readPage(after);
+    const reading = { page, wakeUps: this.wakeUps };
+    this.readings.set(after, reading);
+    const forget = (): void => {
+      if (this.readings.get(after) === reading) this.readings.delete(after);
+    };
+    page.then(forget, forget);
+    return page;
+  }
+
+  private async readPage(after: number): Promise<EventPage> {
+    const range = { after, limit: PAGE_EVENTS, bytes: REPLAY_BYTES };
+    const { events, more } = await this.repository.page(this.run, range);
+    return eventPage(events, { after, more });
+  }
+}
+
+/** One reader's place in the events of a run. */
+export class Follower {
+  private stale = true;
+  private readonly woken = new EventTarget();
+
+  constructor(
+    private readonly tail: RunTail,
+    private at: number,
+    private readonly onLeave: () => void,
+  ) {}
+
+  /** Number of the last event that was read. */
+  get position(): number {
+    return this.at;
+  }
+
+  get isOver(): boolean {
+    return this.tail.isOver;
+  }
+
+  /** The next events, maybe none; the position moves behind them. */
+  async read(): Promise<EventPage> {
+    this.stale = false;
+    try {
+      const page = await this.tail.read(this.at);
+      this.at = page.last;
+      return page;
+    } catch (error) {
+      this.stale = true;
+      throw error;
+    }
+  }
+
+  /** Resolves when there may be something to read that `read` has not seen, or when the signal aborts. */
+  async changed(signal: AbortSignal): Promise<void> {
+    if (this.stale || signal.aborted) return;
+    await once(this.woken, 'wake', { signal }).catch(() => undefined);
+  }
+
+  wake(): void {
+    this.stale = true;
+    this.woken.dispatchEvent(new Event('wake'));
+  }
+
+  leave(): void {
+    this.onLeave();
   }
 }

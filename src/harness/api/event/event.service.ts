@@ -4,15 +4,18 @@ import { OpenStreams } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
-import { setEnvelopeCode } from '../../../platform/error/index.js';
+import {
+  InvalidInputError,
+  setEnvelopeCode,
+  TooManyRequestsError,
+} from '../../../platform/error/index.js';
 import { SseWriter } from '../../../platform/http/index.js';
 import { isEnded } from '../../protocol/run.state.js';
+import { EventRepository } from '../../store/event.repository.js';
 import { RunService } from '../run/run.service.js';
 import { EVENTS_PER_PAGE } from './event.dto.js';
 import type { EventListQuery } from './event.dto.js';
-import { BadLastEventIdError, TooManyReadersError } from './event.errors.js';
 import { EventFeed } from './event.feed.js';
-import { EventRepository } from '../../store/event.repository.js';
 import { EventStream } from './event.stream.js';
 import { toEventView } from './event.view.js';
 import type { EventView } from './event.view.js';
@@ -79,7 +82,7 @@ export class EventService {
     const follower = this.feed.follow(run, Math.min(position, run.nextEventSequence - 1));
     const writer = new SseWriter(response, PING_MS, STALLED_MS);
     const stream = new EventStream(writer, follower, (error) =>
-      this.logger.warn({ msg: 'The events of a run could not be read', runId: rid, err: error }),
+      this.logger.warn({ msg: 'Failed to read events of a run', runId: rid, err: error }),
     );
     const release = this.streams.add(caller, () => stream.end(), 'harness');
     try {
@@ -123,4 +126,22 @@ function sequenceOf(lastEventId: string | undefined): number {
   if (given === '') return 0;
   if (!/^\d{1,15}$/.test(given)) throw new BadLastEventIdError();
   return Number(given);
+}
+
+export class TooManyReadersError extends TooManyRequestsError {
+  constructor(of: 'run' | 'user', limit: number) {
+    const what = of === 'run' ? 'this run' : 'runs';
+    super(
+      `You have ${limit} event streams of ${what} open, which is the limit. Close one and try again.`,
+      { data: { errorCode: 'TOO_MANY_STREAMS' } },
+    );
+  }
+}
+
+export class BadLastEventIdError extends InvalidInputError {
+  constructor() {
+    super(
+      'Last-Event-ID is not the number of an event. Send the id of the last event that you have, or leave it out.',
+    );
+  }
 }

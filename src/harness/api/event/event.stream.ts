@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SseWriter } from '../../../platform/http/index.js';
+import type { Follower } from './event.feed.js';
 import type { EventPage } from './event.page.js';
-import type { Follower } from './run.tail.js';
 
 /** How soon a page that could not be read is asked for again. */
 const RETRY_MS = 2_000;

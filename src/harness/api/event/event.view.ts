@@ -1,43 +1,26 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { integer, nullable, schema, text, uuid, View } from '../../../platform/http/index.js';
 import type { StoredEvent } from '../../store/event.repository.js';
 
 const SCHEMA_VERSION = 1;
 
 /** One event of a run. Existing clients read these names strictly; ids that do not apply are null. */
-export class EventView {
-  @ApiProperty({ type: 'integer', example: SCHEMA_VERSION })
-  schemaVersion: number;
-
-  @ApiProperty({ example: '019a9c1e-7c7e-7b6e-8a52-3f6f6d0f5b11-1' })
-  eventId: string;
-
-  @ApiProperty({ format: 'uuid' })
-  sessionId: string;
-
-  @ApiProperty({ format: 'uuid' })
-  runId: string;
-
-  @ApiProperty({ type: 'integer', example: 1, description: 'From 1 without gaps in a run' })
-  sequence: number;
-
-  @ApiProperty({ type: 'integer', example: 1_767_225_600_000, description: 'Epoch milliseconds' })
-  timestamp: number;
-
-  @ApiProperty({ example: 'run.created' })
-  type: string;
-
-  @ApiProperty({ type: String, nullable: true, example: 'step-1' })
-  stepId: string | null;
-
-  @ApiProperty({ type: String, nullable: true, format: 'uuid' })
-  toolCallId: string | null;
-
-  @ApiProperty({ type: String, nullable: true, format: 'uuid' })
-  approvalId: string | null;
-
-  @ApiProperty({ type: 'object', additionalProperties: true, description: 'Depends on the type' })
-  data: Record<string, unknown>;
-}
+export class EventView extends View({
+  schemaVersion: integer({ example: SCHEMA_VERSION }),
+  eventId: text({ example: '019a9c1e-7c7e-7b6e-8a52-3f6f6d0f5b11-1' }),
+  sessionId: uuid(),
+  runId: uuid(),
+  sequence: integer({ example: 1, description: 'From 1 without gaps in a run' }),
+  timestamp: integer({ example: 1_767_225_600_000, description: 'Epoch milliseconds' }),
+  type: text({ example: 'run.created' }),
+  stepId: nullable(text({ example: 'step-1' })),
+  toolCallId: nullable(uuid()),
+  approvalId: nullable(uuid()),
+  data: schema<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: true,
+    description: 'Depends on the type',
+  }),
+}) {}
 
 export function toEventView(event: StoredEvent): EventView {
   return { ...headOf(event), data: JSON.parse(event.data) as Record<string, unknown> };

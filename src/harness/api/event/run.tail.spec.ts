@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { EventRange } from '../../store/event.repository.js';
-import type { StoredEvent } from '../../store/event.repository.js';
-import { RunTail } from './run.tail.js';
+import type { EventRange, StoredEvent } from '../../store/event.repository.js';
+import { RunTail } from './event.feed.js';
 
 /** A table that answers when it is told to, with what it held when it was asked. */
 class SlowTable {

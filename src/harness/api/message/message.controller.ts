@@ -5,8 +5,8 @@ import type { Caller } from '../../../platform/access/index.js';
 import { AnswersArray } from '../../../platform/http/index.js';
 import { UuidPipe } from '../session/uuid.pipe.js';
 import { HarnessMessageListQuery } from './message.dto.js';
-import { MessageService } from './message.service.js';
 import { HarnessMessageView } from './message.view.js';
+import { MessageService } from './message.service.js';
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/messages')

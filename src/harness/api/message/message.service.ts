@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
-import { SessionService } from '../session/session.service.js';
-import { MESSAGES_PER_PAGE } from './message.dto.js';
-import type { HarnessMessageListQuery } from './message.dto.js';
 import { MessageRepository } from '../../store/message.repository.js';
-import { toHarnessMessageView } from './message.view.js';
-import type { HarnessMessageView } from './message.view.js';
+import { SessionService } from '../session/session.service.js';
+import { HarnessMessageListQuery, MESSAGES_PER_PAGE } from './message.dto.js';
+import { HarnessMessageView, toHarnessMessageView } from './message.view.js';
 
 /** Text of one page at most, so that large messages do not fill the memory. */
 const PAGE_BYTES = 16 * 1024 * 1024;

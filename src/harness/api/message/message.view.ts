@@ -1,81 +1,54 @@
-import { ApiProperty } from '@nestjs/swagger';
-import type { HarnessMessage } from '../../store/message.entity.js';
+import {
+  flag,
+  integer,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  schema,
+  text,
+  uuid,
+  View,
+} from '../../../platform/http/index.js';
+import type { HarnessMessage } from '../../store/harness.entity.js';
 
 const SCHEMA_VERSION = 1;
 
-export class HarnessToolCallView {
-  @ApiProperty({ format: 'uuid' })
-  toolCallId: string;
+export class HarnessToolCallView extends View({
+  toolCallId: uuid(),
+  toolName: text({ example: 'activate_skill' }),
+  arguments: text({ description: 'JSON, as the model wrote it' }),
+}) {}
 
-  @ApiProperty({ example: 'activate_skill' })
-  toolName: string;
-
-  @ApiProperty({ description: 'JSON, as the model wrote it' })
-  arguments: string;
-}
-
-export class HarnessMessageUsageView {
-  @ApiProperty({ type: 'integer', required: false })
-  inputTokens?: number;
-
-  @ApiProperty({ type: 'integer', required: false })
-  outputTokens?: number;
-
-  @ApiProperty({ type: 'integer', required: false })
-  totalTokens?: number;
-}
+export class HarnessMessageUsageView extends View({
+  inputTokens: optional(integer()),
+  outputTokens: optional(integer()),
+  totalTokens: optional(integer()),
+}) {}
 
 /** A message of a session as existing clients parse it. */
-export class HarnessMessageView {
-  @ApiProperty({ type: 'integer', example: SCHEMA_VERSION })
-  schemaVersion: number;
-
-  @ApiProperty({ format: 'uuid' })
-  messageId: string;
-
-  @ApiProperty({ format: 'uuid' })
-  sessionId: string;
-
-  @ApiProperty({ format: 'uuid' })
-  runId: string;
-
-  @ApiProperty({ type: 'integer', description: 'Counts from 1 in the session', example: 1 })
-  sequence: number;
-
-  @ApiProperty({ enum: ['USER', 'ASSISTANT', 'TOOL', 'CONTROL'] })
-  role: string;
-
-  @ApiProperty()
-  content: string;
-
-  @ApiProperty({ type: String, nullable: true })
-  thinking: string | null;
-
-  @ApiProperty({ type: [HarnessToolCallView] })
-  toolCalls: readonly HarnessToolCallView[];
-
-  @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'Of role TOOL' })
-  toolCallId: string | null;
-
-  @ApiProperty({ type: String, nullable: true })
-  toolName: string | null;
-
-  @ApiProperty({ description: 'The tool call came to nothing' })
-  toolError: boolean;
-
-  @ApiProperty({ type: HarnessMessageUsageView, nullable: true })
-  usage: HarnessMessageUsageView | null;
-
-  @ApiProperty({
+export class HarnessMessageView extends View({
+  schemaVersion: integer({ example: SCHEMA_VERSION }),
+  messageId: uuid(),
+  sessionId: uuid(),
+  runId: uuid(),
+  sequence: integer({ description: 'Counts from 1 in the session', example: 1 }),
+  role: oneOf(['USER', 'ASSISTANT', 'TOOL', 'CONTROL']),
+  content: text(),
+  thinking: nullable(text()),
+  toolCalls: list(HarnessToolCallView),
+  toolCallId: nullable(uuid({ description: 'Of role TOOL' })),
+  toolName: nullable(text()),
+  toolError: flag({ description: 'The tool call came to nothing' }),
+  usage: nullable(object(HarnessMessageUsageView)),
+  metadata: schema<Readonly<Record<string, unknown>>>({
     type: 'object',
     additionalProperties: true,
     description: 'kind (INITIAL, STEER, FOLLOW_UP …), images and what else is known',
-  })
-  metadata: Readonly<Record<string, unknown>>;
-
-  @ApiProperty({ type: 'integer', description: 'Milliseconds since the epoch' })
-  timestamp: number;
-}
+  }),
+  timestamp: integer({ description: 'Milliseconds since the epoch' }),
+}) {}
 
 export function toHarnessMessageView(message: HarnessMessage): HarnessMessageView {
   const { id, createTime, ...fields } = message;

@@ -7,7 +7,7 @@ import { MessageRepository } from '../../store/message.repository.js';
 import { sha256 } from '../../protocol/ids.js';
 import { RunService } from '../run/run.service.js';
 import type { RunView } from '../run/run.view.js';
-import { IdempotencyConflictError } from '../../store/session.errors.js';
+import { IdempotencyConflictError } from '../../store/errors.js';
 import { requireWrite } from '../../protocol/policy.js';
 import type { ApprovePlanBody, RevisePlanBody } from './plan.dto.js';
 import {
@@ -46,7 +46,7 @@ export class PlanService {
 
   /**
    * Approves the version that was shown; the run goes on building. The same request again is answered alike.
-   * PlanStaleError for another version, PlanNotAwaitingError when nobody waits for a review.
+   * PlanStaleError for another version, PlanNotAwaitingError when no review is awaited.
    */
   async approve(caller: Caller, key: PlanKey, body: ApprovePlanBody): Promise<RunView> {
     const { idempotencyKey } = body;

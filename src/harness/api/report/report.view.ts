@@ -1,258 +1,212 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { PlanStepView } from '../plan/plan.view.js';
-import { RUN_STATUSES } from '../../protocol/run.state.js';
-import { RunErrorView } from '../run/run.parts.view.js';
+import {
+  decimal,
+  flag,
+  integer,
+  list,
+  nullable,
+  object,
+  oneOf,
+  text,
+  texts,
+  timestamp,
+  uuid,
+  View,
+} from '../../../platform/http/index.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
-import { UsageTotalsView } from './usage.view.js';
+import { RUN_STATUSES } from '../../protocol/run.state.js';
+import type { HarnessModelCall, HarnessRun } from '../../store/harness.entity.js';
+import { PlanStepView } from '../plan/plan.view.js';
+import { RunErrorView } from '../run/run.view.js';
 
-const MILLISECONDS = { type: 'integer', example: 1_769_884_200_000 } as const;
+/** One call of the model service. */
+export class ModelCallView extends View({
+  callId: uuid({ description: 'effectId of its events' }),
+  iteration: integer({ description: 'The turn of the model that it belongs to' }),
+  attempt: integer({ description: 'From 1; above it an earlier try had failed' }),
+  purpose: oneOf(['TURN', 'SUMMARY'], { description: 'SUMMARY makes room in the window' }),
+  state: oneOf(['STARTED', 'DONE', 'FAILED', 'ABANDONED']),
+  inputTokens: nullable(integer({ description: 'Null: not counted' })),
+  outputTokens: nullable(integer({ description: 'Null: not counted' })),
+  cachedTokens: nullable(
+    integer({ description: 'Of inputTokens, those that came from the cache' }),
+  ),
+  cost: nullable(
+    decimal({
+      example: 0.0125,
+      description: "In the currency of the model's prices; null where no price is known",
+    }),
+  ),
+  estimated: flag({ description: 'The service has not counted it, or not yet; numbers are ours' }),
+  durationMillis: nullable(integer()),
+  errorCode: nullable(text({ example: 'MODEL_DEADLINE_EXCEEDED' })),
+  createdAt: timestamp(),
+  endedAt: nullable(timestamp()),
+}) {}
 
-/** Somebody who has decided something. */
-export class ReportPersonView {
-  @ApiProperty({ type: 'integer' })
-  userId: number;
+/** What a run has used up so far. */
+export class UsageTotalsView extends View({
+  iterations: integer({ description: 'Turns of the model' }),
+  toolCalls: integer(),
+  inputTokens: integer(),
+  outputTokens: integer(),
+  totalTokens: integer(),
+  cachedTokens: integer({ description: 'Of inputTokens, those that came from the cache' }),
+  cost: nullable(
+    decimal({
+      example: 0.0125,
+      description: "In the currency of the model's prices; null where no price is known",
+    }),
+  ),
+  activeMillis: integer({ description: 'Time in which it was worked on, in milliseconds' }),
+}) {}
 
-  @ApiProperty({ type: String, nullable: true, description: 'Null for a user who is gone' })
-  userName: string | null;
+export class RunUsageDetailView extends UsageTotalsView {
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Tokens of the last request' })
+  contextUsed: number | null;
+
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Tokens that the model takes' })
+  contextLimit: number | null;
+
+  @ApiProperty({ type: [ModelCallView], description: 'Oldest first' })
+  modelCalls: readonly ModelCallView[];
 }
 
-const PERSON = {
-  type: ReportPersonView,
-  nullable: true,
-  description: 'Null: the policy, or nobody yet',
-} as const;
-
-export class ReportPlanView {
-  @ApiProperty({ type: 'integer', description: 'Its version' })
-  revision: number;
-
-  @ApiProperty({ enum: ['DRAFT', 'AWAITING_APPROVAL', 'REVISION_REQUESTED', 'APPROVED'] })
-  reviewState: string;
-
-  @ApiProperty()
-  summary: string;
-
-  @ApiProperty({ type: [PlanStepView] })
-  steps: readonly PlanStepView[];
-
-  @ApiProperty({ type: [String] })
-  files: readonly string[];
-
-  @ApiProperty({ type: [String] })
-  risks: readonly string[];
+export function toUsageTotals(run: HarnessRun): UsageTotalsView {
+  const { iteration, toolCalls, inputTokens, outputTokens, cachedTokens, cost, activeMs } = run;
+  const totalTokens = inputTokens + outputTokens;
+  return {
+    ...{ iterations: iteration, toolCalls },
+    ...{ inputTokens, outputTokens, totalTokens, cachedTokens, cost },
+    activeMillis: activeMs,
+  };
 }
 
-export class ReportReviewView {
-  @ApiProperty({ enum: ['APPROVED', 'REVISION_REQUESTED'] })
-  decision: string;
-
-  @ApiProperty({ type: 'integer', description: 'The version of the plan' })
-  revision: number;
-
-  @ApiProperty(PERSON)
-  by: ReportPersonView | null;
-
-  @ApiProperty({ type: String, nullable: true, description: 'What was to be changed' })
-  content: string | null;
-
-  @ApiProperty(MILLISECONDS)
-  at: number;
+export function toUsageView(
+  run: HarnessRun,
+  calls: readonly HarnessModelCall[],
+): RunUsageDetailView {
+  const { contextUsed, contextLimit } = run;
+  return { ...toUsageTotals(run), contextUsed, contextLimit, modelCalls: calls.map(toCallView) };
 }
 
-export class ReportApprovalView {
-  @ApiProperty({ format: 'uuid' })
-  approvalId: string;
-
-  @ApiProperty({ format: 'uuid' })
-  toolCallId: string;
-
-  @ApiProperty({ example: 'shell' })
-  toolName: string;
-
-  @ApiProperty({ description: 'What was asked for' })
-  summary: string;
-
-  @ApiProperty({ enum: ['PENDING', 'APPROVED', 'DENIED', 'EXPIRED', 'CANCELLED'] })
-  state: string;
-
-  @ApiProperty({ type: String, nullable: true, example: 'APPROVE' })
-  decision: string | null;
-
-  @ApiProperty(PERSON)
-  by: ReportPersonView | null;
-
-  @ApiProperty({ type: String, nullable: true })
-  note: string | null;
-
-  @ApiProperty(MILLISECONDS)
-  createdAt: number;
-
-  @ApiProperty({ ...MILLISECONDS, nullable: true })
-  decidedAt: number | null;
+function toCallView(call: HarnessModelCall): ModelCallView {
+  const { id, iteration, attempt, purpose, state, cost, estimated, errorCode } = call;
+  const { inputTokens, outputTokens, cachedTokens, durationMs, createTime, endedAt } = call;
+  return {
+    ...{ callId: id, iteration, attempt, purpose, state },
+    ...{ inputTokens, outputTokens, cachedTokens, cost, estimated, errorCode },
+    durationMillis: durationMs,
+    createdAt: createTime.getTime(),
+    endedAt: endedAt?.getTime() ?? null,
+  };
 }
 
-export class ReportResolutionView {
-  @ApiProperty({ enum: ['EXECUTED', 'NOT_EXECUTED'] })
-  resolution: string;
+/** A user who has decided something. */
+export class ReportPersonView extends View({
+  userId: integer(),
+  userName: nullable(text({ description: 'Null for a user who is gone' })),
+}) {}
 
-  @ApiProperty(PERSON)
-  by: ReportPersonView | null;
+export class ReportPlanView extends View({
+  revision: integer({ description: 'Its version' }),
+  reviewState: oneOf(['DRAFT', 'AWAITING_APPROVAL', 'REVISION_REQUESTED', 'APPROVED']),
+  summary: text(),
+  steps: list(PlanStepView),
+  files: texts(),
+  risks: texts(),
+}) {}
 
-  @ApiProperty({ type: String, nullable: true })
-  note: string | null;
-}
+export class ReportReviewView extends View({
+  decision: oneOf(['APPROVED', 'REVISION_REQUESTED']),
+  revision: integer({ description: 'The version of the plan' }),
+  by: nullable(object(ReportPersonView, { description: 'Null: the policy, or not decided yet' })),
+  content: nullable(text({ description: 'What was to be changed' })),
+  at: timestamp(),
+}) {}
 
-export class ReportCallView {
-  @ApiProperty({ format: 'uuid' })
-  toolCallId: string;
+export class ReportApprovalView extends View({
+  approvalId: uuid(),
+  toolCallId: uuid(),
+  toolName: text({ example: 'shell' }),
+  summary: text({ description: 'What was asked for' }),
+  state: oneOf(['PENDING', 'APPROVED', 'DENIED', 'EXPIRED', 'CANCELLED']),
+  decision: nullable(text({ example: 'APPROVE' })),
+  by: nullable(object(ReportPersonView, { description: 'Null: the policy, or not decided yet' })),
+  note: nullable(text()),
+  createdAt: timestamp(),
+  decidedAt: nullable(timestamp()),
+}) {}
 
-  @ApiProperty({ type: 'integer' })
-  iteration: number;
+export class ReportResolutionView extends View({
+  resolution: oneOf(['EXECUTED', 'NOT_EXECUTED']),
+  by: nullable(object(ReportPersonView, { description: 'Null: the policy, or not decided yet' })),
+  note: nullable(text()),
+}) {}
 
-  @ApiProperty({ example: 'shell' })
-  toolName: string;
+export class ReportCallView extends View({
+  toolCallId: uuid(),
+  iteration: integer(),
+  toolName: text({ example: 'shell' }),
+  effectClass: oneOf(['READ', 'META', 'FILE', 'SHELL']),
+  title: nullable(text({ description: 'The command, or what it is about' })),
+  state: text({ example: 'SUCCEEDED' }),
+  code: nullable(text()),
+  exitCode: nullable(integer({ description: 'Of a command' })),
+  reconciled: flag({ description: 'Its outcome was found out after a restart' }),
+  uncertain: flag({
+    description: 'Its outcome was unknown; a resolution says what people found out',
+  }),
+  resolution: nullable(object(ReportResolutionView)),
+  startedAt: nullable(timestamp()),
+  endedAt: nullable(timestamp()),
+}) {}
 
-  @ApiProperty({ enum: ['READ', 'META', 'FILE', 'SHELL'] })
-  effectClass: string;
-
-  @ApiProperty({ type: String, nullable: true, description: 'The command, or what it is about' })
-  title: string | null;
-
-  @ApiProperty({ example: 'SUCCEEDED' })
-  state: string;
-
-  @ApiProperty({ type: String, nullable: true })
-  code: string | null;
-
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Of a command' })
-  exitCode: number | null;
-
-  @ApiProperty({ description: 'Its outcome was found out after a restart' })
-  reconciled: boolean;
-
-  @ApiProperty({ description: 'Nobody knew what it has done; a resolution says what people found' })
-  uncertain: boolean;
-
-  @ApiProperty({ type: ReportResolutionView, nullable: true })
-  resolution: ReportResolutionView | null;
-
-  @ApiProperty({ ...MILLISECONDS, nullable: true })
-  startedAt: number | null;
-
-  @ApiProperty({ ...MILLISECONDS, nullable: true })
-  endedAt: number | null;
-}
-
-export class ReportFileView {
-  @ApiProperty({ example: 'src/add.js' })
-  path: string;
-
-  @ApiProperty({
-    enum: ['CREATE', 'UPDATE', 'DELETE', 'NONE'],
+export class ReportFileView extends View({
+  path: text({ example: 'src/add.js' }),
+  op: oneOf(['CREATE', 'UPDATE', 'DELETE', 'NONE'], {
     description: 'All changes together',
-  })
-  op: string;
+  }),
+  changes: integer({ description: 'How often it was changed' }),
+  undone: integer({ description: 'Of these, the changes that were undone' }),
+  additions: nullable(integer({ description: 'Lines, change by change' })),
+  deletions: nullable(integer({ description: 'Lines, change by change' })),
+}) {}
 
-  @ApiProperty({ type: 'integer', description: 'How often it was changed' })
-  changes: number;
+export class ReportSkillView extends View({
+  name: text(),
+  source: text({ example: 'built-in' }),
+  sha256: text(),
+  activated: flag({ description: 'Its text was given to the model' }),
+}) {}
 
-  @ApiProperty({ type: 'integer', description: 'Of these, the changes that were undone' })
-  undone: number;
-
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Lines, change by change' })
-  additions: number | null;
-
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Lines, change by change' })
-  deletions: number | null;
-}
-
-export class ReportSkillView {
-  @ApiProperty()
-  name: string;
-
-  @ApiProperty({ example: 'built-in' })
-  source: string;
-
-  @ApiProperty()
-  sha256: string;
-
-  @ApiProperty({ description: 'Its text was given to the model' })
-  activated: boolean;
-}
-
-export class ReportTimesView {
-  @ApiProperty(MILLISECONDS)
-  createdAt: number;
-
-  @ApiProperty({ ...MILLISECONDS, nullable: true })
-  startedAt: number | null;
-
-  @ApiProperty({ ...MILLISECONDS, nullable: true })
-  endedAt: number | null;
-
-  @ApiProperty({ type: 'integer', description: 'Time in which it was worked on, in milliseconds' })
-  activeMillis: number;
-}
+export class ReportTimesView extends View({
+  createdAt: timestamp(),
+  startedAt: nullable(timestamp()),
+  endedAt: nullable(timestamp()),
+  activeMillis: integer({ description: 'Time in which it was worked on, in milliseconds' }),
+}) {}
 
 /** Everything that a run was asked, did and cost, for people who answer for it. Secrets of the service are masked. */
-export class RunReportView {
-  @ApiProperty({ format: 'uuid' })
-  runId: string;
-
-  @ApiProperty({ format: 'uuid' })
-  sessionId: string;
-
-  @ApiProperty({ type: ReportPersonView })
-  user: ReportPersonView;
-
-  @ApiProperty()
-  workspace: string;
-
-  @ApiProperty()
-  model: string;
-
-  @ApiProperty({ enum: PERMISSION_MODES })
-  permissionMode: string;
-
-  @ApiProperty({ enum: APPROVAL_POLICIES })
-  approvalPolicy: string;
-
-  @ApiProperty()
-  requirement: string;
-
-  @ApiProperty({ enum: RUN_STATUSES })
-  status: string;
-
-  @ApiProperty({ type: String, nullable: true, example: 'END_TURN' })
-  stopReason: string | null;
-
-  @ApiProperty({ type: RunErrorView, nullable: true })
-  error: RunErrorView | null;
-
-  @ApiProperty({ type: String, nullable: true, description: 'What the model said last' })
-  answer: string | null;
-
-  @ApiProperty({ type: ReportTimesView })
-  times: ReportTimesView;
-
-  @ApiProperty({ type: UsageTotalsView })
-  usage: UsageTotalsView;
-
-  @ApiProperty({ type: ReportPlanView, nullable: true })
-  plan: ReportPlanView | null;
-
-  @ApiProperty({ type: [ReportReviewView], description: 'Oldest first' })
-  planReviews: readonly ReportReviewView[];
-
-  @ApiProperty({ type: [ReportApprovalView], description: 'Oldest first' })
-  approvals: readonly ReportApprovalView[];
-
-  @ApiProperty({ type: [ReportCallView], description: 'In the order in which they were asked for' })
-  toolCalls: readonly ReportCallView[];
-
-  @ApiProperty({ type: [ReportFileView] })
-  files: readonly ReportFileView[];
-
-  @ApiProperty({ type: [ReportSkillView] })
-  skills: readonly ReportSkillView[];
-}
+export class RunReportView extends View({
+  runId: uuid(),
+  sessionId: uuid(),
+  user: object(ReportPersonView),
+  workspace: text(),
+  model: text(),
+  permissionMode: oneOf(PERMISSION_MODES),
+  approvalPolicy: oneOf(APPROVAL_POLICIES),
+  requirement: text(),
+  status: oneOf(RUN_STATUSES),
+  stopReason: nullable(text({ example: 'END_TURN' })),
+  error: nullable(object(RunErrorView)),
+  answer: nullable(text({ description: 'What the model said last' })),
+  times: object(ReportTimesView),
+  usage: object(UsageTotalsView),
+  plan: nullable(object(ReportPlanView)),
+  planReviews: list(ReportReviewView, { description: 'Oldest first' }),
+  approvals: list(ReportApprovalView, { description: 'Oldest first' }),
+  toolCalls: list(ReportCallView, { description: 'In the order in which they were asked for' }),
+  files: list(ReportFileView),
+  skills: list(ReportSkillView),
+}) {}

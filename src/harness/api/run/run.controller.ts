@@ -6,7 +6,6 @@ import { Answers, AnswersArray } from '../../../platform/http/index.js';
 import { UuidPipe } from '../session/uuid.pipe.js';
 import { RunControl } from './run.control.js';
 import { CreateRunBody, RunInputBody, RunListQuery } from './run.dto.js';
-import { RunInputs } from './run.inputs.js';
 import { RunService } from './run.service.js';
 import { CancelledRunView, RunView } from './run.view.js';
 
@@ -18,7 +17,6 @@ export class RunController {
   constructor(
     private readonly runs: RunService,
     private readonly control: RunControl,
-    private readonly inputs: RunInputs,
   ) {}
 
   /** Starts a run; one at a time in a session. Needs coding:harness:write, too. */
@@ -54,7 +52,7 @@ export class RunController {
     return this.runs.detail(caller, sessionId, runId);
   }
 
-  /** Says something to a run, or answers its question. Needs coding:harness:write, too. */
+  /** Sends an input to a run, or answers its question. Needs coding:harness:write, too. */
   @Post(':runId/inputs')
   @Answers(RunView)
   say(
@@ -63,7 +61,7 @@ export class RunController {
     @Param('runId', UuidPipe) runId: string,
     @Body() body: RunInputBody,
   ): Promise<RunView> {
-    return this.inputs.say(caller, { sessionId, runId }, body);
+    return this.control.addInput(caller, { sessionId, runId }, body);
   }
 
   /** Cancels a run, from every state. */
@@ -77,7 +75,7 @@ export class RunController {
     return this.control.cancel(caller, sessionId, runId);
   }
 
-  /** Goes on with a run that is SUSPENDED because its model service stayed away. Needs coding:harness:write, too. */
+  /** Resumes a run that is SUSPENDED because its model service was unavailable. Needs coding:harness:write, too. */
   @Post(':runId/resume')
   @Answers(RunView)
   resume(

@@ -10,21 +10,21 @@ import { RunLedger } from '../../store/run.ledger.js';
 import type { NewRun } from '../../store/run-row.repository.js';
 import type { RunWriter } from '../../store/run-writer.js';
 import { MessageRepository } from '../../store/message.repository.js';
-import { newId, sha256 } from '../../protocol/ids.js';
+import { newId, requestHash, sha256 } from '../../protocol/ids.js';
 import { HarnessModels } from '../session/harness.models.js';
-import { requestHash } from '../session/request.hash.js';
-import { IdempotencyConflictError, SessionDeletedError } from '../../store/session.errors.js';
+import {
+  IdempotencyConflictError,
+  NoRoomForImagesError,
+  QueueFullError,
+  RunActiveError,
+  SessionDeletedError,
+  WritesDisabledError,
+} from '../../store/errors.js';
 import { SessionRepository } from '../../store/session.repository.js';
 import type { SessionRow } from '../../store/session.repository.js';
 import { requireWrite } from '../../protocol/policy.js';
 import type { CreateRunBody } from './run.dto.js';
-import type { HarnessRun } from '../../store/run.entity.js';
-import {
-  NoRoomForImagesError,
-  QueueFullError,
-  RunActiveError,
-  WritesDisabledError,
-} from '../../store/run.errors.js';
+import type { HarnessRun } from '../../store/harness.entity.js';
 import { readImages } from './run.images.js';
 import type { RunImage } from './run.images.js';
 import { budgetOf, serverBudget } from './run.limits.js';

@@ -1,5 +1,5 @@
-import { typeOf } from '../../../platform/storage/index.js';
 import { InvalidInputError } from '../../../platform/error/index.js';
+import { typeOf } from '../../../platform/storage/index.js';
 
 export const IMAGE_DETAILS = ['auto', 'low', 'original', 'high', 'xhigh'] as const;
 type ImageDetail = (typeof IMAGE_DETAILS)[number];

@@ -18,7 +18,7 @@ export function serverBudget(config: Config): RunBudget {
   };
 }
 
-/** What a run may use up when so much was asked for: 0 and nothing mean the server's limit, which nobody exceeds. */
+/** The budget of a run: 0 and absent values mean the server's limit, and larger ones are cut to it. */
 export function budgetOf(wanted: Partial<RunBudget>, limits: RunBudget): RunBudget {
   const within = (field: keyof RunBudget): number =>
     Math.min(wanted[field] || limits[field], limits[field]);

@@ -7,8 +7,8 @@ import type { SessionRow } from '../../store/session.repository.js';
 import { SessionService } from '../session/session.service.js';
 import { RunInputRepository } from '../../store/run-input.repository.js';
 import type { RunListQuery } from './run.dto.js';
-import type { HarnessRun } from '../../store/run.entity.js';
-import { RunNotFoundError } from '../../store/run.errors.js';
+import type { HarnessRun } from '../../store/harness.entity.js';
+import { RunNotFoundError } from '../../store/errors.js';
 import { RunRepository } from '../../store/run.repository.js';
 import { toRunView } from './run.view.js';
 import type { RunParts, RunView } from './run.view.js';
@@ -42,12 +42,12 @@ export class RunService {
     return this.sessions.own(caller, sessionId);
   }
 
-  /** The run as it is now, with everything that waits for somebody. */
+  /** The run as it is now, with everything that waits for a person. */
   async detail(caller: Caller, sessionId: string, runId: string): Promise<RunView> {
     return this.view(await this.sessions.own(caller, sessionId), runId);
   }
 
-  /** The same, for somebody who has been let see the session already. */
+  /** The same, for a session that the caller may see. */
   async view(session: SessionRow, runId: string): Promise<RunView> {
     const run = await this.find(session, runId);
     const [effects, waiting] = await Promise.all([
@@ -65,7 +65,7 @@ export class RunService {
     const runs = await this.runs.page(session.tenantId, session.id, page);
     const ids = runs.map(({ id }) => id);
     const effects = await this.effects.openOf(session.tenantId, ids);
-    // A session has one unfinished run at most, and what has ended waits for nobody.
+    // A session has one unfinished run at most, and an ended one waits for nothing.
     const live = runs.find(({ status }) => !isEnded(status));
     const waiting = live ? await this.waiting(live) : NOTHING;
     return runs.map((run) =>

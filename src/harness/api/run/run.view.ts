@@ -1,26 +1,83 @@
 import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
-import { ApprovalView, toApprovalView } from '../approval/approval.view.js';
-import type { ApprovalRow } from '../../store/approval.repository.js';
-import type { HarnessEffect } from '../../store/effect.entity.js';
-import { PlanView, toPlanView } from '../plan/plan.view.js';
-import { RUN_STATUSES } from '../../protocol/run.state.js';
-import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
-import type { HarnessInput } from '../../store/run-input.entity.js';
-import type { HarnessRun } from '../../store/run.entity.js';
 import {
-  OpenEffectView,
-  RunErrorView,
-  RunInputView,
-  RunLimitsView,
-  RunQuestionView,
-  RunUsageView,
-  toInputView,
-  toOpenEffectView,
-} from './run.parts.view.js';
+  decimal,
+  flag,
+  integer,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  schema,
+  text,
+  texts,
+  timestamp,
+  uuid,
+  View,
+} from '../../../platform/http/index.js';
+import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
+import { RUN_STATUSES } from '../../protocol/run.state.js';
+import { INPUT_KINDS } from '../../protocol/run.values.js';
+import type { ApprovalRow } from '../../store/approval.repository.js';
+import type { HarnessEffect, HarnessInput, HarnessRun } from '../../store/harness.entity.js';
+import { ApprovalView, toApprovalView } from '../approval/approval.view.js';
+import { PlanView, toPlanView } from '../plan/plan.view.js';
+
+export class RunErrorView extends View({
+  code: text({ example: 'uncertain_tool_effect' }),
+  message: text(),
+}) {}
+
+export class RunUsageView extends View({
+  inputTokens: integer({ description: 'Cached tokens included' }),
+  outputTokens: integer(),
+  totalTokens: integer(),
+  cachedTokens: integer(),
+}) {}
+
+export class RunLimitsView extends View({
+  maxIterations: integer({ description: 'Turns of the model' }),
+  maxToolCalls: integer(),
+  maxInputTokens: integer(),
+  maxOutputTokens: integer(),
+  maxWallTimeMillis: integer({ description: 'Time at work; waiting does not count' }),
+}) {}
+
+export class RunQuestionView extends View({
+  toolCallId: uuid(),
+  text: text(),
+  options: texts(),
+}) {}
+
+export class RunInputView extends View({
+  inputId: uuid(),
+  kind: oneOf(INPUT_KINDS),
+  content: text(),
+  createdAt: timestamp(),
+}) {}
+
+/** A tool call whose outcome is not settled. */
+export class OpenEffectView extends View({
+  toolCallId: uuid(),
+  toolName: text({ example: 'shell' }),
+  effectClass: oneOf(['READ', 'META', 'FILE', 'SHELL']),
+  state: oneOf(['PREPARED', 'STARTED', 'UNCERTAIN']),
+  argumentsJson: text({ description: 'The arguments, as the model wrote them' }),
+  argumentsSha256: text({ description: 'SHA-256 of the bytes of argumentsJson' }),
+  startedAt: nullable(timestamp()),
+}) {}
+
+export function toInputView({ id, kind, content, createTime }: HarnessInput): RunInputView {
+  return { inputId: id, kind, content, createdAt: createTime.getTime() };
+}
+
+export function toOpenEffectView(effect: HarnessEffect): OpenEffectView {
+  const { toolCallId, toolName, effectClass, state, argumentsJson, argumentsSha256 } = effect;
+  const startedAt = effect.startedAt?.getTime() ?? null;
+  return { toolCallId, toolName, effectClass, state, argumentsJson, argumentsSha256, startedAt };
+}
 
 const SCHEMA_VERSION = 7;
-const MILLISECONDS = { type: 'integer', example: 1_769_884_200_000 } as const;
-
 /** What a view shows beside the run's row. */
 export interface RunParts {
   readonly inputs: readonly HarnessInput[];
@@ -32,124 +89,55 @@ export interface RunParts {
 
 /** A run as existing clients parse it; times are milliseconds since the epoch. */
 @ApiExtraModels(ApprovalView, OpenEffectView)
-export class RunView {
-  @ApiProperty({ type: 'integer', example: SCHEMA_VERSION })
-  schemaVersion: number;
-
-  @ApiProperty({ format: 'uuid' })
-  runId: string;
-
-  @ApiProperty({ format: 'uuid' })
-  sessionId: string;
-
-  @ApiProperty({ example: '000000' })
-  tenantId: string;
-
-  @ApiProperty({ type: 'integer', example: 1 })
-  userId: number;
-
-  @ApiProperty({ enum: RUN_STATUSES })
-  status: string;
-
-  @ApiProperty({ enum: ['PLAN', 'BUILD'] })
-  phase: string;
-
-  @ApiProperty({ description: 'A new owner settles what a lost one has left' })
-  recovering: boolean;
-
-  @ApiProperty()
-  cancellationRequested: boolean;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Why it waits', example: 'created' })
-  reason: string | null;
-
-  @ApiProperty()
-  originalRequirement: string;
-
-  @ApiProperty({ enum: PERMISSION_MODES })
-  permissionMode: string;
-
-  @ApiProperty({ enum: APPROVAL_POLICIES })
-  approvalPolicy: string;
-
-  @ApiProperty({ description: 'modelName', example: 'gpt-4o-mini' })
-  model: string;
-
-  @ApiProperty({ type: RunLimitsView })
-  budget: RunLimitsView;
-
-  @ApiProperty({ type: PlanView, nullable: true })
-  plan: PlanView | null;
-
-  @ApiProperty({ type: RunQuestionView, nullable: true })
-  question: RunQuestionView | null;
-
-  @ApiProperty({
-    type: [RunInputView],
+export class RunView extends View({
+  schemaVersion: integer({ example: SCHEMA_VERSION }),
+  runId: uuid(),
+  sessionId: uuid(),
+  tenantId: text({ example: '000000' }),
+  userId: integer({ example: 1 }),
+  status: oneOf(RUN_STATUSES),
+  phase: oneOf(['PLAN', 'BUILD']),
+  recovering: flag({ description: 'A new owner settles what a lost one has left' }),
+  cancellationRequested: flag(),
+  reason: nullable(text({ description: 'Why it waits', example: 'created' })),
+  originalRequirement: text(),
+  permissionMode: oneOf(PERMISSION_MODES),
+  approvalPolicy: oneOf(APPROVAL_POLICIES),
+  model: text({ description: 'modelName', example: 'gpt-4o-mini' }),
+  budget: object(RunLimitsView),
+  plan: nullable(object(PlanView)),
+  question: nullable(object(RunQuestionView)),
+  pendingInputs: list(RunInputView, {
     description:
       'What it has not taken in yet or, when it has ended, never will; in a list of runs only of the unfinished one',
-  })
-  pendingInputs: readonly RunInputView[];
-
-  @ApiProperty({
+  }),
+  approvals: schema<Readonly<Record<string, ApprovalView>>>({
     type: 'object',
     additionalProperties: { $ref: getSchemaPath(ApprovalView) },
     description: 'What waits for a decision, by approvalId',
-  })
-  approvals: Readonly<Record<string, ApprovalView>>;
-
-  @ApiProperty({
+  }),
+  toolEffects: schema<Readonly<Record<string, OpenEffectView>>>({
     type: 'object',
     additionalProperties: { $ref: getSchemaPath(OpenEffectView) },
     description: 'Tool calls that are open or uncertain, by toolCallId',
-  })
-  toolEffects: Readonly<Record<string, OpenEffectView>>;
-
-  @ApiProperty({
-    type: RunUsageView,
+  }),
+  cumulativeUsage: object(RunUsageView, {
     description: 'While the model is asked, with an estimate of what it was sent',
-  })
-  cumulativeUsage: RunUsageView;
-
-  @ApiProperty({ type: Number, nullable: true, description: 'Null where no price is known' })
-  cost: number | null;
-
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Tokens of the last request' })
-  contextUsed: number | null;
-
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Tokens that the model takes' })
-  contextLimit: number | null;
-
-  @ApiProperty({ type: 'integer', description: 'Turns of the model so far' })
-  iteration: number;
-
-  @ApiProperty({ type: 'integer' })
-  toolCallCount: number;
-
-  @ApiProperty({ type: String, nullable: true, example: 'END_TURN' })
-  stopReason: string | null;
-
-  @ApiProperty({ type: RunErrorView, nullable: true })
-  error: RunErrorView | null;
-
-  @ApiProperty(MILLISECONDS)
-  createdAt: number;
-
-  @ApiProperty(MILLISECONDS)
-  updatedAt: number;
-
-  @ApiProperty({ ...MILLISECONDS, nullable: true })
-  endedAt: number | null;
-
-  @ApiProperty({ type: 'integer', example: 1 })
-  revision: number;
-
-  @ApiProperty({ type: 'integer', description: 'Number of the newest event', example: 2 })
-  lastEventSequence: number;
-
-  @ApiProperty({ required: false, description: 'The request was a repetition' })
-  replayed?: boolean;
-}
+  }),
+  cost: nullable(decimal({ description: 'Null where no price is known' })),
+  contextUsed: nullable(integer({ description: 'Tokens of the last request' })),
+  contextLimit: nullable(integer({ description: 'Tokens that the model takes' })),
+  iteration: integer({ description: 'Turns of the model so far' }),
+  toolCallCount: integer(),
+  stopReason: nullable(text({ example: 'END_TURN' })),
+  error: nullable(object(RunErrorView)),
+  createdAt: timestamp(),
+  updatedAt: timestamp(),
+  endedAt: nullable(timestamp()),
+  revision: integer({ example: 1 }),
+  lastEventSequence: integer({ description: 'Number of the newest event', example: 2 }),
+  replayed: optional(flag({ description: 'The request was a repetition' })),
+}) {}
 
 /** The run after a cancel. */
 export class CancelledRunView extends RunView {

@@ -3,14 +3,12 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { Answers, AnswersArray } from '../../../platform/http/index.js';
-import { SessionCreation } from './session.creation.js';
+import { SessionService } from './session.service.js';
 import {
   CreateHarnessSessionBody,
   PinSessionBody,
   HarnessSessionListQuery,
 } from './session.dto.js';
-import { SessionRemoval } from './session.removal.js';
-import { SessionService } from './session.service.js';
 import { HarnessSessionView } from './session.view.js';
 import { UuidPipe } from './uuid.pipe.js';
 
@@ -18,11 +16,7 @@ import { UuidPipe } from './uuid.pipe.js';
 @Controller('coding/harness/sessions')
 @RequirePermission('coding:harness:use')
 export class HarnessSessionController {
-  constructor(
-    private readonly sessions: SessionService,
-    private readonly creation: SessionCreation,
-    private readonly removal: SessionRemoval,
-  ) {}
+  constructor(private readonly sessions: SessionService) {}
 
   /** Creates a session. Any permissionMode but READ_ONLY needs coding:harness:write, too. */
   @Post()
@@ -31,7 +25,7 @@ export class HarnessSessionController {
     @CurrentCaller() caller: Caller,
     @Body() body: CreateHarnessSessionBody,
   ): Promise<HarnessSessionView> {
-    return this.creation.create(caller, body);
+    return this.sessions.create(caller, body);
   }
 
   /** The caller's own sessions, or for super administrators those of a user; pinned ones first, newest first. */
@@ -54,7 +48,7 @@ export class HarnessSessionController {
     return this.sessions.detail(caller, sessionId);
   }
 
-  /** Keeps the session at the top of the list, or lets it go. */
+  /** Keeps the session at the top of the list, or unpins it. */
   @Put(':sessionId/pin')
   @Answers(HarnessSessionView)
   pin(
@@ -72,7 +66,7 @@ export class HarnessSessionController {
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
   ): Promise<HarnessSessionView> {
-    return this.removal.remove(caller, sessionId);
+    return this.sessions.remove(caller, sessionId);
   }
 
   /** Brings a deleted session back. */
@@ -82,6 +76,6 @@ export class HarnessSessionController {
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
   ): Promise<HarnessSessionView> {
-    return this.removal.restore(caller, sessionId);
+    return this.sessions.restore(caller, sessionId);
   }
 }

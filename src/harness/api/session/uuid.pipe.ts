@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
 import { NotFoundError } from '../../../platform/error/index.js';
-import { RunNotFoundError } from '../../store/run.errors.js';
-import { SessionNotFoundError } from '../../store/session.errors.js';
+import { RunNotFoundError, SessionNotFoundError } from '../../store/errors.js';
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 

@@ -4,8 +4,8 @@ import { CurrentCaller, RequirePermission } from '../../../platform/access/index
 import type { Caller } from '../../../platform/access/index.js';
 import { Answers } from '../../../platform/http/index.js';
 import { UuidPipe } from '../session/uuid.pipe.js';
-import { HarnessSkillService } from './skill.service.js';
 import { HarnessSkillsView } from './skill.view.js';
+import { HarnessSkillService } from './skill.service.js';
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/skills')

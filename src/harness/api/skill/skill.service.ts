@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
-import { SessionService } from '../session/session.service.js';
-import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 import { HarnessSkills } from '../../context/skills.js';
-import { toSkillsView } from './skill.view.js';
-import type { HarnessSkillsView } from './skill.view.js';
+import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
+import { SessionService } from '../session/session.service.js';
+import { HarnessSkillsView, toSkillsView } from './skill.view.js';
 
 /** What people are told about the skills of a session. */
 @Injectable()

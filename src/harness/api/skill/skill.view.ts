@@ -1,42 +1,28 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { list, text, texts, View } from '../../../platform/http/index.js';
 import type { SkillProblem } from '../../../skill/index.js';
 import type { FoundSkill, FoundSkills } from '../../context/skills.js';
 
-export class HarnessSkillView {
-  @ApiProperty({ example: 'verification' })
-  name: string;
+export class HarnessSkillView extends View({
+  name: text({ example: 'verification' }),
+  description: text({ description: 'What the model chooses it by' }),
+  source: text({
+    example: '.agents/skills',
+    description: 'built-in, or a folder of the workspace',
+  }),
+  path: text({ example: '.agents/skills/verification', description: 'Its folder' }),
+  sha256: text({ description: 'Of the text of SKILL.md below the frontmatter' }),
+  warnings: texts({ description: 'Problems that its author should fix' }),
+}) {}
 
-  @ApiProperty({ description: 'What the model chooses it by' })
-  description: string;
+export class SkippedSkillView extends View({
+  path: text({ example: '.agents/skills/broken/SKILL.md' }),
+  reason: text({ description: 'Why it was left out, and what to do about it' }),
+}) {}
 
-  @ApiProperty({ example: '.agents/skills', description: 'built-in, or a folder of the workspace' })
-  source: string;
-
-  @ApiProperty({ example: '.agents/skills/verification', description: 'Its folder' })
-  path: string;
-
-  @ApiProperty({ description: 'Of the text of SKILL.md below the frontmatter' })
-  sha256: string;
-
-  @ApiProperty({ type: [String], description: 'What its author should mend' })
-  warnings: readonly string[];
-}
-
-export class SkippedSkillView {
-  @ApiProperty({ example: '.agents/skills/broken/SKILL.md' })
-  path: string;
-
-  @ApiProperty({ description: 'Why it was left out, and what to do about it' })
-  reason: string;
-}
-
-export class HarnessSkillsView {
-  @ApiProperty({ type: [HarnessSkillView], description: 'In the order of discovery' })
-  skills: HarnessSkillView[];
-
-  @ApiProperty({ type: [SkippedSkillView] })
-  skipped: readonly SkippedSkillView[];
-}
+export class HarnessSkillsView extends View({
+  skills: list(HarnessSkillView, { description: 'In the order of discovery' }),
+  skipped: list(SkippedSkillView),
+}) {}
 
 export function toSkillsView({ skills, skipped }: FoundSkills): HarnessSkillsView {
   return { skills: skills.map(skillView), skipped: skipped.map(skippedView) };

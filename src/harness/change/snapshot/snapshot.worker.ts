@@ -16,7 +16,7 @@ import type { Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { sha256 } from '../../protocol/ids.js';
-import { isStandIn } from '../../sandbox/placeholders.js';
+import { isPlaceholder } from '../../sandbox/placeholders.js';
 import { classifyPath } from '../../workspace/protected-path.js';
 import { PATH_BYTES } from '../../workspace/workspace-path.js';
 import { blobPath } from '../blob.path.js';
@@ -54,7 +54,7 @@ export function look(task: LookTask): LookAnswer {
   const room = new Room();
   const manifest: ManifestFile[] = [];
   const add = (file: WalkedFile, open: Opener): void => {
-    const keep = room.take(file);
+    const keep = room.reserve(file);
     const before = known.get(file.path);
     if (before && isSameFile(before, file) && (before.kept || !keep)) {
       manifest.push({ ...before, mode: file.mode });
@@ -73,7 +73,7 @@ export function countUnkept(root: string): number | undefined {
   const room = new Room();
   let count = 0;
   const isDone = walked(root, (file) => {
-    if (!room.take(file) && !file.secret) count += 1;
+    if (!room.reserve(file) && !file.secret) count += 1;
   });
   return isDone ? count : undefined;
 }
@@ -83,7 +83,7 @@ class Room {
   private files = 0;
   private bytes = 0;
 
-  take({ size, secret }: WalkedFile): boolean {
+  reserve({ size, secret }: WalkedFile): boolean {
     if (secret || size > KEPT_FILE_BYTES) return false;
     if (this.files === KEPT_FILES || this.bytes + size > KEPT_BYTES) return false;
     this.files += 1;
@@ -156,7 +156,7 @@ function hashOf(opened: number, limit: number): string | null {
 function keep(content: Buffer, { blobs, tenantId }: LookTask): string {
   const hash = sha256(content);
   const path = blobPath(blobs, tenantId, hash);
-  // One that a loss of power has cut is written anew.
+  // One that a loss of power has truncated is written again.
   if (lstatSync(path, { throwIfNoEntry: false })?.size === content.length) return hash;
   const folder = dirname(path);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -234,7 +234,7 @@ function visitFile(
   visit: (file: WalkedFile, open: Opener) => void,
 ): void {
   const stats = lstatSync(name, { throwIfNoEntry: false });
-  if (!stats?.isFile() || isStandIn(path, stats)) return;
+  if (!stats?.isFile() || isPlaceholder(path, stats)) return;
   const { protection, secret } = classifyPath(path);
   if (protection === 'GIT') return;
   const file = { path, secret, mode: stats.mode & 0o777, ...identityIn(stats) };

@@ -197,6 +197,6 @@ function isTimeOut(error: unknown): boolean {
 function tooLarge(): ToolError {
   return new ToolError(
     'TOO_LARGE',
-    'The command was not run: the workspace has so many files, or is read so slowly, that nobody could say what a command has changed. Remove what is not needed, or go on without commands.',
+    'The command was not run: the workspace has so many files, or is read so slowly, that the changes of a command could not be determined. Remove files that are not needed, or go on without commands.',
   );
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { FileChanges } from '../../change/file-changes.js';
 import type { ChangeTarget } from '../../change/file-changes.js';
 import { RollBackFailedError } from '../../fault/tool.error.js';
-import type { HarnessEffect } from '../../store/effect.entity.js';
+import type { HarnessEffect } from '../../store/harness.entity.js';
 import { EffectRepository } from '../../store/effect.repository.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
 import type { RunWriter } from '../../store/run-writer.js';

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { WorkspaceSnapshots } from '../../change/snapshot/workspace.snapshots.js';
-import type { HarnessEffect } from '../../store/effect.entity.js';
+import type { HarnessEffect } from '../../store/harness.entity.js';
 import { EffectRepository } from '../../store/effect.repository.js';
-import type { HarnessRun } from '../../store/run.entity.js';
+import type { HarnessRun } from '../../store/harness.entity.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { ToolErrorCode } from '../../fault/tool.error.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { BlobStore } from '../../change/blob.store.js';
 import type { FileOperation, FileState } from '../../workspace/file-operation.js';
-import { foldersOf, FreedPlaces } from '../../change/file-changes.js';
+import { foldersOf, VacatedPaths } from '../../change/file-changes.js';
 import { sameKept } from '../../change/net-change.js';
 import { conflictOf } from './undo.selection.js';
 import type { ConflictReason, FileSelection, UndoConflict } from './undo.selection.js';
@@ -40,7 +40,7 @@ const REASONS: Readonly<Partial<Record<ToolErrorCode, ConflictReason>>> = {
 
 /** The target, and what is known so far of the whole undo. */
 interface Place extends InspectionTarget {
-  readonly freed: FreedPlaces;
+  readonly freed: VacatedPaths;
   /** All paths of the undo: one of them may be a folder on the way to another before or after it. */
   readonly paths: ReadonlySet<string>;
 }
@@ -69,7 +69,7 @@ export class UndoInspection {
     const ready: ReadyFile[] = [];
     const conflicts: UndoConflict[] = [];
     const paths = new Set(selections.map(({ path }) => path));
-    const place = { ...target, freed: new FreedPlaces(), paths };
+    const place = { ...target, freed: new VacatedPaths(), paths };
     for (const selection of selections) {
       const found = await this.inspectWithin(place, selection, signal);
       if (typeof found === 'string') conflicts.push(conflictOf(selection.changes, found));

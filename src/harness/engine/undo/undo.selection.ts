@@ -2,7 +2,7 @@ import { ConflictError } from '../../../platform/error/index.js';
 import type { UndoDirection } from '../../store/undo.repository.js';
 import { sameKept, stateAfter, stateBefore } from '../../change/net-change.js';
 import type { KeptState } from '../../change/net-change.js';
-import type { HarnessFileChange } from '../../store/file-change.entity.js';
+import type { HarnessFileChange } from '../../store/harness.entity.js';
 
 export const CONFLICTS = [
   'CHANGED_SINCE',

@@ -65,7 +65,7 @@ Kept and removed lines must be in the file exactly, in one place or at the line 
     }
     return {
       files: planned.flatMap(({ files }) => files),
-      content: `Applied the patch:\n${planned.map(({ told }) => `- ${told}`).join('\n')}`,
+      content: `Applied the patch:\n${planned.map(({ description }) => `- ${description}`).join('\n')}`,
       summary: `patched ${sections.length} file(s)`,
     };
   }

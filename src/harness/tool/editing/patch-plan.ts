@@ -28,7 +28,7 @@ import type { FoundBlock, FoundBy, Line } from './text-lines.js';
 export interface PlannedSection {
   readonly files: readonly PlannedFile[];
   /** One line for the model. */
-  readonly told: string;
+  readonly description: string;
 }
 
 /** PATCH_REFUSED when the patch names a file twice, or a new file where another one needs a folder. */
@@ -82,7 +82,7 @@ async function planAdd(
   // Whoever may read a new file may run it.
   const mode = executable ? newFileMode() | ((newFileMode() & 0o444) >> 2) : newFileMode();
   const file = await planCreate(context, path, { content: Buffer.from(content), mode });
-  return { files: [file], told: `added ${shown(path)}` };
+  return { files: [file], description: `added ${shown(path)}` };
 }
 
 async function planRemoval(
@@ -97,7 +97,7 @@ async function planRemoval(
       throw refused(`the hunks that delete ${shown(path)} do not hold all of its lines.`);
     }
   }
-  return { files: [planDelete(context, file)], told: `deleted ${shown(path)}` };
+  return { files: [planDelete(context, file)], description: `deleted ${shown(path)}` };
 }
 
 async function planChange(
@@ -107,11 +107,14 @@ async function planChange(
 ): Promise<PlannedSection> {
   const file = await getEditable(context, path, LARGEST_TEXT);
   requireSeen(context, file);
-  const { content, told } = patched(file, hunks);
+  const { content, description } = patched(file, hunks);
   if (content.equals(file.bytes)) {
     throw refused(`it leaves ${shown(path)} as it is. Leave that part out.`);
   }
-  return { files: [planUpdate(file, content)], told: `changed ${shown(path)} ${told}` };
+  return {
+    files: [planUpdate(file, content)],
+    description: `changed ${shown(path)} ${description}`,
+  };
 }
 
 async function planMove(
@@ -122,26 +125,26 @@ async function planMove(
   const file = await getEditable(context, path, hunks.length > 0 ? LARGEST_TEXT : undefined);
   if (hunks.length > 0) requireSeen(context, file);
   await requireFree(context, to);
-  const { content, told } =
-    hunks.length > 0 ? patched(file, hunks) : { content: file.bytes, told: '' };
+  const { content, description } =
+    hunks.length > 0 ? patched(file, hunks) : { content: file.bytes, description: '' };
   const { mode } = file.state;
   return {
     // The new place first: at no moment is the content in none.
     files: [await planCreate(context, to, { content, mode }), planDelete(context, file)],
-    told: `moved ${shown(path)} to ${shown(to)} ${told}`.trimEnd(),
+    description: `moved ${shown(path)} to ${shown(to)} ${description}`.trimEnd(),
   };
 }
 
 function patched(
   { path, bytes }: { readonly path: string; readonly bytes: Buffer },
   hunks: readonly Hunk[],
-): { readonly content: Buffer; readonly told: string } {
+): { readonly content: Buffer; readonly description: string } {
   const before = decodeText(bytes, shown(path));
   const { text, loosely } = applyHunks(before.text, hunks, shown(path));
   const content = encodeText({ ...before, text });
   if (content.length > LARGEST_TEXT) throw tooLarge(shown(path));
   const how = loosely > 0 ? `, ${loosely} of them found but for spaces or indentation` : '';
-  return { content, told: `(${hunks.length} hunk(s)${how})` };
+  return { content, description: `(${hunks.length} hunk(s)${how})` };
 }
 
 async function requireFree(context: ToolContext, path: string): Promise<void> {

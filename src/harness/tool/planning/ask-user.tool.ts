@@ -32,7 +32,7 @@ export class AskUserTool implements RunTool<Input> {
   }
 
   refusal({ approvalPolicy, mayAsk }: OfferFacts): string | undefined {
-    if (approvalPolicy === 'NEVER') return 'Nobody is asked in this session. Decide yourself.';
+    if (approvalPolicy === 'NEVER') return 'No one is asked in this session. Decide yourself.';
     return mayAsk ? undefined : 'Questions are turned off here.';
   }
 

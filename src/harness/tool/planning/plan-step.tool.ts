@@ -64,7 +64,7 @@ export class PlanStepTool implements RunTool<Input> {
   }
 }
 
-/** A list of its own, which nobody approves and which allows nothing. */
+/** The model's own list: it is not approved and allows nothing. */
 function listed(plan: Plan | null, given: readonly GivenStep[]): Plan {
   const steps = given.map(({ text, status }, index) => ({
     id: `s${index + 1}`,

@@ -7,7 +7,7 @@ import type { Config } from '../../../platform/config/index.js';
 import { planHash } from '../../protocol/plan.js';
 import type { Plan } from '../../protocol/plan.js';
 import { newId } from '../../protocol/ids.js';
-import type { HarnessRun } from '../../store/run.entity.js';
+import type { HarnessRun } from '../../store/harness.entity.js';
 import { RunSkills } from '../../store/run-skills.js';
 import { Workspace } from '../../workspace/workspace.js';
 import { boundTool } from '../tool.js';

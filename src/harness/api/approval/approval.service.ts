@@ -1,26 +1,38 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
+import { Database } from '../../../platform/database/index.js';
 import { NotFoundError } from '../../../platform/error/index.js';
-import { stepIdOf } from '../../store/event.catalogue.js';
-import { RunLedger } from '../../store/run.ledger.js';
-import type { RunWriter } from '../../store/run-writer.js';
+import { ApprovalService } from '../../engine/approval.service.js';
 import { RunEnding } from '../../engine/run.ending.js';
-import { RunService } from '../run/run.service.js';
-import type { RunView } from '../run/run.view.js';
-import type { ResolveApprovalBody } from './approval.dto.js';
+import type { ApprovalState, Decision } from '../../protocol/approval.js';
+import { ApprovalRepository } from '../../store/approval.repository.js';
+import type { ApprovalRow } from '../../store/approval.repository.js';
 import {
   ApprovalResolvedError,
   ApprovalStaleError,
   NotGrantableError,
-} from '../../store/approval.errors.js';
-import { ApprovalRepository } from '../../store/approval.repository.js';
-import type { ApprovalRow } from '../../store/approval.repository.js';
-import { ApprovalService } from '../../engine/approval.service.js';
-import type { ApprovalState, Decision } from '../../protocol/approval.js';
-import { toApprovalView } from './approval.view.js';
-import type { ApprovalView } from './approval.view.js';
+} from '../../store/errors.js';
+import { stepIdOf } from '../../store/event.catalogue.js';
 import { GrantRepository } from '../../store/grant.repository.js';
+import { InboxRepository } from '../../store/inbox.repository.js';
+import type { WaitingRun } from '../../store/inbox.repository.js';
+import type { RunWriter } from '../../store/run-writer.js';
+import { RunLedger } from '../../store/run.ledger.js';
+import { RunService } from '../run/run.service.js';
+import type { RunView } from '../run/run.view.js';
+import { SessionService } from '../session/session.service.js';
+import type { ResolveApprovalBody } from './approval.dto.js';
+import { toApprovalView, toGrantView } from './approval.view.js';
+import type { ApprovalView, GrantView } from './approval.view.js';
+import {
+  toEffectEntry,
+  toPlanEntry,
+  toProviderEntry,
+  toQuestionEntry,
+  toToolEntry,
+} from './inbox.view.js';
+import type { InboxEntryView } from './inbox.view.js';
 
 export interface ApprovalKey {
   readonly sessionId: string;
@@ -37,7 +49,7 @@ const STATE_AFTER: Readonly<Record<Decision, ApprovalState>> = {
 
 /** What people decide about tool calls. */
 @Injectable()
-export class ApprovalDecisions {
+export class ApprovalReviewService {
   constructor(
     private readonly approvals: ApprovalRepository,
     private readonly service: ApprovalService,
@@ -124,8 +136,70 @@ export class ApprovalDecisions {
   }
 }
 
-/** The first answer, sent again: by the same id unchanged, or by somebody else who decided alike. */
+/** The first answer, sent again: by the same id unchanged, or by another user with the same decision. */
 function isSameAnswer(approval: ApprovalRow, body: ResolveApprovalBody): boolean {
   if (approval.decision !== body.decision) return false;
   return approval.decisionId !== body.decisionId || approval.note === (body.note ?? null);
+}
+
+/** The consents that hold for the rest of a session. APPROVE_SESSION makes them. */
+@Injectable()
+export class GrantService {
+  constructor(
+    private readonly grants: GrantRepository,
+    private readonly sessions: SessionService,
+    private readonly database: Database,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /** The grants that hold in one of the caller's sessions. */
+  async list(caller: Caller, sessionId: string): Promise<GrantView[]> {
+    const { tenantId, id } = await this.sessions.own(caller, sessionId);
+    const rows = await this.grants.ofSession(tenantId, id);
+    return rows.map(toGrantView);
+  }
+
+  /** Takes a grant back; the next such call is asked for again. */
+  async revoke(caller: Caller, sessionId: string, grantId: string): Promise<void> {
+    const { tenantId, id } = await this.sessions.own(caller, sessionId);
+    const key = { tenantId, sessionId: id };
+    await this.database.transaction(async () => {
+      const revoked = await this.grants.revoke(key, grantId, caller.userId);
+      if (!revoked) throw new NotFoundError('The grant');
+      await this.audit.record(caller, {
+        action: 'revoke',
+        target: 'harness_grant',
+        id: grantId,
+        detail: { sessionId },
+      });
+    });
+  }
+}
+
+/** Everything that waits for one user. */
+@Injectable()
+export class InboxService {
+  constructor(
+    private readonly approvals: ApprovalRepository,
+    private readonly inbox: InboxRepository,
+  ) {}
+
+  /** What waits in the caller's own runs, the longest waiting first; at most 500 entries of a kind. */
+  async list({ tenantId, userId }: Caller): Promise<InboxEntryView[]> {
+    const approvals = await this.approvals.pendingOfUser(tenantId, userId);
+    const runs = await this.inbox.waitingRuns(tenantId, userId);
+    const effects = await this.inbox.uncertainEffects(tenantId, userId);
+    return [
+      ...approvals.map(toToolEntry),
+      ...runs.flatMap(entriesOf),
+      ...effects.map(toEffectEntry),
+    ].sort((one, other) => one.waitingSince - other.waitingSince);
+  }
+}
+
+function entriesOf(run: WaitingRun): InboxEntryView[] {
+  const { waitKind, plan, question } = run;
+  if (waitKind === 'PLAN' && plan) return [toPlanEntry(run, plan)];
+  if (waitKind === 'QUESTION' && question) return [toQuestionEntry(run, question)];
+  return waitKind === 'PROVIDER' ? [toProviderEntry(run)] : [];
 }

@@ -1,23 +1,25 @@
 import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
 import type { Caller } from '../../../platform/access/index.js';
-import { DomainError, InvalidInputError } from '../../../platform/error/index.js';
-import { isEnded } from '../../protocol/run.state.js';
-import type { HarnessRun } from '../../store/run.entity.js';
-import { RunService } from '../run/run.service.js';
-import { ModelSecrets } from '../../store/model-secrets.js';
-import type { SessionRow } from '../../store/session.repository.js';
-import { ToolError } from '../../fault/tool.error.js';
-import { relativePath } from '../../workspace/workspace-path.js';
-import { Workspace } from '../../workspace/workspace.js';
+import { DomainError, InvalidInputError, NotFoundError } from '../../../platform/error/index.js';
+import { Artifacts } from '../../change/artifacts.js';
 import { ChangeRecords } from '../../change/change-records.js';
-import type { RunDiffQuery } from './change.dto.js';
-import type { ChangedFileView, FileDiffView, RunDiffView } from './change.view.js';
-import { FileChangeRepository } from '../../store/file-change.repository.js';
-import type { HarnessFileChange } from '../../store/file-change.entity.js';
 import { netChanges } from '../../change/net-change.js';
 import type { NetChange } from '../../change/net-change.js';
 import { UndoInspection } from '../../engine/undo/undo.inspection.js';
 import { selectionsOf } from '../../engine/undo/undo.selection.js';
+import { ToolError } from '../../fault/tool.error.js';
+import { isEnded } from '../../protocol/run.state.js';
+import type { HarnessFileChange, HarnessRun } from '../../store/harness.entity.js';
+import { FileChangeRepository } from '../../store/file-change.repository.js';
+import { ModelSecrets } from '../../store/secret-mask.js';
+import type { SessionRow } from '../../store/session.repository.js';
+import { relativePath } from '../../workspace/workspace-path.js';
+import { Workspace } from '../../workspace/workspace.js';
+import { RunService } from '../run/run.service.js';
+import type { ArtifactContentQuery, RunDiffQuery } from './change.dto.js';
+import { toArtifactView } from './change.view.js';
+import type { ArtifactView, ChangedFileView, FileDiffView, RunDiffView } from './change.view.js';
 
 /** All diffs of one answer. */
 const DIFF_BYTES = 2 * 1024 * 1024;
@@ -157,5 +159,54 @@ function placeOf(root: string, path: string): string {
     return relativePath(root, path);
   } catch (error) {
     throw error instanceof ToolError ? new InvalidInputError(error.message) : error;
+  }
+}
+
+/** Types that a browser shows as a picture; everything else is sent as plain text, whatever it says it is. */
+const PICTURES: ReadonlyMap<string, string> = new Map([
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpg'],
+  ['image/gif', 'gif'],
+  ['image/webp', 'webp'],
+]);
+
+interface ArtifactRequest extends ArtifactContentQuery {
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly artifactId: string;
+}
+
+/** The artifacts of runs, for those who may see them. */
+@Injectable()
+export class RunArtifacts {
+  constructor(
+    private readonly runs: RunService,
+    private readonly artifacts: Artifacts,
+  ) {}
+
+  /** Oldest first. */
+  async list(caller: Caller, sessionId: string, runId: string): Promise<ArtifactView[]> {
+    const { run } = await this.runs.own(caller, sessionId, runId);
+    const artifacts = await this.artifacts.ofRun(run);
+    return artifacts.map(toArtifactView);
+  }
+
+  /** Writes the bytes asked for as an attachment that no browser runs; none behind the end. */
+  async send(caller: Caller, request: ArtifactRequest, response: Response): Promise<void> {
+    const { sessionId, runId, artifactId, offset = 0, length = Infinity } = request;
+    const { run } = await this.runs.own(caller, sessionId, runId);
+    const found = await this.artifacts.find(run, artifactId);
+    if (!found?.bytes) throw new NotFoundError('The artifact');
+    const { mediaType } = found.artifact;
+    const picture = PICTURES.get(mediaType);
+    response.status(200).attachment(`${artifactId}.${picture ?? 'txt'}`);
+    response.set({
+      'Content-Security-Policy': "sandbox; default-src 'none'",
+      'X-Content-Type-Options': 'nosniff',
+      'Cache-Control': 'private, no-store',
+    });
+    // After attachment(), which sets the type that the name claims.
+    response.setHeader('Content-Type', picture ? mediaType : 'text/plain; charset=utf-8');
+    response.end(found.bytes.subarray(offset, offset + length));
   }
 }

@@ -2,18 +2,18 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
+import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
+import { Sandbox } from '../../sandbox/sandbox.js';
+import { HarnessSwitches } from '../../store/harness.switches.js';
+import { TOOL_NAMES } from '../../tool/tools.js';
 import { LONGEST_REQUIREMENT } from '../run/run.dto.js';
 import { MOST_IMAGE_BYTES, MOST_IMAGES } from '../run/run.images.js';
 import { MOST_PENDING, MOST_PENDING_BYTES, serverBudget } from '../run/run.limits.js';
-import { Sandbox } from '../../sandbox/sandbox.js';
-import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
-import { TOOL_NAMES } from '../../tool/tools.js';
 import type { CapabilitiesView } from './control.view.js';
-import { HarnessSwitches } from '../../store/harness.switches.js';
 
 /** What the harness of this server can do, for clients that fit themselves to it. */
 @Injectable()
-export class Capabilities {
+export class CapabilityService {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly sandbox: Sandbox,

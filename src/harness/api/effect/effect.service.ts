@@ -4,24 +4,25 @@ import { AuditLog } from '../../../platform/audit/index.js';
 import { NotFoundError } from '../../../platform/error/index.js';
 import type { DescribedChanges } from '../../change/change-records.js';
 import { FileChanges } from '../../change/file-changes.js';
-import type { FileOperation } from '../../workspace/file-operation.js';
-import { UndoExecution, undoOf } from '../../engine/undo/undo.execution.js';
-import { stepIdOf } from '../../store/event.catalogue.js';
-import { RunLedger } from '../../store/run.ledger.js';
-import type { RunWriter } from '../../store/run-writer.js';
-import { MessageRepository } from '../../store/message.repository.js';
+import { ToolResults } from '../../engine/tool.results.js';
+import { UndoExecution } from '../../engine/undo/undo.execution.js';
+import { undoOf } from '../../engine/undo/undo.execution.js';
 import { isEnded } from '../../protocol/run.state.js';
-import { RunService } from '../run/run.service.js';
-import type { SessionRow } from '../../store/session.repository.js';
-import { Workspace } from '../../workspace/workspace.js';
-import type { ResolveEffectBody } from './effect.dto.js';
-import type { HarnessEffect } from '../../store/effect.entity.js';
-import { EffectNotUncertainError } from '../../store/effect.errors.js';
 import { EffectRepository } from '../../store/effect.repository.js';
 import type { EffectResolution } from '../../store/effect.repository.js';
+import type { HarnessEffect } from '../../store/harness.entity.js';
+import { EffectNotUncertainError } from '../../store/errors.js';
+import { stepIdOf } from '../../store/event.catalogue.js';
+import { MessageRepository } from '../../store/message.repository.js';
+import type { RunWriter } from '../../store/run-writer.js';
+import { RunLedger } from '../../store/run.ledger.js';
+import type { SessionRow } from '../../store/session.repository.js';
+import type { FileOperation } from '../../workspace/file-operation.js';
+import { Workspace } from '../../workspace/workspace.js';
+import { RunService } from '../run/run.service.js';
+import type { ResolveEffectBody } from './effect.dto.js';
 import { toEffectView } from './effect.view.js';
 import type { EffectView } from './effect.view.js';
-import { ToolResults } from '../../engine/tool.results.js';
 
 export interface EffectKey {
   readonly sessionId: string;
@@ -29,7 +30,7 @@ export interface EffectKey {
   readonly toolCallId: string;
 }
 
-/** Longest look at the files of a call before somebody's word about it is stored. */
+/** Longest inspection of the files of a call before its resolution is stored. */
 const LOOK_MS = 20_000;
 
 const FOUND = {
@@ -39,9 +40,9 @@ const FOUND = {
     'The server stopped in the middle of this call. A person has looked: it was not executed. Call it again if it is still wanted.',
 } as const;
 
-/** What people say about tool calls of which nobody knows what they have done. */
+/** Resolves tool calls whose outcome is unknown. */
 @Injectable()
-export class EffectResolutions {
+export class EffectService {
   private readonly logger = new Logger('Harness');
 
   constructor(
@@ -112,7 +113,7 @@ export class EffectResolutions {
     return this.changes.describe({ tenantId, id }, done);
   }
 
-  /** Without those whose files are as before; all where nobody can look. */
+  /** Without those whose files are as before; all where the workspace cannot be opened. */
   private async done(
     { tenantId, operations }: HarnessEffect,
     { workspace: root, workspaceIdentity }: SessionRow,
@@ -126,7 +127,7 @@ export class EffectResolutions {
         await workspace.close();
       }
     } catch (error) {
-      this.logger.warn({ msg: 'Files of an uncertain call could not be looked at', err: error });
+      this.logger.warn({ msg: 'Failed to inspect files of an uncertain call', err: error });
       return operations;
     }
   }
@@ -154,7 +155,7 @@ export class EffectResolutions {
   }
 }
 
-/** Also in a run that has ended, whose readers were told that nobody knew. */
+/** Also in a run that has ended: its readers know the call as uncertain. */
 function announce(
   writer: RunWriter,
   { toolCallId, toolName, iteration }: HarnessEffect,
