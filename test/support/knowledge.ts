@@ -1,4 +1,4 @@
-import { FormData, request } from 'undici';
+import { request } from 'undici';
 import { canary } from './canary.js';
 import type { Answer, Session } from './session.js';
 import { eventually } from './wait.js';

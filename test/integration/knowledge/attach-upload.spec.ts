@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { FormData, request } from 'undici';
+import { request } from 'undici';
 import { attachmentsOf, createKnowledge, upload } from '../../support/knowledge.js';
 import type { AttachmentRow } from '../../support/knowledge.js';
 import { openLibrary } from '../../support/library.js';

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { FormData, request } from 'undici';
+import { request } from 'undici';
 import { TenantLifecycle } from '../../../src/platform/access/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { OrphanSweep } from '../../../src/platform/storage/orphan-sweep.js';

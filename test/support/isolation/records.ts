@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { FormData, request } from 'undici';
+import { request } from 'undici';
 import { canary } from '../canary.js';
 import { createProvider } from '../models.js';
 import { done, makeRole, PASSWORD } from '../people.js';
