@@ -1,5 +1,3 @@
-import { request } from 'undici';
-import { canary } from './canary.js';
 import type { Answer, Session } from './session.js';
 import { eventually } from './wait.js';
 
@@ -62,16 +60,7 @@ export async function upload(
     const bytes = Buffer.isBuffer(content) ? content : Buffer.from(content);
     form.append('file', new Blob([Uint8Array.from(bytes)]), name);
   }
-  const response = await request(`${session.url}/system/attach/upload`, {
-    method: 'POST',
-    headers: session.headers,
-    body: form,
-  });
-  const text = await response.body.text();
-  canary.check('POST /system/attach/upload', text);
-  return JSON.parse(text) as Answer<
-    { name: string; id: number | null; status: number | null; error?: string }[]
-  >;
+  return session.upload('/system/attach/upload', form);
 }
 
 export async function attachmentsOf(

@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { request } from 'undici';
 import { attachmentsOf, createKnowledge, upload } from '../../support/knowledge.js';
 import type { AttachmentRow } from '../../support/knowledge.js';
 import { openLibrary } from '../../support/library.js';
@@ -59,12 +58,7 @@ describe('an upload to a knowledge base', () => {
     const form = new FormData();
     form.append('file', new Blob([file]), 'a.txt');
     for (const [name, value] of Object.entries(fields)) form.append(name, value);
-    const { body } = await request(`${plinth.url}/system/attach/upload`, {
-      method: 'POST',
-      headers: owner.headers,
-      body: form,
-    });
-    return (await body.json()) as Answer;
+    return owner.upload('/system/attach/upload', form);
   }
 
   it('makes a document that waits to be asked for', async () => {

@@ -202,12 +202,10 @@ describe('retrieval test sets', () => {
     const form = new FormData();
     form.append('file', new Blob([queries.replace('ZX-4711', 'Account ZX-4711')]), 'queries.jsonl');
     form.append('file', new Blob([qrels]), 'test.tsv');
-    const { body } = await request(admin.url + path('testset/import'), {
-      method: 'POST',
-      headers: admin.headers,
-      body: form,
+    expect(await admin.upload(path('testset/import'), form)).toMatchObject({
+      code: 200,
+      data: { added: 0, replaced: 3 },
     });
-    expect(await body.json()).toMatchObject({ code: 200, data: { added: 0, replaced: 3 } });
     expect(storedFiles()).toEqual(files);
     const rows = await listed();
     expect(rows.map(({ queryId, query }) => [queryId, query])).toContainEqual([

@@ -55,13 +55,7 @@ describe('files', () => {
     const form = new FormData();
     for (const [part, content, name] of parts)
       form.append(part, new Blob([Uint8Array.from(content)]), name);
-    const response = await request(`${plinth.url}/resource/oss/upload`, {
-      method: 'POST',
-      headers: session.headers,
-      body: form,
-    });
-    expect(response.statusCode).toBe(200);
-    return (await response.body.json()) as Answer<Upload>;
+    return session.upload<Upload>('/resource/oss/upload', form);
   }
 
   async function uploaded(content: Buffer, name: string): Promise<Upload> {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { request } from 'undici';
 import { canary } from '../canary.js';
 import { createProvider } from '../models.js';
 import { done, makeRole, PASSWORD } from '../people.js';
@@ -173,12 +172,7 @@ export const file: RecordKind = {
   make: async ({ session }) => {
     const form = new FormData();
     form.append('file', new Blob(['What the file says.']), `${fresh('note')}.txt`);
-    const { body } = await request(`${session.url}/resource/oss/upload`, {
-      method: 'POST',
-      headers: session.headers,
-      body: form,
-    });
-    return done((await body.json()) as Answer<{ ossId: string }>).data.ossId;
+    return done(await session.upload<{ ossId: string }>('/resource/oss/upload', form)).data.ossId;
   },
 };
 
