@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   addressOf,
   adminAt,
@@ -13,12 +13,15 @@ import {
   START_MS,
 } from '../support/built-process.js';
 import type { BuiltProcess } from '../support/built-process.js';
+import { ownStore } from '../support/own-store.js';
+import type { OwnStore } from '../support/own-store.js';
 import { eventually } from '../support/wait.js';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'plinth-boot-'));
+let store: OwnStore;
 
 const boot = (environment: Record<string, string> = {}): BuiltProcess =>
-  bootOn(environment['DATA_DIR'] ?? dataDir, environment);
+  bootOn(environment['DATA_DIR'] ?? dataDir, { ...store.environment, ...environment });
 
 /** Makes it log more than any pipe and its two ends hold. */
 async function fillLog(address: string): Promise<void> {
@@ -27,9 +30,30 @@ async function fillLog(address: string): Promise<void> {
   }
 }
 
+beforeAll(async () => {
+  store = await ownStore({ empty: true });
+});
+
 afterEach(killAll);
 
-afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+afterAll(async () => {
+  await store.drop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+/** The folder of the embedded store serves one process; any number share a server. */
+async function expectBeside(beside: BuiltProcess): Promise<void> {
+  if (store.databaseUrl !== undefined) {
+    await addressOf(beside);
+    expect(beside.stderr()).not.toContain('password');
+    beside.child.kill('SIGTERM');
+    expect(await beside.exit).toBe(0);
+    return;
+  }
+  expect(await beside.exit).toBe(1);
+  expect(beside.stderr()).toMatch(/^Another Plinth process uses /);
+  expect(beside.stderr()).not.toMatch(/\n\s+at /);
+}
 
 (isBuilt ? describe : describe.skip)('the built process', () => {
   it(
@@ -44,10 +68,7 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
       await adminAt(address, password);
       expect(first.stdout()).not.toContain(password);
 
-      const beside = boot();
-      expect(await beside.exit).toBe(1);
-      expect(beside.stderr()).toMatch(/^Another Plinth process uses /);
-      expect(beside.stderr()).not.toMatch(/\n\s+at /);
+      await expectBeside(boot());
 
       first.child.kill('SIGTERM');
       expect(await first.exit).toBe(0);
@@ -90,14 +111,16 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
       const taken = createServer();
       await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
       const { port } = taken.address() as { port: number };
-      const other = join(dataDir, 'other');
-      const run = boot({ DATA_DIR: other, PORT: String(port) });
+      const other = await ownStore({ empty: true });
+      const folder = join(dataDir, 'other');
+      const run = boot({ ...other.environment, DATA_DIR: folder, PORT: String(port) });
 
       expect(await run.exit).toBe(1);
       expect(run.stderr()).toContain(`Port ${port} on 127.0.0.1 is in use.`);
       expect(run.stderr()).toMatch(/^Sign in: admin, password \S+ /);
       expect(run.stderr()).not.toMatch(/\n\s+at /);
       taken.close();
+      await other.drop();
     },
     START_MS,
   );

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
 import { openEmbedded } from '../../src/platform/database/index.js';
@@ -15,10 +16,12 @@ import {
   upload,
 } from '../support/knowledge.js';
 import { createModel, createProvider } from '../support/models.js';
+import { ownStore } from '../support/own-store.js';
+import type { OwnStore } from '../support/own-store.js';
 import type { Session } from '../support/session.js';
+import { ADMIN_PASSWORD } from '../support/template.js';
 import { eventually } from '../support/wait.js';
 
-const PASSWORD = 'a-password-for-the-tests';
 const MODEL = 'sim-embed-64--first-300';
 const BATCH = 4;
 const text = Array.from({ length: 40 }, (_, n) => `Fact ${n}: ${`word${n} `.repeat(60)}`).join(
@@ -28,25 +31,30 @@ const text = Array.from({ length: 40 }, (_, n) => `Fact ${n}: ${`word${n} `.repe
 (isBuilt ? describe : describe.skip)('a process that is killed while it parses', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'plinth-crash-'));
   let simulator: Simulator;
+  let store: OwnStore;
 
   beforeAll(async () => {
     simulator = await startSimulator();
+    store = await ownStore();
   });
 
   afterEach(killAll);
 
   afterAll(async () => {
     await simulator.close();
+    await store.drop();
     rmSync(dataDir, { recursive: true, force: true });
   });
 
   const start = async (): Promise<{ run: ReturnType<typeof boot>; admin: Session }> => {
     const run = boot(dataDir, {
-      ADMIN_PASSWORD: PASSWORD,
+      ADMIN_PASSWORD,
+      ALLOW_PRIVATE_MODEL_HOSTS: '*',
       EMBEDDING_BATCH_SIZE: String(BATCH),
       EMBEDDING_CONCURRENCY: '1',
+      ...store.environment,
     });
-    return { run, admin: await adminAt(await addressOf(run), PASSWORD) };
+    return { run, admin: await adminAt(await addressOf(run), ADMIN_PASSWORD) };
   };
 
   const embedded = (): string[] =>
@@ -89,25 +97,49 @@ const text = Array.from({ length: 40 }, (_, n) => `Fact ${n}: ${`word${n} `.repe
   );
 
   /** What the stores hold once nobody has them open. */
-  async function orphans(): Promise<{ vectors: number; orphans: number; batches: number }> {
-    const store = await openEmbedded(dataDir);
+  async function orphans(): Promise<Orphans> {
+    const { databaseUrl } = store;
+    return databaseUrl === undefined ? orphansEmbedded() : orphansOnServer(databaseUrl);
+  }
+
+  async function orphansEmbedded(): Promise<Orphans> {
+    const opened = await openEmbedded(dataDir);
     try {
-      const { rows } = await store.database.query<{
-        vectors: number;
-        orphans: number;
-        batches: number;
-      }>(
-        `SELECT (SELECT count(*) FROM ${VECTORS})::int AS vectors,
-                (SELECT count(*) FROM ${VECTORS} v WHERE NOT EXISTS
-                   (SELECT 1 FROM fragment f WHERE f.id = v.fragment_id))::int AS orphans,
-                (SELECT count(*) FROM embedded_batch)::int AS batches`,
-      );
-      return rows[0] ?? { vectors: -1, orphans: -1, batches: -1 };
+      const { rows } = await opened.database.query<Orphans>(countOrphans('fragment_pgvector'));
+      return rows[0] ?? NOTHING_FOUND;
     } finally {
-      await store.close();
+      await opened.close();
+    }
+  }
+
+  async function orphansOnServer(connectionString: string): Promise<Orphans> {
+    const client = new pg.Client({ connectionString });
+    await client.connect();
+    try {
+      // The table of pgvector is there where the server has the extension.
+      const tables = await client.query<{ pgvector: boolean }>(
+        `SELECT to_regclass('fragment_pgvector') IS NOT NULL AS pgvector`,
+      );
+      const table = tables.rows[0]?.pgvector ? 'fragment_pgvector' : 'fragment_vector';
+      const { rows } = await client.query<Orphans>(countOrphans(table));
+      return rows[0] ?? NOTHING_FOUND;
+    } finally {
+      await client.end();
     }
   }
 });
 
-/** The table of the embedded set-up's vector store. */
-const VECTORS = 'fragment_pgvector';
+interface Orphans {
+  readonly vectors: number;
+  readonly orphans: number;
+  readonly batches: number;
+}
+
+const NOTHING_FOUND: Orphans = { vectors: -1, orphans: -1, batches: -1 };
+
+function countOrphans(table: string): string {
+  return `SELECT (SELECT count(*) FROM ${table})::int AS vectors,
+                 (SELECT count(*) FROM ${table} v WHERE NOT EXISTS
+                    (SELECT 1 FROM fragment f WHERE f.id = v.fragment_id))::int AS orphans,
+                 (SELECT count(*) FROM embedded_batch)::int AS batches`;
+}

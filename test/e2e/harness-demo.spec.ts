@@ -1,40 +1,80 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
-import { addressOf, adminAt, boot, isBuilt, killAll, START_MS } from '../support/built-process.js';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { demoWorkspaceFiles } from '../../src/demo/demo.workspace.files.js';
+import {
+  addressOf,
+  adminAt,
+  boot,
+  freePort,
+  isBuilt,
+  killAll,
+  START_MS,
+} from '../support/built-process.js';
 import type { BuiltProcess } from '../support/built-process.js';
 import type { RunView } from '../support/harness.js';
 import { RunStream } from '../support/harness-stream.js';
+import { ownStore } from '../support/own-store.js';
+import type { OwnStore } from '../support/own-store.js';
 import { done } from '../support/people.js';
 import { approvalDecision, planDecision } from '../support/scripted-model.js';
 import type { Session } from '../support/session.js';
+import { ADMIN_PASSWORD } from '../support/template.js';
 import { eventually } from '../support/wait.js';
 
-const PASSWORD = 'a-password-for-the-tests';
 const SESSIONS = '/coding/harness/sessions';
 
 /** The offline demo as docs/HARNESS.md walks through it, with a crash in the middle. */
 (isBuilt ? describe : describe.skip)('the demo of the harness', () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'plinth-demo-'));
+  const dataDir = realpathSync(mkdtempSync(join(tmpdir(), 'plinth-demo-')));
   const example = join(dataDir, 'workspaces', '000000', 'example');
+  let store: OwnStore;
+  let port: string;
   let service: BuiltProcess;
   let admin: Session;
   let keys = 0;
 
   afterEach(killAll);
 
-  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+  beforeAll(async () => {
+    store = await ownStore();
+    // On the embedded store the demo makes its repository itself.
+    if (store.databaseUrl !== undefined) writeExample();
+    port = String(await freePort());
+  });
 
+  afterAll(async () => {
+    await store.drop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  function writeExample(): void {
+    for (const { path, text } of demoWorkspaceFiles) {
+      mkdirSync(dirname(join(example, path)), { recursive: true });
+      writeFileSync(join(example, path), text);
+    }
+  }
+
+  const environment = (): Record<string, string> => ({
+    ADMIN_PASSWORD,
+    DEMO: 'on',
+    DEMO_PORT: port,
+    ...store.environment,
+    ...(store.databaseUrl !== undefined && {
+      ALLOW_PRIVATE_MODEL_HOSTS: '*',
+      HARNESS_ROOTS: `000000=${dirname(example)}`,
+    }),
+  });
   const start = async (): Promise<void> => {
-    service = boot(dataDir, { ADMIN_PASSWORD: PASSWORD, DEMO: 'on' });
-    admin = await adminAt(await addressOf(service), PASSWORD);
+    service = boot(dataDir, environment());
+    admin = await adminAt(await addressOf(service), ADMIN_PASSWORD);
   };
 
   const session = async (permissionMode: string, approvalPolicy: string): Promise<string> => {
     const body = {
-      workspacePath: 'example',
+      workspacePath: store.databaseUrl === undefined ? 'example' : example,
       model: 'demo-coder-paced',
       permissionMode,
       approvalPolicy,

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,13 +16,12 @@ import {
 import type { BuiltProcess } from '../support/built-process.js';
 import { attachmentsOf, createKnowledge, PARSED, settled, upload } from '../support/knowledge.js';
 import { createModel, createProvider } from '../support/models.js';
-import { createServerDatabase } from '../support/server-database.js';
-import type { ServerDatabase } from '../support/server-database.js';
-import { ADMIN_PASSWORD, SECRET_KEY } from '../support/template.js';
+import { ownStore } from '../support/own-store.js';
+import type { OwnStore } from '../support/own-store.js';
+import { ADMIN_PASSWORD } from '../support/template.js';
 import { eventually } from '../support/wait.js';
 
 const server = process.env['DATABASE_URL'];
-const redis = process.env['REDIS_URL'];
 const MODEL = 'sim-embed-64';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'plinth-roles-'));
@@ -47,26 +45,18 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 (isBuilt && server !== undefined ? describe : describe.skip)('processes with roles', () => {
   let simulator: Simulator;
-  let database: ServerDatabase;
+  let store: OwnStore;
   let environment: Record<string, string>;
 
   beforeAll(async () => {
     simulator = await startSimulator();
-    database = await createServerDatabase(server ?? '');
-    environment = {
-      DATABASE_URL: database.url,
-      SECRET_KEY,
-      ALLOW_PRIVATE_MODEL_HOSTS: '*',
-      ...(redis !== undefined && {
-        REDIS_URL: redis,
-        REDIS_PREFIX: `test-${randomBytes(6).toString('hex')}`,
-      }),
-    };
+    store = await ownStore();
+    environment = { ...store.environment, ALLOW_PRIVATE_MODEL_HOSTS: '*' };
   }, START_MS);
 
   afterAll(async () => {
     await simulator.close();
-    await database.drop();
+    await store.drop();
   });
 
   /** The worker says that it runs and nothing else. */

@@ -20,9 +20,9 @@ import type { RunView } from './harness.js';
 import { RunStream } from './harness-stream.js';
 import type { RunEvent } from './harness-stream.js';
 import { createModel, createProvider } from './models.js';
+import { ownStore } from './own-store.js';
+import type { OwnStore } from './own-store.js';
 import { done } from './people.js';
-import { createServerDatabase } from './server-database.js';
-import type { ServerDatabase } from './server-database.js';
 import type { Answer, Session } from './session.js';
 import { ADMIN_PASSWORD, SECRET_KEY } from './template.js';
 import { eventually } from './wait.js';
@@ -54,15 +54,14 @@ export class BuiltHarness {
 
   private constructor(
     readonly simulator: Simulator,
-    private readonly database: ServerDatabase | undefined,
+    private readonly store: OwnStore,
   ) {}
 
   static async start(): Promise<BuiltHarness> {
-    const server = process.env['DATABASE_URL'];
-    const database = server === undefined ? undefined : await createServerDatabase(server);
-    const harness = new BuiltHarness(await startSimulator(), database);
+    const store = await ownStore();
+    const harness = new BuiltHarness(await startSimulator(), store);
     mkdirSync(join(harness.folder, 'roots'));
-    if (database) await harness.openGates(database.url);
+    if (store.databaseUrl) await harness.openGates(store.databaseUrl);
     await harness.boot();
     await createProvider(harness.session, 'custom_api');
     return harness;
@@ -80,7 +79,7 @@ export class BuiltHarness {
   }
 
   async boot(): Promise<void> {
-    const { database, folder } = this;
+    const { store, folder } = this;
     this.process = boot(join(folder, 'data'), {
       ADMIN_PASSWORD,
       SECRET_KEY,
@@ -91,7 +90,7 @@ export class BuiltHarness {
       HARNESS_MODEL_RETRY_MS: '1',
       DATABASE_POOL_SIZE: '30',
       SHUTDOWN_GRACE_SECONDS: GRACE_SECONDS,
-      ...(database && { DATABASE_URL: database.url }),
+      ...store.environment,
     });
     this.current = await adminAt(await addressOf(this.process), ADMIN_PASSWORD);
   }
@@ -122,7 +121,7 @@ export class BuiltHarness {
   async stop(): Promise<void> {
     await this.kill();
     await this.gates?.end();
-    await this.database?.drop();
+    await this.store.drop();
     await this.simulator.close();
     rmSync(this.folder, { recursive: true, force: true });
   }

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { Session } from './session.js';
 import { WEB_CLIENT } from './template.js';
@@ -97,4 +99,14 @@ export async function adminAt(address: string, password: string): Promise<Sessio
 /** Ends what a failed test has left running. */
 export function killAll(): void {
   for (const child of running) child.kill('SIGKILL');
+}
+
+/** A port of 127.0.0.1 that nothing listens on, for a process that has to keep its port over a restart. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from '../../src/app.js';
@@ -9,11 +9,11 @@ import { loadConfig } from '../../src/platform/config/index.js';
 import { openInMemory } from '../../src/platform/database/index.js';
 import { askedByTest } from './asked-by-test.js';
 import { canary } from './canary.js';
+import { ownStore } from './own-store.js';
 import { Session } from './session.js';
 import { recordStatement } from './statement-recorder.js';
 import { leaveOutStatementsOfTests } from './statements/own-statements.js';
 import { checkRecordedStatements } from './statements/recorded-statements.js';
-import { createServerDatabase } from './server-database.js';
 import { ADMIN_PASSWORD, embeddedTemplate, SECRET_KEY, WEB_CLIENT } from './template.js';
 
 leaveOutStatementsOfTests();
@@ -38,8 +38,7 @@ export class Plinth {
     { media }: Pick<AppOptions, 'media'> = {},
   ): Promise<Plinth> {
     const dataDir = mkdtempSync(join(tmpdir(), 'plinth-test-'));
-    const server = process.env['DATABASE_URL'];
-    const database = server ? await createServerDatabase(server) : undefined;
+    const store = await ownStore();
     canary.protect('key of the service', SECRET_KEY);
     const config = loadConfig({
       PORT: '0',
@@ -51,15 +50,10 @@ export class Plinth {
       DEMO: 'off',
       ALLOW_PRIVATE_MODEL_HOSTS: '*',
       DATABASE_POOL_SIZE: '5',
-      ...(database && { DATABASE_URL: database.url }),
-      ...(process.env['REDIS_URL'] && {
-        REDIS_URL: process.env['REDIS_URL'],
-        // Tests run side by side on one Redis; each counts and listens for itself.
-        REDIS_PREFIX: basename(dataDir),
-      }),
+      ...store.environment,
       ...environment,
     });
-    const memory = database ? undefined : await openInMemory(await embeddedTemplate());
+    const memory = store.databaseUrl ? undefined : await openInMemory(await embeddedTemplate());
     const log: string[] = [];
     const app = await createApp(config, {
       log: { write: (line) => void log.push(line) },
@@ -69,9 +63,8 @@ export class Plinth {
     });
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;
-    return new Plinth(askedByTest(app), `http://127.0.0.1:${port}`, dataDir, log, async () => {
-      await database?.drop();
-    });
+    const url = `http://127.0.0.1:${port}`;
+    return new Plinth(askedByTest(app), url, dataDir, log, () => store.drop());
   }
 
   /** Signs in; without arguments as `admin`, the super administrator of tenant 000000. */

@@ -9,8 +9,16 @@ export interface ServerDatabase {
 
 /** A fresh copy of the migrated template on the PostgreSQL server. */
 export async function createServerDatabase(server: string): Promise<ServerDatabase> {
+  return create(server, `TEMPLATE ${await serverTemplate(server)}`);
+}
+
+export async function createEmptyDatabase(server: string): Promise<ServerDatabase> {
+  return create(server, '');
+}
+
+async function create(server: string, template: string): Promise<ServerDatabase> {
   const name = `plinth_test_${randomBytes(6).toString('hex')}`;
-  await onServer(server, `CREATE DATABASE ${name} TEMPLATE ${await serverTemplate(server)}`);
+  await onServer(server, `CREATE DATABASE ${name} ${template}`);
   return {
     url: databaseUrl(server, name),
     drop: () => onServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
