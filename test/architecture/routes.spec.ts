@@ -10,7 +10,9 @@ import {
   documentedFields,
   nestedFields,
   pathParameters,
+  routesInOrder,
   routeTable,
+  shadowedRoutes,
   validatedFields,
 } from '../support/route-table.js';
 import type { Route } from '../support/route-table.js';
@@ -126,7 +128,7 @@ function keysOf(kind: string): string[] {
 describe('every route', () => {
   it('is one of a controller, but for the documentation', () => {
     const known = new Set(routes.map(({ key }) => key));
-    const outside = expressRoutes().filter(
+    const outside = routesInOrder(plinth.app).filter(
       (key) => !known.has(key) && !/^GET \/docs(\/|$)/.test(key),
     );
 
@@ -344,18 +346,6 @@ function shownPermission({ rule }: Route): string {
   return rule?.kind === 'login' ? 'any signed-in user' : 'none';
 }
 
-function expressRoutes(): string[] {
-  interface Layer {
-    readonly route?: { path: string; methods: Record<string, boolean> };
-  }
-  const { router } = plinth.app.getHttpAdapter().getInstance() as { router: { stack: Layer[] } };
-  return router.stack.flatMap(({ route }) =>
-    route
-      ? Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${route.path}`)
-      : [],
-  );
-}
-
 function inputClasses(): Type[] {
   const classes = routes.flatMap(({ body, query }) => [body, query]);
   return [...new Set(classes.filter((dto) => dto !== undefined))];
@@ -376,3 +366,19 @@ function bareFields(file: string): string[] {
       .map((member) => `${name?.text ?? ''}.${member.name.getText(tree)}`),
   );
 }
+
+describe('the order of the routes', () => {
+  it('lets each of them be reached', () => {
+    const inOrder = routesInOrder(plinth.app);
+
+    expect(inOrder).toEqual(expect.arrayContaining(routes.map(({ key }) => key)));
+    expect(shadowedRoutes(inOrder)).toEqual([]);
+  });
+
+  it('would be found out where a parameter stands before a name', () => {
+    expect(
+      shadowedRoutes(['GET /a/:id', 'GET /a/count', 'POST /a/count', 'GET /a/:id/b', 'GET /a/x/b']),
+    ).toEqual(['GET /a/count', 'GET /a/x/b']);
+    expect(shadowedRoutes(['GET /a/count', 'GET /a/:id', 'GET /:b/count'])).toEqual([]);
+  });
+});

@@ -131,3 +131,27 @@ export function documentedFields(dto: Type): string[] {
 export function pathParameters({ path }: Route): string[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
 }
+
+/** The routes as Express asks them, one after the other, as `GET /system/user/:userId`. */
+export function routesInOrder(app: NestExpressApplication): string[] {
+  const { router } = app.getHttpAdapter().getInstance() as { router: { stack: RouterLayer[] } };
+  return router.stack.flatMap(({ route }) =>
+    Object.keys(route?.methods ?? {}).map((method) => `${method.toUpperCase()} ${route?.path}`),
+  );
+}
+
+interface RouterLayer {
+  readonly route?: { readonly path: string; readonly methods: Readonly<Record<string, boolean>> };
+}
+
+/** The routes that are never reached, because one before them takes every address of theirs. */
+export function shadowedRoutes(routes: readonly string[]): string[] {
+  return routes.filter((route, at) => routes.slice(0, at).some((before) => takes(before, route)));
+}
+
+function takes(before: string, route: string): boolean {
+  const segments = route.split('/');
+  const others = before.split('/');
+  if (others.length !== segments.length) return false;
+  return others.every((other, at) => other.startsWith(':') || other === segments[at]);
+}
