@@ -19,25 +19,25 @@ export class AttachmentView {
   @Text({ example: '.pdf' })
   type: string;
 
-  @Text({ optional: true, example: '1', description: 'The stored file' })
+  @Text({ nullable: true, example: '1', description: 'The stored file' })
   ossId: string | null;
 
   @Whole({ example: 1_024 })
   byteSize: number;
 
-  @Text({ optional: true, example: 'utf-8', description: 'Of a text file, once it is parsed' })
+  @Text({ nullable: true, example: 'utf-8', description: 'Of a text file, once it is parsed' })
   encoding: string | null;
 
   @Whole({ min: 0, max: 3, example: 2, description: '0 pending, 1 parsing, 2 parsed, 3 failed' })
   status: number;
 
-  @Text({ optional: true, description: 'Why it failed, or what was written by hand' })
+  @Text({ nullable: true, description: 'Why it failed, or what was written by hand' })
   remark: string | null;
 
-  @Text({ optional: true, description: 'Why it is not parsed yet, or why it failed' })
+  @Text({ nullable: true, description: 'Why it is not parsed yet, or why it failed' })
   reason: string | null;
 
-  @Text({ optional: true, example: '3 documents are before it.' })
+  @Text({ nullable: true, example: '3 documents are before it.' })
   waitingFor: string | null;
 
   @Whole({ example: 120 })
@@ -46,7 +46,7 @@ export class AttachmentView {
   @Whole({ example: 120, description: 'Fragments embedded so far' })
   progressDone: number;
 
-  @Whole({ optional: true, example: 120, description: 'Of so many; null until they are known' })
+  @Whole({ nullable: true, example: 120, description: 'Of so many; null until they are known' })
   progressTotal: number | null;
 
   @Text({ example: '2026-01-31 18:30:00' })
@@ -55,7 +55,7 @@ export class AttachmentView {
   @Text({ example: '2026-01-31 18:30:00' })
   updateTime: string;
 
-  @Text({ optional: true, example: '2026-01-31 18:30:00' })
+  @Text({ nullable: true, example: '2026-01-31 18:30:00' })
   parsedTime: string | null;
 }
 

@@ -21,19 +21,19 @@ export class FragmentView {
   @Text({ example: 'The warranty lasts two years.' })
   content: string;
 
-  @Whole({ optional: true, example: 3, description: 'Page of its first character, from 1' })
+  @Whole({ nullable: true, example: 3, description: 'Page of its first character, from 1' })
   page: number | null;
 
-  @Text({ optional: true, example: 'Terms > Warranty' })
+  @Text({ nullable: true, example: 'Terms > Warranty' })
   headings: string | null;
 
-  @Text({ optional: true, example: 'lines 10-42' })
+  @Text({ nullable: true, example: 'lines 10-42' })
   location: string | null;
 
-  @Whole({ optional: true, example: 0, description: 'Where it begins in the extracted text' })
+  @Whole({ nullable: true, example: 0, description: 'Where it begins in the extracted text' })
   charStart: number | null;
 
-  @Whole({ optional: true, example: 29, description: 'Where it ends, exclusive' })
+  @Whole({ nullable: true, example: 29, description: 'Where it ends, exclusive' })
   charEnd: number | null;
 
   @Flag({

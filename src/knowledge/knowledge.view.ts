@@ -6,7 +6,7 @@ export class KnowledgeView {
   @Id()
   id: number;
 
-  @Whole({ optional: true, example: 1, description: 'The owner; null when the user was deleted' })
+  @Whole({ nullable: true, example: 1, description: 'The owner; null when the user was deleted' })
   userId: number | null;
 
   @Text({ example: 'Manuals' })
@@ -51,10 +51,10 @@ export class KnowledgeView {
   @Text({ example: '' })
   rerankModel: string;
 
-  @Whole({ optional: true, example: 5 })
+  @Whole({ nullable: true, example: 5 })
   rerankTopN: number | null;
 
-  @Decimal({ optional: true, example: 0.2 })
+  @Decimal({ nullable: true, example: 0.2 })
   rerankScoreThreshold: number | null;
 
   @Text({ example: '' })

@@ -5,6 +5,7 @@ import type { Caller } from '../platform/access/index.js';
 import {
   Answers,
   AnswersArray,
+  AnswersArrayAndPage,
   AnswersPage,
   AnswersStatus,
   IdPipe,
@@ -43,7 +44,7 @@ export class ModelController {
   /** The models that can be used, as `data` and as `rows` with `total`. */
   @Get('modelList')
   @RequirePermission('system:model:list', 'coding:harness:use')
-  @AnswersArray(ModelEntryView)
+  @AnswersArrayAndPage(ModelEntryView)
   entries(
     @CurrentCaller() caller: Caller,
     @Query() query: ModelEntriesQuery,

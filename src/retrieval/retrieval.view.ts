@@ -30,13 +30,13 @@ export class RetrievedFragmentView {
   @Text({ example: 'warranty.pdf', description: 'Name of the document' })
   sourceName: string;
 
-  @Whole({ optional: true, example: 3, description: 'Page, from 1' })
+  @Whole({ nullable: true, example: 3, description: 'Page, from 1' })
   page: number | null;
 
-  @Text({ optional: true, example: 'Terms > Warranty' })
+  @Text({ nullable: true, example: 'Terms > Warranty' })
   headings: string | null;
 
-  @Text({ optional: true, example: 'lines 10-42' })
+  @Text({ nullable: true, example: 'lines 10-42' })
   location: string | null;
 
   /** Only when requested. */

@@ -1,4 +1,5 @@
 import { request } from 'undici';
+import { checkAnswer } from './answer-schemas.js';
 import { canary } from './canary.js';
 
 export interface Answer<Data = unknown> {
@@ -9,7 +10,10 @@ export interface Answer<Data = unknown> {
   rows: Data extends readonly (infer Row)[] ? Row[] : Record<string, unknown>[];
 }
 
-/** One signed-in (or anonymous) client speaking JSON over real HTTP. Every answer is searched for leaked secrets. */
+/**
+ * One signed-in (or anonymous) client speaking JSON over real HTTP. Every answer is searched for
+ * leaked secrets, and held against the OpenAPI schema of its route.
+ */
 export class Session {
   constructor(
     readonly url: string,
@@ -41,6 +45,7 @@ export class Session {
     const response = await fetch(this.url + path, { method: 'POST', headers, body: form });
     const text = await response.text();
     canary.check(`POST ${path}`, text);
+    await checkAnswer('POST', path, text);
     return envelopeOf(`POST ${path}`, response.status, text) as Answer<Data>;
   }
 
@@ -68,6 +73,7 @@ export class Session {
     });
     const text = await response.body.text();
     canary.check(`${method} ${path}`, text);
+    if (response.statusCode === 200) await checkAnswer(method, path, text);
     return { status: response.statusCode, text, headers: response.headers };
   }
 }

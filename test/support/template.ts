@@ -3,6 +3,7 @@ import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import pg from 'pg';
 import { createApp } from '../../src/app.js';
 import { loadConfig } from '../../src/platform/config/index.js';
@@ -16,6 +17,8 @@ export const WEB_CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';
 
 /** One template per run of the tests; jest.config.mjs names the run and global-teardown.mjs removes it. */
 const run = process.env['PLINTH_TEST_RUN'] ?? 'single';
+/** The OpenAPI document of the application that made the template. */
+export const documentFile = join(tmpdir(), `plinth-openapi-${run}.json`);
 const dumpFile = join(tmpdir(), `plinth-template-${run}.tar`);
 const templateDatabase = `plinth_template_${run}`;
 
@@ -44,6 +47,8 @@ async function writeEmbeddedTemplate(): Promise<void> {
     store: { database: memory, close: async () => undefined },
   });
   await app.init();
+  const document = SwaggerModule.createDocument(app, new DocumentBuilder().build());
+  await writeFile(documentFile, JSON.stringify(document));
   const dump = await memory.dumpDataDir('none');
   await writeFile(`${dumpFile}.part`, Buffer.from(await dump.arrayBuffer()));
   await rename(`${dumpFile}.part`, dumpFile);

@@ -12,13 +12,13 @@ export class PreviewedFragmentView {
   @Whole({ example: 29, description: 'Length of the content' })
   characters: number;
 
-  @Whole({ optional: true, example: 3 })
+  @Whole({ nullable: true, example: 3 })
   page: number | null;
 
-  @Text({ optional: true, example: 'Terms > Warranty' })
+  @Text({ nullable: true, example: 'Terms > Warranty' })
   headings: string | null;
 
-  @Text({ optional: true, example: 'lines 10-42' })
+  @Text({ nullable: true, example: 'lines 10-42' })
   location: string | null;
 }
 
@@ -30,7 +30,7 @@ export class PreviewView {
   @Whole({ example: 120 })
   total: number;
 
-  @Text({ optional: true, example: 'utf-8' })
+  @Text({ nullable: true, example: 'utf-8' })
   encoding: string | null;
 
   fragments: PreviewedFragmentView[];

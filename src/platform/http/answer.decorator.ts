@@ -18,6 +18,12 @@ export const AnswersPage = (view: Type): MethodDecorator =>
     rows: { type: 'array', items: ref(view) },
   });
 
+/** Documents the route whose array is read under both names: `{code, msg, data, total, rows}`. */
+export const AnswersArrayAndPage = (view: Type): MethodDecorator => {
+  const rows = { type: 'array', items: ref(view) };
+  return documented(view, { data: rows, total: { type: 'integer' }, rows });
+};
+
 /** Documents a route that answers a status only: `data` is null. */
 export const AnswersStatus = (): MethodDecorator =>
   ApiOkResponse({ schema: envelopeSchema({ data: { nullable: true } }) });

@@ -26,6 +26,8 @@ import {
 interface FieldOptions {
   /** Absent, null and (for numbers) blank mean "not given". Fields are required unless this is true. */
   readonly optional?: boolean;
+  /** Of an answer: always there, and null where there is nothing to say. */
+  readonly nullable?: boolean;
   readonly description?: string;
   readonly example?: unknown;
 }
@@ -168,9 +170,9 @@ function field(
   schema: Partial<Record<keyof ApiPropertyOptions | 'minLength' | 'maxLength', unknown>>,
   rules: readonly PropertyDecorator[],
 ): PropertyDecorator {
-  const { optional = false, description, example } = options;
+  const { optional = false, nullable, description, example } = options;
   const documented = Object.fromEntries(
-    Object.entries({ ...schema, description, example, required: !optional }).filter(
+    Object.entries({ ...schema, nullable, description, example, required: !optional }).filter(
       ([, value]) => value !== undefined,
     ),
   ) as ApiPropertyOptions;

@@ -9,6 +9,7 @@ export { PageQuery } from './page.query.js';
 export {
   Answers,
   AnswersArray,
+  AnswersArrayAndPage,
   AnswersId,
   AnswersPage,
   AnswersRaw,

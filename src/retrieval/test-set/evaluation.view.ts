@@ -70,7 +70,7 @@ export class ComparedResultView extends QueryResultView {
   @Text({ example: 'How long is the warranty?' })
   query: string;
 
-  @Decimal({ optional: true, description: 'nDCG in the previous run; null if it was not in it' })
+  @Decimal({ nullable: true, description: 'nDCG in the previous run; null if it was not in it' })
   ndcgBefore: number | null;
 }
 
@@ -88,7 +88,7 @@ export class EvaluationView extends MetricsView {
   @ApiProperty({ type: MeasuredSettingsView })
   settings: MeasuredSettingsView;
 
-  @Id({ optional: true, description: 'Who ran it; null when the user was deleted' })
+  @Id({ nullable: true, description: 'Who ran it; null when the user was deleted' })
   userId: number | null;
 
   @Text({ example: '2026-01-31 18:30:00' })

@@ -18,7 +18,7 @@ export class ExpectedView {
   relevance: number;
 
   @Text({
-    optional: true,
+    nullable: true,
     example: 'warranty.pdf',
     description: 'Name of its document; null when it was deleted',
   })
