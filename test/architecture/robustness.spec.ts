@@ -58,6 +58,8 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** `PLINTH_TEST_ROUTE='/system/model'` runs the suite for the routes whose key contains the text. */
+const chosenRoutes = process.env['PLINTH_TEST_ROUTE'] ?? '';
 let plinth: Plinth;
 let world: World;
 let routes: Route[];
@@ -66,7 +68,7 @@ beforeAll(async () => {
   // Nobody listens where the models are: one attempt tells as much as several.
   plinth = await Plinth.start({ CHAT_ATTEMPTS: '1', MEDIA_REQUESTS_PER_MINUTE: '1000000' });
   world = await createWorld(plinth);
-  routes = routeTable(plinth.app);
+  routes = routeTable(plinth.app).filter(({ key }) => key.includes(chosenRoutes));
 }, 120_000);
 
 afterAll(() => plinth.stop());
