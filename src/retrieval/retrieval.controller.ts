@@ -6,7 +6,7 @@ import { AnswersArray, WhileConnected } from '../platform/http/index.js';
 import type { Answer } from '../platform/http/index.js';
 import { RetrievalBody } from './retrieval.dto.js';
 import { RetrievalTrial } from './retrieval.trial.js';
-import { RetrievedFragmentView } from './retrieval.view.js';
+import { besideRetrieved, RetrievedFragmentView } from './retrieval.view.js';
 
 @ApiTags('fragments')
 @Controller('system/fragment')
@@ -19,7 +19,7 @@ export class RetrievalController {
    */
   @Post('retrieval')
   @RequirePermission('system:fragment:list')
-  @AnswersArray(RetrievedFragmentView)
+  @AnswersArray(RetrievedFragmentView, besideRetrieved)
   retrieve(
     @CurrentCaller() caller: Caller,
     @Body() body: RetrievalBody,

@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { Answer, Decimal, Id, OK_MESSAGE, Text, Whole } from '../platform/http/index.js';
 import type { Explanation, RetrievalResult, RetrievedFragment } from './retrieval.js';
 
@@ -39,9 +40,23 @@ export class RetrievedFragmentView {
   @Text({ nullable: true, example: 'lines 10-42' })
   location: string | null;
 
-  /** Only when requested. */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    required: false,
+    description: 'Its places in the channels; only when requested',
+  })
   explain?: Explanation;
 }
+
+/** What stands beside `data`, for OpenAPI; the last two only when an explanation is requested. */
+export const besideRetrieved = {
+  channels: { type: 'object', description: 'What each channel did' },
+  scale: { type: 'string', enum: ['cosine', 'fusion', 'rerank'], description: 'Of `score`' },
+  rerank: { type: 'string', enum: ['off', 'applied', 'fallback'] },
+  settings: { type: 'object', description: 'With which it was searched' },
+  dropped: { type: 'array', items: { type: 'object' }, description: 'Left out, and why' },
+};
 
 /** `data` is the list that existing clients read; the explanation is beside it. */
 export function toRetrievalAnswer(

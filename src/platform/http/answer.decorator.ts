@@ -7,9 +7,9 @@ type Schema = Record<string, unknown>;
 /** Documents a route that answers `{code, msg, data}` with `data` of the given view. */
 export const Answers = (view: Type): MethodDecorator => documented(view, { data: ref(view) });
 
-/** Documents a route whose `data` is an array of the given view. */
-export const AnswersArray = (view: Type): MethodDecorator =>
-  documented(view, { data: { type: 'array', items: ref(view) } });
+/** Documents a route whose `data` is an array of the given view, and the fields that stand beside it. */
+export const AnswersArray = (view: Type, beside: Schema = {}): MethodDecorator =>
+  documented(view, { data: { type: 'array', items: ref(view) }, ...beside });
 
 /** Documents a `/list` route: `{code, msg, total, rows}`, no `data`. */
 export const AnswersPage = (view: Type): MethodDecorator =>
