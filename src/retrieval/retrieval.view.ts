@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Answer, Decimal, Id, OK_MESSAGE, Text, Whole } from '../platform/http/index.js';
 import type { Explanation, RetrievalResult, RetrievedFragment } from './retrieval.js';
 
@@ -40,10 +40,9 @@ export class RetrievedFragmentView {
   @Text({ nullable: true, example: 'lines 10-42' })
   location: string | null;
 
-  @ApiProperty({
+  @ApiPropertyOptional({
     type: 'object',
     additionalProperties: true,
-    required: false,
     description: 'Its places in the channels; only when requested',
   })
   explain?: Explanation;
