@@ -23,7 +23,13 @@ import { SessionService } from './session.service.js';
 import { TurnRepository } from './turn.repository.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([ChatMessage, ChatSession]), ModelModule, KnowledgeModule, RetrievalModule, AgentModule],
+  imports: [
+    TypeOrmModule.forFeature([ChatMessage, ChatSession]),
+    ModelModule,
+    KnowledgeModule,
+    RetrievalModule,
+    AgentModule,
+  ],
   controllers: [ChatController, SessionController, MessageController],
   providers: [
     ChatService,

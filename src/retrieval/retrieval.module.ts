@@ -23,7 +23,14 @@ import { TestSetRepository } from './test-set/test-set.repository.js';
 import { TestSetService } from './test-set/test-set.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Evaluation, TestQuery]), KnowledgeModule, FragmentModule, ModelModule, StorageModule, VectorStoreModule],
+  imports: [
+    TypeOrmModule.forFeature([Evaluation, TestQuery]),
+    KnowledgeModule,
+    FragmentModule,
+    ModelModule,
+    StorageModule,
+    VectorStoreModule,
+  ],
   controllers: [RetrievalController, TestSetController, EvaluationController],
   providers: [
     EvaluationRepository,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { byTest } from '../support/asked-by-test.js';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
 import { systemCaller } from '../../src/platform/access/index.js';
@@ -75,10 +76,11 @@ describe('parsing', () => {
   }
 
   const vectors = (knowledgeId: number): Promise<number> =>
-    plinth.app
-      .get(VectorStores)
-      .default()
-      .count({ tenantId: TENANT, knowledgeId }, undefined, AbortSignal.timeout(10_000));
+    byTest(plinth.app.get(VectorStores).default()).count(
+      { tenantId: TENANT, knowledgeId },
+      undefined,
+      AbortSignal.timeout(10_000),
+    );
 
   const rows = (table: string, knowledgeId: number): Promise<number> =>
     plinth.app
@@ -262,7 +264,7 @@ describe('parsing', () => {
     const id = await base();
     await upload(admin, id, [['facts.txt', longText(3)]]);
     const [row] = await settled(admin, id);
-    const store = plinth.app.get(VectorStores).default();
+    const store = byTest(plinth.app.get(VectorStores).default());
     const signal = AbortSignal.timeout(10_000);
     const [fragment] = await fragmentsOf(admin, row?.docId ?? '');
     await plinth.app

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { byTest } from '../support/asked-by-test.js';
 import { Database } from '../../src/platform/database/index.js';
 import { VectorStores } from '../../src/vector-store/index.js';
 import { PgvectorVectorStore } from '../../src/vector-store/pgvector/pgvector.vector-store.js';
@@ -36,13 +37,13 @@ describe('an installation with Qdrant', () => {
   async function tenantWithVector(tenantId: string): Promise<number> {
     const { id } = await makeTenant(plinth, root, tenantId);
     const entry = { fragmentId: id, attachmentId: 1, vector: unitVector(4, id) };
-    const store = plinth.app.get(VectorStores).default();
+    const store = byTest(plinth.app.get(VectorStores).default());
     await store.upsert({ tenantId, knowledgeId: 1 }, [entry], signal);
     return id;
   }
 
   async function tenantsWithVectors(): Promise<string[]> {
-    const scopes = await plinth.app.get(VectorStores).default().scopes(signal);
+    const scopes = await byTest(plinth.app.get(VectorStores).default()).scopes(signal);
     return scopes.map(({ tenantId }) => tenantId).sort();
   }
 

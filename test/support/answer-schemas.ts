@@ -78,7 +78,8 @@ class AnswerSchemas {
       const tried = options.map((option) => this.problemsOf(value, option, place));
       return tried.some((problems) => problems.length === 0) ? [] : (tried[0] ?? []);
     }
-    if (!hasType(value, schema)) return [`${place} is ${typeOf(value)}, not ${schema.type ?? '?'}`];
+    if (!hasType(value, schema))
+      return [`${place} is ${typeOf(value)}, not ${String(schema.type)}`];
     if (Array.isArray(value)) {
       const { items } = schema;
       if (!items) return [];
@@ -118,10 +119,12 @@ class AnswerSchemas {
     const { allOf, ...rest } = schema;
     const parts = [...allOf.map((part) => this.resolved(part)), rest];
     return {
-      ...Object.assign({}, ...parts),
-      properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
+      ...parts.reduce((all, part) => ({ ...all, ...part }), {}),
+      properties: Object.fromEntries(
+        parts.flatMap(({ properties }) => Object.entries(properties ?? {})),
+      ),
       required: parts.flatMap(({ required = [] }) => required),
-    } as SchemaObject;
+    };
   }
 }
 

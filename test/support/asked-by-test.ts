@@ -14,7 +14,7 @@ export function askedByTest(app: NestExpressApplication): NestExpressApplication
       if (typeof value !== 'function') return value;
       return (...given: unknown[]): unknown => {
         const result: unknown = Reflect.apply(value, target, given);
-        return property === 'get' && isInstance(result) ? acrossTenantsOf(result) : result;
+        return property === 'get' && isInstance(result) ? byTest(result) : result;
       };
     },
   });
@@ -26,9 +26,10 @@ function isInstance(value: unknown): value is object {
   return Object.getPrototypeOf(value) !== Object.prototype;
 }
 
-function acrossTenantsOf(service: object): object {
+/** The same for a service that another one answers, such as a vector store. */
+export function byTest<T extends object>(service: T): T {
   const known = seen.get(service);
-  if (known) return known;
+  if (known) return known as T;
   const methods = new WeakMap<object, unknown>();
   const proxy = new Proxy(service, {
     get: (target, property) => {

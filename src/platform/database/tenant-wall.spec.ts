@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import type { EntityMetadata } from 'typeorm';
 import { acrossTenants, inTenant, withBinding } from './tenant-binding.js';
 import { TenantWall } from './tenant-wall.js';
+import type { MappedTable } from './tenant-wall.js';
 
 const MINE = '000000';
 const OTHER = '300009';
 
-function entity(tableName: string, ...properties: string[]): EntityMetadata {
+function entity(tableName: string, ...properties: string[]): MappedTable {
   const columns = properties.map((propertyName) => ({ propertyName }));
-  return { tableName, columns } as unknown as EntityMetadata;
+  return { tableName, columns };
 }
 
 const wall = new TenantWall();

@@ -1,6 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import type { EntityMetadata } from 'typeorm';
 import { currentBinding } from './tenant-binding.js';
+
+/** What the wall reads of TypeORM's EntityMetadata. */
+export interface MappedTable {
+  readonly tableName: string;
+  readonly columns: readonly { readonly propertyName: string }[];
+}
 
 /** The tenants themselves: who may read and change them is the business of the services. */
 const REGISTER = 'tenant';
@@ -13,7 +18,7 @@ const KEPT_TEXTS = 2_000;
 const KEPT_LENGTH = 8_000;
 
 /** The tables whose rows belong to a tenant. */
-export function tablesOfTenants(entities: readonly EntityMetadata[]): string[] {
+export function tablesOfTenants(entities: readonly MappedTable[]): string[] {
   const owned = entities
     .filter(({ columns }) => columns.some(({ propertyName }) => propertyName === 'tenantId'))
     .map(({ tableName }) => tableName);
@@ -53,7 +58,7 @@ export class TenantWall {
   private readonly shapes = new LRUCache<string, Shape | 'none'>({ max: KEPT_TEXTS });
 
   /** Until then nothing is refused: migrations come first. */
-  protect(entities: readonly EntityMetadata[]): void {
+  protect(entities: readonly MappedTable[]): void {
     const names = tablesOfTenants(entities).join('|');
     this.table = new RegExp(
       `\\b(?:from|join|into|update|using)\\s+(?:only\\s+)?"?(${names})(?![\\w(])`,
@@ -125,5 +130,5 @@ function inserted(sql: string, offset: number, column: number): number[] {
 }
 
 function textOf(tenantId: unknown): string | undefined {
-  return tenantId === undefined ? undefined : String(tenantId);
+  return typeof tenantId === 'string' ? tenantId : JSON.stringify(tenantId);
 }

@@ -7,6 +7,10 @@ type Schema = Record<string, unknown>;
 /** Documents a route that answers `{code, msg, data}` with `data` of the given view. */
 export const Answers = (view: Type): MethodDecorator => documented(view, { data: ref(view) });
 
+/** Documents a route whose `data` is the given view, or null where there is none. */
+export const AnswersNullable = (view: Type): MethodDecorator =>
+  documented(view, { data: { nullable: true, allOf: [ref(view)] } });
+
 /** Documents a route whose `data` is an array of the given view, and the fields that stand beside it. */
 export const AnswersArray = (view: Type, beside: Schema = {}): MethodDecorator =>
   documented(view, { data: { type: 'array', items: ref(view) }, ...beside });

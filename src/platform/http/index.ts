@@ -11,6 +11,7 @@ export {
   AnswersArray,
   AnswersArrayAndPage,
   AnswersId,
+  AnswersNullable,
   AnswersPage,
   AnswersRaw,
   AnswersStatus,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { byTest } from '../../support/asked-by-test.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { FragmentService, KeywordIndex } from '../../../src/fragment/index.js';
 import type { NewFragment } from '../../../src/fragment/index.js';
@@ -200,7 +201,7 @@ describe('fragments', () => {
     it('are deleted with words and vectors, all of them or none', async () => {
       const ids = await store(['The kestrel hovers.', 'The osprey dives.', 'The wren sings.']);
       const [first = 0, second = 0, third = 0] = ids;
-      const vectors = plinth.app.get(VectorStores).default();
+      const vectors = byTest(plinth.app.get(VectorStores).default());
       const scope = { tenantId: TENANT, knowledgeId: base };
       const signal = AbortSignal.timeout(10_000);
       const entries = ids.map((fragmentId) => ({
@@ -309,7 +310,7 @@ describe('fragments', () => {
       if (!knowledge) throw new Error('The base is missing.');
       const scope = { tenantId: TENANT, knowledgeId: base };
       const { signal } = new AbortController();
-      const stored = plinth.app.get(VectorStores).of(knowledge.vectorModel);
+      const stored = byTest(plinth.app.get(VectorStores).of(knowledge.vectorModel));
       const write = async (howMany: number): Promise<number[]> => {
         const ids = await service.reserveIds(howMany);
         const vector = Float32Array.of(1, 0);

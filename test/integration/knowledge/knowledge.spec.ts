@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { byTest } from '../../support/asked-by-test.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { VectorStores } from '../../../src/vector-store/index.js';
@@ -256,7 +257,7 @@ describe('knowledge bases', () => {
         const name = fresh();
         const answer = await owner.post('/system/info', { name, vectorModel });
         const { rows } = done(await owner.get<Base[]>(`/system/info/list?name=${name}`));
-        const { code } = plinth.app.get(VectorStores).default();
+        const { code } = byTest(plinth.app.get(VectorStores).default());
 
         expect(answer).toMatchObject({
           code: 200,
@@ -376,7 +377,7 @@ describe('knowledge bases', () => {
     function vectors(id: number, store: string): Promise<number> {
       const scope = { tenantId: '000000', knowledgeId: id };
       const signal = AbortSignal.timeout(10_000);
-      return plinth.app.get(VectorStores).of(store).count(scope, undefined, signal);
+      return byTest(plinth.app.get(VectorStores).of(store)).count(scope, undefined, signal);
     }
 
     it('lets an empty base change its models at will', async () => {

@@ -2,7 +2,7 @@ import { Body, Controller, Get, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
-import { Answers } from '../../../platform/http/index.js';
+import { Answers, AnswersNullable } from '../../../platform/http/index.js';
 import { RunView } from '../run/run.view.js';
 import { UuidPipe } from '../session/uuid.pipe.js';
 import { ApprovePlanBody, RevisePlanBody } from './plan.dto.js';
@@ -17,7 +17,7 @@ export class PlanController {
   /** The run's plan with its progress; null when there is none (yet). */
   @Get()
   @RequirePermission('coding:harness:use')
-  @Answers(PlanView)
+  @AnswersNullable(PlanView)
   get(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
