@@ -28,8 +28,12 @@ const SESSIONS = '/coding/harness/sessions';
 
 /** The offline demo as docs/HARNESS.md walks through it, with a crash in the middle. */
 (isBuilt ? describe : describe.skip)('the demo of the harness', () => {
-  const dataDir = realpathSync(mkdtempSync(join(tmpdir(), 'plinth-demo-')));
-  const example = join(dataDir, 'workspaces', '000000', 'example');
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'plinth-demo-')));
+  const dataDir = join(folder, 'data');
+  /** With a server, workspaces are where HARNESS_ROOTS says, which is never in DATA_DIR. */
+  const example = process.env['DATABASE_URL']
+    ? join(folder, 'workspaces', 'example')
+    : join(dataDir, 'workspaces', '000000', 'example');
   let store: OwnStore;
   let port: string;
   let service: BuiltProcess;
@@ -47,7 +51,7 @@ const SESSIONS = '/coding/harness/sessions';
 
   afterAll(async () => {
     await store.drop();
-    rmSync(dataDir, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   function writeExample(): void {

@@ -4,8 +4,17 @@ import type { EventDraft } from '../../src/harness/store/event.catalogue.js';
 import { RunLedger } from '../../src/harness/store/run.ledger.js';
 import { newId } from '../../src/harness/protocol/ids.js';
 import type { RunLease } from '../../src/harness/protocol/lease.js';
+import type { RunBudget } from '../../src/harness/protocol/run.values.js';
 import type { Plinth } from './plinth.js';
 import type { Session } from './session.js';
+
+const BUDGET: RunBudget = {
+  maxIterations: 50,
+  maxToolCalls: 200,
+  maxInputTokens: 1_000_000,
+  maxOutputTokens: 100_000,
+  maxWallTimeMillis: 3_600_000,
+};
 
 /** A run that the test itself carries on, in the place of a worker: nobody else takes it up while its lease holds. */
 export interface OwnRun {
@@ -40,9 +49,9 @@ export async function ownRun(
     `INSERT INTO harness_run
         (id, tenant_id, session_id, user_id, home_tenant_id, requirement, permission_mode, approval_policy, budget,
          status, phase, lease_owner, lease_boot, lease_until, fence, idempotency_key, idempotency_hash)
-     VALUES ($1, $2, $3, $4, $2, 'Own', 'READ_ONLY', 'NEVER', '{}', 'RUNNING', 'BUILD', $5, 'test',
+     VALUES ($1, $2, $3, $4, $2, 'Own', 'READ_ONLY', 'NEVER', $8, 'RUNNING', 'BUILD', $5, 'test',
              now() + make_interval(secs => $6), 1, $7, repeat('0', 64))`,
-    [runId, tenantId, sessionId, userId, owner, leaseSeconds, runId],
+    [runId, tenantId, sessionId, userId, owner, leaseSeconds, runId, JSON.stringify(BUDGET)],
   );
   return {
     sessionId,
