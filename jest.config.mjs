@@ -27,7 +27,8 @@ export default {
     'default',
     ...(countsFile ? [['<rootDir>/scripts/test-counts.mjs', { file: countsFile }]] : []),
   ],
-  maxWorkers: 2,
+  // Suites wait more than they compute: three keep two cores busy.
+  maxWorkers: 3,
   // A worker that holds more than this is replaced before its next file.
   workerIdleMemoryLimit: '1500MB',
 };

@@ -130,11 +130,11 @@ export function describeFileStorage(name: string, start: () => Promise<StorageUn
       'refuses the key %p in every method',
       async (key) => {
         await expect(storage.write(key, Readable.from([]), options)).rejects.toThrow(
-          'unknown form',
+          'invalid form',
         );
-        await expect(storage.read(key)).rejects.toThrow('unknown form');
-        await expect(storage.remove(key)).rejects.toThrow('unknown form');
-        await expect(storage.exists(key)).rejects.toThrow('unknown form');
+        await expect(storage.read(key)).rejects.toThrow('invalid form');
+        await expect(storage.remove(key)).rejects.toThrow('invalid form');
+        await expect(storage.exists(key)).rejects.toThrow('invalid form');
       },
     );
 

@@ -8,6 +8,7 @@ import { createApp } from '../../../src/app.js';
 import { loadConfig } from '../../../src/platform/config/index.js';
 import { Database, openInMemory } from '../../../src/platform/database/index.js';
 import { newId } from '../../../src/harness/protocol/ids.js';
+import { askedByTest } from '../../support/asked-by-test.js';
 import { ParkedRuns } from '../../support/parked-runs.js';
 import type { ParkedRun } from '../../support/parked-runs.js';
 import { Session } from '../../support/session.js';
@@ -49,7 +50,7 @@ describe('a stop of the service while somebody is asked (S32)', () => {
       store: { database: memory, close: async () => undefined },
     });
     await started.listen(0, '127.0.0.1');
-    return started;
+    return askedByTest(started);
   }
 
   async function signIn(): Promise<Session> {

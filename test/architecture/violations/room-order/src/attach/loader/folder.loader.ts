@@ -1,0 +1,1 @@
+export const loadFolder = 1;

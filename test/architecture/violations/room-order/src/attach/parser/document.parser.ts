@@ -1,0 +1,1 @@
+export { loadFolder } from '../loader/folder.loader.js';
