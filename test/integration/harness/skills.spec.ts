@@ -384,13 +384,13 @@ describe('read_skill_resource', () => {
     symlinkSync('../../../outside.txt', join(harness.workspace, '.agents/skills/kit/link.txt'));
     symlinkSync('/etc', join(harness.workspace, '.agents/skills/kit/etc'));
     const refused: readonly [string, string][] = [
-      ['../../../outside.txt', 'holds ..'],
+      ['../../../outside.txt', 'contains ..'],
       ['/etc/passwd', 'is absolute'],
       ['a\\b', 'backslash'],
       ['link.txt', 'symbolic link'],
       ['etc/passwd', 'symbolic link'],
       ['more.txt', 'larger than 1048576 bytes'],
-      ['binary.txt', 'no UTF-8 text'],
+      ['binary.txt', 'not UTF-8 text'],
       ['missing.txt', 'was not found'],
       ['.env', 'secrets'],
       ['', 'is empty'],
