@@ -87,7 +87,7 @@ export class AttachRepository {
     await this.attachments.remove(tenantId, ids);
   }
 
-  /** The documents, held against everybody else until the open transaction ends; NotFoundError if one is missing. */
+  /** The documents, locked until the open transaction ends; NotFoundError if one is missing. */
   async lock(tenantId: string, ids: readonly number[]): Promise<Attachment[]> {
     const locked = await this.database.query(
       'SELECT id FROM attachment WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) ORDER BY id FOR UPDATE',

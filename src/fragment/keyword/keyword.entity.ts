@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 
 /**
  * Fragments of one or more documents of a base whose postings are packed together, so that a search reads few rows.
- * Whoever changes its postings holds its row.
+ * A transaction that changes its postings locks its row.
  */
 @Entity({ name: 'keyword_block' })
 export class KeywordBlock {

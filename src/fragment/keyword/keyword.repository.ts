@@ -149,8 +149,8 @@ export class KeywordRepository {
   }
 
   /**
-   * Adds to the size of a block of the base that has room for it and that nobody else is changing, or of a new one, and
-   * answers which; it is held until the end of the transaction.
+   * Adds to the size of a block of the base that has room for it and that no other transaction is changing, or of a new
+   * one. Returns its id; it is locked until the end of the transaction.
    */
   async takeBlock(
     { tenantId, knowledgeId }: KnowledgeScope,

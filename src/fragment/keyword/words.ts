@@ -13,7 +13,7 @@ export interface TextWords {
   readonly terms: readonly string[];
 }
 
-/** Longer words are cut: nobody types them, and an index entry has a limit. */
+/** Longer words are cut: they are not typed, and an index entry has a limit. */
 const LONGEST_TERM = 64;
 
 // Scripts that are not split into words by spaces alone; Korean is, but glues its particles to the words.

@@ -5,7 +5,7 @@ import { runCall, TRIAL_LIMITS } from './trial.js';
 import type { Trial, TrialResult, TrialRun } from './trial.js';
 
 const QUERY = 'How many days of leave do I have?';
-const DOCUMENTS = ['The canteen opens at noon.', 'Everybody has 25 days of leave a year.'];
+const DOCUMENTS = ['The canteen opens at noon.', 'Employees have 25 days of leave a year.'];
 
 /** Has two sentences put in order. */
 export function rerankTrial(adapter: RerankAdapter, model: ResolvedModel): Trial {

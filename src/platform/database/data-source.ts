@@ -19,8 +19,8 @@ export interface DataSourceSettings {
 }
 
 /**
- * What keeps a server that does not answer from holding work up for ever. No statement of the service comes near: the
- * longest are looks at whole tables, and deletions of whole tenants.
+ * Limits for a server that does not answer. No statement of the service comes near them: the longest read whole tables
+ * and delete whole tenants.
  */
 const CONNECT_MS = 30_000;
 const STATEMENT_MS = 600_000;

@@ -17,7 +17,7 @@ interface OpenTransaction {
 
 /**
  * The relational store. Whatever runs inside `transaction` joins it by itself: on the embedded store,
- * which has one connection, a statement outside would wait for its own transaction for ever.
+ * which has one connection, a statement outside would wait forever for its own transaction.
  */
 @Injectable()
 export class Database {

@@ -15,7 +15,7 @@ export function fairEmbedded(database: PGlite): PGlite {
       await nextTurn();
       turned = performance.now();
     }
-    // The driver's last words may come after the pause, when nobody listens any more.
+    // The driver's last message may come after the pause, when the store is closed.
     if (database.closed) return [];
     return database.execProtocolStream(message, options);
   };

@@ -13,7 +13,7 @@ export function currentBinding(): Binding | undefined {
 
 /**
  * Binds the work, and everything that it starts, to the tenant: TenantWall refuses its statements on rows of any other.
- * TenantInterceptor binds requests; whoever runs work for a row that it found binds it to the tenant of the row.
+ * TenantInterceptor binds requests; a job or a sweep binds its work to the tenant of the row that it found.
  */
 export function inTenant<T>(tenantId: string, work: () => T): T {
   return storage.run({ kind: 'tenant', tenantId }, work);

@@ -2,16 +2,16 @@ import { z } from 'zod';
 
 /**
  * What processes tell each other. An event is a hint that something in the database has changed: it may be lost,
- * so whoever listens also looks at the database from time to time.
+ * so a listener also polls the database.
  */
 export const events = {
-  /** Users, roles, clients or the tenant itself have changed: sign-ins and permissions must be asked anew. */
+  /** Users, roles, clients or the tenant itself have changed: sign-ins and permissions must be read again. */
   'access.changed': z.object({ tenantId: z.string().optional() }),
-  /** Nobody wants this attachment parsed any more: it was cancelled or deleted. */
+  /** The parsing of this attachment was cancelled, or the attachment was deleted. */
   'attachment.abandoned': z.object({ tenantId: z.string(), attachmentId: z.number() }),
   /** The turn that runs in this chat session should stop. */
   'chat.stop': z.object({ tenantId: z.string(), sessionId: z.number() }),
-  /** Somebody wants this run of the harness to end: its owner looks at the row. */
+  /** A cancel of this run of the harness was requested: its owner reads the row. */
   'harness.cancel': z.object({ tenantId: z.string(), runId: z.string() }),
   /** The run's events reach this number. */
   'harness.event': z.object({ tenantId: z.string(), runId: z.string(), sequence: z.number() }),

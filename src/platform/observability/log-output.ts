@@ -17,7 +17,7 @@ const GONE = new Set(['EPIPE', 'ECONNRESET', 'EBADF', 'ERR_STREAM_DESTROYED']);
  * reader that has gone ends the log and nothing else. Node writes to a pipe at once while it has room, so that a process
  * that ends loses nothing a reader could have taken; what still waits is given time by `outputTaken`.
  *
- * (pino's own destination, sonic-boom 4, repeats a failing write for ever when a process ends, and never ends it.)
+ * (pino's own destination, sonic-boom 4, repeats a failing write without end when a process ends, and never ends it.)
  */
 export class LogOutput implements LogDestination {
   private hasGone = false;

@@ -81,7 +81,7 @@ export async function postForJson(
 export async function jsonOf(response: OutboundResponse): Promise<unknown> {
   try {
     const text = (await response.text(LARGEST_ANSWER_BYTES)).trim();
-    // Without a length, an answer that breaks off looks like one that is over.
+    // Without a length, an answer that is interrupted looks like one that is over.
     if (text.startsWith('{') && !text.endsWith('}')) throw cutError();
     return parseJson(text);
   } catch (error) {

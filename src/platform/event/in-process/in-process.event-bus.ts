@@ -7,7 +7,7 @@ import type { EventData, EventListener, EventName } from '../event-bus.js';
 export class InProcessEventBus extends EventBus {
   private readonly emitter = new EventEmitter().setMaxListeners(0);
 
-  /** As over Redis, a listener sees nothing of the request or the tenant of whoever publishes. */
+  /** As over Redis, a listener sees nothing of the request or the tenant of the publisher. */
   private readonly outside = AsyncLocalStorage.snapshot();
 
   override async publish<Name extends EventName>(name: Name, data: EventData<Name>): Promise<void> {
