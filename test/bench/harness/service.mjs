@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp } from '../../../dist/src/app.js';
 import { loadConfig } from '../../../dist/src/platform/config/index.js';
-import { Database } from '../../../dist/src/platform/database/index.js';
+import { acrossTenants, Database } from '../../../dist/src/platform/database/index.js';
 import { RunLedger } from '../../../dist/src/harness/store/run.ledger.js';
 import { bareCreation, bareSteps, copyOfEvents } from './bare.mjs';
 
+const TENANT = '000000';
 const TEXT = 'a piece of what the model says, as long as most pieces are ';
 
 const [{ databaseUrl, password, roots }] = await once(process, 'message');
@@ -67,7 +68,7 @@ process.send('ready');
 
 async function answer(ask, about) {
   try {
-    return { reply: await answers[ask](about) };
+    return { reply: await acrossTenants('benchmark', () => answers[ask](about)) };
   } catch (error) {
     return { error: error.stack };
   }
@@ -77,7 +78,8 @@ async function answer(ask, about) {
 async function heldRun() {
   const [sessionId, runId, owner] = [randomUUID(), randomUUID(), randomUUID()];
   const [user] = await database.query(
-    `SELECT id, tenant_id AS "tenantId" FROM user_account WHERE user_name = 'admin' AND tenant_id = '000000'`,
+    `SELECT id, tenant_id AS "tenantId" FROM user_account WHERE user_name = 'admin' AND tenant_id = $1`,
+    [TENANT],
   );
   await database.query(
     `INSERT INTO harness_session

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../../dist/src/app.js';
+import { inTenant } from '../../../dist/src/platform/database/index.js';
 import { loadConfig } from '../../../dist/src/platform/config/index.js';
 import { KeywordIndex } from '../../../dist/src/fragment/index.js';
 import { KnowledgeService } from '../../../dist/src/knowledge/index.js';
@@ -12,6 +13,7 @@ import { RetrievalService } from '../../../dist/src/retrieval/index.js';
 import { documents, questions } from './corpus.mjs';
 
 const [simulatorUrl, documentCount] = [process.argv[2], Number(process.argv[3])];
+const TENANT = '000000';
 const PARAGRAPHS = 10;
 const DIMENSION = 384;
 const QUESTIONS = 100;
@@ -46,7 +48,8 @@ async function measured() {
   const knowledgeId = await knowledgeBase(api);
   const texts = documents(documentCount, PARAGRAPHS);
   const ingestion = await ingest(api, knowledgeId, texts);
-  return { ingestion, retrieval: await retrieval(knowledgeId, questions(texts, QUESTIONS)) };
+  const search = () => retrieval(knowledgeId, questions(texts, QUESTIONS));
+  return { ingestion, retrieval: await inTenant(TENANT, search) };
 }
 
 async function signedIn() {
@@ -65,7 +68,7 @@ async function signedIn() {
     return envelope;
   };
   const { data } = await call('POST', '/auth/login', {
-    tenantId: '000000',
+    tenantId: TENANT,
     username: 'admin',
     password: PASSWORD,
     clientId: CLIENT,
@@ -147,14 +150,14 @@ async function retrieval(knowledgeId, asked) {
   const keywords = app.get(KeywordIndex, { strict: false });
   const [knowledge] = await app
     .get(KnowledgeService, { strict: false })
-    .ofTenant('000000', [knowledgeId]);
+    .ofTenant(TENANT, [knowledgeId]);
   const signal = new AbortController().signal;
-  const asker = { tenantId: '000000', revision: 1_000_000 };
+  const caller = { tenantId: TENANT, revision: 1_000_000 };
   const search = (enableHybrid) => (query) =>
-    service.retrieve({ asker, knowledge, query, overrides: { enableHybrid }, signal });
+    service.retrieve({ caller, knowledge, query, overrides: { enableHybrid }, signal });
   const ways = {
     vector: search(false),
-    keyword: (query) => keywords.search({ tenantId: '000000', knowledgeId }, query, 10, signal),
+    keyword: (query) => keywords.search({ tenantId: TENANT, knowledgeId }, query, 10, signal),
     hybrid: search(true),
   };
   const times = { vector: [], keyword: [], hybrid: [] };

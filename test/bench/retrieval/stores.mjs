@@ -12,6 +12,7 @@ export async function withPlinth(url, work) {
   const database = url ? await createDatabase(url) : undefined;
   try {
     const { createApp } = await import('../../../dist/src/app.js');
+    const { inTenant } = await import('../../../dist/src/platform/database/index.js');
     const { loadConfig } = await import('../../../dist/src/platform/config/index.js');
     const settings = {
       DATA_DIR: folder,
@@ -24,7 +25,7 @@ export async function withPlinth(url, work) {
     const app = await createApp(loadConfig(settings));
     await app.init();
     try {
-      return await work(app);
+      return await inTenant(TENANT, () => work(app));
     } finally {
       await app.close();
     }
