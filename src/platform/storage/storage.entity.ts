@@ -1,42 +1,29 @@
-import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { Entity } from 'typeorm';
+import {
+  Bigint,
+  Char,
+  CreateTime,
+  GeneratedId,
+  TenantId,
+  Varchar,
+  nullable,
+} from '../database/index.js';
 
 /** The record of an uploaded file; its content is in the FileStorage under the key. */
 @Entity({ name: 'stored_file' })
 export class StoredFile {
-  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
-  id: number;
-
-  @Column({ type: 'varchar', length: 20 })
-  tenantId: string;
-
-  @Column({ type: 'bigint', nullable: true })
-  userId: number | null;
-
-  @Column({ type: 'varchar', length: 200 })
-  storageKey: string;
-
-  @Column({ type: 'varchar', length: 255 })
-  originalName: string;
-
-  @Column({ type: 'varchar', length: 20 })
-  fileSuffix: string;
-
-  @Column({ type: 'varchar', length: 100 })
-  mimeType: string;
-
-  @Column({ type: 'bigint' })
-  byteSize: number;
-
-  @Column({ type: 'char', length: 64 })
-  sha256: string;
-
-  @Column({ type: 'varchar', length: 20 })
-  service: string;
+  @GeneratedId() id: number;
+  @TenantId() tenantId: string;
+  @Bigint(nullable) userId: number | null;
+  @Varchar(200) storageKey: string;
+  @Varchar(255) originalName: string;
+  @Varchar(20) fileSuffix: string;
+  @Varchar(100) mimeType: string;
+  @Bigint() byteSize: number;
+  @Char(64) sha256: string;
+  @Varchar(20) service: string;
 
   /** The kind of record that the file is part of; null for an independent file. */
-  @Column({ type: 'varchar', length: 30, nullable: true })
-  belongsTo: string | null;
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createTime: Date;
+  @Varchar(30, nullable) belongsTo: string | null;
+  @CreateTime() createTime: Date;
 }

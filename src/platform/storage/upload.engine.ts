@@ -110,9 +110,14 @@ class Head {
   }
 }
 
-/** Aborts when the connection closes before the request is complete. */
+const signals = new WeakMap<Request, AbortSignal>();
+
+/** Aborts when the connection closes before the request is complete; the same signal for all its files. */
 function leaving(request: Request): AbortSignal {
+  const given = signals.get(request);
+  if (given) return given;
   const controller = new AbortController();
+  signals.set(request, controller.signal);
   request.once('close', () => {
     if (!request.complete) controller.abort();
   });
