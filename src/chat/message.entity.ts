@@ -1,4 +1,18 @@
-import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { Entity } from 'typeorm';
+import {
+  Bigint,
+  Char,
+  CreateTime,
+  Flag,
+  GeneratedId,
+  Integer,
+  Jsonb,
+  TenantId,
+  Text,
+  Uuid,
+  Varchar,
+  nullable,
+} from '../platform/database/index.js';
 import type { SourceReference } from './augmentation/sources.js';
 
 export type MessageRole = 'user' | 'assistant' | 'system';
@@ -14,73 +28,29 @@ export interface StoredSource extends SourceReference {
 /** One message of a conversation; a question and its answer share the turn id. */
 @Entity({ name: 'chat_message' })
 export class ChatMessage {
-  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
-  id: number;
-
-  @Column({ type: 'varchar', length: 20 })
-  tenantId: string;
-
-  @Column({ type: 'bigint' })
-  userId: number;
-
-  @Column({ type: 'bigint', nullable: true })
-  sessionId: number | null;
-
-  @Column({ type: 'uuid', nullable: true })
-  turnId: string | null;
-
-  @Column({ type: 'varchar', length: 20 })
-  role: MessageRole;
-
-  @Column({ type: 'text' })
-  content: string;
-
-  @Column({ type: 'text', nullable: true })
-  reasoning: string | null;
-
-  @Column({ type: 'varchar', length: 200, nullable: true })
-  modelName: string | null;
-
-  @Column({ type: 'varchar', length: 20, default: 'complete' })
-  state: MessageState;
-
-  @Column({ type: 'varchar', length: 40, nullable: true })
-  finishReason: string | null;
-
-  @Column({ type: 'varchar', length: 500, nullable: true })
-  error: string | null;
-
-  @Column({ type: 'integer', nullable: true })
-  inputTokens: number | null;
-
-  @Column({ type: 'integer', nullable: true })
-  outputTokens: number | null;
-
-  @Column({ type: 'integer', default: 0 })
-  totalTokens: number;
-
-  @Column({ type: 'boolean', default: false })
-  usageEstimated: boolean;
-
-  @Column({ type: 'integer', nullable: true })
-  firstTokenMs: number | null;
-
-  @Column({ type: 'integer', nullable: true })
-  durationMs: number | null;
+  @GeneratedId() id: number;
+  @TenantId() tenantId: string;
+  @Bigint() userId: number;
+  @Bigint(nullable) sessionId: number | null;
+  @Uuid(nullable) turnId: string | null;
+  @Varchar(20) role: MessageRole;
+  @Text() content: string;
+  @Text(nullable) reasoning: string | null;
+  @Varchar(200, nullable) modelName: string | null;
+  @Varchar(20, { default: 'complete' }) state: MessageState;
+  @Varchar(40, nullable) finishReason: string | null;
+  @Varchar(500, nullable) error: string | null;
+  @Integer(nullable) inputTokens: number | null;
+  @Integer(nullable) outputTokens: number | null;
+  @Integer({ default: 0 }) totalTokens: number;
+  @Flag({ default: false }) usageEstimated: boolean;
+  @Integer(nullable) firstTokenMs: number | null;
+  @Integer(nullable) durationMs: number | null;
 
   /** The fragments that were sent to the model, and whether the answer cites them; null without retrieval. */
-  @Column({ type: 'jsonb', nullable: true })
-  sources: StoredSource[] | null;
-
-  @Column({ type: 'varchar', length: 200, nullable: true })
-  idempotencyKey: string | null;
-
-  @Column({ type: 'char', length: 64, nullable: true })
-  requestHash: string | null;
-
-  @Column({ type: 'varchar', length: 500, nullable: true })
-  remark: string | null;
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createTime: Date;
+  @Jsonb(nullable) sources: StoredSource[] | null;
+  @Varchar(200, nullable) idempotencyKey: string | null;
+  @Char(64, nullable) requestHash: string | null;
+  @Varchar(500, nullable) remark: string | null;
+  @CreateTime() createTime: Date;
 }

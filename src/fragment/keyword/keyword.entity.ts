@@ -1,4 +1,14 @@
-import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
+import { Entity } from 'typeorm';
+import {
+  Bigint,
+  Bytea,
+  GeneratedId,
+  Integer,
+  Json,
+  TenantId,
+  Text,
+  primary,
+} from '../../platform/database/index.js';
 
 /**
  * Fragments of one or more documents of a base whose postings are packed together, so that a search reads few rows.
@@ -6,62 +16,36 @@ import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
  */
 @Entity({ name: 'keyword_block' })
 export class KeywordBlock {
-  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
-  id: number;
-
-  @Column({ type: 'varchar', length: 20 })
-  tenantId: string;
-
-  @Column({ type: 'bigint' })
-  knowledgeId: number;
-
-  @Column({ type: 'integer' })
-  fragments: number;
+  @GeneratedId() id: number;
+  @TenantId() tenantId: string;
+  @Bigint() knowledgeId: number;
+  @Integer() fragments: number;
 
   /** Of all its fragments, repetitions included. */
-  @Column({ type: 'bigint' })
-  terms: number;
+  @Bigint() terms: number;
 
   /** At least those of its fragments. */
-  @Column({ type: 'text', array: true })
-  languages: string[];
+  @Text({ array: true }) languages: string[];
 }
 
 /** Which fragments of a block have a term; postings.ts packs them. */
 @Entity({ name: 'keyword_posting' })
 export class KeywordPosting {
-  @PrimaryColumn({ type: 'varchar', length: 20 })
-  tenantId: string;
-
-  @PrimaryColumn({ type: 'bigint' })
-  blockId: number;
-
-  @PrimaryColumn({ type: 'text', collation: 'C' })
-  term: string;
-
-  @Column({ type: 'bigint' })
-  knowledgeId: number;
-
-  @Column({ type: 'bytea' })
-  postings: Buffer;
+  @TenantId(primary) tenantId: string;
+  @Bigint(primary) blockId: number;
+  @Text({ primary: true, collation: 'C' }) term: string;
+  @Bigint() knowledgeId: number;
+  @Bytea() postings: Buffer;
 }
 
 /** Where the postings of a document are: what has to be known to take them out again. */
 @Entity({ name: 'keyword_document' })
 export class KeywordDocument {
-  @PrimaryColumn({ type: 'bigint' })
-  attachmentId: number;
-
-  @Column({ type: 'varchar', length: 20 })
-  tenantId: string;
-
-  @Column({ type: 'bigint' })
-  knowledgeId: number;
-
-  @Column({ type: 'bigint' })
-  blockId: number;
+  @Bigint(primary) attachmentId: number;
+  @TenantId() tenantId: string;
+  @Bigint() knowledgeId: number;
+  @Bigint() blockId: number;
 
   /** The terms of each fragment, separated by spaces, by the fragment's id. */
-  @Column({ type: 'json' })
-  fragments: Record<string, string>;
+  @Json() fragments: Record<string, string>;
 }

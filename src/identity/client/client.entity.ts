@@ -1,48 +1,34 @@
+import { Entity } from 'typeorm';
 import {
-  Column,
-  CreateDateColumn,
-  Entity,
-  PrimaryGeneratedColumn,
-  UpdateDateColumn,
-} from 'typeorm';
+  Char,
+  CreateTime,
+  GeneratedId,
+  Integer,
+  UpdateTime,
+  Varchar,
+  nullable,
+} from '../../platform/database/index.js';
 
 /** An application that may sign users in. Clients belong to the installation, not to a tenant. */
 @Entity({ name: 'client' })
 export class Client {
-  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
-  id: number;
-
-  @Column({ type: 'varchar', length: 64 })
-  clientId: string;
-
-  @Column({ type: 'varchar', length: 32 })
-  clientKey: string;
+  @GeneratedId() id: number;
+  @Varchar(64) clientId: string;
+  @Varchar(32) clientKey: string;
 
   /** SHA-256 of the secret, in hex. */
-  @Column({ type: 'varchar', length: 255 })
-  clientSecret: string;
+  @Varchar(255) clientSecret: string;
 
   /** Comma-separated grant types. */
-  @Column({ type: 'varchar', length: 255 })
-  grantType: string;
-
-  @Column({ type: 'varchar', length: 32, nullable: true })
-  deviceType: string | null;
+  @Varchar(255) grantType: string;
+  @Varchar(32, nullable) deviceType: string | null;
 
   /** Seconds without a request after which a sign-in ends. */
-  @Column({ type: 'integer' })
-  activeTimeout: number;
+  @Integer() activeTimeout: number;
 
   /** Seconds after which a sign-in ends in any case. */
-  @Column({ type: 'integer' })
-  timeout: number;
-
-  @Column({ type: 'char', length: 1 })
-  status: string;
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createTime: Date;
-
-  @UpdateDateColumn({ type: 'timestamptz' })
-  updateTime: Date;
+  @Integer() timeout: number;
+  @Char(1) status: string;
+  @CreateTime() createTime: Date;
+  @UpdateTime() updateTime: Date;
 }

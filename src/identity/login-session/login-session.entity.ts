@@ -1,39 +1,30 @@
-import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
+import { Entity } from 'typeorm';
+import {
+  Bigint,
+  CreateTime,
+  Integer,
+  TenantId,
+  Timestamp,
+  Uuid,
+  Varchar,
+  nullable,
+  primary,
+} from '../../platform/database/index.js';
 
 /** One sign-in. Its token is valid while this row exists and is neither expired nor idle. */
 @Entity({ name: 'login_session' })
 export class LoginSession {
-  @PrimaryColumn({ type: 'uuid' })
-  id: string;
-
-  @Column({ type: 'varchar', length: 20 })
-  tenantId: string;
-
-  @Column({ type: 'bigint' })
-  userId: number;
-
-  @Column({ type: 'varchar', length: 64 })
-  clientId: string;
+  @Uuid(primary) id: string;
+  @TenantId() tenantId: string;
+  @Bigint() userId: number;
+  @Varchar(64) clientId: string;
 
   /** The tenant a super administrator has switched to. */
-  @Column({ type: 'varchar', length: 20, nullable: true })
-  actingTenantId: string | null;
-
-  @Column({ type: 'varchar', length: 64, nullable: true })
-  ip: string | null;
-
-  @Column({ type: 'varchar', length: 300, nullable: true })
-  userAgent: string | null;
-
-  @Column({ type: 'integer' })
-  activeTimeout: number;
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createTime: Date;
-
-  @Column({ type: 'timestamptz', insert: false })
-  lastActiveTime: Date;
-
-  @Column({ type: 'timestamptz' })
-  expireTime: Date;
+  @Varchar(20, nullable) actingTenantId: string | null;
+  @Varchar(64, nullable) ip: string | null;
+  @Varchar(300, nullable) userAgent: string | null;
+  @Integer() activeTimeout: number;
+  @CreateTime() createTime: Date;
+  @Timestamp({ insert: false }) lastActiveTime: Date;
+  @Timestamp() expireTime: Date;
 }

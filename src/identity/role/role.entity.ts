@@ -1,11 +1,17 @@
+import { Entity } from 'typeorm';
 import {
-  Column,
-  CreateDateColumn,
-  Entity,
-  PrimaryColumn,
-  PrimaryGeneratedColumn,
-  UpdateDateColumn,
-} from 'typeorm';
+  Bigint,
+  Char,
+  CreateTime,
+  GeneratedId,
+  Integer,
+  TenantId,
+  Text,
+  UpdateTime,
+  Varchar,
+  nullable,
+  primary,
+} from '../../platform/database/index.js';
 
 /** The tenant of the installation itself: it always exists, never expires and cannot be disabled. */
 export const HOME_TENANT = '000000';
@@ -19,46 +25,22 @@ export const USER_ROLE = 'user';
 
 @Entity({ name: 'role' })
 export class Role {
-  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
-  id: number;
-
-  @Column({ type: 'varchar', length: 20 })
-  tenantId: string;
-
-  @Column({ type: 'varchar', length: 100 })
-  roleName: string;
-
-  @Column({ type: 'varchar', length: 100 })
-  roleKey: string;
-
-  @Column({ type: 'integer' })
-  roleSort: number;
-
-  @Column({ type: 'char', length: 1 })
-  status: string;
-
-  @Column({ type: 'text', array: true })
-  permissions: string[];
-
-  @Column({ type: 'varchar', length: 500, nullable: true })
-  remark: string | null;
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createTime: Date;
-
-  @UpdateDateColumn({ type: 'timestamptz' })
-  updateTime: Date;
+  @GeneratedId() id: number;
+  @TenantId() tenantId: string;
+  @Varchar(100) roleName: string;
+  @Varchar(100) roleKey: string;
+  @Integer() roleSort: number;
+  @Char(1) status: string;
+  @Text({ array: true }) permissions: string[];
+  @Varchar(500, nullable) remark: string | null;
+  @CreateTime() createTime: Date;
+  @UpdateTime() updateTime: Date;
 }
 
 /** Assigns a role to a user. */
 @Entity({ name: 'user_role' })
 export class UserRole {
-  @Column({ type: 'varchar', length: 20 })
-  tenantId: string;
-
-  @PrimaryColumn({ type: 'bigint' })
-  userId: number;
-
-  @PrimaryColumn({ type: 'bigint' })
-  roleId: number;
+  @TenantId() tenantId: string;
+  @Bigint(primary) userId: number;
+  @Bigint(primary) roleId: number;
 }

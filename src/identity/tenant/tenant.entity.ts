@@ -1,66 +1,42 @@
+import { Entity } from 'typeorm';
 import {
-  Column,
-  CreateDateColumn,
-  Entity,
-  PrimaryGeneratedColumn,
-  UpdateDateColumn,
-} from 'typeorm';
+  Bigint,
+  Char,
+  CreateTime,
+  Flag,
+  GeneratedId,
+  Integer,
+  TenantId,
+  Timestamp,
+  UpdateTime,
+  Varchar,
+  nullable,
+} from '../../platform/database/index.js';
 import { HOME_TENANT } from '../role/role.entity.js';
 
 @Entity({ name: 'tenant' })
 export class Tenant {
-  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
-  id: number;
-
-  @Column({ type: 'varchar', length: 20 })
-  tenantId: string;
-
-  @Column({ type: 'varchar', length: 100 })
-  companyName: string;
-
-  @Column({ type: 'varchar', length: 50, nullable: true })
-  contactUserName: string | null;
-
-  @Column({ type: 'varchar', length: 30, nullable: true })
-  contactPhone: string | null;
-
-  @Column({ type: 'varchar', length: 50, nullable: true })
-  licenseNumber: string | null;
-
-  @Column({ type: 'varchar', length: 200, nullable: true })
-  address: string | null;
-
-  @Column({ type: 'varchar', length: 200, nullable: true })
-  domain: string | null;
-
-  @Column({ type: 'varchar', length: 500, nullable: true })
-  intro: string | null;
-
-  @Column({ type: 'varchar', length: 500, nullable: true })
-  remark: string | null;
-
-  @Column({ type: 'timestamptz', nullable: true })
-  expireTime: Date | null;
+  @GeneratedId() id: number;
+  @TenantId() tenantId: string;
+  @Varchar(100) companyName: string;
+  @Varchar(50, nullable) contactUserName: string | null;
+  @Varchar(30, nullable) contactPhone: string | null;
+  @Varchar(50, nullable) licenseNumber: string | null;
+  @Varchar(200, nullable) address: string | null;
+  @Varchar(200, nullable) domain: string | null;
+  @Varchar(500, nullable) intro: string | null;
+  @Varchar(500, nullable) remark: string | null;
+  @Timestamp(nullable) expireTime: Date | null;
 
   /** Limit of users; -1 for none. */
-  @Column({ type: 'integer' })
-  accountCount: number;
-
-  @Column({ type: 'char', length: 1 })
-  status: string;
+  @Integer() accountCount: number;
+  @Char(1) status: string;
 
   /** Whether people may register. */
-  @Column({ type: 'boolean' })
-  registerEnabled: boolean;
-
-  @Column({ type: 'bigint', insert: false, update: false })
-  revision: number;
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createTime: Date;
-
-  @UpdateDateColumn({ type: 'timestamptz' })
-  updateTime: Date;
+  @Flag() registerEnabled: boolean;
+  @Bigint({ insert: false, update: false }) revision: number;
+  @CreateTime() createTime: Date;
+  @UpdateTime() updateTime: Date;
 }
 
 /** Why users of the tenant cannot sign in, or undefined if they can. */

@@ -1,3 +1,4 @@
+export * from './columns.js';
 export { createDataSource } from './data-source.js';
 export { Database } from './database.js';
 export { DatabaseModule } from './database.module.js';

@@ -1,10 +1,17 @@
+import { Entity } from 'typeorm';
 import {
-  Column,
-  CreateDateColumn,
-  Entity,
-  PrimaryGeneratedColumn,
-  UpdateDateColumn,
-} from 'typeorm';
+  Bigint,
+  CreateTime,
+  Double,
+  GeneratedId,
+  Integer,
+  Jsonb,
+  TenantId,
+  Text,
+  UpdateTime,
+  Varchar,
+  nullable,
+} from '../../platform/database/index.js';
 
 /** An expected result of a query, with its relevance: 1 somewhat, 2 well, 3 perfectly. */
 export type Expected =
@@ -14,31 +21,18 @@ export type Expected =
 /** One query of a knowledge base's test set, with its expected results. */
 @Entity({ name: 'knowledge_test_query' })
 export class TestQuery {
-  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
-  id: number;
-
-  @Column({ type: 'varchar', length: 20 })
-  tenantId: string;
-
-  @Column({ type: 'bigint' })
-  knowledgeId: number;
+  @GeneratedId() id: number;
+  @TenantId() tenantId: string;
+  @Bigint() knowledgeId: number;
 
   /** The id of the query in its test set and in exported files; unique in the test set. */
-  @Column({ type: 'varchar', length: 200 })
-  queryId: string;
-
-  @Column({ type: 'text' })
-  query: string;
+  @Varchar(200) queryId: string;
+  @Text() query: string;
 
   /** At least one; without duplicates. */
-  @Column({ type: 'jsonb' })
-  expected: Expected[];
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createTime: Date;
-
-  @UpdateDateColumn({ type: 'timestamptz' })
-  updateTime: Date;
+  @Jsonb() expected: Expected[];
+  @CreateTime() createTime: Date;
+  @UpdateTime() updateTime: Date;
 }
 
 /** The measured settings: those of the retrieval, and those of the splitting. */
@@ -67,42 +61,22 @@ export interface QueryResult {
 /** One run of a whole test set. */
 @Entity({ name: 'knowledge_evaluation' })
 export class Evaluation {
-  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })
-  id: number;
-
-  @Column({ type: 'varchar', length: 20 })
-  tenantId: string;
-
-  @Column({ type: 'bigint' })
-  knowledgeId: number;
+  @GeneratedId() id: number;
+  @TenantId() tenantId: string;
+  @Bigint() knowledgeId: number;
 
   /** Who ran it; null when the user was deleted. */
-  @Column({ type: 'bigint', nullable: true })
-  userId: number | null;
-
-  @Column({ type: 'jsonb' })
-  settings: MeasuredSettings;
+  @Bigint(nullable) userId: number | null;
+  @Jsonb() settings: MeasuredSettings;
 
   /** The cut-off k of the metrics. */
-  @Column({ type: 'integer' })
-  k: number;
-
-  @Column({ type: 'integer' })
-  queryCount: number;
-
-  @Column({ type: 'double precision' })
-  ndcg: number;
-
-  @Column({ type: 'double precision' })
-  recall: number;
-
-  @Column({ type: 'double precision' })
-  mrr: number;
+  @Integer() k: number;
+  @Integer() queryCount: number;
+  @Double() ndcg: number;
+  @Double() recall: number;
+  @Double() mrr: number;
 
   /** Of every query; read only on request, because of its size. */
-  @Column({ type: 'jsonb', select: false })
-  results: QueryResult[];
-
-  @CreateDateColumn({ type: 'timestamptz' })
-  createTime: Date;
+  @Jsonb({ select: false }) results: QueryResult[];
+  @CreateTime() createTime: Date;
 }

@@ -1,28 +1,18 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Entity } from 'typeorm';
+import { Bigint, Bytea, Integer, TenantId, primary } from '../../platform/database/index.js';
 
 /** One vector of the exact store. */
 @Entity({ name: 'fragment_vector' })
 export class FragmentVector {
-  @PrimaryColumn({ type: 'bigint' })
-  knowledgeId: number;
-
-  @PrimaryColumn({ type: 'varchar', length: 20 })
-  tenantId: string;
-
-  @PrimaryColumn({ type: 'bigint' })
-  fragmentId: number;
-
-  @Column({ type: 'bigint' })
-  attachmentId: number;
-
-  @Column({ type: 'integer' })
-  dimension: number;
+  @Bigint(primary) knowledgeId: number;
+  @TenantId(primary) tenantId: string;
+  @Bigint(primary) fragmentId: number;
+  @Bigint() attachmentId: number;
+  @Integer() dimension: number;
 
   /** A new random number of 48 bits each time the row is written; see exact.repository.ts. */
-  @Column({ type: 'bigint' })
-  stamp: number;
+  @Bigint() stamp: number;
 
   /** Little-endian 32-bit floats. */
-  @Column({ type: 'bytea' })
-  vector: Buffer;
+  @Bytea() vector: Buffer;
 }

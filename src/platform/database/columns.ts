@@ -1,0 +1,50 @@
+import {
+  Column,
+  CreateDateColumn,
+  PrimaryGeneratedColumn,
+  UpdateDateColumn,
+  type ColumnOptions,
+} from 'typeorm';
+
+// The kinds of columns that tables have, by their names in PostgreSQL, so that an entity reads as its table does.
+// Migrations create the tables; test/architecture/schema.spec.ts compares both.
+
+/** `NULL` is allowed. */
+export const nullable: ColumnOptions = { nullable: true };
+/** Part of the primary key. */
+export const primary: ColumnOptions = { primary: true };
+
+/** The id that the database gives a new row: a whole number above 0, unless the row brings its own. */
+export const GeneratedId = (): PropertyDecorator =>
+  PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' });
+/** The tenant that owns the row. */
+export const TenantId = (options?: ColumnOptions): PropertyDecorator => Varchar(20, options);
+/** When the row was inserted, by the clock of the database. */
+export const CreateTime = (): PropertyDecorator => CreateDateColumn({ type: 'timestamptz' });
+/** When the row was last changed through its repository. */
+export const UpdateTime = (): PropertyDecorator => UpdateDateColumn({ type: 'timestamptz' });
+
+/** At most `length` characters. */
+export const Varchar = (length: number, options?: ColumnOptions): PropertyDecorator =>
+  Column({ ...options, type: 'varchar', length });
+/** Exactly `length` characters. */
+export const Char = (length: number, options?: ColumnOptions): PropertyDecorator =>
+  Column({ ...options, type: 'char', length });
+
+export const Text = ofType('text');
+export const Uuid = ofType('uuid');
+export const Bigint = ofType('bigint');
+export const Integer = ofType('integer');
+export const Smallint = ofType('smallint');
+export const Double = ofType('double precision');
+export const Numeric = ofType('numeric');
+export const Flag = ofType('boolean');
+export const Timestamp = ofType('timestamptz');
+export const Jsonb = ofType('jsonb');
+/** Keeps the text of the value, with the order of its keys. */
+export const Json = ofType('json');
+export const Bytea = ofType('bytea');
+
+function ofType(type: ColumnOptions['type']) {
+  return (options?: ColumnOptions): PropertyDecorator => Column({ ...options, type });
+}
