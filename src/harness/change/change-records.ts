@@ -16,7 +16,7 @@ import type { DiffSide, FileDiff } from './unified-diff.js';
 export const DIFF_BYTES = 64 * 1024;
 /** Events of one call; a command may change any number of files, and all of them get their rows. */
 const EVENTS = 500;
-/** How long one call's changes may be compared; those that are left are told without lines. */
+/** How long one call's changes may be compared; the rest are shown without lines. */
 const COMPARE_MS = 3_000;
 const REMEMBERED_COUNTS = 2_000;
 
@@ -93,7 +93,7 @@ export class ChangeRecords {
     return this.totalsOf(tenantId, netChanges(rows.filter(({ undone }) => !undone)));
   }
 
-  /** The totals of net changes; files of which no lines can be told count as files alone. */
+  /** The totals of net changes; files whose lines cannot be counted count as files alone. */
   async totalsOf(tenantId: string, nets: readonly NetChange[]): Promise<DiffTotals> {
     const deadline = Date.now() + COMPARE_MS;
     let [additions, deletions] = [0, 0];

@@ -59,7 +59,7 @@ export class FileChanges {
   }
 
   /**
-   * How the files are found once nobody carries the operations out any more; what a write that was cut off has left beside
+   * How the files are found once no process executes the operations any more; what an interrupted write has left beside
    * them is removed. An operation that changes nothing counts as both.
    */
   async find(

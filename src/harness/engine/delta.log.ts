@@ -2,7 +2,7 @@ import type { EventDraft } from '../store/event.catalogue.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import type { EventRepository } from '../store/event.repository.js';
 import type { RunLedger } from '../store/run.ledger.js';
-import type { RunLease } from '../protocol/lease.js';
+import type { RunClaim } from '../protocol/lease.js';
 import type { MaskedText } from '../store/masked-text.js';
 import type { SecretMask } from '../store/secret-mask.js';
 
@@ -22,7 +22,7 @@ interface Delta {
 }
 
 interface DeltaContext {
-  readonly lease: RunLease;
+  readonly claim: RunClaim;
   readonly effectId: string;
   readonly iteration: number;
   /** The number of the run's last event. */
@@ -109,7 +109,7 @@ export class DeltaLog {
 
   private async store(deltas: readonly Delta[]): Promise<void> {
     if (this.failure) return;
-    const { lease, effectId, iteration } = this.context;
+    const { claim, effectId, iteration } = this.context;
     if (this.sequence >= LAST_DELTA) {
       await this.warn();
       return;
@@ -120,17 +120,17 @@ export class DeltaLog {
       data: { effectId, delta },
       subject,
     }));
-    this.sequence = await this.ledger.append(lease, drafts);
+    this.sequence = await this.ledger.append(claim, drafts);
   }
 
   /** Once for the run. */
   private async warn(): Promise<void> {
     if (this.warned) return;
     this.warned = true;
-    const { lease } = this.context;
-    const run = { tenantId: lease.tenantId, id: lease.runId };
+    const { claim } = this.context;
+    const run = { tenantId: claim.tenantId, id: claim.runId };
     if (await this.events.has(run, 'limit.warning', LAST_DELTA)) return;
     const data = { kind: 'events', count: this.sequence, limit: LAST_DELTA };
-    await this.ledger.append(lease, [{ type: 'limit.warning', data }]);
+    await this.ledger.append(claim, [{ type: 'limit.warning', data }]);
   }
 }

@@ -25,7 +25,7 @@ import { RunLedger } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { ToolRegistry } from '../tool/tools.js';
 import { DeltaLog } from './delta.log.js';
-import type { HeldRun } from './held.run.js';
+import type { RunLease } from './run.lease.js';
 import type { RunContext } from './run.context.js';
 
 /** A call of the model whose beginning is stored. */
@@ -113,14 +113,14 @@ export class ModelCalls {
         await this.receive(context, request, { answer, sequence });
         return { kind: 'answer', answer };
       } catch (error) {
-        const failure = upstreamError(context.held, error);
+        const failure = upstreamError(context.lease, error);
         await this.abandon(context, answer, failure);
         if (failure.kind === 'content') {
           return { kind: 'unusable', answer, problem: failure.message };
         }
         const result = failureOf(failure);
         if (result.kind === 'refused' || attempt >= TRIES) return result;
-        await this.waitToRetry(context.held, answer, failure);
+        await this.waitToRetry(context.lease, answer, failure);
       }
     }
   }
@@ -130,11 +130,11 @@ export class ModelCalls {
    * one: `complete` says what follows from it in the same transaction, so that no crash can come in between.
    */
   async record<Result>(
-    { held, model }: RunContext,
+    { lease, model }: RunContext,
     answer: ModelAnswer,
     complete: (writer: RunWriter) => Promise<Result>,
   ): Promise<Result | 'next'> {
-    return this.ledger.asOwner(held.lease, async (writer) => {
+    return this.ledger.asOwner(lease.claim, async (writer) => {
       const { effectId, text, thinking, finish, usage, durationMs } = answer;
       const isWhole = finish.reason === 'stop' || finish.reason === 'tool-calls';
       const effects = isWhole ? this.effectsOf(writer.run, answer.toolCalls) : [];
@@ -166,11 +166,11 @@ export class ModelCalls {
 
   /** Stores the text of an answer whose tool calls cannot be read, and a note with the problem for the model. */
   async recordUnusable(
-    { held }: RunContext,
+    { lease }: RunContext,
     { answer, problem }: Extract<ModelResult, { kind: 'unusable' }>,
   ): Promise<void> {
     const { effectId, text, thinking } = answer;
-    await this.ledger.asOwner(held.lease, async (writer) => {
+    await this.ledger.asOwner(lease.claim, async (writer) => {
       await this.messages.append(writer.run, {
         role: 'ASSISTANT',
         content: text,
@@ -187,12 +187,12 @@ export class ModelCalls {
 
   /** Stores what is left out of the context from now on, and the usage of the summary where a model wrote one. */
   async recordCompaction(
-    { held, model }: RunContext,
+    { lease, model }: RunContext,
     { compaction, tokens: afterTokens }: ModelRequest,
   ): Promise<void> {
     if (!compaction) return;
     const { state, usage, beforeTokens, prunedCalls, summarised } = compaction;
-    await this.ledger.asOwner(held.lease, async (writer) => {
+    await this.ledger.asOwner(lease.claim, async (writer) => {
       writer.set({ compaction: state });
       const data = { beforeTokens, afterTokens, prunedCalls, summarised };
       writer.event('context.compacted', data);
@@ -205,11 +205,11 @@ export class ModelCalls {
 
   /** Stores that a try begins; answers it and the number of the event that says so. */
   private async begin(
-    { held }: RunContext,
+    { lease }: RunContext,
     { contextLimit, tokens: sentTokens }: ModelRequest,
     { iteration, attempt }: Pick<ModelAnswer, 'iteration' | 'attempt'>,
   ): Promise<{ readonly answer: ModelAnswer; readonly sequence: number }> {
-    return this.ledger.asOwner(held.lease, async (writer) => {
+    return this.ledger.asOwner(lease.claim, async (writer) => {
       writer.set({ iteration, contextLimit });
       const call = await this.beginCall(writer, { attempt, purpose: 'TURN', sentTokens });
       const data = { effectId: call.effectId, iteration, attempt };
@@ -223,15 +223,15 @@ export class ModelCalls {
   }
 
   private async receive(
-    { held, model }: RunContext,
+    { lease, model }: RunContext,
     request: ModelRequest,
     { answer, sequence }: { readonly answer: ModelAnswer; readonly sequence: number },
   ): Promise<void> {
     const { adapter, connection, providerCode } = model;
     const { effectId, iteration } = answer;
-    const { lease, signal } = held;
+    const { claim, signal } = lease;
     const log = new DeltaLog(this.ledger, this.events, {
-      ...{ lease, effectId, iteration, sequence, mask: this.mask },
+      ...{ claim, effectId, iteration, sequence, mask: this.mask },
     });
     const limits = {
       connectMs: CONNECT_MS,
@@ -254,15 +254,15 @@ export class ModelCalls {
   }
 
   private async abandon(
-    { held, model }: RunContext,
+    { lease, model }: RunContext,
     answer: ModelAnswer,
     failure: UpstreamError,
   ): Promise<void> {
     const { effectId, usage, durationMs } = answer;
     const errorCode =
-      held.cause === 'cancelled' ? 'RUN_CANCELLED' : (ABANDONED[failure.kind] ?? 'PROVIDER_ERROR');
-    await this.ledger.asOwner(held.lease, async (writer) => {
-      const state = held.signal.aborted ? 'ABANDONED' : 'FAILED';
+      lease.cause === 'cancelled' ? 'RUN_CANCELLED' : (ABANDONED[failure.kind] ?? 'PROVIDER_ERROR');
+    await this.ledger.asOwner(lease.claim, async (writer) => {
+      const state = lease.signal.aborted ? 'ABANDONED' : 'FAILED';
       const used = wasTaken(answer, failure)
         ? countedUsage(usage, { ...answer, written: writtenIn(answer) })
         : undefined;
@@ -270,11 +270,11 @@ export class ModelCalls {
       writer.event('model.turn.abandoned', data, { stepId: stepIdOf(writer.run.iteration) });
       await this.endCall(writer, answer, { state, durationMs, errorCode, used, model });
     });
-    if (held.signal.aborted) throw failure;
+    if (lease.signal.aborted) throw failure;
   }
 
   private async waitToRetry(
-    held: HeldRun,
+    lease: RunLease,
     { effectId, iteration, attempt }: ModelAnswer,
     { kind, retryAfterMs = 0 }: UpstreamError,
   ): Promise<void> {
@@ -283,14 +283,14 @@ export class ModelCalls {
     const spread = backoff * (0.8 + Math.random() * 0.4);
     const delayMs = Math.round(Math.max(spread, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS)));
     const failureKind = this.mask.apply(kind);
-    await this.ledger.append(held.lease, [
+    await this.ledger.append(lease.claim, [
       {
         type: 'model.retrying',
         data: { effectId, retry: attempt, maxRetries: TRIES - 1, failureKind, delayMs },
         subject: { stepId: stepIdOf(iteration) },
       },
     ]);
-    await delay(delayMs, undefined, { signal: held.signal });
+    await delay(delayMs, undefined, { signal: lease.signal });
   }
 
   private async beginCall(
@@ -421,7 +421,7 @@ function usageOf({ inputTokens, outputTokens, totalTokens }: Usage): Record<stri
 }
 
 /** Rethrows what is no failure of the service, and everything once the run is lost. */
-function upstreamError({ signal, cause }: HeldRun, error: unknown): UpstreamError {
+function upstreamError({ signal, cause }: RunLease, error: unknown): UpstreamError {
   const isLost = signal.aborted && cause !== 'stopping' && cause !== 'cancelled';
   if (isLost || !(error instanceof UpstreamError)) throw error;
   return error;

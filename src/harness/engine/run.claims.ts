@@ -7,7 +7,7 @@ import { processId, stateOfProcess } from '../../platform/lease/index.js';
 import type { QueueReason } from '../store/event.catalogue.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run-writer.js';
-import type { RunLease } from '../protocol/lease.js';
+import type { RunClaim } from '../protocol/lease.js';
 import { claimOf, isEnded } from '../protocol/run.state.js';
 import type { HarnessRun } from '../store/harness.entity.js';
 import { SessionRepository } from '../store/session.repository.js';
@@ -19,7 +19,7 @@ import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
 
 /** A run that this process has just claimed. */
 export interface ClaimedRun {
-  readonly lease: RunLease;
+  readonly claim: RunClaim;
   readonly run: HarnessRun;
 }
 
@@ -59,7 +59,7 @@ export class RunClaims {
       const owner = randomUUID();
       writer.claim(owner, processId);
       const { run } = writer;
-      return { lease: { tenantId, runId: id, owner, fence: run.fence }, run };
+      return { claim: { tenantId, runId: id, owner, fence: run.fence }, run };
     });
   }
 

@@ -6,11 +6,11 @@ import type { ApprovalRow } from '../store/approval.repository.js';
 import type { RunSkills } from '../store/run-skills.js';
 import type { HarnessRun } from '../store/harness.entity.js';
 import type { Workspace } from '../workspace/workspace.js';
-import type { HeldRun } from './held.run.js';
+import type { RunLease } from './run.lease.js';
 
 /** A run that this process holds and works on: what the loop, the model calls and the tool calls share. */
 export interface RunContext {
-  readonly held: HeldRun;
+  readonly lease: RunLease;
   /** The row as last read. Read again at the beginning of each step and after a tool call that changes the run. */
   run: HarnessRun;
   readonly workspace: Workspace;

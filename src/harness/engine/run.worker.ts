@@ -13,7 +13,7 @@ import { RUN_JOB } from '../store/run.ledger.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import { RunRowRepository } from '../store/run-row.repository.js';
 import { Attempts } from './attempts.js';
-import { HeldRun } from './held.run.js';
+import { RunLease } from './run.lease.js';
 import { RunClaims } from './run.claims.js';
 import { RunLoop } from './run.loop.js';
 import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
@@ -33,7 +33,7 @@ const LEAVING_MS = 50;
 @Injectable()
 export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Harness');
-  private readonly running = new Map<string, HeldRun>();
+  private readonly running = new Map<string, RunLease>();
   /** Runs that this process claims, has, or is leaving: until it has left one, it must not claim it again. */
   private readonly busy = new Set<string>();
   private readonly attempts = new Attempts(this.logger);
@@ -119,19 +119,19 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       await this.retryLater(tenantId, id);
       return;
     }
-    const { lease, run } = claimed;
-    const held = new HeldRun(
-      lease,
+    const { claim, run } = claimed;
+    const lease = new RunLease(
+      claim,
       (mine) => inTenant(tenantId, () => this.rows.renew(mine)),
       stopping,
     );
-    this.running.set(id, held);
+    this.running.set(id, lease);
     try {
-      await this.loop.run(held, run);
+      await this.loop.run(lease, run);
     } finally {
-      if (this.running.get(id) === held) this.running.delete(id);
-      await held.end();
-      if (held.cause === 'lost') await this.renounce(tenantId, id);
+      if (this.running.get(id) === lease) this.running.delete(id);
+      await lease.end();
+      if (lease.cause === 'lost') await this.renounce(tenantId, id);
       else await this.locks.releaseUnused({ tenantId, id });
     }
   }

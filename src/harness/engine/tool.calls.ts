@@ -34,7 +34,7 @@ import { ToolRegistry } from '../tool/tools.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import { ApprovalService } from './approval.service.js';
 import { filesSubject } from './files.subject.js';
-import type { HeldRun } from './held.run.js';
+import type { RunLease } from './run.lease.js';
 import { inParallel } from './in-parallel.js';
 import { InputIntake } from './input.intake.js';
 import { PartialOutputs } from './partial.outputs.js';
@@ -105,12 +105,12 @@ export class ToolCalls {
     return this.registry.definitions(this.offerOf(context), skillNames);
   }
 
-  /** 'next' also when the work was stopped: `held.cause` says why. FencedError, or what ends the run. */
+  /** 'next' also when the work was stopped: `lease.cause` says why. FencedError, or what ends the run. */
   async execute(
     context: RunContext,
     effects: readonly HarnessEffect[],
   ): Promise<'next' | 'parked' | 'recover'> {
-    const isStopped = (): boolean => context.held.cause !== undefined;
+    const isStopped = (): boolean => context.lease.cause !== undefined;
     const asks: ApprovalAsk[] = [];
     for (const group of groups(effects.filter(({ effectClass }) => effectClass !== 'META'))) {
       if (isStopped()) return 'next';
@@ -128,7 +128,7 @@ export class ToolCalls {
     for (const [index, effect] of ofRun.entries()) {
       if (isStopped()) return 'next';
       // The call before has changed the run: its plan, its phase or its question.
-      if (index > 0) context.run = await this.ledger.held(context.held.lease);
+      if (index > 0) context.run = await this.ledger.held(context.lease.claim);
       if ((await this.executeOne(context, effect)) === 'parked') return 'parked';
     }
     return 'next';
@@ -209,7 +209,7 @@ export class ToolCalls {
     if (ask) return { ask };
     const begun = this.startEvent(execution);
     const { found, isAnnounced } = await this.announceWhenSlow(
-      context.held,
+      context.lease,
       begun,
       call.run(toolContext),
     );
@@ -230,7 +230,7 @@ export class ToolCalls {
    * read is no longer executing.
    */
   private async announceWhenSlow<T>(
-    { lease }: HeldRun,
+    { claim }: RunLease,
     begun: EventDraft,
     reading: Promise<T>,
   ): Promise<{ found: PromiseSettledResult<T>; isAnnounced: boolean }> {
@@ -238,7 +238,7 @@ export class ToolCalls {
     const announcing = sleep(QUICK_MS, true, { signal: over.signal })
       .catch(() => false)
       .then(async (isSlow) => {
-        if (isSlow) await this.ledger.append(lease, [begun]);
+        if (isSlow) await this.ledger.append(claim, [begun]);
         return isSlow;
       });
     const read = reading.finally(() => over.abort());
@@ -249,7 +249,7 @@ export class ToolCalls {
 
   private async changeFiles(execution: Execution<CallOf<'FILE'>>): Promise<CallResult> {
     const { context, call, toolContext } = execution;
-    const { run, workspace, held } = context;
+    const { run, workspace, lease } = context;
     const plan = await call.plan(toolContext);
     const operations = plan.files.map(({ operation }) => operation);
     const allowed = await this.grants.allowed(run);
@@ -262,10 +262,10 @@ export class ToolCalls {
     await this.files.keep(run.tenantId, plan.files);
     await this.begin(execution, { operations });
     const outcome = await this.outcomeOf(context, async () => {
-      await this.files.apply(target, operations, held.effectSignal).catch((error: unknown) => {
+      await this.files.apply(target, operations, lease.effectSignal).catch((error: unknown) => {
         // For any other reason: what was done has been rolled back.
         const isAsBefore = !(error instanceof ToolError || error instanceof RollBackFailedError);
-        throw isAsBefore && held.cause === 'cancelled' ? cancelled() : error;
+        throw isAsBefore && lease.cause === 'cancelled' ? cancelled() : error;
       });
       const changes = await this.files.describe(run, operations);
       const { content, summary } = plan;
@@ -278,7 +278,7 @@ export class ToolCalls {
 
   private async runCommand(execution: Execution<CallOf<'SHELL'>>): Promise<CallResult> {
     const { context, effect, call } = execution;
-    const { run, held } = context;
+    const { run, lease } = context;
     const granted = (await this.grants.allowed(run)).command(call.command);
     const ask = await this.consentFor(execution, {
       subject: { kind: 'shell', granted },
@@ -289,7 +289,7 @@ export class ToolCalls {
     await this.requireWrites(context);
     const outcome = await this.outcomeOf(context, () => this.executeCommand(execution));
     // A command that the stop of this process has ended: recovery looks at what it has done.
-    if (!outcome || (held.cause === 'stopping' && outcome.state === 'CANCELLED')) return 'recover';
+    if (!outcome || (lease.cause === 'stopping' && outcome.state === 'CANCELLED')) return 'recover';
     await this.recordChange(execution, outcome);
     await this.outputs.remove(effect);
     return 'done';
@@ -297,7 +297,7 @@ export class ToolCalls {
 
   private async executeCommand(execution: Execution<CallOf<'SHELL'>>): Promise<CallOutcome> {
     const { context, effect, call, toolContext } = execution;
-    const { run, held, secrets } = context;
+    const { run, lease, secrets } = context;
     const output = this.outputs.begin(effect, (bytes) => this.mask.applyToBytes(bytes, secrets));
     try {
       const done = await call.run({ ...toolContext, onOutput: output.add }, (snapshotSha256) =>
@@ -306,9 +306,9 @@ export class ToolCalls {
       return shellOutcome(done, await this.files.describe(run, done.changes));
     } catch (error) {
       // The signal's own reason means that the command was not started; one that was is stopped, and has an outcome.
-      const { effectSignal } = held;
+      const { effectSignal } = lease;
       const isNotStarted = effectSignal.aborted && error === effectSignal.reason;
-      throw held.cause === 'cancelled' && isNotStarted ? cancelled() : error;
+      throw lease.cause === 'cancelled' && isNotStarted ? cancelled() : error;
     } finally {
       await output.end();
     }
@@ -369,13 +369,13 @@ export class ToolCalls {
     question: Question,
     durationMs: number,
   ): Promise<CallResult> {
-    const { held, run } = context;
+    const { lease, run } = context;
     const { toolCallId } = effect;
     const isAsked = run.question?.toolCallId === toolCallId;
     const pending = isAsked ? await this.inputs.pending(run) : [];
     const answer = pending.find(({ kind }) => kind === 'STEER');
     if (!answer) {
-      await this.ledger.asOwner(held.lease, async (writer) => {
+      await this.ledger.asOwner(lease.claim, async (writer) => {
         await this.intake.consume(writer, 'STEER');
         writer.set({ question: { toolCallId, ...question } });
         writer.park('QUESTION');
@@ -432,17 +432,17 @@ export class ToolCalls {
   }
 
   /** What the asked person should know about undoing a command; a failing or slow look prevents no question. */
-  private async undoNotes({ workspace, held }: RunContext): Promise<string[]> {
-    const note = await this.snapshots.restorable(workspace, held.signal).catch((error: unknown) => {
-      const { runId } = held.lease;
+  private async undoNotes({ workspace, lease }: RunContext): Promise<string[]> {
+    const note = await this.snapshots.restorable(workspace, lease.signal).catch((error: unknown) => {
+      const { runId } = lease.claim;
       this.logger.warn({ msg: 'Failed to determine undoable changes', runId, err: error });
       return null;
     });
     return note === null ? [] : [note];
   }
 
-  private async parkFor({ held }: RunContext, asks: readonly ApprovalAsk[]): Promise<void> {
-    await this.ledger.asOwner(held.lease, async (writer) => {
+  private async parkFor({ lease }: RunContext, asks: readonly ApprovalAsk[]): Promise<void> {
+    await this.ledger.asOwner(lease.claim, async (writer) => {
       const rows = await this.approvals.request(writer, asks);
       writer.park('TOOL');
       const pendingApprovals = rows.map(({ id }) => id);
@@ -484,9 +484,9 @@ export class ToolCalls {
     },
   ): Promise<void> {
     const { context, effect } = execution;
-    const { lease } = context.held;
-    await this.ledger.asOwner(lease, async (writer) => {
-      const start = { fence: lease.fence, boot: processId, ...what };
+    const { claim } = context.lease;
+    await this.ledger.asOwner(claim, async (writer) => {
+      const start = { fence: claim.fence, boot: processId, ...what };
       if (!(await this.effects.start(context.run, effect.toolCallId, start))) {
         throw new Error(`The effect ${effect.toolCallId} is not prepared and must not begin.`);
       }
@@ -496,7 +496,7 @@ export class ToolCalls {
 
   /** Undefined when the call may have begun and its outcome is unknown here: recovery looks. */
   private async outcomeOf(
-    { held }: RunContext,
+    { lease }: RunContext,
     act: () => Promise<CallOutcome>,
   ): Promise<CallOutcome | undefined> {
     try {
@@ -504,7 +504,7 @@ export class ToolCalls {
     } catch (error) {
       if (error instanceof ToolError) return failedOutcome(error);
       if (error instanceof FencedError) throw error;
-      const { runId } = held.lease;
+      const { runId } = lease.claim;
       this.logger.warn({ msg: 'Tool call ended without an outcome', runId, err: error });
       return undefined;
     }
@@ -525,9 +525,9 @@ export class ToolCalls {
   }
 
   /** Rethrows what is no outcome of the call: a lost lease, or an end of the run. */
-  private failure({ held }: RunContext, effect: HarnessEffect, error: unknown): CallOutcome {
+  private failure({ lease }: RunContext, effect: HarnessEffect, error: unknown): CallOutcome {
     if (error instanceof ToolError) return failedOutcome(error);
-    if (held.cause || isBeyondTools(error)) throw error;
+    if (lease.cause || isBeyondTools(error)) throw error;
     const { toolName: tool, toolCallId, runId } = effect;
     this.logger.error({ msg: 'Tool failed unexpectedly', tool, toolCallId, runId, err: error });
     return failedOutcome(
@@ -563,8 +563,8 @@ function groups(effects: readonly HarnessEffect[]): HarnessEffect[][] {
 }
 
 function toolContextOf(context: RunContext, { toolCallId }: HarnessEffect): ToolContext {
-  const { run, workspace, skills, observedFiles: seen, held } = context;
-  return { run, plan: run.plan, workspace, skills, seen, toolCallId, signal: held.effectSignal };
+  const { run, workspace, skills, observedFiles: seen, lease } = context;
+  return { run, plan: run.plan, workspace, skills, seen, toolCallId, signal: lease.effectSignal };
 }
 
 function cancelled(): ToolError {

@@ -117,7 +117,7 @@ export class ToolResults {
     },
     also: (writer: RunWriter, messageId: string) => Promise<void> | void = () => undefined,
   ): Promise<void> {
-    const { held, run, secrets } = context;
+    const { lease, run, secrets } = context;
     const { toolCallId } = effect;
     const longest = effect.toolName === 'activate_skill' ? SKILL_BYTES : RESULT_BYTES;
     const { state, code: errorCode, exitCode, seen, operations, truncated } = outcome;
@@ -126,7 +126,7 @@ export class ToolResults {
     const whole = outcome.whole && this.mask.applyToBytes(outcome.whole, secrets);
     // On disk before the transaction, which must not wait for it.
     if (whole) await this.blobs.put(run.tenantId, whole);
-    await this.ledger.asOwner(held.lease, async (writer) => {
+    await this.ledger.asOwner(lease.claim, async (writer) => {
       const artifactId = whole && (await this.artifacts.keep(run, outputOf(toolCallId, whole)));
       const stored = { state, result, errorCode, exitCode, artifactId, seen, operations };
       if (begun) writer.events([begun]);

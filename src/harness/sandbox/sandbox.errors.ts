@@ -13,7 +13,7 @@ export class SandboxUnavailableError extends ToolError {
   }
 }
 
-/** bwrap was ended from outside in the middle of a command, which has ended with it: nobody knows how far it has come. */
+/** bwrap was ended from outside in the middle of a command, which has ended with it: how far it has come is unknown. */
 export class SandboxLostError extends Error {
   override readonly name = 'SandboxLostError';
 

@@ -123,7 +123,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** What an operator has to change, where that can be told. */
+/** What an operator has to change, where that is known. */
 async function remedyFor(why: string): Promise<string | undefined> {
   if (!(await exists(BUBBLEWRAP))) {
     return `${BUBBLEWRAP} is missing: install Debian's package bubblewrap.`;

@@ -144,7 +144,7 @@ type Stopped = 'time-out' | 'abort' | 'too many';
 /**
  * Runs one command in a sandbox of its own and answers how it ended; nothing of it runs any more then. Fails with a
  * ToolError when it was not started, with the signal's reason when that has aborted before, and with SandboxLostError
- * when it was started and nobody can say how it ended.
+ * when it was started and how it ended is unknown.
  */
 export async function runInSandbox(
   request: SandboxRequest,
@@ -240,7 +240,7 @@ async function toNothing(reason: Promise<unknown>): Promise<undefined> {
   return undefined;
 }
 
-/** 'abort' when the signal aborts, 'ended' when there is nobody left to be told. */
+/** 'abort' when the signal aborts, 'ended' when there is no process left to signal. */
 async function aborted(signal: AbortSignal, over: AbortSignal): Promise<'abort' | 'ended'> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve('abort');
@@ -304,7 +304,7 @@ async function checkWorkspace(workspace: string): Promise<void> {
   }
 }
 
-/** Lends the path of an empty file that nobody else can have made or can change. */
+/** Lends the path of an empty file that no other process can have made or can change. */
 async function withEmptyFile<T>(use: (path: string) => Promise<T>): Promise<T> {
   return withTemporaryFolder(async (folder) => {
     const path = join(folder, 'empty');

@@ -12,7 +12,7 @@ export async function withTemporaryFolder<T>(use: (path: string) => Promise<T>):
   try {
     return await use(folder);
   } finally {
-    // What cannot be removed now is left to `removeOldFolders`: nobody's work has failed for it.
+    // What cannot be removed now is left to `removeOldFolders`: no work has failed for it.
     await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }
 }
@@ -24,7 +24,7 @@ export async function removeOldFolders(): Promise<void> {
     const folder = join(tmpdir(), name);
     const found = await lstat(folder).catch(() => undefined);
     if (!found?.isDirectory() || found.mtimeMs > Date.now() - OLD_MS) continue;
-    // Nobody else can have put anything in it.
+    // No other process can have put anything in it.
     if (found.uid !== process.geteuid?.() || (found.mode & 0o077) !== 0) continue;
     await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }

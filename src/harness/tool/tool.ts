@@ -76,7 +76,7 @@ export interface ReadTool<Input> extends ToolBase<Input> {
 
 /**
  * Changes files. `plan` verifies everything and answers every change it would make, so that policy, approval,
- * write-ahead record, application, settlement and undo are the same for all of them; it writes nothing.
+ * write-ahead record, application, reconciliation and undo are the same for all of them; it writes nothing.
  */
 export interface FileTool<Input> extends ToolBase<Input> {
   readonly effectClass: 'FILE';

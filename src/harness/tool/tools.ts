@@ -18,7 +18,7 @@ import { ReadSkillResourceTool } from './skill/read-skill-resource.tool.js';
 import { boundTool } from './tool.js';
 import type { BoundTool, HarnessTool, OfferFacts } from './tool.js';
 
-/** Every tool by its name on the wire, in the order in which models are told of them. A new tool is one line here. */
+/** Every tool by its name on the wire, in the order in which models are offered them. A new tool is one line here. */
 const TOOLS = {
   list_files: ListFilesTool,
   read_file: ReadFileTool,
@@ -66,7 +66,7 @@ export class ToolRegistry {
     return classRefusal(tool, facts) ?? tool.refusal?.(facts);
   }
 
-  /** What a model is told of the tools that are offered now; skill tools list the names of the run's skills. */
+  /** The definitions of the tools that a model is offered now; skill tools list the names of the run's skills. */
   definitions(facts: OfferFacts, skillNames: readonly string[]): ToolDefinition[] {
     return [...this.tools.values()]
       .filter((tool) => this.refusal(tool, facts) === undefined)

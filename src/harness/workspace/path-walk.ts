@@ -10,7 +10,7 @@ const HOPS = 40;
 
 /** Where a path leads once its links are followed. */
 export interface Arrival {
-  /** The folder that holds it; whoever walked there closes it. */
+  /** The folder that holds it; the caller closes it. */
   readonly folder: OpenFolder;
   /** Its name there; undefined when it is the root itself, which `folder` then is. */
   readonly name: string | undefined;
@@ -150,7 +150,7 @@ export class PathWalk {
   }
 }
 
-/** A missing last name is no link: whoever arrives there finds that out. */
+/** A missing last name is no link: the caller finds that out on arrival. */
 async function isLink(at: OpenFolder, name: string, rest: readonly string[]): Promise<boolean> {
   try {
     return (await at.stat(name)).isSymbolicLink();

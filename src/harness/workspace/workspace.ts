@@ -28,7 +28,7 @@ export interface WorkspaceFile {
   readonly links: number;
 }
 
-/** What lies in a folder; a link is told as such, not followed. */
+/** What lies in a folder; a link is listed as such, not followed. */
 export interface WorkspaceEntry {
   readonly name: string;
   readonly kind: 'file' | 'folder' | 'link' | 'other';
@@ -203,7 +203,7 @@ export class Workspace {
     await this.withPathErrors(path, () => this.strict.removeEmptyFolders(path, most));
   }
 
-  /** Removes unfinished files beside the path. Call it only when nobody can be writing there. Errors as of `state`. */
+  /** Removes unfinished files beside the path. Call it only when no process can be writing there. Errors as of `state`. */
   async removeUnfinished(path: string): Promise<void> {
     await this.withPathErrors(path, () => this.strict.removeUnfinished(path));
   }

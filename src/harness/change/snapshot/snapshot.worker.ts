@@ -25,7 +25,7 @@ import type { FileIdentity, Manifest, ManifestFile } from './manifest.js';
 
 const MIB = 2 ** 20;
 
-/** What is kept of a workspace before a command; other files can be told to have changed, and not put back. */
+/** What is kept of a workspace before a command; changes of other files are found, and cannot be put back. */
 const KEPT_FILES = 20_000;
 const KEPT_FILE_BYTES = 2 * MIB;
 const KEPT_BYTES = 500 * MIB;

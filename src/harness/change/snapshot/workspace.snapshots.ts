@@ -52,10 +52,10 @@ interface Work {
 }
 
 /**
- * What a workspace holds before and after a command, so that its changes can be told and undone. A content is read and
+ * What a workspace holds before and after a command, so that its changes can be found and undone. A content is read and
  * kept once, of the first 20,000 files and 500 MiB, in files of at most 2 MiB; later snapshots read what has changed.
  * Links, special files, git's own files and the folders that scans skip are left out; of secrets nothing is kept. The
- * work is done by one thread, a workspace after the other: it would hold up everybody else. Fails with the signal's
+ * work is done by one thread, a workspace after the other: it would hold up everything else. Fails with the signal's
  * reason; workspaces with more than 250,000 files and folders are not looked through.
  */
 @Injectable()
@@ -124,7 +124,7 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   }
 
   /**
-   * Why changes of a command could not all be undone, for whoever is asked to allow it; null when they can. Reads no
+   * Why changes of a command could not all be undone, for the person who is asked to allow it; null when they can. Reads no
    * file. Fails after 15 seconds.
    */
   async restorable(

@@ -79,7 +79,7 @@ async function planAdd(
   { content, executable }: Extract<PatchSection, { kind: 'add' }>,
 ): Promise<PlannedSection> {
   await requireFree(context, path);
-  // Whoever may read a new file may run it.
+  // Executable for those who may read it.
   const mode = executable ? newFileMode() | ((newFileMode() & 0o444) >> 2) : newFileMode();
   const file = await planCreate(context, path, { content: Buffer.from(content), mode });
   return { files: [file], description: `added ${shown(path)}` };

@@ -73,7 +73,7 @@ function exactly(text: string, edit: TextEdit, name: string): EditedText | undef
   const places = apart(found, oldText.length);
   const grown = text.length + places.length * (newText.length - oldText.length);
   if (grown > LARGEST_TEXT || places.length > MOST_PLACES) throw tooLarge(name);
-  // Whoever writes \r\n means it; else new lines end as those around them.
+  // A written \r\n is meant; else new lines end as those around them.
   const isMeant = `${oldText}${newText}`.includes('\r\n') || !newText.includes('\n');
   const ends = new LineEnds(text);
   const parts: string[] = [];
@@ -339,16 +339,16 @@ export async function editedContent(
 
 /** What the model reads: where the edits were done and, after a single one, the lines as they are now. */
 export function outcomeOf(edited: readonly EditedText[]): string {
-  const told = edited.map(({ count, line, by }, index) => {
+  const descriptions = edited.map(({ count, line, by }, index) => {
     const which = edited.length > 1 ? `edit ${index + 1}: ` : '';
     const places = count === 1 ? `line ${line}` : `${count} places, the first in line ${line}`;
     return `${which}${places}${LOOSELY[by]}`;
   });
   const [only, ...more] = edited;
-  if (!only || more.length > 0) return `${told.join('; ')}.`;
+  if (!only || more.length > 0) return `${descriptions.join('; ')}.`;
   const lines = linesOf(only.text).map(({ text }) => text);
   const from = Math.max(0, only.line - 3);
-  return `${told.join('; ')}. It now reads:\n${numbered(lines, from, from + SHOWN_LINES)}`;
+  return `${descriptions.join('; ')}. It now reads:\n${numbered(lines, from, from + SHOWN_LINES)}`;
 }
 
 const LOOSELY: Readonly<Record<EditedText['by'], string>> = {

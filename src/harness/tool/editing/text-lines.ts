@@ -13,7 +13,7 @@ export interface TextContent {
   readonly text: string;
 }
 
-/** NOT_TEXT unless the bytes are UTF-8 without NUL characters. `name` is the path as it is told to the model. */
+/** NOT_TEXT unless the bytes are UTF-8 without NUL characters. `name` is the path as the model reads it. */
 export function decodeText(bytes: Uint8Array, name: string): TextContent {
   const whole = utf8Text(bytes);
   if (whole === undefined) {

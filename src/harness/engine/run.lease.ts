@@ -1,12 +1,12 @@
 import { Lease } from '../../platform/lease/index.js';
 import { FencedError, RENEW_SECONDS, STOP_AFTER_SECONDS } from '../protocol/lease.js';
-import type { RunLease } from '../protocol/lease.js';
+import type { RunClaim } from '../protocol/lease.js';
 
 /** Why the work for a run must end: another owner has the lease, the run is cancelled, or the process stops. */
 export type StopCause = 'lost' | 'cancelled' | 'stopping';
 
 /** Renews the lease; undefined when it is lost. */
-export type Renew = (lease: RunLease) => Promise<{ cancelRequested: boolean } | undefined>;
+export type Renew = (claim: RunClaim) => Promise<{ cancelRequested: boolean } | undefined>;
 
 const TIMES = { renewMs: RENEW_SECONDS * 1_000, lostAfterMs: STOP_AFTER_SECONDS * 1_000 };
 
@@ -17,7 +17,7 @@ const TOOL_GRACE_MS = 10_000;
  * A run that this process holds. Renews its lease every 15 seconds until `end`; one that was not renewed for 30 seconds,
  * because the database fails or does not answer, counts as lost, before the database gives it to another process.
  */
-export class HeldRun {
+export class RunLease {
   private readonly working = new AbortController();
   private readonly acting = new AbortController();
   private readonly renewal: Lease;
@@ -25,14 +25,14 @@ export class HeldRun {
   private stopped: StopCause | undefined;
 
   constructor(
-    readonly lease: RunLease,
+    readonly claim: RunClaim,
     renew: Renew,
     private readonly stopping: AbortSignal,
   ) {
     this.renewal = new Lease(async () => {
-      const held = await renew(lease);
-      if (!held) return new FencedError(lease);
-      if (held.cancelRequested) this.stop('cancelled');
+      const renewed = await renew(claim);
+      if (!renewed) return new FencedError(claim);
+      if (renewed.cancelRequested) this.stop('cancelled');
       return undefined;
     }, TIMES);
     this.renewal.signal.addEventListener('abort', () => this.stop('lost'));
