@@ -67,7 +67,6 @@ import { ClaimRepository } from './store/claim.repository.js';
 import { InputIntake } from './engine/input.intake.js';
 import { ModelCallRepository } from './store/model-call.repository.js';
 import { ModelCalls } from './engine/model.calls.js';
-import { RunClaims } from './engine/run.claims.js';
 import { RunEnding } from './engine/run.ending.js';
 import { RunLoop } from './engine/run.loop.js';
 import { RunWorker } from './engine/run.worker.js';
@@ -184,7 +183,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     InputIntake,
     ModelCallRepository,
     ModelCalls,
-    RunClaims,
     RunEnding,
     RunLoop,
     RunWorker,

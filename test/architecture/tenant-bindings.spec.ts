@@ -29,7 +29,6 @@ const bound: Readonly<Record<string, string>> = {
   'attach/reconciliation/vector-reconciliation.ts': 'Of the knowledge base.',
   'harness/engine/approval.service.ts': 'Of the run whose approval is over.',
   'harness/engine/event.retention.ts': 'Of the run whose events are removed.',
-  'harness/engine/run.claims.ts': 'Of the run that its owner has left.',
   'harness/engine/run.worker.ts': 'Of the run.',
   'harness/engine/undo/undo.recovery.ts': 'Of the run whose undo was interrupted.',
 };

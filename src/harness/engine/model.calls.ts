@@ -25,8 +25,7 @@ import { RunLedger } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { ToolRegistry } from '../tool/tools.js';
 import { DeltaLog } from './delta.log.js';
-import type { RunLease } from './run.lease.js';
-import type { RunContext } from './run.context.js';
+import type { RunContext, RunLease } from './run.context.js';
 
 /** A call of the model whose beginning is stored. */
 interface StartedCall {

@@ -14,9 +14,8 @@ import { EffectRepository } from '../store/effect.repository.js';
 import { ModelCallRepository } from '../store/model-call.repository.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { FileOperation } from '../workspace/file-operation.js';
-import type { RunLease } from './run.lease.js';
 import { PartialOutputs } from './partial.outputs.js';
-import type { RunContext } from './run.context.js';
+import type { RunContext, RunLease } from './run.context.js';
 import { outputOf, ToolResults } from './tool.results.js';
 
 /** A claimed run before anything else happens to it. */

@@ -23,7 +23,6 @@ import type { SessionRow } from '../store/session.repository.js';
 import { WorkspaceRoots } from '../workspace/workspace-roots.js';
 import { Workspace } from '../workspace/workspace.js';
 import { WorkspaceGoneError } from '../workspace/workspace.errors.js';
-import type { RunLease } from './run.lease.js';
 import { InputIntake } from './input.intake.js';
 import { failureOf, ModelCalls } from './model.calls.js';
 import type { ModelResult } from './model.calls.js';
@@ -33,7 +32,7 @@ import {
   UnrecordedError,
   WorkspaceRefusedError,
 } from './run.context.js';
-import type { RunContext } from './run.context.js';
+import type { RunContext, RunLease } from './run.context.js';
 import { RunEnding } from './run.ending.js';
 import {
   budgetEnd,

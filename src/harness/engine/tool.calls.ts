@@ -34,12 +34,11 @@ import { ToolRegistry } from '../tool/tools.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import { ApprovalService } from './approval.service.js';
 import { filesSubject } from './files.subject.js';
-import type { RunLease } from './run.lease.js';
 import { inParallel } from './in-parallel.js';
 import { InputIntake } from './input.intake.js';
 import { PartialOutputs } from './partial.outputs.js';
 import { callerOf, PermissionRevokedError, UnrecordedError } from './run.context.js';
-import type { RunContext } from './run.context.js';
+import type { RunContext, RunLease } from './run.context.js';
 import { doneOutcome, failedOutcome, shellOutcome, ToolResults } from './tool.results.js';
 import type { CallOutcome } from './tool.results.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { RunLease } from './run.lease.js';
-import type { Renew } from './run.lease.js';
+import { RunLease } from './run.context.js';
+import type { Renew } from './run.context.js';
 
 const claim = { tenantId: '000000', runId: 'run', owner: 'owner', fence: 1 };
 
