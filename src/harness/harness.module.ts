@@ -35,9 +35,7 @@ import { FileChangeRepository } from './store/file-change.repository.js';
 import { FileChanges } from './change/file-changes.js';
 import { RunArtifacts, RunChanges } from './api/change/change.service.js';
 import { WorkspaceSnapshots } from './change/snapshot/workspace.snapshots.js';
-import { UndoExecution } from './engine/undo/undo.execution.js';
 import { UndoInspection } from './engine/undo/undo.inspection.js';
-import { UndoRecovery } from './engine/undo/undo.recovery.js';
 import { UndoRepository } from './store/undo.repository.js';
 import { UndoService } from './engine/undo/undo.service.js';
 import { ContextBuilder } from './context/context.builder.js';
@@ -154,9 +152,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     RunArtifacts,
     RunChanges,
     WorkspaceSnapshots,
-    UndoExecution,
     UndoInspection,
-    UndoRecovery,
     UndoRepository,
     UndoService,
     ContextBuilder,

@@ -30,7 +30,7 @@ const bound: Readonly<Record<string, string>> = {
   'harness/engine/approval.service.ts': 'Of the run whose approval is over.',
   'harness/engine/event.retention.ts': 'Of the run whose events are removed.',
   'harness/engine/run.worker.ts': 'Of the run.',
-  'harness/engine/undo/undo.recovery.ts': 'Of the run whose undo was interrupted.',
+  'harness/engine/undo/undo.service.ts': 'Of the run whose undo was interrupted.',
 };
 
 /** Every work that belongs to no tenant, with the file of its statement. */

@@ -5,8 +5,7 @@ import { NotFoundError } from '../../../platform/error/index.js';
 import type { DescribedChanges } from '../../change/change-records.js';
 import { FileChanges } from '../../change/file-changes.js';
 import { ToolResults } from '../../engine/tool.results.js';
-import { UndoExecution } from '../../engine/undo/undo.execution.js';
-import { undoOf } from '../../engine/undo/undo.execution.js';
+import { undoOf, UndoService } from '../../engine/undo/undo.service.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { EffectRepository } from '../../store/effect.repository.js';
 import type { ToolCallResolution } from '../../store/effect.repository.js';
@@ -52,7 +51,7 @@ export class EffectService {
     private readonly messages: MessageRepository,
     private readonly results: ToolResults,
     private readonly changes: FileChanges,
-    private readonly undos: UndoExecution,
+    private readonly undos: UndoService,
     private readonly audit: AuditLog,
   ) {}
 
