@@ -29,7 +29,6 @@ import { InboxRepository } from './store/inbox.repository.js';
 import { ArtifactRepository } from './store/artifact.repository.js';
 import { Artifacts } from './change/artifacts.js';
 import { BlobStore } from './change/blob.store.js';
-import { ChangeRecords } from './change/change-records.js';
 import { ChangeController, UndoController } from './api/change/change.controller.js';
 import { FileChangeRepository } from './store/file-change.repository.js';
 import { FileChanges } from './change/file-changes.js';
@@ -146,7 +145,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     ArtifactRepository,
     Artifacts,
     BlobStore,
-    ChangeRecords,
     FileChangeRepository,
     FileChanges,
     RunArtifacts,

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Artifacts } from '../change/artifacts.js';
 import { BlobStore } from '../change/blob.store.js';
-import type { DescribedChanges } from '../change/change-records.js';
 import { FileChanges } from '../change/file-changes.js';
+import type { DescribedChanges } from '../change/file-changes.js';
 import type { ToolError, ToolErrorCode } from '../fault/tool.error.js';
 import type { EffectState, SettledEffectState } from '../protocol/effect.state.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
