@@ -29,7 +29,18 @@ import { RunInputRepository } from '../store/run-input.repository.js';
 import type { RunWriter } from '../store/run-writer.js';
 import { RunLedger } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
-import type { BoundCall, OfferFacts, Question, ToolContext } from '../tool/tool.js';
+import { boundCall } from '../tool/tool.js';
+import type {
+  BoundCall,
+  FileTool,
+  HarnessTool,
+  OfferFacts,
+  Question,
+  ReadTool,
+  RunTool,
+  ShellTool,
+  ToolContext,
+} from '../tool/tool.js';
 import { ToolRegistry } from '../tool/tools.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import { ApprovalService } from './approval.service.js';
@@ -51,13 +62,11 @@ const CALLS_PER_MESSAGE = 16;
 /** What became of one call. `ask`: it waits for consent. `recover`: it has begun, and recovery must find out how it ended. */
 type CallResult = 'done' | 'parked' | 'recover' | { readonly ask: ApprovalAsk };
 
-type CallOf<Class extends BoundCall['effectClass']> = Extract<BoundCall, { effectClass: Class }>;
-
 /** One call while it is executed. */
-interface Execution<Call = BoundCall> {
+interface Execution<Tool extends HarnessTool = HarnessTool> extends BoundCall {
   readonly context: RunContext;
   readonly effect: HarnessEffect;
-  readonly call: Call;
+  readonly tool: Tool;
   readonly toolContext: ToolContext;
   readonly startedAt: number;
 }
@@ -136,18 +145,18 @@ export class ToolCalls {
   private async executeOne(context: RunContext, effect: HarnessEffect): Promise<CallResult> {
     const startedAt = performance.now();
     try {
-      const call = this.bind(context, effect);
+      const { tool, ...call } = this.bind(context, effect);
       const toolContext = toolContextOf(context, effect);
-      const execution = { context, effect, toolContext, startedAt };
-      switch (call.effectClass) {
+      const execution = { ...call, context, effect, toolContext, startedAt };
+      switch (tool.effectClass) {
         case 'READ':
-          return await this.read({ ...execution, call });
+          return await this.read({ ...execution, tool });
         case 'FILE':
-          return await this.changeFiles({ ...execution, call });
+          return await this.changeFiles({ ...execution, tool });
         case 'SHELL':
-          return await this.runCommand({ ...execution, call });
+          return await this.runCommand({ ...execution, tool });
         case 'META':
-          return await this.changeRun({ ...execution, call });
+          return await this.changeRun({ ...execution, tool });
       }
     } catch (error) {
       const outcome = this.failure(context, effect, error);
@@ -187,7 +196,7 @@ export class ToolCalls {
         `A person has refused this call.${note} Do not repeat it; find another way or stop.`,
       );
     }
-    return tool.bind(input);
+    return boundCall(tool, input);
   }
 
   private offerOf({ run, skills }: RunContext): OfferFacts {
@@ -202,15 +211,16 @@ export class ToolCalls {
     };
   }
 
-  private async read(execution: Execution<CallOf<'READ'>>): Promise<CallResult> {
-    const { context, effect, call, toolContext, startedAt } = execution;
-    const ask = await this.consentFor(execution, { subject: await call.subject(toolContext) });
+  private async read(execution: Execution<ReadTool>): Promise<CallResult> {
+    const { context, effect, tool, input, toolContext, startedAt } = execution;
+    const subject = await tool.subject(input, toolContext);
+    const ask = await this.consentFor(execution, { subject });
     if (ask) return { ask };
     const begun = this.startEvent(execution);
     const { found, isAnnounced } = await this.announceWhenSlow(
       context.lease,
       begun,
-      call.run(toolContext),
+      tool.run(input, toolContext),
     );
     const outcome =
       found.status === 'fulfilled'
@@ -246,10 +256,10 @@ export class ToolCalls {
     return { found, isAnnounced: announced.value };
   }
 
-  private async changeFiles(execution: Execution<CallOf<'FILE'>>): Promise<CallResult> {
-    const { context, call, toolContext } = execution;
+  private async changeFiles(execution: Execution<FileTool>): Promise<CallResult> {
+    const { context, tool, input, toolContext } = execution;
     const { run, workspace, lease } = context;
-    const plan = await call.plan(toolContext);
+    const plan = await tool.plan(input, toolContext);
     const operations = plan.files.map(({ operation }) => operation);
     const allowed = await this.grants.allowed(run);
     const subject = filesSubject(plan, { workspace, plan: run.plan, grants: allowed });
@@ -275,13 +285,14 @@ export class ToolCalls {
     return 'done';
   }
 
-  private async runCommand(execution: Execution<CallOf<'SHELL'>>): Promise<CallResult> {
-    const { context, effect, call } = execution;
+  private async runCommand(execution: Execution<ShellTool>): Promise<CallResult> {
+    const { context, effect, tool, input } = execution;
     const { run, lease } = context;
-    const granted = (await this.grants.allowed(run)).command(call.command);
+    const command = tool.command(input);
+    const granted = (await this.grants.allowed(run)).command(command);
     const ask = await this.consentFor(execution, {
       subject: { kind: 'shell', granted },
-      grants: [commandGrant(call.command)],
+      grants: [commandGrant(command)],
       notes: () => this.undoNotes(context),
     });
     if (ask) return { ask };
@@ -294,12 +305,13 @@ export class ToolCalls {
     return 'done';
   }
 
-  private async executeCommand(execution: Execution<CallOf<'SHELL'>>): Promise<CallOutcome> {
-    const { context, effect, call, toolContext } = execution;
+  private async executeCommand(execution: Execution<ShellTool>): Promise<CallOutcome> {
+    const { context, effect, tool, input, toolContext } = execution;
     const { run, lease, secrets } = context;
     const output = this.outputs.begin(effect, (bytes) => this.mask.applyToBytes(bytes, secrets));
     try {
-      const done = await call.run({ ...toolContext, onOutput: output.add }, (snapshotSha256) =>
+      const withOutput = { ...toolContext, onOutput: output.add };
+      const done = await tool.run(input, withOutput, (snapshotSha256) =>
         this.begin(execution, { operations: [], snapshotSha256 }),
       );
       return shellOutcome(done, await this.files.describe(run, done.changes));
@@ -316,12 +328,13 @@ export class ToolCalls {
   private async changeRun({
     context,
     effect,
-    call,
+    tool,
+    input,
     toolContext,
     startedAt,
-  }: Execution<CallOf<'META'>>): Promise<CallResult> {
+  }: Execution<RunTool>): Promise<CallResult> {
     const { run } = context;
-    const decision = await call.decide(toolContext);
+    const decision = await tool.decide(input, toolContext);
     const durationMs = performance.now() - startedAt;
     switch (decision.kind) {
       case 'answer':
@@ -404,7 +417,7 @@ export class ToolCalls {
    * a person is to be asked. ToolError when the policy refuses, APPROVAL_STALE when a person has agreed to something else.
    */
   private async consentFor(
-    { context, effect, call }: Execution,
+    { context, effect, title }: Execution,
     { subject, operations = [], grants = [], notes = async () => [] }: Intent,
   ): Promise<ApprovalAsk | undefined> {
     const { run, approvals, secrets } = context;
@@ -424,7 +437,7 @@ export class ToolCalls {
     return {
       ...{ toolCallId, toolName, subjectHash: hash },
       argumentsJson: this.mask.apply(argumentsJson, secrets),
-      summary: this.mask.apply(call.title, secrets),
+      summary: this.mask.apply(title, secrets),
       grants: decision.grantable ? grants : [],
       notes: await notes(),
     };
@@ -459,14 +472,14 @@ export class ToolCalls {
     await callerOf(this.callers, run);
   }
 
-  private startEvent({ context, effect, call }: Execution): EventDraft {
+  private startEvent({ context, effect, title }: Execution): EventDraft {
     const { toolCallId, toolName, effectClass, argumentsJson, iteration } = effect;
     const { secrets } = context;
     return {
       type: 'tool.started',
       data: {
         toolName,
-        title: this.mask.apply(call.title, secrets),
+        title: this.mask.apply(title, secrets),
         effectClass,
         argumentsJson: this.mask.apply(argumentsJson, secrets),
       },
