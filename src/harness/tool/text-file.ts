@@ -3,8 +3,7 @@ import { ToolError } from '../fault/tool.error.js';
 import type { PolicySubject } from '../protocol/policy.js';
 import { utf8Text } from '../workspace/utf8-text.js';
 import type { Workspace, WorkspaceFile } from '../workspace/workspace.js';
-import { clipped, counted, pathText, ShownLines, sizeOf } from './shown-text.js';
-import { TimeLimit } from './time-limit.js';
+import { clipped, counted, pathText, ShownLines, sizeOf, TimeLimit } from './answer.js';
 import type { ToolContext } from './tool.js';
 
 /**

@@ -3,20 +3,19 @@ import { z } from 'zod';
 import type { ToolDefinition } from '../../provider/index.js';
 import type { EffectClass } from '../protocol/effect.state.js';
 import { ApplyPatchTool } from './editing/apply-patch.tool.js';
-import { DeleteFileTool } from './editing/delete-file.tool.js';
-import { EditFileTool } from './editing/edit-file.tool.js';
-import { MultiEditTool } from './editing/multi-edit.tool.js';
-import { WriteFileTool } from './editing/write-file.tool.js';
-import { AskUserTool } from './planning/ask-user.tool.js';
-import { PlanCreateTool } from './planning/plan-create.tool.js';
-import { PlanStepTool } from './planning/plan-step.tool.js';
+import {
+  DeleteFileTool,
+  EditFileTool,
+  MultiEditTool,
+  WriteFileTool,
+} from './editing/edit.tools.js';
+import { AskUserTool, PlanCreateTool, PlanStepTool } from './planning/plan.tools.js';
 import { GlobFilesTool } from './reading/glob-files.tool.js';
 import { ListFilesTool } from './reading/list-files.tool.js';
 import { ReadFileTool } from './reading/read-file.tool.js';
 import { SearchTextTool } from './reading/search-text.tool.js';
 import { ShellCommandTool } from './shell/shell.tool.js';
-import { ActivateSkillTool } from './skill/activate-skill.tool.js';
-import { ReadSkillResourceTool } from './skill/read-skill-resource.tool.js';
+import { ActivateSkillTool, ReadSkillResourceTool } from './skill/skill.tools.js';
 import type { HarnessTool, OfferFacts } from './tool.js';
 
 /** Every tool by its name on the wire, in the order in which models are offered them. A new tool is one line here. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { FilePlan, FileTool, ToolContext } from '../tool.js';
 import { ToolError } from '../../fault/tool.error.js';
 import { isEnvelope, parseEnvelope, parseUnified, refused } from './patch.js';
-import { givenText } from './editable-file.js';
+import { givenText, titled } from './editable-file.js';
 import type { PatchSection } from './patch.js';
 import { checkPlaces, planSection } from './patch-plan.js';
 import type { PlannedSection } from './patch-plan.js';
@@ -34,10 +34,7 @@ Kept and removed lines must be in the file exactly, in one place or at the line 
     try {
       const paths = sectionsOf(patch).map(({ path }) => path);
       const more = paths.length > 3 ? ` and ${paths.length - 3} more` : '';
-      return `patch ${paths.slice(0, 3).join(', ')}${more}`
-        .replaceAll(/\p{Cc}/gu, '\ufffd')
-        .slice(0, 300)
-        .toWellFormed();
+      return titled('patch', `${paths.slice(0, 3).join(', ')}${more}`);
     } catch {
       return 'apply a patch';
     }

@@ -16,10 +16,7 @@ import { ToolError } from '../../fault/tool.error.js';
 import type { SeenFiles } from '../../workspace/file-operation.js';
 import type { FilePlan, FileTool } from '../tool.js';
 import { ApplyPatchTool } from './apply-patch.tool.js';
-import { DeleteFileTool } from './delete-file.tool.js';
-import { EditFileTool } from './edit-file.tool.js';
-import { MultiEditTool } from './multi-edit.tool.js';
-import { WriteFileTool } from './write-file.tool.js';
+import { DeleteFileTool, EditFileTool, MultiEditTool, WriteFileTool } from './edit.tools.js';
 
 const edit = new EditFileTool();
 const multi = new MultiEditTool();

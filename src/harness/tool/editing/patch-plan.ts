@@ -149,10 +149,7 @@ function patched(
 
 async function requireFree(context: ToolContext, path: string): Promise<void> {
   if (!(await findEditable(context, path))) return;
-  throw new ToolError(
-    'PATCH_REFUSED',
-    `The patch was refused and nothing was changed: ${shown(path)} exists already. Update it, or give another path.`,
-  );
+  throw refused(`${shown(path)} exists already. Update it, or give another path.`);
 }
 
 /** Lines that the hunks of one file may have to be compared with, all in all: well below a second. */

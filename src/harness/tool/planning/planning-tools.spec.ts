@@ -12,9 +12,7 @@ import { RunSkills } from '../../store/run-skills.js';
 import { Workspace } from '../../workspace/workspace.js';
 import { boundCall } from '../tool.js';
 import type { HarnessTool, RunToolDecision, ToolContext } from '../tool.js';
-import { AskUserTool } from './ask-user.tool.js';
-import { PlanCreateTool } from './plan-create.tool.js';
-import { PlanStepTool } from './plan-step.tool.js';
+import { AskUserTool, PlanCreateTool, PlanStepTool } from './plan.tools.js';
 
 let root: string;
 let workspace: Workspace;

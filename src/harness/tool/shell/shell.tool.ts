@@ -6,7 +6,6 @@ import { Sandbox } from '../../sandbox/sandbox.js';
 import type { SandboxResult } from '../../sandbox/sandbox.run.js';
 import { SecretMask } from '../../store/secret-mask.js';
 import type { ShellOutcome, ShellStarted, ShellTool, ToolContext, ToolOutcome } from '../tool.js';
-import { firstBytes, lastBytes, outputText } from './shown-output.js';
 
 const COMMAND_BYTES = 8 * 1_024;
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -149,4 +148,35 @@ function shownOutput(
   const tail = lastBytes(mask.applyToEnd(outputText(result.tail(wanted))), SIDE_BYTES);
   const remark = `[The output has ${outputBytes} bytes; this is its beginning and its end. Repeat the command with a filter to see more.]`;
   return { text: `${head}\n${remark}\n${tail}`, truncated: true };
+}
+
+/** Marks that move the cursor, set colours or titles: nothing that a reader of text needs. */
+const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+
+/** Bytes of a command's output as text that can be stored and read; what is no UTF-8 or no text becomes U+FFFD. */
+function outputText(bytes: Buffer): string {
+  return bytes.toString('utf8').replace(ESCAPES, '').replace(CONTROLS, '\ufffd');
+}
+
+/** The beginning of the text, of at most so many bytes, without half a character at its end. */
+function firstBytes(text: string, bytes: number): string {
+  const all = Buffer.from(text);
+  if (all.length <= bytes) return text;
+  let end = bytes;
+  while (end > 0 && isContinuation(all[end])) end -= 1;
+  return all.toString('utf8', 0, end);
+}
+
+/** The end of the text, of at most so many bytes, without half a character at its beginning. */
+function lastBytes(text: string, bytes: number): string {
+  const all = Buffer.from(text);
+  if (all.length <= bytes) return text;
+  let start = all.length - bytes;
+  while (start < all.length && isContinuation(all[start])) start += 1;
+  return all.toString('utf8', start);
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
 }
