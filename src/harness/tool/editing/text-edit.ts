@@ -222,7 +222,7 @@ function noMatch(text: string, oldText: string, name: string): ToolError {
   );
 }
 
-export interface Replacement {
+interface Replacement {
   /** The part as it is in the file. */
   readonly part: string;
   /** How lines end around it. */
@@ -238,7 +238,7 @@ export interface Replacement {
  * The part as it is after the replacement: the lines at its beginning and end that old and new text have in common stay
  * as they are in the file, and the others end as the lines in whose places they come, or else as the line before them.
  */
-export function rebuilt({
+function rebuilt({
   part,
   usualEnd,
   oldText,
@@ -265,16 +265,8 @@ export function rebuilt({
 
 /** As split by line ends: one more than there are ends, the last one without. */
 function piecesOf(text: string): Line[] {
-  const parts = text.split(/(\r?\n)/);
-  const pieces: Line[] = [];
-  for (let at = 0; at < parts.length; at += 2) {
-    const end = parts[at + 1];
-    pieces.push({
-      text: parts[at] ?? '',
-      end: end === '\r\n' || end === '\n' ? end : '',
-    });
-  }
-  return pieces;
+  const lines = linesOf(text);
+  return lines.at(-1)?.end === '' ? lines : [...lines, { text: '', end: '' }];
 }
 
 function commonEnds(
@@ -290,7 +282,7 @@ function commonEnds(
 }
 
 /** How lines end near places of a text that are asked for from left to right; each part of the text is looked at once. */
-export class LineEnds {
+class LineEnds {
   private next = -1;
   private readonly last: number;
 

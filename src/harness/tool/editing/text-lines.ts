@@ -8,7 +8,7 @@ export interface Line {
 }
 
 /** A text file's content; the byte order mark at its beginning is kept apart, so that line 1 begins with its text. */
-export interface TextContent {
+interface TextContent {
   readonly mark: '' | '\ufeff';
   readonly text: string;
 }
@@ -58,14 +58,14 @@ export function lineNumberAt(text: string, position: number): number {
 }
 
 /** The line without spaces and tabs at its end. A pattern would take quadratic time for a run of spaces inside of a line. */
-export function withoutTrailing(line: string): string {
+function withoutTrailing(line: string): string {
   let end = line.length;
   while (end > 0 && ' \t\r'.includes(line.charAt(end - 1))) end -= 1;
   return line.slice(0, end);
 }
 
 /** The spaces and tabs that a line begins with. */
-export function indentOf(line: string): string {
+function indentOf(line: string): string {
   return /^[ \t]*/.exec(line)?.[0] ?? '';
 }
 
@@ -87,42 +87,39 @@ const MOST_COMPARED = 2_000_000;
 
 const asGiven = (line: string): string => line;
 
+/** What of a line counts. */
+const KEYS: Readonly<Record<FoundBy, (line: string) => string>> = {
+  exact: asGiven,
+  'trailing-spaces': withoutTrailing,
+  indentation: trimmed,
+};
+
 /**
  * Finds blocks of whole lines in one file: as given; else but for spaces at the ends of lines; else but for one and the
  * same indentation before all of them. A fallback is for the caller to take only where it finds one place.
  */
 export class BlockSearch {
-  private readonly exact = new LineNumbers();
-  private readonly untrailed = new LineNumbers();
-  private readonly trimmed = new LineNumbers();
-  private readonly numbers: Partial<Record<FoundBy, Int32Array>> = {};
+  private readonly indexes = new Map<FoundBy, { numbers: LineNumbers; file: Int32Array }>();
 
   /** `lines` without what ends them. */
   constructor(private readonly lines: readonly string[]) {}
 
   /** The places as given; empty when there are none. */
   exactly(block: readonly string[]): FoundBlock {
-    const file = (this.numbers.exact ??= this.exact.of(this.lines));
-    return { at: occurrences(file, this.exact.of(block)), by: 'exact', fit: asGiven };
+    return { at: this.places('exact', block), by: 'exact', fit: asGiven };
   }
 
   /** The places by the fallbacks, the first one that finds any. */
   loosely(block: readonly string[]): FoundBlock | undefined {
     if (block.every((line) => line.trim() === '')) return undefined;
-    return this.butForTrailing(block) ?? this.butForIndentation(block);
-  }
-
-  private butForTrailing(block: readonly string[]): FoundBlock | undefined {
     const by = 'trailing-spaces';
-    const file = (this.numbers[by] ??= this.untrailed.of(this.lines.map(withoutTrailing)));
-    const at = occurrences(file, this.untrailed.of(block.map(withoutTrailing)));
-    return at.length > 0 ? { at, by, fit: asGiven } : undefined;
+    const at = this.places(by, block);
+    return at.length > 0 ? { at, by, fit: asGiven } : this.butForIndentation(block);
   }
 
   private butForIndentation(block: readonly string[]): FoundBlock | undefined {
     const by = 'indentation';
-    const file = (this.numbers[by] ??= this.trimmed.of(this.lines.map(trimmed)));
-    const candidates = occurrences(file, this.trimmed.of(block.map(trimmed)));
+    const candidates = this.places(by, block);
     const compared = candidates.length * block.length;
     if (candidates.length > MOST_INDENTED) return undefined;
     if (candidates.length > 1 && compared > MOST_COMPARED) return undefined;
@@ -137,6 +134,17 @@ export class BlockSearch {
       return shift && shifted(line, shift);
     };
     return { at: [...shifts.keys()], by, fit };
+  }
+
+  private places(by: FoundBy, block: readonly string[]): number[] {
+    const key = KEYS[by];
+    let index = this.indexes.get(by);
+    if (!index) {
+      const numbers = new LineNumbers();
+      index = { numbers, file: numbers.of(this.lines.map(key)) };
+      this.indexes.set(by, index);
+    }
+    return occurrences(index.file, index.numbers.of(block.map(key)));
   }
 }
 
@@ -218,7 +226,7 @@ export function codesOf(text: string): Uint16Array {
 }
 
 /** Turns lines into numbers, the same line into the same number. */
-export class LineNumbers {
+class LineNumbers {
   private readonly numbers = new Map<string, number>();
 
   of(lines: readonly string[]): Int32Array {
