@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { PolicySubject } from '../../protocol/policy.js';
 import { SecretMask } from '../../store/secret-mask.js';
-import { askedFor, counted } from '../shown-text.js';
+import { askedFor, counted } from '../answer.js';
 import { readSubject, readTextFile, textPage } from '../text-file.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 
