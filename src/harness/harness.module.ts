@@ -39,7 +39,6 @@ import { UndoRepository } from './store/undo.repository.js';
 import { UndoService } from './engine/undo/undo.service.js';
 import { ContextBuilder } from './context/context.builder.js';
 import { PrefaceRepository } from './store/preface.repository.js';
-import { RunImages } from './context/run.images.js';
 import { SummaryWriter } from './context/summary.js';
 import { SurroundingsReader } from './context/surroundings.js';
 import { TurnMessageRepository } from './store/turn-message.repository.js';
@@ -155,7 +154,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     UndoService,
     ContextBuilder,
     PrefaceRepository,
-    RunImages,
     SummaryWriter,
     SurroundingsReader,
     TurnMessageRepository,

@@ -10,7 +10,7 @@ import { SecretMask } from '../store/secret-mask.js';
 import type { FileOperation, FileState, PlannedFile } from '../workspace/file-operation.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { BlobStore } from './blob.store.js';
-import { etagOf, netChanges } from './net-change.js';
+import { etagOf, netChanges, sameKept } from './net-change.js';
 import type { DiffTotals, KeptState, NetChange } from './net-change.js';
 import { unifiedDiff } from './unified-diff.js';
 import type { DiffSide, FileDiff } from './unified-diff.js';
@@ -258,7 +258,7 @@ export class FileChanges {
     const vacated = new VacatedPaths();
     for (const operation of operations) {
       const { path, before, after } = operation;
-      if (!sameState(await vacated.state(workspace, path, signal), before)) {
+      if (!sameKept(await vacated.state(workspace, path, signal), before)) {
         throw new ToolError(
           'CHANGED_MEANWHILE',
           `${path} is no longer as it was when the change was prepared. Nothing was written. Read it again and repeat the change.`,
@@ -341,13 +341,8 @@ async function placeOf(
     if (error instanceof ToolError) return 'OTHER';
     throw error;
   }
-  if (sameState(state, before)) return sameState(before, after) ? 'BOTH' : 'BEFORE';
-  return sameState(state, after) ? 'AFTER' : 'OTHER';
-}
-
-/** The same content and permissions. */
-function sameState(one: FileState | null, other: FileState | null): boolean {
-  return one?.sha256 === other?.sha256 && one?.mode === other?.mode;
+  if (sameKept(state, before)) return sameKept(before, after) ? 'BOTH' : 'BEFORE';
+  return sameKept(state, after) ? 'AFTER' : 'OTHER';
 }
 
 function lost(path: string): ToolError {

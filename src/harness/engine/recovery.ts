@@ -113,7 +113,10 @@ export class ToolCallRecovery {
     const findings: Finding[] = [];
     for (const effect of await this.effects.unanswered(context.run)) {
       const found = await this.filesOf(context, effect);
-      const reconciliation = reconciliationOf({ ...effect, hasResult: false }, { recovering, found });
+      const reconciliation = reconciliationOf(
+        { ...effect, hasResult: false },
+        { recovering, found },
+      );
       findings.push({ effect, reconciliation });
     }
     return findings;

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { overlap } from '../workspace/workspace-path.js';
-import { SandboxUnavailableError } from './sandbox.errors.js';
+import { packageRoot } from '../workspace/workspace-roots.js';
 import { probeSandbox } from './sandbox.probe.js';
 import type { SandboxRequest, SandboxResult } from './sandbox.run.js';
-import { runInSandbox } from './sandbox.run.js';
+import { runInSandbox, SandboxUnavailableError } from './sandbox.run.js';
 import { Placeholders } from './placeholders.js';
 
 const PROBE_MS = 10 * 60 * 1_000;
@@ -38,7 +38,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(@Inject(CONFIG) config: Config) {
-    const service = serviceFolder();
+    const service = packageRoot();
     const data = resolve(config.DATA_DIR);
     this.place = {
       hidden: [service, data].filter((path) => path.startsWith('/usr/') && existsSync(path)),
@@ -137,11 +137,4 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
       this.state = { available: false, reason: 'The service is stopping.' };
     }
   }
-}
-
-/** The folder of package.json, which lies above both the sources and the built files. */
-function serviceFolder(): string {
-  let folder = import.meta.dirname;
-  while (!existsSync(join(folder, 'package.json')) && folder !== '/') folder = dirname(folder);
-  return folder;
 }

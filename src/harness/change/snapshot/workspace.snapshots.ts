@@ -12,7 +12,7 @@ import { BlobStore } from '../blob.store.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import { manifestBytes, operationsBetween, readManifest } from './manifest.js';
 import type { Manifest } from './manifest.js';
-import type { LookAnswer, LookTask } from './snapshot.worker.js';
+import type { LookTask } from './snapshot.worker.js';
 
 const WORKER = fileURLToPath(new URL('./snapshot.worker.js', import.meta.url));
 /** One that has had nothing to do for so long ends. */
@@ -148,7 +148,7 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   ): Promise<Manifest | undefined> {
     const known = this.remembered.get(keyOf(target)) ?? [];
     const task: LookTask = { ...target, blobs: this.blobRoot, known, earlier };
-    const manifest = (await this.run({ name: 'look', task, limitMs }, signal)) as LookAnswer;
+    const manifest = (await this.run({ name: 'look', task, limitMs }, signal)) as Manifest | undefined;
     if (manifest) this.remembered.set(keyOf(target), manifest);
     return manifest;
   }

@@ -153,10 +153,7 @@ function selectionOf(chain: readonly HarnessFileChange[], direction: UndoDirecti
 }
 
 /** All changes of one file that conflict for the same reason. */
-function conflictOf(
-  changes: readonly HarnessFileChange[],
-  reason: ConflictReason,
-): UndoConflict {
+function conflictOf(changes: readonly HarnessFileChange[], reason: ConflictReason): UndoConflict {
   const changeIds = changes.map(({ id }) => id).sort((a, b) => a - b);
   return { path: changes[0]?.path ?? '', changeIds, reason, message: MESSAGES[reason] };
 }

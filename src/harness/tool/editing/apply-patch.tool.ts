@@ -137,10 +137,7 @@ function checkPlaces(context: ToolContext, sections: readonly PatchSection[]): v
 }
 
 /** Verifies one part of the patch and says what it does; changes nothing. */
-async function planSection(
-  context: ToolContext,
-  section: PatchSection,
-): Promise<PlannedSection> {
+async function planSection(context: ToolContext, section: PatchSection): Promise<PlannedSection> {
   const path = pathOfFile(context, section.path);
   switch (section.kind) {
     case 'add':

@@ -238,13 +238,7 @@ interface Replacement {
  * The part as it is after the replacement: the lines at its beginning and end that old and new text have in common stay
  * as they are in the file, and the others end as the lines in whose places they come, or else as the line before them.
  */
-function rebuilt({
-  part,
-  usualEnd,
-  oldText,
-  newText,
-  fitted = newText,
-}: Replacement): string {
+function rebuilt({ part, usualEnd, oldText, newText, fitted = newText }: Replacement): string {
   const pieces = piecesOf(part);
   const [before, after, written] = [oldText, newText, fitted].map((text) => text.split('\n'));
   const [old = [], now = [], fit = []] = [before, after, written];
