@@ -23,7 +23,6 @@ import {
   InboxService,
 } from './api/approval/approval.service.js';
 import { ApprovalRepository } from './store/approval.repository.js';
-import { ApprovalService } from './engine/approval.service.js';
 import { GrantRepository } from './store/grant.repository.js';
 import { InboxRepository } from './store/inbox.repository.js';
 import { ArtifactRepository } from './store/artifact.repository.js';
@@ -136,7 +135,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
   providers: [
     ApprovalReviewService,
     ApprovalRepository,
-    ApprovalService,
     GrantRepository,
     GrantService,
     InboxRepository,

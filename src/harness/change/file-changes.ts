@@ -112,16 +112,10 @@ export class FileChanges {
     signal: AbortSignal,
   ): Promise<FilesFound> {
     await this.tidy(workspace, operations, signal);
-    const places = new VacatedPaths(operations);
-    let [before, after] = [0, 0];
-    for (const operation of operations) {
-      const place = await placeOf({ workspace, places }, operation, signal);
-      if (place === 'OTHER') return 'OTHER';
-      if (place !== 'AFTER') before += 1;
-      if (place !== 'BEFORE') after += 1;
-    }
-    if (before === operations.length) return 'BEFORE';
-    return after === operations.length ? 'AFTER' : 'MIXED';
+    const places = await placesOf(workspace, operations, signal);
+    if (places.includes('OTHER')) return 'OTHER';
+    if (!places.includes('AFTER')) return 'BEFORE';
+    return places.includes('BEFORE') ? 'MIXED' : 'AFTER';
   }
 
   /** Those of the operations that may have been carried out: all but those whose files are found as before. */
@@ -130,13 +124,8 @@ export class FileChanges {
     operations: readonly FileOperation[],
     signal: AbortSignal,
   ): Promise<FileOperation[]> {
-    const places = new VacatedPaths(operations);
-    const found: FileOperation[] = [];
-    for (const operation of operations) {
-      const place = await placeOf({ workspace, places }, operation, signal);
-      if (place !== 'BEFORE') found.push(operation);
-    }
-    return found;
+    const places = await placesOf(workspace, operations, signal);
+    return operations.filter((_, index) => places[index] !== 'BEFORE');
   }
 
   /**
@@ -326,6 +315,20 @@ export class FileChanges {
 }
 
 type Place = 'BEFORE' | 'AFTER' | 'BOTH' | 'OTHER';
+
+/** How the file of each operation is found. */
+async function placesOf(
+  workspace: Workspace,
+  operations: readonly FileOperation[],
+  signal: AbortSignal,
+): Promise<Place[]> {
+  const places = new VacatedPaths(operations);
+  const found: Place[] = [];
+  for (const operation of operations) {
+    found.push(await placeOf({ workspace, places }, operation, signal));
+  }
+  return found;
+}
 
 /** `places` are those of all operations: each may stand in the way of another that is not done yet, or is done already. */
 async function placeOf(

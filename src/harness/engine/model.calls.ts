@@ -41,6 +41,8 @@ interface StartedCall {
 export interface ModelAnswer extends StartedCall {
   readonly iteration: number;
   readonly attempt: number;
+  /** The number of the run's last event when the try began. */
+  readonly sequence: number;
   text: string;
   thinking: string;
   readonly toolCalls: ToolCall[];
@@ -109,9 +111,9 @@ export class ModelCalls {
   async call(context: RunContext, request: ModelRequest): Promise<ModelResult> {
     const iteration = context.run.iteration + 1;
     for (let attempt = 1; ; attempt += 1) {
-      const { answer, sequence } = await this.begin(context, request, { iteration, attempt });
+      const answer = await this.begin(context, request, { iteration, attempt });
       try {
-        await this.receive(context, request, { answer, sequence });
+        await this.receive(context, request, answer);
         return { kind: 'answer', answer };
       } catch (error) {
         const failure = upstreamError(context.lease, error);
@@ -204,32 +206,32 @@ export class ModelCalls {
     });
   }
 
-  /** Stores that a try begins; answers it and the number of the event that says so. */
+  /** Stores that a try begins. */
   private async begin(
     { lease }: RunContext,
     { contextLimit, tokens: sentTokens }: ModelRequest,
     { iteration, attempt }: Pick<ModelAnswer, 'iteration' | 'attempt'>,
-  ): Promise<{ readonly answer: ModelAnswer; readonly sequence: number }> {
+  ): Promise<ModelAnswer> {
     return this.ledger.asOwner(lease.claim, async (writer) => {
       writer.set({ iteration, contextLimit });
       const call = await this.beginCall(writer, { attempt, purpose: 'TURN', sentTokens });
       const data = { effectId: call.effectId, iteration, attempt };
       writer.event('model.turn.started', data, { stepId: stepIdOf(iteration) });
-      const answer: ModelAnswer = {
-        ...{ ...call, iteration, attempt, text: '', thinking: '', toolCalls: [] },
+      return {
+        ...{ ...call, iteration, attempt, sequence: writer.run.nextEventSequence },
+        ...{ text: '', thinking: '', toolCalls: [] },
         ...{ finish: { reason: 'other' }, usage: undefined, durationMs: 0 },
       };
-      return { answer, sequence: writer.run.nextEventSequence };
     });
   }
 
   private async receive(
     { lease, model }: RunContext,
     request: ModelRequest,
-    { answer, sequence }: { readonly answer: ModelAnswer; readonly sequence: number },
+    answer: ModelAnswer,
   ): Promise<void> {
     const { adapter, connection, providerCode } = model;
-    const { effectId, iteration } = answer;
+    const { effectId, iteration, sequence } = answer;
     const { claim, signal } = lease;
     const log = new DeltaLog(this.ledger, this.events, {
       ...{ claim, effectId, iteration, sequence, mask: this.mask },

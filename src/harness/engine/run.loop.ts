@@ -33,7 +33,6 @@ import {
   WorkspaceRefusedError,
 } from './run.context.js';
 import type { RunContext, RunLease } from './run.context.js';
-import { RunEnding } from './run.ending.js';
 import {
   budgetEnd,
   failedEnd,
@@ -41,8 +40,9 @@ import {
   LOOP_WINDOW,
   loopVerdict,
   refusalEnd,
-} from './stop.conditions.js';
-import type { LoopFinding } from './stop.conditions.js';
+  RunEnding,
+} from './run.ending.js';
+import type { LoopFinding } from './run.ending.js';
 import { ToolCallRecovery } from './recovery.js';
 import type { RecoveryContext } from './recovery.js';
 import { ToolCalls } from './tool.calls.js';

@@ -10,6 +10,7 @@ import type { ToolDefinition } from '../../provider/index.js';
 import { FileChanges } from '../change/file-changes.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
 import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
+import { availableDecisions } from '../protocol/approval.js';
 import type { Grants, GrantSubject } from '../protocol/approval.js';
 import { FencedError } from '../protocol/lease.js';
 import type { Plan } from '../protocol/plan.js';
@@ -19,6 +20,8 @@ import { CancelRequestedError } from '../protocol/run.state.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import { commandGrant, pathGrants, subjectHash } from '../store/approval.ask.js';
 import type { ApprovalAsk } from '../store/approval.ask.js';
+import { ApprovalRepository } from '../store/approval.repository.js';
+import type { ApprovalRow } from '../store/approval.repository.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
@@ -46,7 +49,6 @@ import type {
 import { ToolRegistry } from '../tool/tools.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import type { Workspace } from '../workspace/workspace.js';
-import { ApprovalService } from './approval.service.js';
 import { InputIntake } from './input.intake.js';
 import { PartialOutputs } from './partial.outputs.js';
 import { callerOf, PermissionRevokedError, UnrecordedError } from './run.context.js';
@@ -94,7 +96,7 @@ export class ToolCalls {
     private readonly ledger: RunLedger,
     private readonly registry: ToolRegistry,
     private readonly sandbox: Sandbox,
-    private readonly approvals: ApprovalService,
+    private readonly approvals: ApprovalRepository,
     private readonly grants: GrantRepository,
     private readonly switches: HarnessSwitches,
     private readonly callers: UserCallers,
@@ -449,11 +451,38 @@ export class ToolCalls {
 
   private async parkFor({ lease }: RunContext, asks: readonly ApprovalAsk[]): Promise<void> {
     await this.ledger.asOwner(lease.claim, async (writer) => {
-      const rows = await this.approvals.request(writer, asks);
+      const rows = await this.requestApprovals(writer, asks);
       writer.park('TOOL');
       const pendingApprovals = rows.map(({ id }) => id);
       writer.event('run.waiting_for_approval', { ...writer.statusData, pendingApprovals });
     });
+  }
+
+  /** Stores the asks as pending and adds their events. Parking the run, in the same transaction, is the caller's. */
+  async requestApprovals(writer: RunWriter, asks: readonly ApprovalAsk[]): Promise<ApprovalRow[]> {
+    if (asks.length === 0) return [];
+    const { run } = writer;
+    const rows = await this.approvals.insert(run, asks, this.config.HARNESS_APPROVAL_HOURS);
+    for (const row of rows) {
+      const { id: approvalId, toolCallId, toolName, summary, argumentsSha256, argumentsJson } = row;
+      writer.event(
+        'approval.requested',
+        {
+          approvalId,
+          toolName,
+          summary,
+          argumentsSha256,
+          argumentsJson,
+          state: 'PENDING',
+          expectedRevision: row.revision,
+          expiresAt: row.expiresAt.getTime(),
+          available: availableDecisions(row.grantable),
+          notes: row.notes,
+        },
+        { stepId: stepIdOf(run.iteration), toolCallId, approvalId },
+      );
+    }
+    return rows;
   }
 
   private async requireWrites({ run }: RunContext): Promise<void> {
