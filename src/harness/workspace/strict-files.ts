@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { closing, ObstacleError } from '../../platform/filesystem/index.js';
-import type { OpenFolder } from '../../platform/filesystem/index.js';
+import type { OpenFile, OpenFolder } from '../../platform/filesystem/index.js';
 import type { FileState } from './file-operation.js';
 import { namesOf } from './workspace-path.js';
 import { pathError } from './workspace.errors.js';
@@ -148,11 +148,7 @@ export class StrictFiles {
   }
 
   private async stateIn({ folder, name }: Parent, signal: AbortSignal): Promise<FileState> {
-    const stats = await folder.stat(name);
-    if (stats.isSymbolicLink()) throw new ObstacleError('link');
-    // Never opens a device, even for a moment.
-    if (!stats.isFile()) throw new ObstacleError('no-file');
-    return closing(await folder.file(name), async (file) => ({
+    return closing(await openRegular(folder, name), async (file) => ({
       ...(await file.digest(HASHED_BYTES, signal)),
       mode: file.stats.mode & PERMISSIONS,
     }));
@@ -215,6 +211,14 @@ export class StrictFiles {
       throw error;
     }
   }
+}
+
+/** Opens a regular file; an ObstacleError for a link and for anything else, which is never opened, even for a moment. */
+export async function openRegular(folder: OpenFolder, name: string): Promise<OpenFile> {
+  const stats = await folder.stat(name);
+  if (stats.isSymbolicLink()) throw new ObstacleError('link');
+  if (!stats.isFile()) throw new ObstacleError('no-file');
+  return folder.file(name);
 }
 
 async function statOrNull(folder: OpenFolder, name: string): Promise<Stats | null> {

@@ -7,7 +7,7 @@ import { PathWalk } from './path-walk.js';
 import type { Arrival } from './path-walk.js';
 import { classifyPath } from './protected-path.js';
 import type { PathClass } from './protected-path.js';
-import { isUnfinished, StrictFiles } from './strict-files.js';
+import { isUnfinished, openRegular, StrictFiles } from './strict-files.js';
 import type { RemoveOptions, WriteOptions } from './strict-files.js';
 import { asToolError, pathError, WorkspaceGoneError } from './workspace.errors.js';
 import { relativePath, relativeTo } from './workspace-path.js';
@@ -139,9 +139,10 @@ export class Workspace {
     work: (file: OpenFile, realPath: string) => Promise<T>,
   ): Promise<T> {
     return this.withPathErrors(path, async () => {
-      const { file, realPath } = await this.retried(path, ({ folder, name, realPath }) =>
-        this.openFile({ folder, name, realPath }),
-      );
+      const { file, realPath } = await this.retried(path, async ({ folder, name, realPath }) => {
+        if (name === undefined) throw new ObstacleError('no-file');
+        return { file: await openRegular(folder, name), realPath };
+      });
       return closing(file, async () => {
         const place = await file.place();
         if (place !== undefined && relativeTo(await this.folder.place(), place) === undefined) {
@@ -224,7 +225,7 @@ export class Workspace {
   }
 
   private async arrive(path: string): Promise<Arrival> {
-    return PathWalk.arrive({ folder: this.folder, path: this.root }, path);
+    return new PathWalk({ folder: this.folder, path: this.root }, path).arrive();
   }
 
   /** Does the last step of a walk; walks again when the last name has become a link in between. */
@@ -238,19 +239,6 @@ export class Workspace {
         if (!isLink || tries === TRIES) throw error;
       }
     }
-  }
-
-  private async openFile({
-    folder,
-    name,
-    realPath,
-  }: Arrival): Promise<{ file: OpenFile; realPath: string }> {
-    if (name === undefined) throw new ObstacleError('no-file');
-    const stats = await folder.stat(name);
-    if (stats.isSymbolicLink()) throw new ObstacleError('link');
-    // Never opens a device, even for a moment.
-    if (!stats.isFile()) throw new ObstacleError('no-file');
-    return { file: await folder.file(name), realPath };
   }
 }
 
