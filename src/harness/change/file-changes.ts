@@ -8,6 +8,7 @@ import type { NewFileChange } from '../store/file-change.repository.js';
 import type { HarnessRun } from '../store/harness.entity.js';
 import { SecretMask } from '../store/secret-mask.js';
 import type { FileOperation, FileState, PlannedFile } from '../workspace/file-operation.js';
+import { firstBytes } from '../workspace/utf8-text.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { BlobStore } from './blob.store.js';
 import { etagOf, netChanges, sameKept } from './net-change.js';
@@ -420,6 +421,6 @@ function cutLines(text: string, limitBytes: number): { text: string; cut: boolea
   if (bytes.length <= limitBytes) return { text, cut: false };
   const end = bytes.lastIndexOf(0x0a, limitBytes - 1) + 1;
   if (end > 0) return { text: bytes.toString('utf8', 0, end), cut: true };
-  // One line that is too long by itself: no half of a character at its end.
-  return { text: bytes.toString('utf8', 0, limitBytes).replace(/\ufffd{1,3}$/, ''), cut: true };
+  // One line that is too long by itself.
+  return { text: firstBytes(text, limitBytes), cut: true };
 }

@@ -31,7 +31,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly place: { hidden: readonly string[]; unseen: readonly string[] };
   /** The commands that run or wait, each with its workspace. */
-  private readonly turns = new Map<Promise<unknown>, string>();
+  private readonly commands = new Map<Promise<unknown>, string>();
   private state: SandboxCapability = { available: false, reason: 'It is still being checked.' };
   private probing: Promise<void> | undefined;
   private again: Promise<void> = Promise.resolve();
@@ -61,7 +61,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     this.stopping.abort();
     await this.probing;
     await this.again;
-    await Promise.all(this.turns.keys());
+    await Promise.all(this.commands.keys());
   }
 
   /** Resolves once the sandbox has been checked; never rejects. */
@@ -78,42 +78,43 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /**
-   * Runs the command and answers how it ended; nothing of it runs any more then. Commands wait for earlier
-   * ones of the same workspace, and of those above and below it: what is covered by its path must not be moved meanwhile. Fails with a ToolError when the command was not started: SANDBOX_UNAVAILABLE, TOO_LARGE or
-   * PROTECTED_PATH where secrets and protected paths cannot be kept from it; with the signal's reason when that aborts
-   * before. Any other error leaves open what the command has done.
+   * Runs the command and answers how it ended; nothing of it runs any more then. Commands wait for earlier ones of the
+   * same workspace, and of those above and below it: what is covered by its path must not be moved meanwhile. Fails with a
+   * ToolError when the command was not started: SANDBOX_UNAVAILABLE, TOO_LARGE or PROTECTED_PATH where secrets and
+   * protected paths cannot be kept from it; with the signal's reason when that aborts before. Any other error leaves open
+   * what the command has done.
    */
   async run(request: SandboxRequest): Promise<SandboxResult> {
     await this.require();
     const signal = AbortSignal.any([request.signal, this.stopping.signal]);
-    return this.inTurn(request.workspace, signal, () =>
+    return this.afterEarlier(request.workspace, signal, () =>
       runInSandbox({ ...request, signal }, this.place),
     );
   }
 
   /** Removes what the command of a service that was killed has left in the workspace, before its next command does. */
   async tidy(workspace: string, signal: AbortSignal): Promise<void> {
-    await this.inTurn(workspace, signal, () => Placeholders.removeLeft(workspace));
+    await this.afterEarlier(workspace, signal, () => Placeholders.removeLeft(workspace));
   }
 
-  private async inTurn<T>(
+  private async afterEarlier<T>(
     workspace: string,
     signal: AbortSignal,
     act: () => Promise<T>,
   ): Promise<T> {
-    const earlier = [...this.turns].filter(([, other]) => overlap(other, workspace));
-    const before = Promise.all(earlier.map(([turn]) => turn));
+    const earlier = [...this.commands].filter(([, other]) => overlap(other, workspace));
+    const before = Promise.all(earlier.map(([command]) => command));
     const waiting = Promise.withResolvers<never>();
     const giveUp = () => waiting.reject(signal.reason);
     signal.addEventListener('abort', giveUp, { once: true });
-    const turn = before.then(() => {
+    const command = before.then(() => {
       signal.removeEventListener('abort', giveUp);
       return act();
     });
-    const settled = turn.catch(() => undefined);
-    this.turns.set(settled, workspace);
-    void settled.then(() => this.turns.delete(settled));
-    return Promise.race([turn, waiting.promise]);
+    const settled = command.catch(() => undefined);
+    this.commands.set(settled, workspace);
+    void settled.then(() => this.commands.delete(settled));
+    return Promise.race([command, waiting.promise]);
   }
 
   private probeLater(): void {
