@@ -157,7 +157,7 @@ export class ModelCalls {
       });
       if (effects.length > 0) await this.effects.prepare(writer.run, effects);
       announce(writer, answer, { effects, messageId });
-      const used = countedUsage(usage, { ...answer, written: writtenIn(answer) });
+      const used = countedUsage(usage, answer);
       writer.set({ contextUsed: used.inputTokens });
       await this.endCall(writer, answer, { state: 'DONE', durationMs, used, model });
       if (effects.length > 0) return 'next';
@@ -266,9 +266,7 @@ export class ModelCalls {
       lease.cause === 'cancelled' ? 'RUN_CANCELLED' : (ABANDONED[failure.kind] ?? 'PROVIDER_ERROR');
     await this.ledger.asOwner(lease.claim, async (writer) => {
       const state = lease.signal.aborted ? 'ABANDONED' : 'FAILED';
-      const used = wasTaken(answer, failure)
-        ? countedUsage(usage, { ...answer, written: writtenIn(answer) })
-        : undefined;
+      const used = wasTaken(answer, failure) ? countedUsage(usage, answer) : undefined;
       const data = { effectId, outcome: 'ABANDONED', code: errorCode } as const;
       writer.event('model.turn.abandoned', data, { stepId: stepIdOf(writer.run.iteration) });
       await this.endCall(writer, answer, { state, durationMs, errorCode, used, model });

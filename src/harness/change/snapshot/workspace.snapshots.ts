@@ -148,7 +148,8 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   ): Promise<Manifest | undefined> {
     const known = this.remembered.get(keyOf(target)) ?? [];
     const task: LookTask = { ...target, blobs: this.blobRoot, known, earlier };
-    const manifest = (await this.run({ name: 'look', task, limitMs }, signal)) as Manifest | undefined;
+    const manifest = (await this.run({ name: 'look', task, limitMs }, signal)) as
+      Manifest | undefined;
     if (manifest) this.remembered.set(keyOf(target), manifest);
     return manifest;
   }

@@ -78,10 +78,7 @@ interface TextFile extends Pick<WorkspaceFile, 'path' | 'realPath' | 'sha256'> {
  * Reads a file of at most 20 MiB. ToolError: NOT_FOUND, NOT_A_FILE, TOO_LARGE, SYMLINK_ESCAPE, SECRET_PATH, NOT_TEXT for
  * binary content, and TIMED_OUT after 30 seconds.
  */
-async function readTextFile(
-  { workspace, signal }: ToolContext,
-  given: string,
-): Promise<TextFile> {
+async function readTextFile({ workspace, signal }: ToolContext, given: string): Promise<TextFile> {
   const path = workspace.pathOf(given);
   const time = new TimeLimit(signal, SECONDS);
   const file = await withSuggestions(workspace, path, () =>
