@@ -23,26 +23,21 @@ import {
   InboxService,
 } from './api/approval/approval.service.js';
 import { ApprovalRepository } from './store/approval.repository.js';
-import { ApprovalService } from './engine/approval.service.js';
 import { GrantRepository } from './store/grant.repository.js';
 import { InboxRepository } from './store/inbox.repository.js';
 import { ArtifactRepository } from './store/artifact.repository.js';
 import { Artifacts } from './change/artifacts.js';
 import { BlobStore } from './change/blob.store.js';
-import { ChangeRecords } from './change/change-records.js';
 import { ChangeController, UndoController } from './api/change/change.controller.js';
 import { FileChangeRepository } from './store/file-change.repository.js';
 import { FileChanges } from './change/file-changes.js';
 import { RunArtifacts, RunChanges } from './api/change/change.service.js';
 import { WorkspaceSnapshots } from './change/snapshot/workspace.snapshots.js';
-import { UndoExecution } from './engine/undo/undo.execution.js';
 import { UndoInspection } from './engine/undo/undo.inspection.js';
-import { UndoRecovery } from './engine/undo/undo.recovery.js';
 import { UndoRepository } from './store/undo.repository.js';
 import { UndoService } from './engine/undo/undo.service.js';
 import { ContextBuilder } from './context/context.builder.js';
 import { PrefaceRepository } from './store/preface.repository.js';
-import { RunImages } from './context/run.images.js';
 import { SummaryWriter } from './context/summary.js';
 import { SurroundingsReader } from './context/surroundings.js';
 import { TurnMessageRepository } from './store/turn-message.repository.js';
@@ -67,7 +62,6 @@ import { ClaimRepository } from './store/claim.repository.js';
 import { InputIntake } from './engine/input.intake.js';
 import { ModelCallRepository } from './store/model-call.repository.js';
 import { ModelCalls } from './engine/model.calls.js';
-import { RunClaims } from './engine/run.claims.js';
 import { RunEnding } from './engine/run.ending.js';
 import { RunLoop } from './engine/run.loop.js';
 import { RunWorker } from './engine/run.worker.js';
@@ -141,7 +135,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
   providers: [
     ApprovalReviewService,
     ApprovalRepository,
-    ApprovalService,
     GrantRepository,
     GrantService,
     InboxRepository,
@@ -149,20 +142,16 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     ArtifactRepository,
     Artifacts,
     BlobStore,
-    ChangeRecords,
     FileChangeRepository,
     FileChanges,
     RunArtifacts,
     RunChanges,
     WorkspaceSnapshots,
-    UndoExecution,
     UndoInspection,
-    UndoRecovery,
     UndoRepository,
     UndoService,
     ContextBuilder,
     PrefaceRepository,
-    RunImages,
     SummaryWriter,
     SurroundingsReader,
     TurnMessageRepository,
@@ -184,7 +173,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     InputIntake,
     ModelCallRepository,
     ModelCalls,
-    RunClaims,
     RunEnding,
     RunLoop,
     RunWorker,

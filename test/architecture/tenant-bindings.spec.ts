@@ -27,11 +27,9 @@ const bound: Readonly<Record<string, string>> = {
   // Jobs and sweeps: the tenant of the row
   'attach/parsing/parsing.worker.ts': 'Of the document.',
   'attach/reconciliation/vector-reconciliation.ts': 'Of the knowledge base.',
-  'harness/engine/approval.service.ts': 'Of the run whose approval is over.',
   'harness/engine/event.retention.ts': 'Of the run whose events are removed.',
-  'harness/engine/run.claims.ts': 'Of the run that its owner has left.',
   'harness/engine/run.worker.ts': 'Of the run.',
-  'harness/engine/undo/undo.recovery.ts': 'Of the run whose undo was interrupted.',
+  'harness/engine/undo/undo.service.ts': 'Of the run whose undo was interrupted.',
 };
 
 /** Every work that belongs to no tenant, with the file of its statement. */

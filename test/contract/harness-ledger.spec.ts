@@ -5,7 +5,7 @@ import { Database } from '../../src/platform/database/index.js';
 import { EventBus } from '../../src/platform/event/index.js';
 import { RunWorker } from '../../src/harness/engine/run.worker.js';
 import { FencedError } from '../../src/harness/protocol/lease.js';
-import type { RunLease } from '../../src/harness/protocol/lease.js';
+import type { RunClaim } from '../../src/harness/protocol/lease.js';
 import { claimOf } from '../../src/harness/protocol/run.state.js';
 import { deltas, ownRun, upTo } from '../support/harness-run.js';
 import type { OwnRun } from '../support/harness-run.js';
@@ -42,7 +42,7 @@ const anyHistory = fc.array(fc.array(anyDeed, { minLength: 1, maxLength: 5 }), {
 class Workers {
   readonly stored = new Set<string>();
   readonly refused = new Set<string>();
-  private readonly leases: (RunLease | undefined)[];
+  private readonly leases: (RunClaim | undefined)[];
   private texts = 0;
 
   constructor(

@@ -3,7 +3,7 @@ import { Database } from '../../src/platform/database/index.js';
 import type { EventDraft } from '../../src/harness/store/event.catalogue.js';
 import { RunLedger } from '../../src/harness/store/run.ledger.js';
 import { newId } from '../../src/harness/protocol/ids.js';
-import type { RunLease } from '../../src/harness/protocol/lease.js';
+import type { RunClaim } from '../../src/harness/protocol/lease.js';
 import type { RunBudget } from '../../src/harness/protocol/run.values.js';
 import type { Plinth } from './plinth.js';
 import type { Session } from './session.js';
@@ -20,7 +20,7 @@ const BUDGET: RunBudget = {
 export interface OwnRun {
   readonly sessionId: string;
   readonly runId: string;
-  readonly lease: RunLease;
+  readonly lease: RunClaim;
   /** Its event stream. */
   readonly stream: string;
   readonly ledger: RunLedger;

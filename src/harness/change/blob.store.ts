@@ -98,7 +98,7 @@ export class BlobStore {
     return blobPath(this.root, tenantId, hash);
   }
 
-  /** Nobody can find the contents of a deleted tenant, so whoever deletes it need not know that some are left. */
+  /** Nothing refers to the contents of a deleted tenant, so the deletion succeeds even when some are left. */
   private async forget(tenantId: string): Promise<void> {
     const folder = tenantBlobs(this.root, tenantId);
     if (folder === undefined) return;

@@ -1,29 +1,74 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
 import type { FilesFound } from '../protocol/effect.state.js';
 import type { EventDraft } from '../store/event.catalogue.js';
+import { FileChangeRepository } from '../store/file-change.repository.js';
+import type { NewFileChange } from '../store/file-change.repository.js';
 import type { HarnessRun } from '../store/harness.entity.js';
+import { SecretMask } from '../store/secret-mask.js';
 import type { FileOperation, FileState, PlannedFile } from '../workspace/file-operation.js';
+import { firstBytes } from '../workspace/utf8-text.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { BlobStore } from './blob.store.js';
-import { ChangeRecords } from './change-records.js';
-import type { DescribedChanges } from './change-records.js';
-import type { DiffTotals } from './net-change.js';
+import { etagOf, netChanges, sameKept } from './net-change.js';
+import type { DiffTotals, KeptState, NetChange } from './net-change.js';
+import { unifiedDiff } from './unified-diff.js';
+import type { DiffSide, FileDiff } from './unified-diff.js';
 
 /** How long putting files back may take, whatever has stopped the change. */
 const ROLL_BACK_MS = 60_000;
+/** Longest diff of one file in an event or an answer. */
+const DIFF_BYTES = 64 * 1024;
+/** Events of one call; a command may change any number of files, and all of them get their rows. */
+const EVENTS = 500;
+/** How long one call's changes may be compared; the rest are shown without lines. */
+const COMPARE_MS = 3_000;
+const REMEMBERED_COUNTS = 2_000;
 
 export interface ChangeTarget {
   readonly tenantId: string;
   readonly workspace: Workspace;
 }
 
-/** Carries out changes of files that were written down before, finds out how far they have come, and takes them back. */
+type ChangedRun = Pick<HarnessRun, 'id' | 'tenantId'>;
+type Counts = Pick<FileDiff, 'additions' | 'deletions'>;
+
+interface DescribedChange extends Counts {
+  readonly operation: FileOperation;
+  /** Unified, at most 64 KiB. */
+  readonly diff: string;
+  readonly diffTruncated: boolean;
+}
+
+/** What `record` writes down. */
+export interface DescribedChanges {
+  readonly files: readonly DescribedChange[];
+  /** Of the whole run, with these changes. */
+  readonly totals: DiffTotals;
+}
+
+interface ComparedSides {
+  readonly path: string;
+  readonly before: KeptState | null;
+  readonly after: KeptState | null;
+  /** False when the content before was not kept. */
+  readonly restorable: boolean;
+}
+
+/**
+ * Carries out changes of files that were written down before, finds out how far they have come, and takes them back;
+ * compares kept contents, and records the changes of runs.
+ */
 @Injectable()
 export class FileChanges {
+  /** Lines added and deleted between two contents, which never change. */
+  private readonly counts = new LRUCache<string, Counts>({ max: REMEMBERED_COUNTS });
+
   constructor(
     private readonly blobs: BlobStore,
-    private readonly records: ChangeRecords,
+    private readonly repository: FileChangeRepository,
+    private readonly mask: SecretMask,
   ) {}
 
   /** Keeps the contents that the operations and their undoing need. Call it before the operations are written down. */
@@ -59,7 +104,7 @@ export class FileChanges {
   }
 
   /**
-   * How the files are found once nobody carries the operations out any more; what a write that was cut off has left beside
+   * How the files are found once no process executes the operations any more; what an interrupted write has left beside
    * them is removed. An operation that changes nothing counts as both.
    */
   async find(
@@ -68,16 +113,10 @@ export class FileChanges {
     signal: AbortSignal,
   ): Promise<FilesFound> {
     await this.tidy(workspace, operations, signal);
-    const places = new VacatedPaths(operations);
-    let [before, after] = [0, 0];
-    for (const operation of operations) {
-      const place = await placeOf({ workspace, places }, operation, signal);
-      if (place === 'OTHER') return 'OTHER';
-      if (place !== 'AFTER') before += 1;
-      if (place !== 'BEFORE') after += 1;
-    }
-    if (before === operations.length) return 'BEFORE';
-    return after === operations.length ? 'AFTER' : 'MIXED';
+    const places = await placesOf(workspace, operations, signal);
+    if (places.includes('OTHER')) return 'OTHER';
+    if (!places.includes('AFTER')) return 'BEFORE';
+    return places.includes('BEFORE') ? 'MIXED' : 'AFTER';
   }
 
   /** Those of the operations that may have been carried out: all but those whose files are found as before. */
@@ -86,13 +125,8 @@ export class FileChanges {
     operations: readonly FileOperation[],
     signal: AbortSignal,
   ): Promise<FileOperation[]> {
-    const places = new VacatedPaths(operations);
-    const found: FileOperation[] = [];
-    for (const operation of operations) {
-      const place = await placeOf({ workspace, places }, operation, signal);
-      if (place !== 'BEFORE') found.push(operation);
-    }
-    return found;
+    const places = await placesOf(workspace, operations, signal);
+    return operations.filter((_, index) => places[index] !== 'BEFORE');
   }
 
   /**
@@ -123,11 +157,18 @@ export class FileChanges {
   }
 
   /** What the events and rows of the operations will say, with their diffs. Reads files: call it before the transaction. */
-  async describe(
-    run: Pick<HarnessRun, 'id' | 'tenantId'>,
-    operations: readonly FileOperation[],
-  ): Promise<DescribedChanges> {
-    return this.records.describe(run, operations);
+  async describe(run: ChangedRun, operations: readonly FileOperation[]): Promise<DescribedChanges> {
+    const deadline = Date.now() + COMPARE_MS;
+    const files: DescribedChange[] = [];
+    for (const operation of operations) {
+      files.push({ operation, ...(await this.compareWithin(deadline, run.tenantId, operation)) });
+    }
+    const earlier = await this.repository.ofRun(run.tenantId, run.id);
+    const rows = [
+      ...earlier.filter(({ undone }) => !undone),
+      ...files.map((file) => rowOf(run, '', file)),
+    ];
+    return { files, totals: await this.totalsOf(run.tenantId, netChanges(rows)) };
   }
 
   /**
@@ -135,16 +176,68 @@ export class FileChanges {
    * first 500 of one call) and one run.diff.
    */
   async record(
-    run: Pick<HarnessRun, 'id' | 'tenantId'>,
+    run: ChangedRun,
     toolCallId: string,
-    described: DescribedChanges,
+    { files, totals }: DescribedChanges,
   ): Promise<EventDraft[]> {
-    return this.records.record(run, toolCallId, described);
+    if (files.length === 0) return [];
+    await this.repository.insert(files.map((file) => rowOf(run, toolCallId, file)));
+    const subject = { toolCallId };
+    const changed = files.slice(0, EVENTS).map((file): EventDraft => {
+      const { operation, additions, deletions, diff, diffTruncated } = file;
+      const { path, op } = operation;
+      const data = { path, op, additions, deletions, diff, diffTruncated };
+      return { type: 'file.changed', data, subject };
+    });
+    return [...changed, { type: 'run.diff', data: totals, subject }];
   }
 
-  /** What the run's changes come to that are not undone. */
-  async totals(run: Pick<HarnessRun, 'id' | 'tenantId'>): Promise<DiffTotals> {
-    return this.records.totals(run);
+  /** The totals of net changes; files whose lines cannot be counted count as files alone. */
+  async totalsOf(tenantId: string, nets: readonly NetChange[]): Promise<DiffTotals> {
+    const deadline = Date.now() + COMPARE_MS;
+    let [additions, deletions] = [0, 0];
+    for (const net of nets) {
+      const counts = await this.countsOf(tenantId, net, deadline);
+      additions += counts.additions ?? 0;
+      deletions += counts.deletions ?? 0;
+    }
+    return { files: nets.length, additions, deletions, etag: etagOf(nets) };
+  }
+
+  /**
+   * The difference of two kept contents, with the service's secrets masked and cut to 64 KiB. After the deadline, in
+   * milliseconds since the epoch, nothing is compared.
+   */
+  async compareWithin(
+    deadline: number,
+    tenantId: string,
+    { path, before, after, restorable }: ComparedSides,
+  ): Promise<Omit<DescribedChange, 'operation'>> {
+    if (Date.now() >= deadline) {
+      const diff = 'Not compared: the call has changed too much at once.\n';
+      return { additions: null, deletions: null, diff, diffTruncated: true };
+    }
+    const { diff, additions, deletions } = unifiedDiff({
+      path,
+      before: await this.side(tenantId, before, restorable),
+      after: await this.side(tenantId, after, true),
+    });
+    this.counts.set(keyOf(before, after), { additions, deletions });
+    const shown = cutLines(this.mask.apply(diff), DIFF_BYTES);
+    return { additions, deletions, diff: shown.text, diffTruncated: shown.cut };
+  }
+
+  /** The lines of a net change, as `compareWithin`; a file of one change has them stored. */
+  async countsOf(tenantId: string, net: NetChange, deadline: number): Promise<Counts> {
+    const { path, before, after, changes } = net;
+    const [only, ...more] = changes;
+    if (only && more.length === 0) {
+      return { additions: only.additions, deletions: only.deletions };
+    }
+    const known = this.counts.get(keyOf(before, after));
+    if (known) return known;
+    const restorable = only?.restorable ?? false;
+    return this.compareWithin(deadline, tenantId, { path, before, after, restorable });
   }
 
   private async verify(
@@ -155,7 +248,7 @@ export class FileChanges {
     const vacated = new VacatedPaths();
     for (const operation of operations) {
       const { path, before, after } = operation;
-      if (!sameState(await vacated.state(workspace, path, signal), before)) {
+      if (!sameKept(await vacated.state(workspace, path, signal), before)) {
         throw new ToolError(
           'CHANGED_MEANWHILE',
           `${path} is no longer as it was when the change was prepared. Nothing was written. Read it again and repeat the change.`,
@@ -210,9 +303,33 @@ export class FileChanges {
       throw new RollBackFailedError(paths, { cause });
     }
   }
+
+  private async side(
+    tenantId: string,
+    state: KeptState | null,
+    kept: boolean,
+  ): Promise<DiffSide | null> {
+    if (!state) return null;
+    const content = kept ? await this.blobs.get(tenantId, state.sha256) : undefined;
+    return { content, mode: state.mode };
+  }
 }
 
 type Place = 'BEFORE' | 'AFTER' | 'BOTH' | 'OTHER';
+
+/** How the file of each operation is found. */
+async function placesOf(
+  workspace: Workspace,
+  operations: readonly FileOperation[],
+  signal: AbortSignal,
+): Promise<Place[]> {
+  const places = new VacatedPaths(operations);
+  const found: Place[] = [];
+  for (const operation of operations) {
+    found.push(await placeOf({ workspace, places }, operation, signal));
+  }
+  return found;
+}
 
 /** `places` are those of all operations: each may stand in the way of another that is not done yet, or is done already. */
 async function placeOf(
@@ -228,13 +345,8 @@ async function placeOf(
     if (error instanceof ToolError) return 'OTHER';
     throw error;
   }
-  if (sameState(state, before)) return sameState(before, after) ? 'BOTH' : 'BEFORE';
-  return sameState(state, after) ? 'AFTER' : 'OTHER';
-}
-
-/** The same content and permissions. */
-export function sameState(one: FileState | null, other: FileState | null): boolean {
-  return one?.sha256 === other?.sha256 && one?.mode === other?.mode;
+  if (sameKept(state, before)) return sameKept(before, after) ? 'BOTH' : 'BEFORE';
+  return sameKept(state, after) ? 'AFTER' : 'OTHER';
 }
 
 function lost(path: string): ToolError {
@@ -282,4 +394,33 @@ export class VacatedPaths {
     if (error.code === 'NOT_A_FILE') return this.folders.has(path);
     return error.code === 'NOT_A_FOLDER' && foldersOf(path).some((one) => this.files.has(one));
   }
+}
+
+function keyOf(before: KeptState | null, after: KeptState | null): string {
+  return `${before?.sha256 ?? ''}:${after?.sha256 ?? ''}`;
+}
+
+function rowOf(
+  { tenantId, id: runId }: ChangedRun,
+  toolCallId: string,
+  { operation, additions, deletions }: DescribedChange,
+): NewFileChange {
+  const { path, op, before, after, restorable } = operation;
+  return {
+    ...{ tenantId, runId, toolCallId, path, op, additions, deletions, restorable },
+    beforeSha256: before?.sha256 ?? null,
+    afterSha256: after?.sha256 ?? null,
+    beforeMode: before?.mode ?? null,
+    afterMode: after?.mode ?? null,
+  };
+}
+
+/** As many whole lines from the beginning as the bytes hold. */
+function cutLines(text: string, limitBytes: number): { text: string; cut: boolean } {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= limitBytes) return { text, cut: false };
+  const end = bytes.lastIndexOf(0x0a, limitBytes - 1) + 1;
+  if (end > 0) return { text: bytes.toString('utf8', 0, end), cut: true };
+  // One line that is too long by itself.
+  return { text: firstBytes(text, limitBytes), cut: true };
 }

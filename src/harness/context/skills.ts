@@ -122,7 +122,7 @@ async function readText(
   }
 }
 
-/** A stored skill as a run uses it: built-in files may lie elsewhere since the service was installed anew. */
+/** A stored skill as a run uses it: built-in files may lie elsewhere since the service was reinstalled. */
 function relocated(skill: StoredSkill): StoredSkill {
   return skill.source === BUILT_IN ? { ...skill, base: BUILT_IN_ROOT.base } : skill;
 }

@@ -51,7 +51,7 @@ export function systemText(facts: SystemFacts): string {
 }
 
 /**
- * What the model is told about what it may do. It is a description, for a model that plans ahead: the policy decides, and
+ * What the model is told it may do. It is a description, for a model that plans ahead: the policy decides, and
  * it reads none of this.
  */
 function permissionText(run: PermissionFacts, tools: readonly ToolDefinition[]): string {
@@ -91,7 +91,7 @@ function consentText(
       permissionMode === 'FULL_ACCESS'
         ? 'Files that may hold secrets and protected paths (.git, .github, .vscode, shell profiles and the like)'
         : 'Files that may hold secrets, protected paths (.git, .github, .vscode, shell profiles and the like), deletions, moves, overwriting what you have not read, and commands';
-    return `Nobody is asked for consent in this session. ${destructive} are refused. Do not try to get round a refusal; say in your answer what is missing.`;
+    return `No one is asked for consent in this session. ${destructive} are refused. Do not try to get round a refusal; say in your answer what is missing.`;
   }
   const commands =
     permissionMode === 'FULL_ACCESS' || !hasShell ? '' : ' Each command is asked for as well.';

@@ -6,21 +6,20 @@ import { BlobStore } from '../change/blob.store.js';
 import { FileChanges } from '../change/file-changes.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
 import { RollBackFailedError } from '../fault/tool.error.js';
-import { settlementOf } from '../protocol/effect.state.js';
-import type { EffectState, FilesFound, Settlement } from '../protocol/effect.state.js';
+import { reconciliationOf } from '../protocol/effect.state.js';
+import type { EffectState, FilesFound, Reconciliation } from '../protocol/effect.state.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import { ModelCallRepository } from '../store/model-call.repository.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { FileOperation } from '../workspace/file-operation.js';
-import type { HeldRun } from './held.run.js';
 import { PartialOutputs } from './partial.outputs.js';
-import type { RunContext } from './run.context.js';
+import type { RunContext, RunLease } from './run.context.js';
 import { outputOf, ToolResults } from './tool.results.js';
 
 /** A claimed run before anything else happens to it. */
-export type RecoveryContext = Pick<RunContext, 'held' | 'run' | 'workspace'>;
+export type RecoveryContext = Pick<RunContext, 'lease' | 'run' | 'workspace'>;
 
 const NOT_RUN =
   'Not run: the server restarted before this call began. Call it again if it is still wanted.';
@@ -45,12 +44,12 @@ const NAMED_FILES = 100;
 
 interface Finding {
   readonly effect: HarnessEffect;
-  readonly settlement: Settlement;
+  readonly reconciliation: Reconciliation;
 }
 
 /** What a command has left behind whose end is unknown. */
 interface CommandTrace {
-  /** The files changed since the snapshot before it; undefined where that cannot be told. */
+  /** The files changed since the snapshot before it; undefined where that is unknown. */
   readonly operations: readonly FileOperation[] | undefined;
   /** What it had written until a few seconds before. */
   readonly output: Buffer | undefined;
@@ -79,8 +78,8 @@ export class ToolCallRecovery {
 
   /** True when the run goes on, false when it is parked. */
   async reconcile(context: RecoveryContext): Promise<boolean> {
-    const { held, run } = context;
-    await this.abandonModelCalls(held);
+    const { lease, run } = context;
+    await this.abandonModelCalls(lease);
     const settled: { toolCallId: string; state: EffectState }[] = [];
     const uncertain: HarnessEffect[] = [];
     for (const finding of await this.inspect(context)) {
@@ -90,18 +89,18 @@ export class ToolCallRecovery {
       if (state) settled.push({ toolCallId: effect.toolCallId, state });
     }
     if (uncertain.length > 0) {
-      await this.park(held, uncertain);
+      await this.park(lease, uncertain);
       return false;
     }
     if (run.recovering) {
-      await this.ledger.asOwner(held.lease, (writer) => writer.recovered(settled));
+      await this.ledger.asOwner(lease.claim, (writer) => writer.recovered(settled));
     }
     return true;
   }
 
   /** Model calls that a lost owner has left open: the model is called again, and their tokens stay counted as estimated. */
-  private async abandonModelCalls(held: HeldRun): Promise<void> {
-    await this.ledger.asOwner(held.lease, async (writer) => {
+  private async abandonModelCalls(lease: RunLease): Promise<void> {
+    await this.ledger.asOwner(lease.claim, async (writer) => {
       for (const effectId of await this.modelCalls.abandonOpen(writer.run)) {
         const data = { effectId, outcome: 'ABANDONED', code: 'MODEL_INTERRUPTED' } as const;
         writer.event('model.turn.abandoned', data);
@@ -114,26 +113,29 @@ export class ToolCallRecovery {
     const findings: Finding[] = [];
     for (const effect of await this.effects.unanswered(context.run)) {
       const found = await this.filesOf(context, effect);
-      const settlement = settlementOf({ ...effect, hasResult: false }, { recovering, found });
-      findings.push({ effect, settlement });
+      const reconciliation = reconciliationOf(
+        { ...effect, hasResult: false },
+        { recovering, found },
+      );
+      findings.push({ effect, reconciliation });
     }
     return findings;
   }
 
   /** Undefined unless a change of files had begun. */
   private async filesOf(
-    { held, workspace }: RecoveryContext,
+    { lease, workspace }: RecoveryContext,
     effect: HarnessEffect,
   ): Promise<FilesFound | undefined> {
     const { state, effectClass, tenantId, operations } = effect;
     if (state !== 'STARTED' || effectClass !== 'FILE') return undefined;
-    if (!(await this.isOwnerGone(held, effect))) return 'OTHER';
-    return this.changes.find({ tenantId, workspace }, operations, held.signal);
+    if (!(await this.isOwnerGone(lease, effect))) return 'OTHER';
+    return this.changes.find({ tenantId, workspace }, operations, lease.signal);
   }
 
   /** Waits until the process that started the effect can no longer act. False when that cannot be waited for. */
   private async isOwnerGone(
-    held: HeldRun,
+    lease: RunLease,
     { tenantId, runId: id, toolCallId }: HarnessEffect,
   ): Promise<boolean> {
     const began = performance.now();
@@ -146,22 +148,22 @@ export class ToolCallRecovery {
       const waited = performance.now() - began;
       if (state === 'unknown' && waited >= OTHER_HOST_WAIT_MS) return true;
       if (waited >= LONGEST_WAIT_MS) return false;
-      await delay(POLL_MS, undefined, { signal: held.signal });
+      await delay(POLL_MS, undefined, { signal: lease.signal });
     }
   }
 
   /** Answers the state that was stored; undefined when nothing was. */
   private async apply(
     context: RecoveryContext,
-    { effect, settlement }: Finding,
+    { effect, reconciliation }: Finding,
   ): Promise<EffectState | undefined> {
-    const { lease } = context.held;
-    switch (settlement) {
+    const { claim } = context.lease;
+    switch (reconciliation) {
       case 'leave':
       case 'execute':
         return undefined;
       case 'write-result':
-        await this.ledger.asOwner(lease, (writer) => this.results.answerStored(writer, effect));
+        await this.ledger.asOwner(claim, (writer) => this.results.answerStored(writer, effect));
         return effect.state;
       case 'not-executed':
         return this.markNotExecuted(context, effect, NOT_RUN);
@@ -175,12 +177,12 @@ export class ToolCallRecovery {
   }
 
   private async markNotExecuted(
-    { held }: RecoveryContext,
+    { lease }: RecoveryContext,
     effect: HarnessEffect,
     result: string,
   ): Promise<EffectState> {
     const state = 'NOT_EXECUTED';
-    await this.ledger.asOwner(held.lease, (writer) =>
+    await this.ledger.asOwner(lease.claim, (writer) =>
       this.results.finish(writer, effect, { state, result, errorCode: state }),
     );
     return state;
@@ -188,10 +190,10 @@ export class ToolCallRecovery {
 
   /** Uncertain when a file can no longer be put back. */
   private async rollBack(context: RecoveryContext, effect: HarnessEffect): Promise<EffectState> {
-    const { held, workspace } = context;
+    const { lease, workspace } = context;
     const target = { tenantId: effect.tenantId, workspace };
     try {
-      await this.changes.rollBack(target, effect.operations, held.effectSignal);
+      await this.changes.rollBack(target, effect.operations, lease.effectSignal);
     } catch (error) {
       if (error instanceof RollBackFailedError) return this.markUncertain(context, effect);
       throw error;
@@ -200,13 +202,13 @@ export class ToolCallRecovery {
   }
 
   private async markSucceeded(
-    { held }: RecoveryContext,
+    { lease }: RecoveryContext,
     effect: HarnessEffect,
   ): Promise<EffectState> {
     const { tenantId, runId: id, toolCallId, operations } = effect;
     const state = 'SUCCEEDED';
     const described = await this.changes.describe({ tenantId, id }, operations);
-    await this.ledger.asOwner(held.lease, async (writer) => {
+    await this.ledger.asOwner(lease.claim, async (writer) => {
       await this.results.finish(writer, effect, { state, result: RECONCILED, reconciled: true });
       writer.events(await this.changes.record(writer.run, toolCallId, described));
     });
@@ -231,7 +233,7 @@ export class ToolCallRecovery {
         files: operations.slice(0, NAMED_FILES).map(({ path, op }) => ({ path, op })),
       }),
     };
-    await this.ledger.asOwner(context.held.lease, async (writer) => {
+    await this.ledger.asOwner(context.lease.claim, async (writer) => {
       const artifactId =
         output && (await this.artifacts.keep(writer.run, outputOf(toolCallId, output)));
       await this.effects.markUncertain(writer.run, toolCallId, { operations, artifactId });
@@ -245,7 +247,7 @@ export class ToolCallRecovery {
 
   /** Takes minutes at most, so it is no part of a transaction. Nothing is found while the command may still run. */
   private async traceOf(context: RecoveryContext, effect: HarnessEffect): Promise<CommandTrace> {
-    if (!(await this.isOwnerGone(context.held, effect))) {
+    if (!(await this.isOwnerGone(context.lease, effect))) {
       return { operations: undefined, output: undefined };
     }
     const operations = await this.changesSinceStart(context, effect);
@@ -255,7 +257,7 @@ export class ToolCallRecovery {
   }
 
   private async changesSinceStart(
-    { held: { signal }, workspace: { root } }: RecoveryContext,
+    { lease: { signal }, workspace: { root } }: RecoveryContext,
     { tenantId, runId, toolCallId, snapshotSha256 }: HarnessEffect,
   ): Promise<FileOperation[] | undefined> {
     try {
@@ -271,10 +273,10 @@ export class ToolCallRecovery {
     }
   }
 
-  private async park(held: HeldRun, uncertain: readonly HarnessEffect[]): Promise<void> {
+  private async park(lease: RunLease, uncertain: readonly HarnessEffect[]): Promise<void> {
     const code = 'uncertain_tool_effect';
     const message = SUSPENDED;
-    await this.ledger.asOwner(held.lease, (writer) => {
+    await this.ledger.asOwner(lease.claim, (writer) => {
       writer.set({ errorCode: code, errorMessage: message });
       writer.park('EFFECT');
       const effectIds = uncertain.map(({ toolCallId }) => toolCallId);

@@ -1,16 +1,18 @@
 import type { Caller } from '../../platform/access/index.js';
+import { Lease } from '../../platform/lease/index.js';
 import type { UserCallers } from '../../identity/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
+import { FencedError, RENEW_SECONDS, STOP_AFTER_SECONDS } from '../protocol/lease.js';
+import type { RunClaim } from '../protocol/lease.js';
 import { mayContinue } from '../protocol/policy.js';
 import type { ApprovalRow } from '../store/approval.repository.js';
-import type { RunSkills } from '../store/run-skills.js';
 import type { HarnessRun } from '../store/harness.entity.js';
+import type { RunSkills } from '../store/run-skills.js';
 import type { Workspace } from '../workspace/workspace.js';
-import type { HeldRun } from './held.run.js';
 
 /** A run that this process holds and works on: what the loop, the model calls and the tool calls share. */
 export interface RunContext {
-  readonly held: HeldRun;
+  readonly lease: RunLease;
   /** The row as last read. Read again at the beginning of each step and after a tool call that changes the run. */
   run: HarnessRun;
   readonly workspace: Workspace;
@@ -22,6 +24,91 @@ export interface RunContext {
   readonly approvals: ReadonlyMap<string, ApprovalRow>;
   /** Credentials of the model service, masked in everything that leaves a tool. */
   readonly secrets: readonly string[];
+}
+
+/** Why the work for a run must end: another owner has the lease, the run is cancelled, or the process stops. */
+export type StopCause = 'lost' | 'cancelled' | 'stopping';
+
+/** Renews the lease; undefined when it is lost. */
+export type Renew = () => Promise<{ cancelRequested: boolean } | undefined>;
+
+const TIMES = { renewMs: RENEW_SECONDS * 1_000, lostAfterMs: STOP_AFTER_SECONDS * 1_000 };
+
+/** How long a tool may continue after the process was asked to stop. */
+const TOOL_GRACE_MS = 10_000;
+
+/**
+ * A run that this process holds. Renews its lease every 15 seconds until `end`; one that was not renewed for 30 seconds,
+ * because the database fails or does not answer, counts as lost, before the database gives it to another process.
+ */
+export class RunLease {
+  private readonly working = new AbortController();
+  private readonly acting = new AbortController();
+  private readonly renewal: Lease;
+  private grace: NodeJS.Timeout | undefined;
+  private stopped: StopCause | undefined;
+
+  constructor(
+    readonly claim: RunClaim,
+    renew: Renew,
+    private readonly stopping: AbortSignal,
+  ) {
+    this.renewal = new Lease(async () => {
+      const renewed = await renew();
+      if (!renewed) return new FencedError(claim);
+      if (renewed.cancelRequested) this.stop('cancelled');
+      return undefined;
+    }, TIMES);
+    this.renewal.signal.addEventListener('abort', () => this.stop('lost'));
+    stopping.addEventListener('abort', this.onStopping);
+    if (stopping.aborted) this.onStopping();
+  }
+
+  /** Why the work must end; undefined while it may continue. */
+  get cause(): StopCause | undefined {
+    return this.stopped;
+  }
+
+  /** Aborts as soon as there is a cause: for what can be done again, such as a call of the model. */
+  get signal(): AbortSignal {
+    return this.working.signal;
+  }
+
+  /** The same, but a stop of the process leaves 10 seconds: for what has an effect. */
+  get effectSignal(): AbortSignal {
+    return this.acting.signal;
+  }
+
+  /** Milliseconds since the last renewal; the database has counted the time before. */
+  get activeMs(): number {
+    return this.renewal.ageMs;
+  }
+
+  /** Renews now, and so learns of a cancel. */
+  check(): void {
+    void this.renewal.renewNow();
+  }
+
+  /** Waits for a renewal that is under way, but not for one that comes too late. */
+  async end(): Promise<void> {
+    clearTimeout(this.grace);
+    this.stopping.removeEventListener('abort', this.onStopping);
+    await this.renewal.end();
+  }
+
+  private readonly onStopping = (): void => {
+    this.stop('stopping');
+    this.grace = setTimeout(() => this.acting.abort(), TOOL_GRACE_MS);
+  };
+
+  /** A later cause that is stronger replaces an earlier one: what is lost must not be written to. */
+  private stop(cause: StopCause): void {
+    const strength: readonly StopCause[] = ['stopping', 'cancelled', 'lost'];
+    if (this.stopped && strength.indexOf(cause) <= strength.indexOf(this.stopped)) return;
+    this.stopped = cause;
+    this.working.abort();
+    if (cause !== 'stopping') this.acting.abort();
+  }
 }
 
 /** The user may no longer let the harness work on the run in its permission mode: the run ends. */

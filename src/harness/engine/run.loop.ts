@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { isConnectionFailure } from '../../platform/database/index.js';
 import { DomainError, NotFoundError } from '../../platform/error/index.js';
+import { closing } from '../../platform/filesystem/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { ModelResolver } from '../../model/index.js';
 import { UpstreamError } from '../../provider/index.js';
@@ -23,7 +24,6 @@ import type { SessionRow } from '../store/session.repository.js';
 import { WorkspaceRoots } from '../workspace/workspace-roots.js';
 import { Workspace } from '../workspace/workspace.js';
 import { WorkspaceGoneError } from '../workspace/workspace.errors.js';
-import type { HeldRun } from './held.run.js';
 import { InputIntake } from './input.intake.js';
 import { failureOf, ModelCalls } from './model.calls.js';
 import type { ModelResult } from './model.calls.js';
@@ -33,8 +33,7 @@ import {
   UnrecordedError,
   WorkspaceRefusedError,
 } from './run.context.js';
-import type { RunContext } from './run.context.js';
-import { RunEnding } from './run.ending.js';
+import type { RunContext, RunLease } from './run.context.js';
 import {
   budgetEnd,
   failedEnd,
@@ -42,8 +41,9 @@ import {
   LOOP_WINDOW,
   loopVerdict,
   refusalEnd,
-} from './stop.conditions.js';
-import type { LoopFinding } from './stop.conditions.js';
+  RunEnding,
+} from './run.ending.js';
+import type { LoopFinding } from './run.ending.js';
 import { ToolCallRecovery } from './recovery.js';
 import type { RecoveryContext } from './recovery.js';
 import { ToolCalls } from './tool.calls.js';
@@ -85,29 +85,26 @@ export class RunLoop {
   ) {}
 
   /** Resolves when this process has nothing more to do for the run. Never fails. */
-  async run(held: HeldRun, run: HarnessRun): Promise<void> {
+  async run(lease: RunLease, run: HarnessRun): Promise<void> {
     try {
-      await this.work(held, run);
+      await this.work(lease, run);
     } catch (error) {
-      await this.handleFailure(held, run, error);
+      await this.handleFailure(lease, run, error);
     }
   }
 
-  private async work(held: HeldRun, run: HarnessRun): Promise<void> {
+  private async work(lease: RunLease, run: HarnessRun): Promise<void> {
     const session = await this.sessions.find(run.tenantId, run.sessionId);
     if (!session) return;
     const { tenantId, workspace: root, workspaceIdentity } = session;
     await this.roots.check(tenantId, root, workspaceIdentity).catch((error: unknown) => {
       throw error instanceof DomainError ? new WorkspaceRefusedError(error.message) : error;
     });
-    const workspace = await Workspace.open(root, workspaceIdentity);
-    try {
-      const claimed = { held, run, workspace };
+    await closing(await Workspace.open(root, workspaceIdentity), async (workspace) => {
+      const claimed = { lease, run, workspace };
       if (!(await this.recovery.reconcile(claimed))) return;
       await this.loop(await this.contextOf(claimed, session));
-    } finally {
-      await workspace.close();
-    }
+    });
   }
 
   private async contextOf(claimed: RecoveryContext, session: SessionRow): Promise<RunContext> {
@@ -134,19 +131,19 @@ export class RunLoop {
   }
 
   private async loadSkills({
-    held,
+    lease,
     run,
     workspace,
   }: RecoveryContext): Promise<RunContext['skills']> {
-    const { skills, event } = await this.skills.load(run, workspace.root, held.signal);
-    await this.ledger.append(held.lease, [event]);
+    const { skills, event } = await this.skills.load(run, workspace.root, lease.signal);
+    await this.ledger.append(lease.claim, [event]);
     return skills;
   }
 
   private async loop(context: RunContext): Promise<void> {
-    const { held } = context;
+    const { lease } = context;
     let recoveries = 0;
-    while (!held.cause) {
+    while (!lease.cause) {
       const result = await this.step(context);
       if (result === 'ended' || result === 'parked') return;
       recoveries = result === 'recover' ? recoveries + 1 : 0;
@@ -154,19 +151,19 @@ export class RunLoop {
         throw new Error('Tool calls repeatedly end without an outcome.');
       }
       if (result === 'recover') {
-        context.run = await this.ledger.held(held.lease);
+        context.run = await this.ledger.held(lease.claim);
         if (!(await this.recovery.reconcile(context))) return;
       }
     }
-    await this.leave(held);
+    await this.leave(lease);
   }
 
   /** The tool calls that are open, or else one call of the model. */
   private async step(context: RunContext): Promise<StepResult> {
-    const { held } = context;
-    const { tenantId, runId: id } = held.lease;
+    const { lease } = context;
+    const { tenantId, runId: id } = lease.claim;
     const [run, open] = await Promise.all([
-      this.ledger.held(held.lease),
+      this.ledger.held(lease.claim),
       this.effects.unanswered({ tenantId, id }),
     ]);
     context.run = run;
@@ -175,26 +172,26 @@ export class RunLoop {
       this.stopCondition(context),
       this.inputs.hasSteers(run),
     ]);
-    if (end) return this.end(held, end);
+    if (end) return this.end(lease, end);
     if (hasSteers) {
-      await this.ledger.asOwner(held.lease, (writer) => this.inputs.consume(writer, 'STEER'));
+      await this.ledger.asOwner(lease.claim, (writer) => this.inputs.consume(writer, 'STEER'));
     }
     return this.callModel(context);
   }
 
   private async callModel(context: RunContext): Promise<StepResult> {
-    const { held } = context;
+    const { lease } = context;
     try {
       const tools = this.tools.offered(context);
-      const request = await this.contexts.build({ ...context, tools, signal: held.signal });
+      const request = await this.contexts.build({ ...context, tools, signal: lease.signal });
       await this.model.recordCompaction(context, request);
       return await this.conclude(context, await this.model.call(context, request));
     } catch (error) {
       if (error instanceof ContextOverflowError) {
-        return this.end(held, failedEnd('CONTEXT_OVERFLOW', error.message));
+        return this.end(lease, failedEnd('CONTEXT_OVERFLOW', error.message));
       }
       // The summary of a long conversation is a call of the model, too.
-      const isOfService = error instanceof UpstreamError && held.cause === undefined;
+      const isOfService = error instanceof UpstreamError && lease.cause === undefined;
       if (isOfService) return this.conclude(context, failureOf(error));
       throw error;
     }
@@ -211,7 +208,7 @@ export class RunLoop {
         await this.suspend(context, result.error.message);
         return 'parked';
       case 'refused':
-        return this.end(context.held, refusalEnd(result.error));
+        return this.end(context.lease, refusalEnd(result.error));
     }
   }
 
@@ -224,8 +221,8 @@ export class RunLoop {
 
   /** Why the run must stop: its budget is used up, or its model makes no progress. Warns the model before that. */
   private async stopCondition(context: RunContext): Promise<RunEnd | undefined> {
-    const { held, run } = context;
-    const used = budgetEnd(run, held.activeMs);
+    const { lease, run } = context;
+    const used = budgetEnd(run, lease.activeMs);
     if (used) return used;
     const [unusable, calls] = await Promise.all([
       this.messages.incompleteAtEnd(run.tenantId, run.id, MAX_UNUSABLE),
@@ -240,9 +237,9 @@ export class RunLoop {
     return undefined;
   }
 
-  private async warn({ held, model }: RunContext, finding: LoopFinding): Promise<void> {
+  private async warn({ lease, model }: RunContext, finding: LoopFinding): Promise<void> {
     const { kind, count, limit } = finding;
-    await this.ledger.asOwner(held.lease, async (writer) => {
+    await this.ledger.asOwner(lease.claim, async (writer) => {
       const stepId = stepIdOf(writer.run.iteration);
       writer.event('loop.warning', { kind, count, limit }, { stepId });
       await this.messages.append(writer.run, {
@@ -253,33 +250,33 @@ export class RunLoop {
     });
   }
 
-  private async suspend({ held }: RunContext, message: string): Promise<void> {
+  private async suspend({ lease }: RunContext, message: string): Promise<void> {
     const code = 'model_unavailable';
-    await this.ledger.asOwner(held.lease, (writer) => {
+    await this.ledger.asOwner(lease.claim, (writer) => {
       writer.set({ errorCode: code, errorMessage: message });
       writer.park('PROVIDER');
       writer.event('run.suspended', { ...writer.statusData, waitKind: 'PROVIDER', code, message });
     });
   }
 
-  private async end(held: HeldRun, end: RunEnd): Promise<'ended'> {
-    await this.ledger.asOwner(held.lease, (writer) => this.ending.end(writer, end));
+  private async end(lease: RunLease, end: RunEnd): Promise<'ended'> {
+    await this.ledger.asOwner(lease.claim, (writer) => this.ending.end(writer, end));
     return 'ended';
   }
 
-  private async cancel(held: HeldRun): Promise<void> {
-    await this.ledger.asOwner(held.lease, (writer) => this.ending.cancel(writer));
+  private async cancel(lease: RunLease): Promise<void> {
+    await this.ledger.asOwner(lease.claim, (writer) => this.ending.cancel(writer));
   }
 
   /** Ends a cancelled run, or gives it back because the process stops. A lost run belongs to another process. */
-  private async leave(held: HeldRun): Promise<void> {
-    if (held.cause === 'cancelled') await this.cancel(held);
-    if (held.cause === 'stopping') await this.giveBack(held);
+  private async leave(lease: RunLease): Promise<void> {
+    if (lease.cause === 'cancelled') await this.cancel(lease);
+    if (lease.cause === 'stopping') await this.giveBack(lease);
   }
 
   /** Queues the run for another process. One with a tool call that has begun is left to recovery as it is. */
-  private async giveBack(held: HeldRun): Promise<void> {
-    await this.ledger.asOwner(held.lease, async (writer) => {
+  private async giveBack(lease: RunLease): Promise<void> {
+    await this.ledger.asOwner(lease.claim, async (writer) => {
       if (writer.current.cancelRequested) {
         await this.ending.cancel(writer);
         return;
@@ -291,9 +288,9 @@ export class RunLoop {
     });
   }
 
-  private async handleFailure(held: HeldRun, run: HarnessRun, error: unknown): Promise<void> {
+  private async handleFailure(lease: RunLease, run: HarnessRun, error: unknown): Promise<void> {
     const { id: runId } = run;
-    if (error instanceof FencedError || held.cause === 'lost') {
+    if (error instanceof FencedError || lease.cause === 'lost') {
       this.logger.warn({ msg: 'Run lease lost', runId });
       return;
     }
@@ -304,9 +301,9 @@ export class RunLoop {
     }
     try {
       // The cancel was seen under the run's lock, before a renewal reported it.
-      if (error instanceof CancelRequestedError) await this.cancel(held);
-      else if (held.cause) await this.leave(held);
-      else await this.end(held, this.endOf(run, error));
+      if (error instanceof CancelRequestedError) await this.cancel(lease);
+      else if (lease.cause) await this.leave(lease);
+      else await this.end(lease, this.endOf(run, error));
     } catch (failure) {
       // The run stays held until its lease ends; then it is claimed again.
       this.logger.error({ msg: 'Failed to end run', runId, err: failure, cause: error });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
@@ -5,18 +6,25 @@ import type { Config } from '../../platform/config/index.js';
 import { inTenant } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
-import { processId } from '../../platform/lease/index.js';
+import { processId, stateOfProcess } from '../../platform/lease/index.js';
 import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
-import { ApprovalService } from './approval.service.js';
-import { RUN_JOB } from '../store/run.ledger.js';
+import type { RunClaim } from '../protocol/lease.js';
+import { claimOf, isEnded } from '../protocol/run.state.js';
+import { ApprovalRepository } from '../store/approval.repository.js';
+import { ClaimRepository } from '../store/claim.repository.js';
+import type { DueRun } from '../store/claim.repository.js';
 import { EffectRepository } from '../store/effect.repository.js';
+import type { QueueReason } from '../store/event.catalogue.js';
+import type { HarnessRun } from '../store/harness.entity.js';
+import { RUN_JOB, RunLedger } from '../store/run.ledger.js';
 import { RunRowRepository } from '../store/run-row.repository.js';
-import { Attempts } from './attempts.js';
-import { HeldRun } from './held.run.js';
-import { RunClaims } from './run.claims.js';
-import { RunLoop } from './run.loop.js';
+import type { RunWriter } from '../store/run-writer.js';
+import { SessionRepository } from '../store/session.repository.js';
 import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
+import { RunLease } from './run.context.js';
+import { failedEnd, RunEnding } from './run.ending.js';
+import { RunLoop } from './run.loop.js';
 
 const SWEEP_MS = 15_000;
 /** How often cancelled runs are polled that do not end: a user waits for that. */
@@ -24,16 +32,21 @@ const CANCEL_POLL_MS = 1_500;
 /** How soon a run is tried again that had to wait for another. */
 const RETRY_MS = 5_000;
 const LEAVING_MS = 50;
+/** How long a run waits before the next claim after it found its workspace busy or its user's limit reached. */
+const WAIT_SECONDS = 5;
+/** How long the owner of a cancelled run may take to end it before it is ended by force: with the poll, 10 seconds. */
+const CANCEL_SECONDS = 8;
+const AT_ONCE = 200;
 
 /**
- * Runs what waits for an owner. The queue only hints that there may be a run: the claim of the row decides. Every 15
- * seconds a sweep finds runs that no job has announced and leases of processes that have ended; a faster one finds runs
- * that are cancelled and do not end.
+ * Runs what waits for an owner: one process at a time, as many of a user's as are allowed, and one in a workspace. The
+ * queue only hints that there may be a run: the claim of the row decides. Every 15 seconds a sweep finds runs that no job
+ * has announced and leases of processes that have ended; a faster one finds runs that are cancelled and do not end.
  */
 @Injectable()
 export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Harness');
-  private readonly running = new Map<string, HeldRun>();
+  private readonly running = new Map<string, RunLease>();
   /** Runs that this process claims, has, or is leaving: until it has left one, it must not claim it again. */
   private readonly busy = new Set<string>();
   private readonly attempts = new Attempts(this.logger);
@@ -44,12 +57,15 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     @Inject(CONFIG) private readonly config: Config,
     private readonly queue: JobQueue,
     private readonly bus: EventBus,
-    private readonly claims: RunClaims,
+    private readonly ledger: RunLedger,
+    private readonly claims: ClaimRepository,
     private readonly rows: RunRowRepository,
+    private readonly sessions: SessionRepository,
     private readonly locks: WorkspaceLockRepository,
-    private readonly loop: RunLoop,
-    private readonly approvals: ApprovalService,
     private readonly effects: EffectRepository,
+    private readonly approvals: ApprovalRepository,
+    private readonly loop: RunLoop,
+    private readonly ending: RunEnding,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
@@ -70,6 +86,40 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     await Promise.all(this.sweeps.map((sweep) => sweep.stop()));
   }
 
+  /** Ends the runs with an approval that is past its time; one whose row is locked is left to the next sweep. */
+  async expireDue(): Promise<void> {
+    const due = await this.approvals.dueRuns(AT_ONCE);
+    const runs = due.map(({ tenantId, runId: id }) => ({ tenantId, id }));
+    await this.forEach(runs, 'Failed to expire approval', ({ tenantId, id }) =>
+      this.ledger.asOtherIfFree(tenantId, id, (writer) => this.ending.expire(writer)),
+    );
+  }
+
+  /** Ends cancelled runs whose owner has not ended them in time. */
+  async forceCancels(): Promise<void> {
+    const slow = await this.claims.slowCancels(CANCEL_SECONDS, AT_ONCE);
+    await this.forEach(slow, 'Failed to end cancelled run', ({ tenantId, id }) =>
+      this.ledger.asOtherIfFree(tenantId, id, async (writer) => {
+        if (!isEnded(writer.run.status)) await this.ending.cancel(writer);
+      }),
+    );
+  }
+
+  /**
+   * Frees the workspaces of runs that were ended while a process had them, as soon as that process can no longer act.
+   * Each process frees what it has left itself; `isRunning` says which runs it has not.
+   */
+  async freeRevoked(isRunning = (id: string): boolean => this.busy.has(id)): Promise<void> {
+    const revoked = await this.locks.revoked(AT_ONCE);
+    const left = revoked.filter(({ id, boot, isOver }) => {
+      if (isOver) return true;
+      return boot === processId ? !isRunning(id) : stateOfProcess(boot) === 'ended';
+    });
+    await this.forEach(left, 'Failed to release workspace', ({ tenantId, id }) =>
+      this.locks.releaseUnused({ tenantId, id }),
+    );
+  }
+
   private repeat(intervalMs: number, work: () => Promise<void>): void {
     const sweep = new IntervalJob(intervalMs, work);
     sweep.runNow();
@@ -77,20 +127,38 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   private async sweep(): Promise<void> {
-    await this.attempts.try('Failed to expire approvals', () => this.approvals.expireDue());
-    await this.attempts.try('Failed to look for ended processes', () => this.claims.expireLost());
+    await this.attempts.try('Failed to expire approvals', () => this.expireDue());
+    await this.attempts.try('Failed to look for ended processes', () => this.expireLost());
     await this.attempts.try('Failed to look for waiting runs', async () => {
-      for (const { id, tenantId } of await this.claims.due()) {
+      for (const { id, tenantId } of await this.claims.due(AT_ONCE)) {
         await this.queue.add(RUN_JOB, { id, data: { tenantId } });
       }
     });
   }
 
   private async endCancelled(): Promise<void> {
-    await this.attempts.try('Failed to end cancelled runs', () => this.claims.forceCancels());
-    await this.attempts.try('Failed to release workspaces', () =>
-      this.claims.freeRevoked((id) => this.busy.has(id)),
+    await this.attempts.try('Failed to end cancelled runs', () => this.forceCancels());
+    await this.attempts.try('Failed to release workspaces', () => this.freeRevoked());
+  }
+
+  /** Expires the leases of processes of this host that have ended, so that their runs are claimed at once. */
+  private async expireLost(): Promise<void> {
+    const held = await this.claims.held(AT_ONCE);
+    const lost = held.filter(({ leaseBoot }) => stateOfProcess(leaseBoot) === 'ended');
+    await this.forEach(lost, 'Failed to expire lease of ended process', (row) =>
+      this.claims.expire(row),
     );
+  }
+
+  /** Does the work for each run, in its tenant. The failure of one prevents no other. */
+  private async forEach<Row extends DueRun>(
+    runs: readonly Row[],
+    what: string,
+    work: (run: Row) => Promise<unknown>,
+  ): Promise<void> {
+    for (const run of runs) {
+      await this.attempts.try(what, () => inTenant(run.tenantId, () => work(run)), run.id);
+    }
   }
 
   private async process({ id, data }: QueuedJob, stopping: AbortSignal): Promise<void> {
@@ -103,48 +171,123 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     }
     this.busy.add(id);
     try {
-      await this.claimAndRun(tenantId, id, stopping);
+      await this.claimAndRun({ tenantId, id }, stopping);
     } finally {
       this.busy.delete(id);
     }
   }
 
-  private async claimAndRun(tenantId: string, id: string, stopping: AbortSignal): Promise<void> {
-    const claimed = await this.claims.claim({ tenantId, id }).catch((error: unknown) => {
+  private async claimAndRun(due: DueRun, stopping: AbortSignal): Promise<void> {
+    const { tenantId, id } = due;
+    const claimed = await this.claim(due).catch((error: unknown) => {
       // Its session was deleted with its user or its tenant.
       if (error instanceof NotFoundError) return undefined;
       throw error;
     });
     if (!claimed) {
-      await this.retryLater(tenantId, id);
+      // A run that had to wait for another is due again soon, sooner than the next sweep.
+      const isWaiting = await this.claims.isWaiting(tenantId, id);
+      const job = { id, data: { tenantId } };
+      if (isWaiting) await this.queue.add(RUN_JOB, job, { delayMs: RETRY_MS });
       return;
     }
-    const { lease, run } = claimed;
-    const held = new HeldRun(
-      lease,
-      (mine) => inTenant(tenantId, () => this.rows.renew(mine)),
-      stopping,
-    );
-    this.running.set(id, held);
+    const { claim, run } = claimed;
+    const renew = () => inTenant(tenantId, () => this.rows.renew(claim));
+    const lease = new RunLease(claim, renew, stopping);
+    this.running.set(id, lease);
     try {
-      await this.loop.run(held, run);
+      await this.loop.run(lease, run);
     } finally {
-      if (this.running.get(id) === held) this.running.delete(id);
-      await held.end();
-      if (held.cause === 'lost') await this.renounce(tenantId, id);
-      else await this.locks.releaseUnused({ tenantId, id });
+      if (this.running.get(id) === lease) this.running.delete(id);
+      await lease.end();
+      if (lease.cause === 'lost') await this.renounce(due);
+      else await this.locks.releaseUnused(due);
     }
+  }
+
+  /** Undefined when the run cannot be claimed now: it is held, parked, ended, or has to wait. */
+  private async claim({
+    tenantId,
+    id,
+  }: DueRun): Promise<{ readonly claim: RunClaim; readonly run: HarnessRun } | undefined> {
+    return this.ledger.asOther(tenantId, id, async (writer) => {
+      const what = claimOf(writer.current);
+      if (what === 'cancel') await this.ending.cancel(writer);
+      if (what === 'give-up') await this.giveUp(writer);
+      if (what !== 'claim') return undefined;
+      const reason = await this.reasonToWait(writer);
+      if (reason) {
+        await this.wait(writer, reason);
+        return undefined;
+      }
+      const owner = randomUUID();
+      writer.claim(owner, processId);
+      const { run } = writer;
+      return { claim: { tenantId, runId: id, owner, fence: run.fence }, run };
+    });
   }
 
   /** Tells the next owner that this process no longer acts, so that it need not wait before it looks at the files. */
-  private async renounce(tenantId: string, id: string): Promise<void> {
-    const renounce = () => this.effects.renounce({ tenantId, id }, processId);
-    await this.attempts.try('Failed to renounce tool calls', renounce, id);
+  private async renounce(run: DueRun): Promise<void> {
+    const renounce = () => this.effects.renounce(run, processId);
+    await this.attempts.try('Failed to renounce tool calls', renounce, run.id);
   }
 
-  /** A run that had to wait for another is due again soon, sooner than the next sweep. */
-  private async retryLater(tenantId: string, id: string): Promise<void> {
-    const isWaiting = await this.claims.isWaiting(tenantId, id);
-    if (isWaiting) await this.queue.add(RUN_JOB, { id, data: { tenantId } }, { delayMs: RETRY_MS });
+  private async giveUp(writer: RunWriter): Promise<void> {
+    const { id, recoveryAttempts } = writer.run;
+    this.logger.error({ msg: 'Run failed permanently', runId: id, recoveries: recoveryAttempts });
+    const message =
+      'The server was lost several times while it worked on this run. What was done stays; start a new run to go on.';
+    await this.ending.end(writer, failedEnd('RECOVERY_EXHAUSTED', message));
+  }
+
+  private async reasonToWait(writer: RunWriter): Promise<QueueReason | undefined> {
+    const { tenantId, userId, id, sessionId, permissionMode, status, fence } = writer.run;
+    await this.claims.lockUser(tenantId, userId);
+    const others = await this.claims.heldOf(tenantId, userId, id);
+    if (status === 'QUEUED' && others >= this.config.HARNESS_RUNS_PER_USER)
+      return 'limit_of_live_runs';
+    if (permissionMode === 'READ_ONLY') return undefined;
+    const session = await this.sessions.find(tenantId, sessionId);
+    if (!session) return undefined;
+    const { workspace } = session;
+    const taken = await this.locks.take({ tenantId, workspace, runId: id, fence: fence + 1 });
+    return taken ? undefined : 'workspace_busy';
+  }
+
+  /** Records once why the run keeps waiting. */
+  private async wait(writer: RunWriter, reason: QueueReason): Promise<void> {
+    await this.claims.postpone(writer.run, WAIT_SECONDS);
+    if (writer.run.reason === reason || writer.run.status !== 'QUEUED') return;
+    writer.set({ reason });
+    writer.event('run.queued', { ...writer.statusData, reason });
+  }
+}
+
+/** Failures that are remembered; when there are more, all are forgotten and logged again. */
+const MOST = 1_000;
+
+/**
+ * Logs repeated failures once: work that is tried again and again, such as a sweep, is logged when it first fails, and again
+ * only when it has succeeded in between or fails for another reason.
+ */
+export class Attempts {
+  private readonly failures = new Map<string, string>();
+
+  constructor(private readonly logger: Logger) {}
+
+  /** Never fails. `what` and the run identify an attempt; both are logged. */
+  async try(what: string, work: () => Promise<unknown>, runId?: string): Promise<void> {
+    const key = `${what} ${runId ?? ''}`;
+    try {
+      await work();
+      this.failures.delete(key);
+    } catch (error) {
+      const cause = String(error);
+      if (this.failures.get(key) === cause) return;
+      if (this.failures.size >= MOST) this.failures.clear();
+      this.failures.set(key, cause);
+      this.logger.error({ msg: what, ...(runId !== undefined && { runId }), err: error });
+    }
   }
 }

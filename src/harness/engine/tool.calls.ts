@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import PQueue from 'p-queue';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { isConnectionFailure } from '../../platform/database/index.js';
@@ -9,15 +10,18 @@ import type { ToolDefinition } from '../../provider/index.js';
 import { FileChanges } from '../change/file-changes.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
 import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
-import type { GrantSubject } from '../protocol/approval.js';
+import { availableDecisions } from '../protocol/approval.js';
+import type { Grants, GrantSubject } from '../protocol/approval.js';
 import { FencedError } from '../protocol/lease.js';
 import type { Plan } from '../protocol/plan.js';
-import { decidePolicy, planApprovalNeeded } from '../protocol/policy.js';
-import type { PolicySubject } from '../protocol/policy.js';
+import { decidePolicy } from '../protocol/policy.js';
+import type { FileSubject, PolicySubject } from '../protocol/policy.js';
 import { CancelRequestedError } from '../protocol/run.state.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import { commandGrant, pathGrants, subjectHash } from '../store/approval.ask.js';
 import type { ApprovalAsk } from '../store/approval.ask.js';
+import { ApprovalRepository } from '../store/approval.repository.js';
+import type { ApprovalRow } from '../store/approval.repository.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
@@ -29,17 +33,26 @@ import { RunInputRepository } from '../store/run-input.repository.js';
 import type { RunWriter } from '../store/run-writer.js';
 import { RunLedger } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
-import type { BoundCall, OfferFacts, Question, ToolContext } from '../tool/tool.js';
+import { boundCall } from '../tool/tool.js';
+import type {
+  BoundCall,
+  FilePlan,
+  FileTool,
+  HarnessTool,
+  OfferFacts,
+  Question,
+  ReadTool,
+  RunTool,
+  ShellTool,
+  ToolContext,
+} from '../tool/tool.js';
 import { ToolRegistry } from '../tool/tools.js';
 import type { FileOperation } from '../workspace/file-operation.js';
-import { ApprovalService } from './approval.service.js';
-import { filesSubject } from './files.subject.js';
-import type { HeldRun } from './held.run.js';
-import { inParallel } from './in-parallel.js';
+import type { Workspace } from '../workspace/workspace.js';
 import { InputIntake } from './input.intake.js';
 import { PartialOutputs } from './partial.outputs.js';
 import { callerOf, PermissionRevokedError, UnrecordedError } from './run.context.js';
-import type { RunContext } from './run.context.js';
+import type { RunContext, RunLease } from './run.context.js';
 import { doneOutcome, failedOutcome, shellOutcome, ToolResults } from './tool.results.js';
 import type { CallOutcome } from './tool.results.js';
 
@@ -52,13 +65,11 @@ const CALLS_PER_MESSAGE = 16;
 /** What became of one call. `ask`: it waits for consent. `recover`: it has begun, and recovery must find out how it ended. */
 type CallResult = 'done' | 'parked' | 'recover' | { readonly ask: ApprovalAsk };
 
-type CallOf<Class extends BoundCall['effectClass']> = Extract<BoundCall, { effectClass: Class }>;
-
 /** One call while it is executed. */
-interface Execution<Call = BoundCall> {
+interface Execution<Tool extends HarnessTool = HarnessTool> extends BoundCall {
   readonly context: RunContext;
   readonly effect: HarnessEffect;
-  readonly call: Call;
+  readonly tool: Tool;
   readonly toolContext: ToolContext;
   readonly startedAt: number;
 }
@@ -85,7 +96,7 @@ export class ToolCalls {
     private readonly ledger: RunLedger,
     private readonly registry: ToolRegistry,
     private readonly sandbox: Sandbox,
-    private readonly approvals: ApprovalService,
+    private readonly approvals: ApprovalRepository,
     private readonly grants: GrantRepository,
     private readonly switches: HarnessSwitches,
     private readonly callers: UserCallers,
@@ -105,12 +116,12 @@ export class ToolCalls {
     return this.registry.definitions(this.offerOf(context), skillNames);
   }
 
-  /** 'next' also when the work was stopped: `held.cause` says why. FencedError, or what ends the run. */
+  /** 'next' also when the work was stopped: `lease.cause` says why. FencedError, or what ends the run. */
   async execute(
     context: RunContext,
     effects: readonly HarnessEffect[],
   ): Promise<'next' | 'parked' | 'recover'> {
-    const isStopped = (): boolean => context.held.cause !== undefined;
+    const isStopped = (): boolean => context.lease.cause !== undefined;
     const asks: ApprovalAsk[] = [];
     for (const group of groups(effects.filter(({ effectClass }) => effectClass !== 'META'))) {
       if (isStopped()) return 'next';
@@ -128,7 +139,7 @@ export class ToolCalls {
     for (const [index, effect] of ofRun.entries()) {
       if (isStopped()) return 'next';
       // The call before has changed the run: its plan, its phase or its question.
-      if (index > 0) context.run = await this.ledger.held(context.held.lease);
+      if (index > 0) context.run = await this.ledger.held(context.lease.claim);
       if ((await this.executeOne(context, effect)) === 'parked') return 'parked';
     }
     return 'next';
@@ -137,18 +148,18 @@ export class ToolCalls {
   private async executeOne(context: RunContext, effect: HarnessEffect): Promise<CallResult> {
     const startedAt = performance.now();
     try {
-      const call = this.bind(context, effect);
+      const { tool, ...call } = this.bind(context, effect);
       const toolContext = toolContextOf(context, effect);
-      const execution = { context, effect, toolContext, startedAt };
-      switch (call.effectClass) {
+      const execution = { ...call, context, effect, toolContext, startedAt };
+      switch (tool.effectClass) {
         case 'READ':
-          return await this.read({ ...execution, call });
+          return await this.read({ ...execution, tool });
         case 'FILE':
-          return await this.changeFiles({ ...execution, call });
+          return await this.changeFiles({ ...execution, tool });
         case 'SHELL':
-          return await this.runCommand({ ...execution, call });
+          return await this.runCommand({ ...execution, tool });
         case 'META':
-          return await this.changeRun({ ...execution, call });
+          return await this.changeRun({ ...execution, tool });
       }
     } catch (error) {
       const outcome = this.failure(context, effect, error);
@@ -188,7 +199,7 @@ export class ToolCalls {
         `A person has refused this call.${note} Do not repeat it; find another way or stop.`,
       );
     }
-    return tool.bind(input);
+    return boundCall(tool, input);
   }
 
   private offerOf({ run, skills }: RunContext): OfferFacts {
@@ -203,15 +214,16 @@ export class ToolCalls {
     };
   }
 
-  private async read(execution: Execution<CallOf<'READ'>>): Promise<CallResult> {
-    const { context, effect, call, toolContext, startedAt } = execution;
-    const ask = await this.consentFor(execution, { subject: await call.subject(toolContext) });
+  private async read(execution: Execution<ReadTool>): Promise<CallResult> {
+    const { context, effect, tool, input, toolContext, startedAt } = execution;
+    const subject = await tool.subject(input, toolContext);
+    const ask = await this.consentFor(execution, { subject });
     if (ask) return { ask };
     const begun = this.startEvent(execution);
     const { found, isAnnounced } = await this.announceWhenSlow(
-      context.held,
+      context.lease,
       begun,
-      call.run(toolContext),
+      tool.run(input, toolContext),
     );
     const outcome =
       found.status === 'fulfilled'
@@ -230,7 +242,7 @@ export class ToolCalls {
    * read is no longer executing.
    */
   private async announceWhenSlow<T>(
-    { lease }: HeldRun,
+    { claim }: RunLease,
     begun: EventDraft,
     reading: Promise<T>,
   ): Promise<{ found: PromiseSettledResult<T>; isAnnounced: boolean }> {
@@ -238,7 +250,7 @@ export class ToolCalls {
     const announcing = sleep(QUICK_MS, true, { signal: over.signal })
       .catch(() => false)
       .then(async (isSlow) => {
-        if (isSlow) await this.ledger.append(lease, [begun]);
+        if (isSlow) await this.ledger.append(claim, [begun]);
         return isSlow;
       });
     const read = reading.finally(() => over.abort());
@@ -247,10 +259,10 @@ export class ToolCalls {
     return { found, isAnnounced: announced.value };
   }
 
-  private async changeFiles(execution: Execution<CallOf<'FILE'>>): Promise<CallResult> {
-    const { context, call, toolContext } = execution;
-    const { run, workspace, held } = context;
-    const plan = await call.plan(toolContext);
+  private async changeFiles(execution: Execution<FileTool>): Promise<CallResult> {
+    const { context, tool, input, toolContext } = execution;
+    const { run, workspace, lease } = context;
+    const plan = await tool.plan(input, toolContext);
     const operations = plan.files.map(({ operation }) => operation);
     const allowed = await this.grants.allowed(run);
     const subject = filesSubject(plan, { workspace, plan: run.plan, grants: allowed });
@@ -262,10 +274,10 @@ export class ToolCalls {
     await this.files.keep(run.tenantId, plan.files);
     await this.begin(execution, { operations });
     const outcome = await this.outcomeOf(context, async () => {
-      await this.files.apply(target, operations, held.effectSignal).catch((error: unknown) => {
+      await this.files.apply(target, operations, lease.effectSignal).catch((error: unknown) => {
         // For any other reason: what was done has been rolled back.
         const isAsBefore = !(error instanceof ToolError || error instanceof RollBackFailedError);
-        throw isAsBefore && held.cause === 'cancelled' ? cancelled() : error;
+        throw isAsBefore && lease.cause === 'cancelled' ? cancelled() : error;
       });
       const changes = await this.files.describe(run, operations);
       const { content, summary } = plan;
@@ -276,39 +288,41 @@ export class ToolCalls {
     return 'done';
   }
 
-  private async runCommand(execution: Execution<CallOf<'SHELL'>>): Promise<CallResult> {
-    const { context, effect, call } = execution;
-    const { run, held } = context;
-    const granted = (await this.grants.allowed(run)).command(call.command);
+  private async runCommand(execution: Execution<ShellTool>): Promise<CallResult> {
+    const { context, effect, tool, input } = execution;
+    const { run, lease } = context;
+    const command = tool.command(input);
+    const granted = (await this.grants.allowed(run)).command(command);
     const ask = await this.consentFor(execution, {
       subject: { kind: 'shell', granted },
-      grants: [commandGrant(call.command)],
+      grants: [commandGrant(command)],
       notes: () => this.undoNotes(context),
     });
     if (ask) return { ask };
     await this.requireWrites(context);
     const outcome = await this.outcomeOf(context, () => this.executeCommand(execution));
     // A command that the stop of this process has ended: recovery looks at what it has done.
-    if (!outcome || (held.cause === 'stopping' && outcome.state === 'CANCELLED')) return 'recover';
+    if (!outcome || (lease.cause === 'stopping' && outcome.state === 'CANCELLED')) return 'recover';
     await this.recordChange(execution, outcome);
     await this.outputs.remove(effect);
     return 'done';
   }
 
-  private async executeCommand(execution: Execution<CallOf<'SHELL'>>): Promise<CallOutcome> {
-    const { context, effect, call, toolContext } = execution;
-    const { run, held, secrets } = context;
+  private async executeCommand(execution: Execution<ShellTool>): Promise<CallOutcome> {
+    const { context, effect, tool, input, toolContext } = execution;
+    const { run, lease, secrets } = context;
     const output = this.outputs.begin(effect, (bytes) => this.mask.applyToBytes(bytes, secrets));
     try {
-      const done = await call.run({ ...toolContext, onOutput: output.add }, (snapshotSha256) =>
+      const withOutput = { ...toolContext, onOutput: output.add };
+      const done = await tool.run(input, withOutput, (snapshotSha256) =>
         this.begin(execution, { operations: [], snapshotSha256 }),
       );
       return shellOutcome(done, await this.files.describe(run, done.changes));
     } catch (error) {
       // The signal's own reason means that the command was not started; one that was is stopped, and has an outcome.
-      const { effectSignal } = held;
+      const { effectSignal } = lease;
       const isNotStarted = effectSignal.aborted && error === effectSignal.reason;
-      throw held.cause === 'cancelled' && isNotStarted ? cancelled() : error;
+      throw lease.cause === 'cancelled' && isNotStarted ? cancelled() : error;
     } finally {
       await output.end();
     }
@@ -317,19 +331,14 @@ export class ToolCalls {
   private async changeRun({
     context,
     effect,
-    call,
+    tool,
+    input,
     toolContext,
     startedAt,
-  }: Execution<CallOf<'META'>>): Promise<CallResult> {
-    const { run } = context;
-    const decision = await call.decide(toolContext);
+  }: Execution<RunTool>): Promise<CallResult> {
+    const decision = await tool.decide(input, toolContext);
     const durationMs = performance.now() - startedAt;
     switch (decision.kind) {
-      case 'answer':
-        await this.results.record(context, effect, {
-          ...{ outcome: doneOutcome(decision.outcome), durationMs },
-        });
-        return 'done';
       case 'update-plan': {
         const { plan } = decision;
         const outcome = doneOutcome(decision.outcome);
@@ -340,11 +349,8 @@ export class ToolCalls {
         return 'done';
       }
       case 'propose-plan': {
-        const isReviewed = planApprovalNeeded(run);
-        const plan = {
-          ...decision.plan,
-          reviewState: isReviewed ? 'AWAITING_APPROVAL' : 'APPROVED',
-        } as const;
+        const { plan } = decision;
+        const isReviewed = plan.reviewState === 'AWAITING_APPROVAL';
         const content = isReviewed
           ? 'The plan is submitted. A person reviews it now; what follows tells whether it is approved.'
           : 'The plan is approved. Carry it out now.';
@@ -369,13 +375,13 @@ export class ToolCalls {
     question: Question,
     durationMs: number,
   ): Promise<CallResult> {
-    const { held, run } = context;
+    const { lease, run } = context;
     const { toolCallId } = effect;
     const isAsked = run.question?.toolCallId === toolCallId;
     const pending = isAsked ? await this.inputs.pending(run) : [];
     const answer = pending.find(({ kind }) => kind === 'STEER');
     if (!answer) {
-      await this.ledger.asOwner(held.lease, async (writer) => {
+      await this.ledger.asOwner(lease.claim, async (writer) => {
         await this.intake.consume(writer, 'STEER');
         writer.set({ question: { toolCallId, ...question } });
         writer.park('QUESTION');
@@ -405,7 +411,7 @@ export class ToolCalls {
    * a person is to be asked. ToolError when the policy refuses, APPROVAL_STALE when a person has agreed to something else.
    */
   private async consentFor(
-    { context, effect, call }: Execution,
+    { context, effect, title }: Execution,
     { subject, operations = [], grants = [], notes = async () => [] }: Intent,
   ): Promise<ApprovalAsk | undefined> {
     const { run, approvals, secrets } = context;
@@ -425,29 +431,58 @@ export class ToolCalls {
     return {
       ...{ toolCallId, toolName, subjectHash: hash },
       argumentsJson: this.mask.apply(argumentsJson, secrets),
-      summary: this.mask.apply(call.title, secrets),
+      summary: this.mask.apply(title, secrets),
       grants: decision.grantable ? grants : [],
       notes: await notes(),
     };
   }
 
   /** What the asked person should know about undoing a command; a failing or slow look prevents no question. */
-  private async undoNotes({ workspace, held }: RunContext): Promise<string[]> {
-    const note = await this.snapshots.restorable(workspace, held.signal).catch((error: unknown) => {
-      const { runId } = held.lease;
-      this.logger.warn({ msg: 'Failed to determine undoable changes', runId, err: error });
-      return null;
-    });
+  private async undoNotes({ workspace, lease }: RunContext): Promise<string[]> {
+    const note = await this.snapshots
+      .restorable(workspace, lease.signal)
+      .catch((error: unknown) => {
+        const { runId } = lease.claim;
+        this.logger.warn({ msg: 'Failed to determine undoable changes', runId, err: error });
+        return null;
+      });
     return note === null ? [] : [note];
   }
 
-  private async parkFor({ held }: RunContext, asks: readonly ApprovalAsk[]): Promise<void> {
-    await this.ledger.asOwner(held.lease, async (writer) => {
-      const rows = await this.approvals.request(writer, asks);
+  private async parkFor({ lease }: RunContext, asks: readonly ApprovalAsk[]): Promise<void> {
+    await this.ledger.asOwner(lease.claim, async (writer) => {
+      const rows = await this.requestApprovals(writer, asks);
       writer.park('TOOL');
       const pendingApprovals = rows.map(({ id }) => id);
       writer.event('run.waiting_for_approval', { ...writer.statusData, pendingApprovals });
     });
+  }
+
+  /** Stores the asks as pending and adds their events. Parking the run, in the same transaction, is the caller's. */
+  async requestApprovals(writer: RunWriter, asks: readonly ApprovalAsk[]): Promise<ApprovalRow[]> {
+    if (asks.length === 0) return [];
+    const { run } = writer;
+    const rows = await this.approvals.insert(run, asks, this.config.HARNESS_APPROVAL_HOURS);
+    for (const row of rows) {
+      const { id: approvalId, toolCallId, toolName, summary, argumentsSha256, argumentsJson } = row;
+      writer.event(
+        'approval.requested',
+        {
+          approvalId,
+          toolName,
+          summary,
+          argumentsSha256,
+          argumentsJson,
+          state: 'PENDING',
+          expectedRevision: row.revision,
+          expiresAt: row.expiresAt.getTime(),
+          available: availableDecisions(row.grantable),
+          notes: row.notes,
+        },
+        { stepId: stepIdOf(run.iteration), toolCallId, approvalId },
+      );
+    }
+    return rows;
   }
 
   private async requireWrites({ run }: RunContext): Promise<void> {
@@ -460,14 +495,14 @@ export class ToolCalls {
     await callerOf(this.callers, run);
   }
 
-  private startEvent({ context, effect, call }: Execution): EventDraft {
+  private startEvent({ context, effect, title }: Execution): EventDraft {
     const { toolCallId, toolName, effectClass, argumentsJson, iteration } = effect;
     const { secrets } = context;
     return {
       type: 'tool.started',
       data: {
         toolName,
-        title: this.mask.apply(call.title, secrets),
+        title: this.mask.apply(title, secrets),
         effectClass,
         argumentsJson: this.mask.apply(argumentsJson, secrets),
       },
@@ -484,9 +519,9 @@ export class ToolCalls {
     },
   ): Promise<void> {
     const { context, effect } = execution;
-    const { lease } = context.held;
-    await this.ledger.asOwner(lease, async (writer) => {
-      const start = { fence: lease.fence, boot: processId, ...what };
+    const { claim } = context.lease;
+    await this.ledger.asOwner(claim, async (writer) => {
+      const start = { fence: claim.fence, boot: processId, ...what };
       if (!(await this.effects.start(context.run, effect.toolCallId, start))) {
         throw new Error(`The effect ${effect.toolCallId} is not prepared and must not begin.`);
       }
@@ -496,7 +531,7 @@ export class ToolCalls {
 
   /** Undefined when the call may have begun and its outcome is unknown here: recovery looks. */
   private async outcomeOf(
-    { held }: RunContext,
+    { lease }: RunContext,
     act: () => Promise<CallOutcome>,
   ): Promise<CallOutcome | undefined> {
     try {
@@ -504,7 +539,7 @@ export class ToolCalls {
     } catch (error) {
       if (error instanceof ToolError) return failedOutcome(error);
       if (error instanceof FencedError) throw error;
-      const { runId } = held.lease;
+      const { runId } = lease.claim;
       this.logger.warn({ msg: 'Tool call ended without an outcome', runId, err: error });
       return undefined;
     }
@@ -525,9 +560,9 @@ export class ToolCalls {
   }
 
   /** Rethrows what is no outcome of the call: a lost lease, or an end of the run. */
-  private failure({ held }: RunContext, effect: HarnessEffect, error: unknown): CallOutcome {
+  private failure({ lease }: RunContext, effect: HarnessEffect, error: unknown): CallOutcome {
     if (error instanceof ToolError) return failedOutcome(error);
-    if (held.cause || isBeyondTools(error)) throw error;
+    if (lease.cause || isBeyondTools(error)) throw error;
     const { toolName: tool, toolCallId, runId } = effect;
     this.logger.error({ msg: 'Tool failed unexpectedly', tool, toolCallId, runId, err: error });
     return failedOutcome(
@@ -563,8 +598,8 @@ function groups(effects: readonly HarnessEffect[]): HarnessEffect[][] {
 }
 
 function toolContextOf(context: RunContext, { toolCallId }: HarnessEffect): ToolContext {
-  const { run, workspace, skills, observedFiles: seen, held } = context;
-  return { run, plan: run.plan, workspace, skills, seen, toolCallId, signal: held.effectSignal };
+  const { run, workspace, skills, observedFiles: seen, lease } = context;
+  return { run, plan: run.plan, workspace, skills, seen, toolCallId, signal: lease.effectSignal };
 }
 
 function cancelled(): ToolError {
@@ -581,4 +616,70 @@ function submitPlan(writer: RunWriter, plan: Plan): void {
   }
   writer.park('PLAN');
   writer.event('run.waiting_for_input', { ...writer.statusData, reason: 'plan' });
+}
+
+/** What a change of files is to the policy: which of them are protected, planned, granted, or lost unread. */
+export function filesSubject(
+  { files }: FilePlan,
+  {
+    workspace,
+    plan,
+    grants,
+  }: { readonly workspace: Workspace; readonly plan: Plan | null; readonly grants: Grants },
+): PolicySubject & { readonly kind: 'files' } {
+  const planned = plannedPaths(plan, workspace);
+  return {
+    kind: 'files',
+    files: files.map(({ operation: { path, op }, unread }): FileSubject => {
+      const { protection, secret } = workspace.classify(path);
+      return {
+        path,
+        protection,
+        secret,
+        destructive: op === 'DELETE' || (op === 'UPDATE' && unread),
+        planned: planned.has(path),
+        granted: grants.path(path),
+      };
+    }),
+  };
+}
+
+/** The paths that an approved plan names, as tools normalise them. A path that no tool would take allows nothing. */
+function plannedPaths(plan: Plan | null, workspace: Workspace): ReadonlySet<string> {
+  const paths = new Set<string>();
+  if (plan?.reviewState !== 'APPROVED') return paths;
+  for (const file of plan.files) {
+    try {
+      paths.add(workspace.pathOf(file));
+    } catch {
+      // Said when the plan was made; it does no harm here.
+    }
+  }
+  return paths;
+}
+
+/**
+ * Executes the tasks, so many at a time; answers the results in the order of the list. After a failure no further task
+ * begins, and the failure is thrown only when none is executing any more: what the tasks depend on may then be closed.
+ */
+export async function inParallel<T>(
+  tasks: readonly (() => Promise<T>)[],
+  concurrency: number,
+): Promise<T[]> {
+  const queue = new PQueue({ concurrency });
+  const results: T[] = [];
+  let failure: { readonly cause: unknown } | undefined;
+  for (const [index, task] of tasks.entries()) {
+    void queue.add(async () => {
+      try {
+        results[index] = await task();
+      } catch (cause) {
+        failure ??= { cause };
+        queue.clear();
+      }
+    });
+  }
+  await queue.onIdle();
+  if (failure) throw failure.cause;
+  return results;
 }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Artifacts } from '../change/artifacts.js';
 import { BlobStore } from '../change/blob.store.js';
-import type { DescribedChanges } from '../change/change-records.js';
 import { FileChanges } from '../change/file-changes.js';
+import type { DescribedChanges } from '../change/file-changes.js';
 import type { ToolError, ToolErrorCode } from '../fault/tool.error.js';
 import type { EffectState, SettledEffectState } from '../protocol/effect.state.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
@@ -16,6 +16,7 @@ import { RunLedger } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import type { ShellOutcome, ToolOutcome } from '../tool/tool.js';
 import type { FileOperation } from '../workspace/file-operation.js';
+import { firstBytes } from '../workspace/utf8-text.js';
 import type { RunContext } from './run.context.js';
 
 /** How a tool call has ended, before it is stored. */
@@ -117,7 +118,7 @@ export class ToolResults {
     },
     also: (writer: RunWriter, messageId: string) => Promise<void> | void = () => undefined,
   ): Promise<void> {
-    const { held, run, secrets } = context;
+    const { lease, run, secrets } = context;
     const { toolCallId } = effect;
     const longest = effect.toolName === 'activate_skill' ? SKILL_BYTES : RESULT_BYTES;
     const { state, code: errorCode, exitCode, seen, operations, truncated } = outcome;
@@ -126,7 +127,7 @@ export class ToolResults {
     const whole = outcome.whole && this.mask.applyToBytes(outcome.whole, secrets);
     // On disk before the transaction, which must not wait for it.
     if (whole) await this.blobs.put(run.tenantId, whole);
-    await this.ledger.asOwner(held.lease, async (writer) => {
+    await this.ledger.asOwner(lease.claim, async (writer) => {
       const artifactId = whole && (await this.artifacts.keep(run, outputOf(toolCallId, whole)));
       const stored = { state, result, errorCode, exitCode, artifactId, seen, operations };
       if (begun) writer.events([begun]);
@@ -224,9 +225,5 @@ function firstLine(text: string): string {
 
 function cut(content: string, longest: number): string {
   if (Buffer.byteLength(content) <= longest) return content;
-  const head = Buffer.from(content)
-    .subarray(0, longest)
-    .toString('utf8')
-    .replace(/\ufffd$/, '');
-  return `${head}\n[cut: the result was longer than ${longest} bytes]`;
+  return `${firstBytes(content, longest)}\n[cut: the result was longer than ${longest} bytes]`;
 }

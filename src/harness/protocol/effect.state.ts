@@ -33,7 +33,7 @@ export interface EffectFacts {
   readonly hasResult: boolean;
 }
 
-export type Settlement =
+export type Reconciliation =
   /** Nothing to do. */
   | 'leave'
   /** The outcome is stored, its message is not. */
@@ -57,10 +57,10 @@ export function isSettled(state: EffectState): state is SettledEffectState {
  * What becomes of an effect when a new owner takes the run up. `recovering` is false when the last owner gave the run
  * back in order: what is prepared is then still wanted. `found` is needed for started FILE effects alone.
  */
-export function settlementOf(
+export function reconciliationOf(
   { state, effectClass, hasResult }: EffectFacts,
   { recovering, found }: { readonly recovering: boolean; readonly found?: FilesFound | undefined },
-): Settlement {
+): Reconciliation {
   if (isSettled(state)) return hasResult ? 'leave' : 'write-result';
   if (state === 'UNCERTAIN') return 'uncertain';
   if (effectClass === 'READ' || effectClass === 'META') return 'execute';

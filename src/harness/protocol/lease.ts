@@ -1,5 +1,5 @@
 /** The right of one process to act for a run. It is lost as soon as the row has another fence. */
-export interface RunLease {
+export interface RunClaim {
   readonly tenantId: string;
   readonly runId: string;
   /** New with every claim. */
@@ -18,7 +18,7 @@ export const STOP_AFTER_SECONDS = 30;
 export class FencedError extends Error {
   override readonly name = 'FencedError';
 
-  constructor({ runId, fence }: RunLease) {
+  constructor({ runId, fence }: RunClaim) {
     super(`The lease of run ${runId} with fence ${fence} is lost.`);
   }
 }

@@ -46,14 +46,14 @@ export type StopReason =
   | 'RECOVERY_EXHAUSTED'
   | 'INTERNAL';
 
-/** None: no process holds the run. Expired: whoever held it has not renewed it in time. */
+/** None: no process holds the run. Expired: its owner has not renewed it in time. */
 export type LeaseState = 'NONE' | 'HELD' | 'EXPIRED';
 
 export interface RunState {
   readonly status: RunStatus;
   readonly phase: Phase;
   readonly waitKind: WaitKind | null;
-  /** A new owner settles what a lost one has left; until then nothing else happens. */
+  /** A new owner reconciles what a lost one has left; until then nothing else happens. */
   readonly recovering: boolean;
   readonly cancelRequested: boolean;
   readonly recoveryAttempts: number;
@@ -86,7 +86,7 @@ export class IllegalMoveError extends Error {
   }
 }
 
-/** Nothing was written: the run is to be cancelled, and can neither wait for anybody nor go back into the queue. */
+/** Nothing was written: the run is to be cancelled, and can neither be parked nor go back into the queue. */
 export class CancelRequestedError extends Error {
   override readonly name = 'CancelRequestedError';
 

@@ -37,8 +37,8 @@ export interface MessageUsage {
 
 /**
  * How much of the run's conversation is no longer sent to the model whole; the messages themselves stay. Numbers are
- * sequences of messages. What is sent follows from it and the messages alone, so that whoever takes the run up later
- * sends the same.
+ * sequences of messages. What is sent follows from it and the messages alone, so that a later owner of the run sends
+ * the same.
  */
 export interface Compaction {
   /** Outputs of tool calls up to this message sequence are replaced by a pointer. */

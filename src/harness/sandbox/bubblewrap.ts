@@ -24,7 +24,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
 
 /**
  * Who a command seems to be when the service is root. Outside it is root without any of root's rights: the files it makes
- * belong to root, and it can change only files that root owns or everybody may write.
+ * belong to root, and it can change only files that root owns or that all users may write.
  */
 const UNPRIVILEGED = 1_000;
 

@@ -67,8 +67,8 @@ export class Placeholders {
   }
 
   /**
-   * Removes what is still as it was made: an empty file, an empty folder. Whatever somebody has put in its place
-   * meanwhile stays.
+   * Removes what is still as it was made: an empty file, an empty folder. Whatever was put in its place meanwhile
+   * stays.
    */
   async remove(): Promise<void> {
     for (const { path, inode } of this.made.toReversed()) {

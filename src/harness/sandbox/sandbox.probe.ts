@@ -4,10 +4,13 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import { BUBBLEWRAP } from './bubblewrap.js';
-import { SandboxUnavailableError } from './sandbox.errors.js';
-import { runInSandbox } from './sandbox.run.js';
+import {
+  removeOldFolders,
+  runInSandbox,
+  SandboxUnavailableError,
+  withTemporaryFolder,
+} from './sandbox.run.js';
 import type { SandboxPlace } from './sandbox.run.js';
-import { removeOldFolders, withTemporaryFolder } from './temporary-folder.js';
 
 const TIME_LIMIT_MS = 20_000;
 
@@ -123,7 +126,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** What an operator has to change, where that can be told. */
+/** What an operator has to change, where that is known. */
 async function remedyFor(why: string): Promise<string | undefined> {
   if (!(await exists(BUBBLEWRAP))) {
     return `${BUBBLEWRAP} is missing: install Debian's package bubblewrap.`;

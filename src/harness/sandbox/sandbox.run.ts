@@ -1,5 +1,5 @@
-import { open, realpath, stat } from 'node:fs/promises';
-import { constants } from 'node:os';
+import { lstat, mkdtemp, open, readdir, realpath, rm, stat } from 'node:fs/promises';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../fault/tool.error.js';
@@ -7,9 +7,7 @@ import { Bubblewrap, isTaken, ownFiles, sandboxArguments, shellArguments } from 
 import type { SandboxLayout } from './bubblewrap.js';
 import { Placeholders } from './placeholders.js';
 import { ProcessGroup, watchProcesses } from './process-limits.js';
-import { SandboxLostError, SandboxUnavailableError } from './sandbox.errors.js';
 import { seccompFilter } from './seccomp-filter.js';
-import { withTemporaryFolder } from './temporary-folder.js';
 import { scanWorkspace } from './workspace-scan.js';
 
 export interface SandboxRequest {
@@ -45,6 +43,28 @@ export interface SandboxResult {
   /** Whether the end of `output` is missing. */
   readonly truncated: boolean;
   readonly durationMs: number;
+}
+
+/** Commands cannot be run; nothing was started. */
+export class SandboxUnavailableError extends ToolError {
+  constructor(
+    /** For the operator: what is wrong and, where that is known, what to change. */
+    readonly reason: string,
+  ) {
+    super(
+      'SANDBOX_UNAVAILABLE',
+      `The command was not run: there is no sandbox for it here. ${reason} Go on without commands.`,
+    );
+  }
+}
+
+/** bwrap was ended from outside in the middle of a command, which has ended with it: how far it has come is unknown. */
+export class SandboxLostError extends Error {
+  override readonly name = 'SandboxLostError';
+
+  constructor() {
+    super('The sandbox was ended from outside while a command ran, so its outcome is unknown.');
+  }
 }
 
 /** What is kept of a command's output. */
@@ -144,7 +164,7 @@ type Stopped = 'time-out' | 'abort' | 'too many';
 /**
  * Runs one command in a sandbox of its own and answers how it ended; nothing of it runs any more then. Fails with a
  * ToolError when it was not started, with the signal's reason when that has aborted before, and with SandboxLostError
- * when it was started and nobody can say how it ended.
+ * when it was started and how it ended is unknown.
  */
 export async function runInSandbox(
   request: SandboxRequest,
@@ -240,7 +260,7 @@ async function toNothing(reason: Promise<unknown>): Promise<undefined> {
   return undefined;
 }
 
-/** 'abort' when the signal aborts, 'ended' when there is nobody left to be told. */
+/** 'abort' when the signal aborts, 'ended' when there is no process left to signal. */
 async function aborted(signal: AbortSignal, over: AbortSignal): Promise<'abort' | 'ended'> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve('abort');
@@ -304,11 +324,39 @@ async function checkWorkspace(workspace: string): Promise<void> {
   }
 }
 
-/** Lends the path of an empty file that nobody else can have made or can change. */
+/** Lends the path of an empty file that no other process can have made or can change. */
 async function withEmptyFile<T>(use: (path: string) => Promise<T>): Promise<T> {
   return withTemporaryFolder(async (folder) => {
     const path = join(folder, 'empty');
     await (await open(path, 'wx', 0o444)).close();
     return use(path);
   });
+}
+
+const PREFIX = 'plinth-sandbox-';
+/** Longer than any command may take. */
+const OLD_MS = 60 * 60 * 1_000;
+
+/** Lends a new folder that only the service's user can enter, and removes it with all that is in it. */
+export async function withTemporaryFolder<T>(use: (path: string) => Promise<T>): Promise<T> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), PREFIX)));
+  try {
+    return await use(folder);
+  } finally {
+    // What cannot be removed now is left to `removeOldFolders`: no work has failed for it.
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+/** Removes what services that were killed have left. */
+export async function removeOldFolders(): Promise<void> {
+  for (const name of await readdir(tmpdir()).catch(() => [])) {
+    if (!name.startsWith(PREFIX)) continue;
+    const folder = join(tmpdir(), name);
+    const found = await lstat(folder).catch(() => undefined);
+    if (!found?.isDirectory() || found.mtimeMs > Date.now() - OLD_MS) continue;
+    // No other process can have put anything in it.
+    if (found.uid !== process.geteuid?.() || (found.mode & 0o077) !== 0) continue;
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+  }
 }

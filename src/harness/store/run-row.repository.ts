@@ -3,7 +3,7 @@ import { Database } from '../../platform/database/index.js';
 import type { EventDraft } from './event.catalogue.js';
 import { storableJson, storableText } from './storable.js';
 import { LEASE_SECONDS } from '../protocol/lease.js';
-import type { RunLease } from '../protocol/lease.js';
+import type { RunClaim } from '../protocol/lease.js';
 import type { LeaseState } from '../protocol/run.state.js';
 import type { HarnessRun } from './harness.entity.js';
 import { SecretMask } from './secret-mask.js';
@@ -158,7 +158,7 @@ export class RunRowRepository {
   }
 
   /** The row as it stands, while the lease holds it. */
-  async held({ tenantId, runId, owner, fence }: RunLease): Promise<HarnessRun | undefined> {
+  async held({ tenantId, runId, owner, fence }: RunClaim): Promise<HarnessRun | undefined> {
     const [row] = await this.database.prepared<HarnessRun>(
       `SELECT ${RUN_COLUMNS} FROM harness_run
         WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()`,
@@ -207,7 +207,7 @@ export class RunRowRepository {
   }
 
   /** Numbers and stores events for the holder of the lease; the last number, or undefined when the lease is lost. */
-  async append(lease: RunLease, drafts: readonly EventDraft[]): Promise<number | undefined> {
+  async append(lease: RunClaim, drafts: readonly EventDraft[]): Promise<number | undefined> {
     const rows = await this.database.prepared<{ sequence: number }>(APPEND, [
       lease.tenantId,
       lease.runId,
@@ -220,7 +220,7 @@ export class RunRowRepository {
   }
 
   /** Renews the lease and adds the time since the last time; undefined when it is lost. */
-  async renew(lease: RunLease): Promise<{ cancelRequested: boolean } | undefined> {
+  async renew(lease: RunClaim): Promise<{ cancelRequested: boolean } | undefined> {
     const [row] = await this.database.prepared<{ cancelRequested: boolean }>(
       `UPDATE harness_run
           SET lease_until = now() + interval '${LEASE_SECONDS} seconds', active_ms = active_ms + ${UNCOUNTED_MS}

@@ -5,7 +5,7 @@ import { EventBus } from '../../platform/event/index.js';
 import { JobQueue } from '../../platform/queue/index.js';
 import type { EventDraft } from './event.catalogue.js';
 import { FencedError } from '../protocol/lease.js';
-import type { RunLease } from '../protocol/lease.js';
+import type { RunClaim } from '../protocol/lease.js';
 import type { HarnessRun } from './harness.entity.js';
 import { RunRowRepository } from './run-row.repository.js';
 import type { LockedRun, NewRun } from './run-row.repository.js';
@@ -29,7 +29,7 @@ export class RunLedger {
   ) {}
 
   /** The run as it stands, for the lease's holder; FencedError when the lease is lost. */
-  async held(lease: RunLease): Promise<HarnessRun> {
+  async held(lease: RunClaim): Promise<HarnessRun> {
     const run = await this.rows.held(lease);
     if (!run) throw new FencedError(lease);
     return run;
@@ -39,7 +39,7 @@ export class RunLedger {
    * A write of the lease's holder. With nothing written: FencedError when the lease is lost; CancelRequestedError when
    * the work would let a run wait that is to be cancelled.
    */
-  async asOwner<T>(lease: RunLease, work: (writer: RunWriter) => Promise<T> | T): Promise<T> {
+  async asOwner<T>(lease: RunClaim, work: (writer: RunWriter) => Promise<T> | T): Promise<T> {
     return this.database.transaction(async () => {
       const row = await this.rows.lock(lease.tenantId, lease.runId);
       const holds =
@@ -92,7 +92,7 @@ export class RunLedger {
   }
 
   /** Stores events that change nothing else: one statement. Answers the last number; FencedError. */
-  async append(lease: RunLease, drafts: readonly EventDraft[]): Promise<number> {
+  async append(lease: RunClaim, drafts: readonly EventDraft[]): Promise<number> {
     const sequence = await this.rows.append(lease, drafts);
     if (sequence === undefined) throw new FencedError(lease);
     await this.publish(lease.tenantId, lease.runId, sequence);

@@ -1,7 +1,6 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { ToolError } from '../fault/tool.error.js';
 import type { ToolErrorCode } from '../fault/tool.error.js';
-import type { EffectClass } from '../protocol/effect.state.js';
 import type { Plan } from '../protocol/plan.js';
 import type { PolicySubject } from '../protocol/policy.js';
 import type { EventDraft } from '../store/event.catalogue.js';
@@ -67,7 +66,7 @@ interface ToolBase<Input> {
 }
 
 /** Reads, and changes nothing: it is run again after a crash. */
-export interface ReadTool<Input> extends ToolBase<Input> {
+export interface ReadTool<Input = unknown> extends ToolBase<Input> {
   readonly effectClass: 'READ';
   /** What the policy must know, before anything is read. Fails with ToolError. */
   subject(input: Input, context: ToolContext): Promise<PolicySubject>;
@@ -76,9 +75,9 @@ export interface ReadTool<Input> extends ToolBase<Input> {
 
 /**
  * Changes files. `plan` verifies everything and answers every change it would make, so that policy, approval,
- * write-ahead record, application, settlement and undo are the same for all of them; it writes nothing.
+ * write-ahead record, application, reconciliation and undo are the same for all of them; it writes nothing.
  */
-export interface FileTool<Input> extends ToolBase<Input> {
+export interface FileTool<Input = unknown> extends ToolBase<Input> {
   readonly effectClass: 'FILE';
   plan(input: Input, context: ToolContext): Promise<FilePlan>;
 }
@@ -92,7 +91,7 @@ export interface FilePlan {
 }
 
 /** Runs a command in the sandbox. */
-export interface ShellTool<Input> extends ToolBase<Input> {
+export interface ShellTool<Input = unknown> extends ToolBase<Input> {
   readonly effectClass: 'SHELL';
   /** The exact command, which a grant is bound to. */
   command(input: Input): string;
@@ -116,20 +115,18 @@ export interface ShellOutcome extends ToolOutcome {
 }
 
 /** Changes the run itself: its plan, its question, its skills. Everything it does is in the outcome's transaction. */
-export interface RunTool<Input> extends ToolBase<Input> {
+export interface RunTool<Input = unknown> extends ToolBase<Input> {
   readonly effectClass: 'META';
   /** Checks the input against the run and says what is to be done. Fails with ToolError; changes nothing itself. */
   decide(input: Input, context: ToolContext): Promise<RunToolDecision>;
 }
 
 export type RunToolDecision =
-  /** Answered at once. */
-  | { readonly kind: 'answer'; readonly outcome: ToolOutcome }
-  /** The plan is replaced, and reviewed where the policy asks for it. */
+  /** The plan is replaced, and reviewed where its state says so. */
   | { readonly kind: 'propose-plan'; readonly plan: Plan; readonly summary: string }
   | { readonly kind: 'update-plan'; readonly plan: Plan; readonly outcome: ToolOutcome }
   /** The run parks until the user answers. */
-  | { readonly kind: 'ask'; readonly question: Question; readonly summary: string };
+  | { readonly kind: 'ask'; readonly question: Question };
 
 export interface Question {
   readonly text: string;
@@ -139,49 +136,18 @@ export interface Question {
 export type HarnessTool<Input = unknown> =
   ReadTool<Input> | FileTool<Input> | ShellTool<Input> | RunTool<Input>;
 
-/** A call whose arguments are valid: what can be done with it, by the effect class of its tool. */
-export type BoundCall = { readonly title: string } & UntitledCall;
-
-type UntitledCall =
-  | {
-      readonly effectClass: 'READ';
-      subject(context: ToolContext): Promise<PolicySubject>;
-      run(context: ToolContext): Promise<ToolOutcome>;
-    }
-  | { readonly effectClass: 'FILE'; plan(context: ToolContext): Promise<FilePlan> }
-  | {
-      readonly effectClass: 'SHELL';
-      readonly command: string;
-      run(context: ToolContext, started: ShellStarted): Promise<ShellOutcome>;
-    }
-  | { readonly effectClass: 'META'; decide(context: ToolContext): Promise<RunToolDecision> };
-
-/** A tool without the type of its input. */
-export interface BoundTool extends Pick<HarnessTool, 'name' | 'description' | 'refusal'> {
-  readonly effectClass: EffectClass;
-  /** JSON Schema of the arguments, for the model. */
-  readonly inputSchema: Readonly<Record<string, unknown>>;
-  /** Parses arguments strictly; ToolError INVALID_ARGUMENTS names every problem. */
-  bind(input: unknown): BoundCall;
+/** A call whose arguments are valid. */
+export interface BoundCall {
+  readonly tool: HarnessTool;
+  /** As the schema of the tool has parsed it. */
+  readonly input: unknown;
+  readonly title: string;
 }
 
-export function boundTool<Input>(tool: HarnessTool<Input>): BoundTool {
-  const { name, description, effectClass } = tool;
-  const inputSchema = z.toJSONSchema(tool.input, { io: 'input' });
-  delete inputSchema.$schema;
-  return {
-    ...{ name, description, effectClass, inputSchema },
-    refusal: (facts) => tool.refusal?.(facts),
-    bind: (given) => {
-      const input = parsedInput(tool, given);
-      return { title: tool.title(input), ...boundCall(tool, input) };
-    },
-  };
-}
-
-function parsedInput<Input>(tool: HarnessTool<Input>, given: unknown): Input {
+/** Parses arguments strictly; ToolError INVALID_ARGUMENTS names every problem. */
+export function boundCall(tool: HarnessTool, given: unknown): BoundCall {
   const result = tool.input.safeParse(given);
-  if (result.success) return result.data;
+  if (result.success) return { tool, input: result.data, title: tool.title(result.data) };
   const problems = result.error.issues.map(({ path, message }) =>
     path.length === 0 ? message : `${path.join('.')}: ${message}`,
   );
@@ -189,25 +155,4 @@ function parsedInput<Input>(tool: HarnessTool<Input>, given: unknown): Input {
     'INVALID_ARGUMENTS',
     `The arguments of ${tool.name} are not valid. ${problems.join('; ')}. Nothing was done; call it again with valid arguments.`,
   );
-}
-
-function boundCall<Input>(tool: HarnessTool<Input>, input: Input): UntitledCall {
-  switch (tool.effectClass) {
-    case 'READ':
-      return {
-        effectClass: 'READ',
-        subject: (context) => tool.subject(input, context),
-        run: (context) => tool.run(input, context),
-      };
-    case 'FILE':
-      return { effectClass: 'FILE', plan: (context) => tool.plan(input, context) };
-    case 'SHELL':
-      return {
-        effectClass: 'SHELL',
-        command: tool.command(input),
-        run: (context, started) => tool.run(input, context, started),
-      };
-    case 'META':
-      return { effectClass: 'META', decide: (context) => tool.decide(input, context) };
-  }
 }

@@ -1,24 +1,24 @@
 import type { Provider, Type } from '@nestjs/common';
+import { z } from 'zod';
 import type { ToolDefinition } from '../../provider/index.js';
+import type { EffectClass } from '../protocol/effect.state.js';
 import { ApplyPatchTool } from './editing/apply-patch.tool.js';
-import { DeleteFileTool } from './editing/delete-file.tool.js';
-import { EditFileTool } from './editing/edit-file.tool.js';
-import { MultiEditTool } from './editing/multi-edit.tool.js';
-import { WriteFileTool } from './editing/write-file.tool.js';
-import { AskUserTool } from './planning/ask-user.tool.js';
-import { PlanCreateTool } from './planning/plan-create.tool.js';
-import { PlanStepTool } from './planning/plan-step.tool.js';
+import {
+  DeleteFileTool,
+  EditFileTool,
+  MultiEditTool,
+  WriteFileTool,
+} from './editing/edit.tools.js';
+import { AskUserTool, PlanCreateTool, PlanStepTool } from './planning/plan.tools.js';
 import { GlobFilesTool } from './reading/glob-files.tool.js';
 import { ListFilesTool } from './reading/list-files.tool.js';
 import { ReadFileTool } from './reading/read-file.tool.js';
 import { SearchTextTool } from './reading/search-text.tool.js';
 import { ShellCommandTool } from './shell/shell.tool.js';
-import { ActivateSkillTool } from './skill/activate-skill.tool.js';
-import { ReadSkillResourceTool } from './skill/read-skill-resource.tool.js';
-import { boundTool } from './tool.js';
-import type { BoundTool, HarnessTool, OfferFacts } from './tool.js';
+import { ActivateSkillTool, ReadSkillResourceTool } from './skill/skill.tools.js';
+import type { HarnessTool, OfferFacts } from './tool.js';
 
-/** Every tool by its name on the wire, in the order in which models are told of them. A new tool is one line here. */
+/** Every tool by its name on the wire, in the order in which models are offered them. A new tool is one line here. */
 const TOOLS = {
   list_files: ListFilesTool,
   read_file: ReadFileTool,
@@ -39,13 +39,20 @@ const TOOLS = {
 
 export const TOOL_NAMES: readonly string[] = Object.keys(TOOLS);
 
+/** What decides whether a tool is offered. */
+interface Offered extends Pick<HarnessTool, 'refusal'> {
+  readonly effectClass: EffectClass;
+}
+
 /** The tools of the service, and which of them a run is offered. */
 export class ToolRegistry {
-  private readonly tools: ReadonlyMap<string, BoundTool>;
+  private readonly tools: ReadonlyMap<string, HarnessTool>;
+  private readonly schemas: ReadonlyMap<string, JsonSchema>;
 
   /** Fails unless the names of the tools are exactly those of the catalogue. */
   constructor(tools: readonly HarnessTool[]) {
-    this.tools = new Map(tools.map((tool) => [tool.name, boundTool(tool)]));
+    this.tools = new Map(tools.map((tool) => [tool.name, tool]));
+    this.schemas = new Map(tools.map(({ name, input }) => [name, schemaOf(input)]));
     const missing = TOOL_NAMES.filter((name) => !this.tools.has(name));
     const unknown = tools.map(({ name }) => name).filter((name) => !TOOL_NAMES.includes(name));
     if (missing.length === 0 && tools.length === TOOL_NAMES.length) return;
@@ -54,7 +61,7 @@ export class ToolRegistry {
     );
   }
 
-  find(name: string): BoundTool | undefined {
+  find(name: string): HarnessTool | undefined {
     return this.tools.get(name);
   }
 
@@ -62,18 +69,19 @@ export class ToolRegistry {
    * Why the tool is not offered now; undefined when it is. The list that the model gets and the check before a call is
    * executed both ask here. The effect class decides first; a tool can only restrict further.
    */
-  refusal(tool: BoundTool, facts: OfferFacts): string | undefined {
+  refusal(tool: Offered, facts: OfferFacts): string | undefined {
     return classRefusal(tool, facts) ?? tool.refusal?.(facts);
   }
 
-  /** What a model is told of the tools that are offered now; skill tools list the names of the run's skills. */
+  /** The definitions of the tools that a model is offered now; skill tools list the names of the run's skills. */
   definitions(facts: OfferFacts, skillNames: readonly string[]): ToolDefinition[] {
     return [...this.tools.values()]
       .filter((tool) => this.refusal(tool, facts) === undefined)
-      .map(({ name, description, inputSchema }) => ({
-        ...{ name, description },
-        inputSchema: TAKES_SKILL.has(name) ? withNames(inputSchema, skillNames) : inputSchema,
-      }));
+      .map(({ name, description }) => {
+        const schema = this.schemas.get(name) ?? {};
+        const inputSchema = TAKES_SKILL.has(name) ? withNames(schema, skillNames) : schema;
+        return { name, description, inputSchema };
+      });
   }
 }
 
@@ -88,7 +96,7 @@ export const toolProviders: Provider[] = [
 ];
 
 /** A class that is not listed here is never offered. */
-function classRefusal({ effectClass }: BoundTool, facts: OfferFacts): string | undefined {
+function classRefusal({ effectClass }: Offered, facts: OfferFacts): string | undefined {
   switch (effectClass) {
     case 'READ':
     case 'META':
@@ -123,7 +131,13 @@ function shellRefusal(facts: OfferFacts): string | undefined {
 /** Tools whose argument `name` is the name of a skill. */
 const TAKES_SKILL: ReadonlySet<string> = new Set(['activate_skill', 'read_skill_resource']);
 
-type JsonSchema = BoundTool['inputSchema'];
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+function schemaOf(input: HarnessTool['input']): JsonSchema {
+  const schema = z.toJSONSchema(input, { io: 'input' });
+  delete schema.$schema;
+  return schema;
+}
 
 function withNames(schema: JsonSchema, names: readonly string[]): JsonSchema {
   const properties = { ...(schema['properties'] as Record<string, JsonSchema> | undefined) };

@@ -10,7 +10,7 @@ const HOPS = 40;
 
 /** Where a path leads once its links are followed. */
 export interface Arrival {
-  /** The folder that holds it; whoever walked there closes it. */
+  /** The folder that holds it; the caller closes it. */
   readonly folder: OpenFolder;
   /** Its name there; undefined when it is the root itself, which `folder` then is. */
   readonly name: string | undefined;
@@ -32,19 +32,12 @@ interface Position {
 export class PathWalk {
   private hops = 0;
 
-  private constructor(
+  constructor(
     private readonly root: { readonly folder: OpenFolder; readonly path: string },
     private readonly path: string,
   ) {}
 
-  static async arrive(
-    root: { readonly folder: OpenFolder; readonly path: string },
-    path: string,
-  ): Promise<Arrival> {
-    return new PathWalk(root, path).walk();
-  }
-
-  private async walk(): Promise<Arrival> {
+  async arrive(): Promise<Arrival> {
     let pending: readonly string[] = namesOf(this.path);
     let position: Position = { at: await this.root.folder.folder([]), done: [] };
     try {
@@ -150,7 +143,7 @@ export class PathWalk {
   }
 }
 
-/** A missing last name is no link: whoever arrives there finds that out. */
+/** A missing last name is no link: the caller finds that out on arrival. */
 async function isLink(at: OpenFolder, name: string, rest: readonly string[]): Promise<boolean> {
   try {
     return (await at.stat(name)).isSymbolicLink();

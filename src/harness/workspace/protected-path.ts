@@ -124,7 +124,7 @@ function isSecret(names: readonly string[]): boolean {
   return SECRET_PLACES.includes(`${names.at(-2) ?? ''}/${last}`);
 }
 
-/** Case, compatible forms, characters that nobody sees, and dots and spaces at the end, which Windows drops. */
+/** Case, compatible forms, invisible characters, and dots and spaces at the end, which Windows drops. */
 function folded(name: string): string {
   return name
     .normalize('NFKC')

@@ -52,7 +52,7 @@ export function namesOf(path: string): readonly string[] {
   return path === '' ? [] : path.split('/');
 }
 
-/** A path as it is told to a model: quoted, on one line, not too long. */
+/** A path as a model reads it: quoted, on one line, not too long. */
 export function shown(path: string): string {
   return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }

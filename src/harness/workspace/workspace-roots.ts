@@ -52,7 +52,7 @@ export class WorkspaceRoots {
   /**
    * The folder that a text names: absolute, or relative to the tenant's first root; without one, the tenant's root if
    * there is exactly one. WorkspaceNotAllowedError when the tenant has no root, or the folder must not be worked in;
-   * WorkspaceNotFoundError when it is no folder below a root of the tenant, whether or not it is somebody else's.
+   * WorkspaceNotFoundError when it is no folder below a root of the tenant, whether or not it is another tenant's.
    */
   async resolve(tenantId: string, workspacePath = ''): Promise<WorkspacePlace> {
     const roots = await this.rootsOf(tenantId);

@@ -22,7 +22,7 @@ export class WorkspaceNotAllowedError extends InvalidInputError {
   }
 }
 
-/** Also the answer for a folder outside of the tenant's roots, so that nobody learns what there is. */
+/** Also the answer for a folder outside of the tenant's roots, so that callers do not learn what there is. */
 export class WorkspaceNotFoundError extends DomainError {
   readonly code = 404;
 

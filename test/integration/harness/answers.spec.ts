@@ -12,7 +12,7 @@ import type { ScriptStep } from '../../../simulator/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { GrantRepository } from '../../../src/harness/store/grant.repository.js';
 import { EventRepository } from '../../../src/harness/store/event.repository.js';
-import { DeltaLog } from '../../../src/harness/engine/delta.log.js';
+import { DeltaLog } from '../../../src/harness/engine/model.calls.js';
 import { SecretMask } from '../../../src/harness/store/secret-mask.js';
 import { pendingOf } from '../../support/approvals.js';
 import { ownRun } from '../../support/harness-run.js';
@@ -269,7 +269,7 @@ describe('a run of very many events', () => {
     const { lease, ledger, runId } = await ownRun(plinth, session);
     const events = plinth.app.get(EventRepository, { strict: false });
     const mask = plinth.app.get(SecretMask, { strict: false });
-    const turn = { lease, effectId: 'e', iteration: 1, mask };
+    const turn = { claim: lease, effectId: 'e', iteration: 1, mask };
     const written = async (sequence: number): Promise<number> => {
       const log = new DeltaLog(ledger, events, { ...turn, sequence });
       for (let part = 0; part < 5; part += 1) log.add('assistant.text.delta', 'x'.repeat(600));

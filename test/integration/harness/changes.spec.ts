@@ -26,6 +26,8 @@ import {
 import { BlobStore } from '../../../src/harness/change/blob.store.js';
 import { RollBackFailedError, ToolError } from '../../../src/harness/fault/tool.error.js';
 import { FileChanges } from '../../../src/harness/change/file-changes.js';
+import { netChanges } from '../../../src/harness/change/net-change.js';
+import { FileChangeRepository } from '../../../src/harness/store/file-change.repository.js';
 import type { FileOperation, PlannedFile } from '../../../src/harness/workspace/file-operation.js';
 import { RunLedger } from '../../../src/harness/store/run.ledger.js';
 import { newId, sha256 } from '../../../src/harness/protocol/ids.js';
@@ -423,8 +425,11 @@ describe('what a change is told as', () => {
       planned('src/a.ts', 'one\nII\nthree\n', 'one\ntwo\nthree\n'),
     ]);
     expect(back.at(-1)).toMatchObject({ files: 3, additions: 1, deletions: 1 });
-    const key = { tenantId: TENANT, id: run.runId };
-    expect({ type: 'run.diff', ...(await changes.totals(key)) }).toEqual(back.at(-1));
+    const rows = await plinth.app
+      .get(FileChangeRepository, { strict: false })
+      .ofRun(TENANT, run.runId);
+    const totals = await changes.totalsOf(TENANT, netChanges(rows));
+    expect({ type: 'run.diff', ...totals }).toEqual(back.at(-1));
   });
 
   it('is cut at whole lines, and made in bounded time', async () => {

@@ -156,8 +156,10 @@ describe('the rules are broken, and it is seen,', () => {
     const { broken } = explore(
       {
         ...realProtocol,
-        settlementOf: (facts, how) =>
-          facts.state === 'NOT_EXECUTED' ? 'not-executed' : realProtocol.settlementOf(facts, how),
+        reconciliationOf: (facts, how) =>
+          facts.state === 'NOT_EXECUTED'
+            ? 'not-executed'
+            : realProtocol.reconciliationOf(facts, how),
       },
       oneCommand,
       twoCrashes,
@@ -197,8 +199,8 @@ describe('the rules are broken, and it is seen,', () => {
     const { broken } = explore(
       {
         ...realProtocol,
-        settlementOf: (facts, how) =>
-          facts.state === 'STARTED' ? 'execute' : realProtocol.settlementOf(facts, how),
+        reconciliationOf: (facts, how) =>
+          facts.state === 'STARTED' ? 'execute' : realProtocol.reconciliationOf(facts, how),
       },
       oneCommand,
       twoCrashes,

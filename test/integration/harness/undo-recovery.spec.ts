@@ -14,10 +14,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { Database } from '../../../src/platform/database/index.js';
 import { processId } from '../../../src/platform/lease/index.js';
 import type { FileOperation } from '../../../src/harness/workspace/file-operation.js';
-import { UndoRecovery } from '../../../src/harness/engine/undo/undo.recovery.js';
+import { UndoService } from '../../../src/harness/engine/undo/undo.service.js';
 import { UndoRepository } from '../../../src/harness/store/undo.repository.js';
 import { RunLedger } from '../../../src/harness/store/run.ledger.js';
-import { UndoExecution } from '../../../src/harness/engine/undo/undo.execution.js';
 import { WorkspaceLockRepository } from '../../../src/harness/store/workspace-lock.repository.js';
 import { newId, sha256 } from '../../../src/harness/protocol/ids.js';
 import { ChangedRuns, read, shell, write } from '../../support/changed-runs.js';
@@ -37,7 +36,7 @@ beforeAll(async () => {
   harness = await startHarness();
   runs = new ChangedRuns(harness);
   // Its own rounds would take up what the tests prepare for one.
-  await service(UndoRecovery).beforeApplicationShutdown();
+  await service(UndoService).beforeApplicationShutdown();
 }, 120_000);
 
 afterAll(() => harness.stop());
@@ -119,7 +118,7 @@ describe('an undo whose process has died', () => {
       code: 409,
       msg: expect.stringContaining('in progress'),
     });
-    await service(UndoRecovery).sweep();
+    await service(UndoService).sweep();
     expect(await stateOf(run, id)).toBe('NOT_EXECUTED');
     expect(await eventsAfterTheEnd(run)).toEqual([]);
     expect(await isLocked()).toBe(false);
@@ -130,13 +129,13 @@ describe('an undo whose process has died', () => {
   it('after it had done everything, has happened', async () => {
     const id = await interrupted(run);
     put('a', 'b');
-    await service(UndoRecovery).sweep();
+    await service(UndoService).sweep();
     expect(await stateOf(run, id)).toBe('SUCCEEDED');
     expect(await eventsAfterTheEnd(run)).toEqual(['undo.applied']);
     expect(await isLocked()).toBe(false);
     expect(await runs.files(run)).toMatchObject([{ reason: 'UNDONE' }, { reason: 'UNDONE' }]);
     // Once is enough.
-    await service(UndoRecovery).sweep();
+    await service(UndoService).sweep();
     expect(await eventsAfterTheEnd(run)).toEqual(['undo.applied']);
     done(await runs.redo(run));
     expect([runs.content('a.txt'), runs.content('b.txt')]).toEqual(['A', 'B']);
@@ -145,7 +144,7 @@ describe('an undo whose process has died', () => {
   it('in the middle, is taken back', async () => {
     const id = await interrupted(run);
     put('A', 'b');
-    await service(UndoRecovery).sweep();
+    await service(UndoService).sweep();
     expect(await stateOf(run, id)).toBe('NOT_EXECUTED');
     expect([runs.content('a.txt'), runs.content('b.txt')]).toEqual(['A', 'B']);
     expect(await isLocked()).toBe(false);
@@ -154,7 +153,7 @@ describe('an undo whose process has died', () => {
   it('while somebody else has changed a file, is uncertain until a person says', async () => {
     const id = await interrupted(run);
     put('by hand', 'b');
-    await service(UndoRecovery).sweep();
+    await service(UndoService).sweep();
     expect(await stateOf(run, id)).toBe('UNCERTAIN');
     expect([runs.content('a.txt'), runs.content('b.txt')]).toEqual(['by hand', 'b']);
     expect(await eventsAfterTheEnd(run)).toEqual(['effect.uncertain']);
@@ -173,7 +172,7 @@ describe('an undo whose process has died', () => {
   it('in a workspace that is gone, is uncertain', async () => {
     const id = await interrupted(run);
     renameSync(harness.workspace, `${harness.workspace}-moved`);
-    await service(UndoRecovery).sweep();
+    await service(UndoService).sweep();
     expect(await stateOf(run, id)).toBe('UNCERTAIN');
     rmSync(`${harness.workspace}-moved`, { recursive: true });
   });
@@ -181,11 +180,11 @@ describe('an undo whose process has died', () => {
   it('is left alone as long as its process lives', async () => {
     const id = await interrupted(run, processId);
     const end = Promise.withResolvers<undefined>();
-    const executing = service(UndoExecution).during(id, () => end.promise);
-    await service(UndoRecovery).sweep();
+    const executing = service(UndoService).during(id, () => end.promise);
+    await service(UndoService).sweep();
     expect(await stateOf(run, id)).toBe('STARTED');
     const elsewhere = await interrupted(run, `another-host:${randomUUID()}`);
-    await service(UndoRecovery).sweep();
+    await service(UndoService).sweep();
     expect(await stateOf(run, elsewhere)).toBe('STARTED');
     end.resolve(undefined);
     await executing;
@@ -194,7 +193,7 @@ describe('an undo whose process has died', () => {
         WHERE tenant_id = $1 AND tool_call_id = $2`,
       [TENANT, elsewhere],
     );
-    await service(UndoRecovery).sweep();
+    await service(UndoService).sweep();
     expect(await stateOf(run, id)).toBe('NOT_EXECUTED');
     expect(await stateOf(run, elsewhere)).toBe('NOT_EXECUTED');
   });

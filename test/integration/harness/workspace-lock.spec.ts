@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
 import { processId } from '../../../src/platform/lease/index.js';
-import { RunClaims } from '../../../src/harness/engine/run.claims.js';
 import { RunWorker } from '../../../src/harness/engine/run.worker.js';
 import { WorkspaceLockRepository } from '../../../src/harness/store/workspace-lock.repository.js';
 import { complete, ownRun } from '../../support/harness-run.js';
@@ -113,35 +112,35 @@ describe('the workspace of a run that is ended under its owner', () => {
     await set(one, 'lease_boot = $3', boot);
     done(await admin.post(`${addressOf(one)}/cancel`));
     await set(one, `cancel_requested_at = now() - interval '1 minute'`);
-    await claims().forceCancels();
+    await worker().forceCancels();
     const { data } = done(await admin.get<{ status: string }>(addressOf(one)));
     expect(data.status).toBe('CANCELLED');
     return { one, other, folder };
   }
 
-  function claims(): RunClaims {
-    return plinth.app.get(RunClaims, { strict: false });
+  function worker(): RunWorker {
+    return plinth.app.get(RunWorker, { strict: false });
   }
 
   it('is kept from others while that owner cannot be asked and may not know', async () => {
     const { one, other, folder } = await revoked('another-host:process');
-    await claims().freeRevoked(NOT_RUNNING);
+    await worker().freeRevoked(NOT_RUNNING);
     expect(await take(other, folder)).toBe(false);
     // An undo of the same run waits, too.
     expect(await take(one, folder)).toBe(false);
     await set(one, `lease_until = now() - interval '30 seconds'`);
     expect(await take(other, folder)).toBe(false);
     await set(one, `lease_until = now() - interval '61 seconds'`);
-    await claims().freeRevoked(NOT_RUNNING);
+    await worker().freeRevoked(NOT_RUNNING);
 
     expect(await take(other, folder)).toBe(true);
   });
 
   it('is free as soon as that owner is known to have left the run', async () => {
     const { one, other, folder } = await revoked(processId);
-    await claims().freeRevoked((id) => id === one.runId);
+    await worker().freeRevoked((id) => id === one.runId);
     expect(await take(other, folder)).toBe(false);
-    await claims().freeRevoked(NOT_RUNNING);
+    await worker().freeRevoked(NOT_RUNNING);
 
     expect(await take(other, folder)).toBe(true);
   });
@@ -150,7 +149,7 @@ describe('the workspace of a run that is ended under its owner', () => {
     const [host = '', number = ''] = processId.split(':');
     const { other, folder } = await revoked(`${host}:${number}:0`);
     expect(await take(other, folder)).toBe(false);
-    await claims().freeRevoked(NOT_RUNNING);
+    await worker().freeRevoked(NOT_RUNNING);
 
     expect(await take(other, folder)).toBe(true);
   });

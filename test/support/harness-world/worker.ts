@@ -80,7 +80,7 @@ export class WorkerProgram {
       const facts = { ...call, hasResult: call.results > 0 };
       if (this.isBusyElsewhere(world, index, number)) return world;
       const found = call.files;
-      switch (this.protocol.settlementOf(facts, { recovering, found })) {
+      switch (this.protocol.reconciliationOf(facts, { recovering, found })) {
         case 'leave':
         case 'execute':
           break;

@@ -13,7 +13,7 @@ export interface Protocol {
   readonly claimOf: typeof runs.claimOf;
   readonly endOf: typeof runs.endOf;
   readonly endsAtOnce: typeof runs.endsAtOnce;
-  readonly settlementOf: typeof effects.settlementOf;
+  readonly reconciliationOf: typeof effects.reconciliationOf;
   readonly abandonedAs: typeof effects.abandonedAs;
 }
 
@@ -22,7 +22,7 @@ export const realProtocol: Protocol = {
   claimOf: runs.claimOf,
   endOf: runs.endOf,
   endsAtOnce: runs.endsAtOnce,
-  settlementOf: effects.settlementOf,
+  reconciliationOf: effects.reconciliationOf,
   abandonedAs: effects.abandonedAs,
 };
 

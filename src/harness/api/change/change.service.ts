@@ -3,11 +3,10 @@ import type { Response } from 'express';
 import type { Caller } from '../../../platform/access/index.js';
 import { DomainError, InvalidInputError, NotFoundError } from '../../../platform/error/index.js';
 import { Artifacts } from '../../change/artifacts.js';
-import { ChangeRecords } from '../../change/change-records.js';
+import { FileChanges } from '../../change/file-changes.js';
 import { netChanges } from '../../change/net-change.js';
 import type { NetChange } from '../../change/net-change.js';
-import { UndoInspection } from '../../engine/undo/undo.inspection.js';
-import { selectionsOf } from '../../engine/undo/undo.selection.js';
+import { selectionsOf, UndoInspection } from '../../engine/undo/undo.inspection.js';
 import { ToolError } from '../../fault/tool.error.js';
 import { isEnded } from '../../protocol/run.state.js';
 import type { HarnessFileChange, HarnessRun } from '../../store/harness.entity.js';
@@ -35,7 +34,7 @@ export class RunChanges {
   constructor(
     private readonly runs: RunService,
     private readonly changes: FileChangeRepository,
-    private readonly records: ChangeRecords,
+    private readonly records: FileChanges,
     private readonly inspection: UndoInspection,
     private readonly secrets: ModelSecrets,
   ) {}

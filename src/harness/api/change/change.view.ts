@@ -11,8 +11,8 @@ import {
   uuid,
   View,
 } from '../../../platform/http/index.js';
-import { CONFLICTS } from '../../engine/undo/undo.selection.js';
-import type { ConflictReason } from '../../engine/undo/undo.selection.js';
+import { CONFLICTS } from '../../engine/undo/undo.inspection.js';
+import type { ConflictReason } from '../../engine/undo/undo.inspection.js';
 import type { HarnessArtifact } from '../../store/harness.entity.js';
 
 const OPS = ['CREATE', 'UPDATE', 'DELETE'];

@@ -2,14 +2,13 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { NotFoundError } from '../../../platform/error/index.js';
-import type { DescribedChanges } from '../../change/change-records.js';
 import { FileChanges } from '../../change/file-changes.js';
+import type { DescribedChanges } from '../../change/file-changes.js';
 import { ToolResults } from '../../engine/tool.results.js';
-import { UndoExecution } from '../../engine/undo/undo.execution.js';
-import { undoOf } from '../../engine/undo/undo.execution.js';
+import { undoOf, UndoService } from '../../engine/undo/undo.service.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { EffectRepository } from '../../store/effect.repository.js';
-import type { EffectResolution } from '../../store/effect.repository.js';
+import type { ToolCallResolution } from '../../store/effect.repository.js';
 import type { HarnessEffect } from '../../store/harness.entity.js';
 import { EffectNotUncertainError } from '../../store/errors.js';
 import { stepIdOf } from '../../store/event.catalogue.js';
@@ -52,7 +51,7 @@ export class EffectService {
     private readonly messages: MessageRepository,
     private readonly results: ToolResults,
     private readonly changes: FileChanges,
-    private readonly undos: UndoExecution,
+    private readonly undos: UndoService,
     private readonly audit: AuditLog,
   ) {}
 
@@ -135,7 +134,7 @@ export class EffectService {
   private async answer(
     writer: RunWriter,
     effect: HarnessEffect,
-    { state, result, errorCode }: EffectResolution,
+    { state, result, errorCode }: ToolCallResolution,
   ): Promise<void> {
     const { toolCallId } = effect;
     const answered = await this.messages.answeredCalls(writer.run.tenantId, writer.run.id);
@@ -159,13 +158,13 @@ export class EffectService {
 function announce(
   writer: RunWriter,
   { toolCallId, toolName, iteration }: HarnessEffect,
-  { resolution, resolvedBy: by, note }: EffectResolution,
+  { resolution, resolvedBy: by, note }: ToolCallResolution,
 ): void {
   const data = { toolName, resolution, by, ...(note !== null && { note }) };
   writer.event('effect.resolved', data, { toolCallId, stepId: stepIdOf(iteration) });
 }
 
-function resolutionOf(caller: Caller, { resolution, note }: ResolveEffectBody): EffectResolution {
+function resolutionOf(caller: Caller, { resolution, note }: ResolveEffectBody): ToolCallResolution {
   const said = note === undefined ? '' : ` Note: ${note}`;
   const state = resolution === 'EXECUTED' ? 'SUCCEEDED' : 'NOT_EXECUTED';
   return {

@@ -25,7 +25,7 @@ import type { FileIdentity, Manifest, ManifestFile } from './manifest.js';
 
 const MIB = 2 ** 20;
 
-/** What is kept of a workspace before a command; other files can be told to have changed, and not put back. */
+/** What is kept of a workspace before a command; changes of other files are found, and cannot be put back. */
 const KEPT_FILES = 20_000;
 const KEPT_FILE_BYTES = 2 * MIB;
 const KEPT_BYTES = 500 * MIB;
@@ -44,11 +44,8 @@ export interface LookTask {
   readonly earlier?: Manifest | undefined;
 }
 
-/** Undefined where there are too many files. */
-export type LookAnswer = Manifest | undefined;
-
-/** Finds the files of a workspace and keeps the contents that are not kept yet. */
-export function look(task: LookTask): LookAnswer {
+/** Finds the files of a workspace and keeps the contents that are not kept yet; undefined where there are too many files. */
+export function look(task: LookTask): Manifest | undefined {
   const known = byPath(task.known);
   const earlier = task.earlier && byPath(task.earlier);
   const room = new Room();
@@ -183,9 +180,9 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 const ENTRIES = 250_000;
 
-export class TooManyFilesError extends Error {}
+class TooManyFilesError extends Error {}
 
-export interface WalkedFile extends FileIdentity {
+interface WalkedFile extends FileIdentity {
   /** Below the workspace, with `/` between names. */
   readonly path: string;
   readonly mode: number;
@@ -194,7 +191,7 @@ export interface WalkedFile extends FileIdentity {
 }
 
 /** Opens the file for reading, unless it has become something else. */
-export type Opener = () => number;
+type Opener = () => number;
 
 /**
  * Visits the regular files of a workspace, in a fixed order. Links and special files are not followed and not visited,
@@ -203,7 +200,7 @@ export type Opener = () => number;
  * for one that does nothing else.
  * Throws TooManyFilesError where there are more than 250,000 files and folders.
  */
-export function walkFiles(root: string, visit: (file: WalkedFile, open: Opener) => void): void {
+function walkFiles(root: string, visit: (file: WalkedFile, open: Opener) => void): void {
   let entries = 0;
   const walk = (folder: number, path: string): void => {
     // Names below an open handle: what openat(2) does, which Node does not offer.
@@ -224,7 +221,7 @@ export function walkFiles(root: string, visit: (file: WalkedFile, open: Opener) 
   inFolder(root, (opened) => walk(opened, ''));
 }
 
-export function identityIn({ size, mtimeMs, ctimeMs, ino }: Stats): FileIdentity {
+function identityIn({ size, mtimeMs, ctimeMs, ino }: Stats): FileIdentity {
   return { size, modifiedAt: mtimeMs, changedAt: ctimeMs, inode: ino };
 }
 

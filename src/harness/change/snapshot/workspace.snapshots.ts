@@ -12,7 +12,7 @@ import { BlobStore } from '../blob.store.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import { manifestBytes, operationsBetween, readManifest } from './manifest.js';
 import type { Manifest } from './manifest.js';
-import type { LookAnswer, LookTask } from './snapshot.worker.js';
+import type { LookTask } from './snapshot.worker.js';
 
 const WORKER = fileURLToPath(new URL('./snapshot.worker.js', import.meta.url));
 /** One that has had nothing to do for so long ends. */
@@ -45,17 +45,11 @@ interface Look {
   readonly earlier?: Manifest;
 }
 
-interface Work {
-  readonly name: 'look' | 'countUnkept';
-  readonly task: unknown;
-  readonly limitMs: number;
-}
-
 /**
- * What a workspace holds before and after a command, so that its changes can be told and undone. A content is read and
+ * What a workspace holds before and after a command, so that its changes can be found and undone. A content is read and
  * kept once, of the first 20,000 files and 500 MiB, in files of at most 2 MiB; later snapshots read what has changed.
  * Links, special files, git's own files and the folders that scans skip are left out; of secrets nothing is kept. The
- * work is done by one thread, a workspace after the other: it would hold up everybody else. Fails with the signal's
+ * work is done by one thread, a workspace after the other: it would hold up everything else. Fails with the signal's
  * reason; workspaces with more than 250,000 files and folders are not looked through.
  */
 @Injectable()
@@ -124,7 +118,7 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   }
 
   /**
-   * Why changes of a command could not all be undone, for whoever is asked to allow it; null when they can. Reads no
+   * Why changes of a command could not all be undone, for the person who is asked to allow it; null when they can. Reads no
    * file. Fails after 15 seconds.
    */
   async restorable(
@@ -132,8 +126,8 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
     signal: AbortSignal,
   ): Promise<string | null> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
-    const work: Work = { name: 'countUnkept', task: root, limitMs: COUNT_MS };
-    const count = (await this.run(work, limit)) as number | undefined;
+    const how = { signal: limit, limitMs: COUNT_MS };
+    const count = (await this.run('countUnkept', root, how)) as number | undefined;
     if (count === undefined) {
       return 'The workspace has so many files that commands are refused until it has fewer.';
     }
@@ -142,13 +136,11 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
     return `Changes of ${files} could not be undone: they are larger than 2 MiB, or beyond the first 20,000 files and 500 MiB of the workspace.`;
   }
 
-  private async look(
-    target: SnapshotTarget,
-    { signal, limitMs, earlier }: Look,
-  ): Promise<Manifest | undefined> {
+  private async look(target: SnapshotTarget, look: Look): Promise<Manifest | undefined> {
+    const { earlier } = look;
     const known = this.remembered.get(keyOf(target)) ?? [];
     const task: LookTask = { ...target, blobs: this.blobRoot, known, earlier };
-    const manifest = (await this.run({ name: 'look', task, limitMs }, signal)) as LookAnswer;
+    const manifest = (await this.run('look', task, look)) as Manifest | undefined;
     if (manifest) this.remembered.set(keyOf(target), manifest);
     return manifest;
   }
@@ -163,7 +155,11 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   }
 
   /** Its time begins with its turn: others may be slow. */
-  private async run({ name, task, limitMs }: Work, given: AbortSignal): Promise<unknown> {
+  private async run(
+    name: 'look' | 'countUnkept',
+    task: unknown,
+    { signal: given, limitMs }: Look,
+  ): Promise<unknown> {
     const signal = AbortSignal.any([given, this.stopping.signal]);
     return this.queue.add(
       async () => {

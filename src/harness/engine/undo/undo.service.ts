@@ -1,35 +1,51 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { z } from 'zod';
 import type { Caller } from '../../../platform/access/index.js';
-import { processId } from '../../../platform/lease/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
-import { NotFoundError } from '../../../platform/error/index.js';
-import { RollBackFailedError } from '../../fault/tool.error.js';
-import { ToolError } from '../../fault/tool.error.js';
+import { CONFIG } from '../../../platform/config/index.js';
+import type { Config } from '../../../platform/config/index.js';
+import { inTenant } from '../../../platform/database/index.js';
+import { DomainError, NotFoundError } from '../../../platform/error/index.js';
+import { closing } from '../../../platform/filesystem/index.js';
+import { processId, stateOfProcess } from '../../../platform/lease/index.js';
+import { IntervalJob } from '../../../platform/queue/index.js';
+import { FileChanges } from '../../change/file-changes.js';
+import type { ChangeTarget } from '../../change/file-changes.js';
+import { RollBackFailedError, ToolError } from '../../fault/tool.error.js';
 import { newId, sha256 } from '../../protocol/ids.js';
-import { isEnded } from '../../protocol/run.state.js';
 import { requireWrite } from '../../protocol/policy.js';
+import { isEnded } from '../../protocol/run.state.js';
+import { EffectRepository } from '../../store/effect.repository.js';
+import { SessionDeletedError, WritesDisabledError } from '../../store/errors.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
+import type { HarnessEffect, HarnessRun } from '../../store/harness.entity.js';
 import { HarnessSwitches } from '../../store/harness.switches.js';
-import { WritesDisabledError } from '../../store/errors.js';
-import type { HarnessRun } from '../../store/harness.entity.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import { RunRepository } from '../../store/run.repository.js';
-import { SessionDeletedError } from '../../store/errors.js';
+import type { RunWriter } from '../../store/run-writer.js';
+import { SessionRepository } from '../../store/session.repository.js';
 import type { SessionRow } from '../../store/session.repository.js';
 import { UndoRepository } from '../../store/undo.repository.js';
-import type { UndoDirection } from '../../store/undo.repository.js';
+import type { OpenUndo, UndoDirection } from '../../store/undo.repository.js';
 import { WorkspaceLockRepository } from '../../store/workspace-lock.repository.js';
+import type { FileOperation } from '../../workspace/file-operation.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 import { Workspace } from '../../workspace/workspace.js';
-import { UndoExecution } from './undo.execution.js';
-import type { StartedUndo } from './undo.execution.js';
-import { UndoInspection } from './undo.inspection.js';
-import type { ReadyFile } from './undo.inspection.js';
-import { selectionsOf, UndoConflictError } from './undo.selection.js';
-import type { Selections, UndoConflict } from './undo.selection.js';
+import { CONFLICTS, selectionsOf, UndoConflictError, UndoInspection } from './undo.inspection.js';
+import type { ReadyFile, Selections, UndoConflict } from './undo.inspection.js';
 
 /** Longest time for looking at the files. */
 const LOOK_MS = 60_000;
+/** Longest time for the execution of one undo. */
+const ACT_MS = 10 * 60_000;
+const SWEEP_MS = 15_000;
+const SWEPT_AT_ONCE = 100;
+/** After so long an undo is no longer executed: each has a time-out. */
+const LONGEST_SECONDS = 15 * 60;
+
+const UNCERTAIN =
+  'An undo was interrupted, and the files are neither as before it nor as after it. Check the workspace.';
 
 export interface UndoRequest {
   readonly session: SessionRow;
@@ -47,24 +63,73 @@ export interface UndoResult {
   readonly conflicts: readonly UndoConflict[];
 }
 
+const undoInput = z
+  .object({
+    changeIds: z.array(z.number()),
+    /** All files whose changes are undone, also those that are already in the wanted state. */
+    files: z.array(z.string()),
+    conflicts: z.array(z.object({ path: z.string(), reason: z.enum(CONFLICTS) })),
+  })
+  .readonly();
+
+/** An undo or redo, stored as a started effect. */
+interface StartedUndo {
+  readonly tenantId: string;
+  readonly runId: string;
+  readonly toolCallId: string;
+  readonly direction: UndoDirection;
+  readonly input: z.output<typeof undoInput>;
+  readonly operations: readonly FileOperation[];
+}
+
+/** The undo that an effect is; undefined for a tool call, which belongs to a model call. */
+export function undoOf(effect: HarnessEffect): StartedUndo | undefined {
+  const { tenantId, runId, toolCallId, toolName, operations, iteration } = effect;
+  if (iteration >= 0) return undefined;
+  return {
+    ...{ tenantId, runId, toolCallId, operations },
+    direction: toolName === 'redo' ? 'redo' : 'undo',
+    input: undoInput.parse(effect.input),
+  };
+}
+
 /**
  * Undoes and redoes changes of finished runs. Every file must be as the run has left it: later changes by others are never
- * overwritten. An undo is stored before it begins, so that an interruption is recovered later.
+ * overwritten. An undo is stored as a started effect before it begins; a sweep reconciles those whose process ended in the
+ * middle of them.
  */
 @Injectable()
-export class UndoService {
+export class UndoService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('Harness');
+  /** The undos that this process is executing. */
+  private readonly running = new Set<string>();
+  private sweeps: IntervalJob | undefined;
+
   constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly ledger: RunLedger,
     private readonly runs: RunRepository,
-    private readonly changes: FileChangeRepository,
+    private readonly sessions: SessionRepository,
+    private readonly effects: EffectRepository,
     private readonly undos: UndoRepository,
+    private readonly rows: FileChangeRepository,
+    private readonly files: FileChanges,
     private readonly inspection: UndoInspection,
-    private readonly execution: UndoExecution,
     private readonly roots: WorkspaceRoots,
     private readonly locks: WorkspaceLockRepository,
-    private readonly ledger: RunLedger,
     private readonly switches: HarnessSwitches,
     private readonly audit: AuditLog,
   ) {}
+
+  onApplicationBootstrap(): void {
+    if (this.config.ROLE === 'api') return;
+    this.sweeps = new IntervalJob(SWEEP_MS, (ending) => this.sweep(ending));
+    this.sweeps.runNow();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.sweeps?.stop();
+  }
 
   /**
    * Undoes or redoes changes of the caller's run: those named, or all. UndoConflictError, with nothing changed, when a
@@ -79,11 +144,40 @@ export class UndoService {
     await this.requireIdle(run);
     const { tenantId, workspace: path, workspaceIdentity } = session;
     await this.roots.check(tenantId, path, workspaceIdentity);
-    const workspace = await Workspace.open(path, workspaceIdentity);
+    return closing(await Workspace.open(path, workspaceIdentity), (workspace) =>
+      this.performIn(workspace, caller, request),
+    );
+  }
+
+  /** One round: looks at every undo in progress, and ends those that no process executes any more. */
+  async sweep(ending?: AbortSignal): Promise<void> {
     try {
-      return await this.performIn(workspace, caller, request);
+      for (const undo of await this.undos.open(SWEPT_AT_ONCE)) {
+        if (ending?.aborted) return;
+        await inTenant(undo.tenantId, () => this.recover(undo));
+      }
+    } catch (error) {
+      // The next round tries again.
+      this.logger.warn({ msg: 'Failed to find interrupted undos', err: error });
+    }
+  }
+
+  /**
+   * What follows when a person resolves an uncertain effect as executed: of an undo, its changes are marked. Call it while
+   * the run's row is locked.
+   */
+  async confirm(writer: RunWriter, effect: HarnessEffect): Promise<void> {
+    const undo = undoOf(effect);
+    if (undo) await this.markChanges(writer, undo);
+  }
+
+  /** While the work runs, the recovery of this process leaves the undo alone. */
+  async during(toolCallId: string, work: () => Promise<void>): Promise<void> {
+    this.running.add(toolCallId);
+    try {
+      await work();
     } finally {
-      await workspace.close();
+      this.running.delete(toolCallId);
     }
   }
 
@@ -108,7 +202,7 @@ export class UndoService {
       },
       operations: operationsOf(ready),
     };
-    await this.execution.during(undo.toolCallId, async () => {
+    await this.during(undo.toolCallId, async () => {
       await this.begin(undo, session, caller);
       await this.execute(undo, workspace);
     });
@@ -117,7 +211,7 @@ export class UndoService {
 
   /** The wanted changes, of those that can be undone or redone. */
   private async select({ run, direction, changeIds }: UndoRequest): Promise<Selections> {
-    const rows = await this.changes.ofRun(run.tenantId, run.id);
+    const rows = await this.rows.ofRun(run.tenantId, run.id);
     const open = rows.filter(({ undone }) => undone === (direction === 'redo'));
     if (changeIds?.some((id) => !rows.some((row) => row.id === id))) {
       throw new NotFoundError('The change');
@@ -181,16 +275,22 @@ export class UndoService {
     });
   }
 
+  /** UndoConflictError for what has prevented it; the files are as before then, unless that failed as well. */
   private async execute(undo: StartedUndo, workspace: Workspace): Promise<void> {
+    const target = { tenantId: undo.tenantId, workspace };
     try {
-      await this.execution.execute(undo, { tenantId: undo.tenantId, workspace });
+      await this.files.apply(target, undo.operations, AbortSignal.timeout(ACT_MS));
     } catch (error) {
-      if (error instanceof ToolError) throw new UndoConflictError(error.message);
-      if (!(error instanceof RollBackFailedError)) throw error;
-      throw new UndoConflictError(
-        `The ${undo.direction} was executed only in part: ${error.paths.slice(0, 20).join(', ')}. Check these files; the effects of the run show it as uncertain.`,
-      );
+      if (error instanceof RollBackFailedError) {
+        await this.markUncertain(undo);
+        throw new UndoConflictError(
+          `The ${undo.direction} was executed only in part: ${error.paths.slice(0, 20).join(', ')}. Check these files; the effects of the run show it as uncertain.`,
+        );
+      }
+      await this.markNotExecuted(undo);
+      throw error instanceof ToolError ? new UndoConflictError(error.message) : error;
     }
+    await this.markSucceeded(undo, { reconciled: false });
   }
 
   /** UndoConflictError while a run or another undo may change the files. */
@@ -210,11 +310,131 @@ export class UndoService {
 
   /** UndoConflictError when another undo or redo has marked the changes since they were inspected. */
   private async requireUnmarked({ tenantId, runId, direction, input }: StartedUndo): Promise<void> {
-    const rows = await this.changes.ofRun(tenantId, runId);
+    const rows = await this.rows.ofRun(tenantId, runId);
     const open = rows.filter(({ undone }) => undone === (direction === 'redo'));
     const ids = new Set(open.map((row) => row.id));
     if (input.changeIds.every((changeId) => ids.has(changeId))) return;
     throw new UndoConflictError('The changes were undone or redone meanwhile. Reload them.');
+  }
+
+  private async recover(undo: OpenUndo): Promise<void> {
+    const { toolCallId, runId, boot, seconds } = undo;
+    try {
+      const isLeft = this.isLeft(boot, toolCallId) || seconds > LONGEST_SECONDS;
+      if (!isLeft || !(await this.undos.takeOver(undo, processId))) return;
+      await this.during(toolCallId, () => this.reconcileIn(undo));
+    } catch (error) {
+      this.logger.warn({ msg: 'Failed to recover undo', runId, err: error });
+    }
+  }
+
+  /** Only a process that runs knows whether it still executes the undo. */
+  private isLeft(boot: string, toolCallId: string): boolean {
+    if (boot === processId) return !this.running.has(toolCallId);
+    return stateOfProcess(boot) === 'ended';
+  }
+
+  private async reconcileIn({
+    tenantId,
+    sessionId,
+    runId: id,
+    toolCallId,
+  }: OpenUndo): Promise<void> {
+    const session = await this.sessions.find(tenantId, sessionId);
+    const effect = await this.effects.find({ tenantId, id }, toolCallId);
+    const undo = effect && undoOf(effect);
+    if (!session || !undo) return;
+    const { workspace: path, workspaceIdentity } = session;
+    const workspace = await Workspace.open(path, workspaceIdentity).catch((error: unknown) => {
+      if (error instanceof DomainError) return undefined;
+      throw error;
+    });
+    if (!workspace) {
+      await this.markUncertain(undo);
+      return;
+    }
+    await closing(workspace, () => this.reconcile(undo, { tenantId, workspace }));
+  }
+
+  /** Ends an undo whose process is gone, by what it finds of the files. */
+  private async reconcile(undo: StartedUndo, target: ChangeTarget): Promise<void> {
+    const { operations } = undo;
+    const signal = AbortSignal.timeout(ACT_MS);
+    const found =
+      operations.length === 0 ? 'AFTER' : await this.files.find(target, operations, signal);
+    switch (found) {
+      case 'AFTER':
+        return this.markSucceeded(undo, { reconciled: true });
+      case 'BEFORE':
+        return this.markNotExecuted(undo);
+      case 'MIXED':
+        return this.rollBack(undo, target, signal);
+      case 'OTHER':
+        return this.markUncertain(undo);
+    }
+  }
+
+  private async rollBack(
+    undo: StartedUndo,
+    target: ChangeTarget,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      await this.files.rollBack(target, undo.operations, signal);
+    } catch (error) {
+      if (!(error instanceof RollBackFailedError)) throw error;
+      await this.markUncertain(undo);
+      return;
+    }
+    await this.markNotExecuted(undo);
+  }
+
+  /** The state of the files is unknown; the effects of the run show the undo as uncertain. */
+  private async markUncertain(undo: StartedUndo): Promise<void> {
+    const { toolCallId, direction, runId } = undo;
+    await this.end(undo, async (writer) => {
+      await this.effects.markUncertain(writer.run, toolCallId);
+      writer.event('effect.uncertain', { toolName: direction, reason: UNCERTAIN }, { toolCallId });
+    });
+    this.logger.warn({ msg: 'Undo outcome is uncertain', runId, toolCallId });
+  }
+
+  private async markSucceeded(
+    undo: StartedUndo,
+    { reconciled }: { readonly reconciled: boolean },
+  ): Promise<void> {
+    await this.end(undo, async (writer) => {
+      const outcome = { state: 'SUCCEEDED', result: 'Done.', reconciled } as const;
+      const isFirst = await this.effects.finish(writer.run, undo.toolCallId, outcome);
+      if (isFirst) await this.markChanges(writer, undo);
+    });
+  }
+
+  private async markNotExecuted(undo: StartedUndo): Promise<void> {
+    const state = 'NOT_EXECUTED';
+    await this.end(undo, async (writer) => {
+      const outcome = { state, result: 'Nothing was changed.', errorCode: state } as const;
+      await this.effects.finish(writer.run, undo.toolCallId, outcome);
+    });
+  }
+
+  private async markChanges(
+    writer: RunWriter,
+    { toolCallId, direction, input: { changeIds, files, conflicts } }: StartedUndo,
+  ): Promise<void> {
+    await this.rows.mark(writer.run, changeIds, direction === 'undo');
+    const type = direction === 'undo' ? 'undo.applied' : 'redo.applied';
+    writer.event(type, { changeIds, files, conflicts }, { toolCallId });
+  }
+
+  private async end(
+    { tenantId, runId }: StartedUndo,
+    work: (writer: RunWriter) => Promise<void>,
+  ): Promise<void> {
+    await this.ledger.asOther(tenantId, runId, async (writer) => {
+      await work(writer);
+      await this.locks.release(writer.run);
+    });
   }
 }
 

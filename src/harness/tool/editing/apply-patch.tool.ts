@@ -1,12 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import type { FilePlan, FileTool, ToolContext } from '../tool.js';
 import { ToolError } from '../../fault/tool.error.js';
-import { isEnvelope, parseEnvelope, parseUnified, refused } from './patch.js';
-import { givenText } from './editable-file.js';
-import type { PatchSection } from './patch.js';
-import { checkPlaces, planSection } from './patch-plan.js';
-import type { PlannedSection } from './patch-plan.js';
+import { newFileMode } from '../../workspace/file-operation.js';
+import type { PlannedFile } from '../../workspace/file-operation.js';
+import { shown } from '../../workspace/workspace-path.js';
+import type { FilePlan, FileTool, ToolContext } from '../tool.js';
+import {
+  findEditable,
+  getEditable,
+  givenText,
+  pathOfFile,
+  planCreate,
+  planDelete,
+  planUpdate,
+  requireSeen,
+  titled,
+} from './editable-file.js';
+import { parsePatch, refused } from './patch.js';
+import type { Hunk, PatchSection } from './patch.js';
+import {
+  ambiguous,
+  BlockSearch,
+  closestRegion,
+  decodeText,
+  encodeText,
+  joinLines,
+  LARGEST_TEXT,
+  linesOf,
+  tooLarge,
+} from './text-edit.js';
+import type { FoundBlock, FoundBy, Line } from './text-edit.js';
 
 const LARGEST_BYTES = 256 * 1024;
 const MOST_FILES = 50;
@@ -32,12 +55,9 @@ Kept and removed lines must be in the file exactly, in one place or at the line 
 
   title({ patch }: PatchInput): string {
     try {
-      const paths = sectionsOf(patch).map(({ path }) => path);
+      const paths = parsePatch(patch).map(({ path }) => path);
       const more = paths.length > 3 ? ` and ${paths.length - 3} more` : '';
-      return `patch ${paths.slice(0, 3).join(', ')}${more}`
-        .replaceAll(/\p{Cc}/gu, '\ufffd')
-        .slice(0, 300)
-        .toWellFormed();
+      return titled('patch', `${paths.slice(0, 3).join(', ')}${more}`);
     } catch {
       return 'apply a patch';
     }
@@ -47,7 +67,7 @@ Kept and removed lines must be in the file exactly, in one place or at the line 
     if (Buffer.byteLength(patch) > LARGEST_BYTES) {
       throw new ToolError('TOO_LARGE', 'The patch has more than 256 KiB. Split it.');
     }
-    const sections = sectionsOf(patch);
+    const sections = parsePatch(patch);
     if (sections.length === 0) throw refused('it names no file.');
     if (sections.length > MOST_FILES) {
       throw refused(
@@ -88,6 +108,299 @@ function tooMuch(): ToolError {
   );
 }
 
-function sectionsOf(patch: string): PatchSection[] {
-  return isEnvelope(patch) ? parseEnvelope(patch) : parseUnified(patch);
+interface PlannedSection {
+  readonly files: readonly PlannedFile[];
+  /** One line for the model. */
+  readonly description: string;
+}
+
+/** PATCH_REFUSED when the patch names a file twice, or a new file where another one needs a folder. */
+function checkPlaces(context: ToolContext, sections: readonly PatchSection[]): void {
+  const paths = sections.flatMap((section) => {
+    const to = section.kind === 'update' ? section.to : undefined;
+    return [section.path, ...(to === undefined ? [] : [to])].map((path) =>
+      pathOfFile(context, path),
+    );
+  });
+  const seen = new Set<string>();
+  for (const path of paths) {
+    if (seen.has(path)) {
+      throw refused(`it names ${shown(path)} twice. Put all hunks of a file into one part.`);
+    }
+    seen.add(path);
+  }
+  const inFile = paths.find((path) =>
+    path
+      .split('/')
+      .some((_, index, names) => index > 0 && seen.has(names.slice(0, index).join('/'))),
+  );
+  if (inFile !== undefined)
+    throw refused(`${shown(inFile)} would lie in another file that it names.`);
+}
+
+/** Verifies one part of the patch and says what it does; changes nothing. */
+async function planSection(context: ToolContext, section: PatchSection): Promise<PlannedSection> {
+  const path = pathOfFile(context, section.path);
+  switch (section.kind) {
+    case 'add':
+      return planAdd(context, path, section);
+    case 'delete':
+      return planRemoval(context, path, section.hunks);
+    case 'update':
+      return section.to === undefined
+        ? planChange(context, path, section.hunks)
+        : planMove(context, path, { to: pathOfFile(context, section.to), hunks: section.hunks });
+  }
+}
+
+async function planAdd(
+  context: ToolContext,
+  path: string,
+  { content, executable }: Extract<PatchSection, { kind: 'add' }>,
+): Promise<PlannedSection> {
+  await requireFree(context, path);
+  // Executable for those who may read it.
+  const mode = executable ? newFileMode() | ((newFileMode() & 0o444) >> 2) : newFileMode();
+  const file = await planCreate(context, path, { content: Buffer.from(content), mode });
+  return { files: [file], description: `added ${shown(path)}` };
+}
+
+async function planRemoval(
+  context: ToolContext,
+  path: string,
+  hunks: readonly Hunk[],
+): Promise<PlannedSection> {
+  const file = await getEditable(context, path);
+  if (hunks.length > 0) {
+    const { text } = decodeText(file.bytes, shown(path));
+    if (applyHunks(text, hunks, shown(path)).text !== '') {
+      throw refused(`the hunks that delete ${shown(path)} do not hold all of its lines.`);
+    }
+  }
+  return { files: [planDelete(context, file)], description: `deleted ${shown(path)}` };
+}
+
+async function planChange(
+  context: ToolContext,
+  path: string,
+  hunks: readonly Hunk[],
+): Promise<PlannedSection> {
+  const file = await getEditable(context, path, LARGEST_TEXT);
+  requireSeen(context, file);
+  const { content, description } = patched(file, hunks);
+  if (content.equals(file.bytes)) {
+    throw refused(`it leaves ${shown(path)} as it is. Leave that part out.`);
+  }
+  return {
+    files: [planUpdate(file, content)],
+    description: `changed ${shown(path)} ${description}`,
+  };
+}
+
+async function planMove(
+  context: ToolContext,
+  path: string,
+  { to, hunks }: { readonly to: string; readonly hunks: readonly Hunk[] },
+): Promise<PlannedSection> {
+  const file = await getEditable(context, path, hunks.length > 0 ? LARGEST_TEXT : undefined);
+  if (hunks.length > 0) requireSeen(context, file);
+  await requireFree(context, to);
+  const { content, description } =
+    hunks.length > 0 ? patched(file, hunks) : { content: file.bytes, description: '' };
+  const { mode } = file.state;
+  return {
+    // The new place first: at no moment is the content in none.
+    files: [await planCreate(context, to, { content, mode }), planDelete(context, file)],
+    description: `moved ${shown(path)} to ${shown(to)} ${description}`.trimEnd(),
+  };
+}
+
+function patched(
+  { path, bytes }: { readonly path: string; readonly bytes: Buffer },
+  hunks: readonly Hunk[],
+): { readonly content: Buffer; readonly description: string } {
+  const before = decodeText(bytes, shown(path));
+  const { text, loosely } = applyHunks(before.text, hunks, shown(path));
+  const content = encodeText({ ...before, text });
+  if (content.length > LARGEST_TEXT) throw tooLarge(shown(path));
+  const how = loosely > 0 ? `, ${loosely} of them found but for spaces or indentation` : '';
+  return { content, description: `(${hunks.length} hunk(s)${how})` };
+}
+
+async function requireFree(context: ToolContext, path: string): Promise<void> {
+  if (!(await findEditable(context, path))) return;
+  throw refused(`${shown(path)} exists already. Update it, or give another path.`);
+}
+
+/** Lines that the hunks of one file may have to be compared with, all in all: well below a second. */
+const MOST_COMPARED = 20_000_000;
+
+interface Place {
+  /** Index of the first line of the file that the hunk stands for. */
+  readonly start: number;
+  readonly length: number;
+  readonly by: FoundBy;
+  readonly fit: FoundBlock['fit'];
+}
+
+/**
+ * The text after the hunks, which must fit it in their order, without overlapping. The lines that a hunk keeps or removes
+ * must be in the file exactly, at the line that the hunk names or in one place only; else they may differ in spaces at
+ * the ends of lines or by one indentation, if that is one place only. Kept lines stay as they are in the file, new ones
+ * end as their neighbours do. Fails with ToolError: PATCH_REFUSED, NO_MATCH, AMBIGUOUS_MATCH or TOO_LARGE.
+ */
+export function applyHunks(
+  text: string,
+  hunks: readonly Hunk[],
+  name: string,
+): { readonly text: string; readonly loosely: number } {
+  const lines = linesOf(text);
+  const searches = hunks.length + hunks.flatMap(({ anchors }) => anchors).length;
+  if (searches * lines.length > MOST_COMPARED) {
+    throw new ToolError(
+      'TOO_LARGE',
+      `${name} is too large for a patch of ${hunks.length} hunks. Split the patch.`,
+    );
+  }
+  const search = new HunkSearch(
+    lines.map((line) => line.text),
+    name,
+  );
+  // Put together at the end: a function takes only so many arguments, and a file may have more lines.
+  const parts: Line[][] = [];
+  let [at, loosely] = [0, 0];
+  for (const [index, hunk] of hunks.entries()) {
+    const place = search.find(hunk, { from: at, number: index + 1 });
+    parts.push(lines.slice(at, place.start), changed(lines, hunk, place));
+    at = place.start + place.length;
+    if (place.by !== 'exact') loosely += 1;
+  }
+  parts.push(lines.slice(at));
+  return { text: joinLines(ended(parts.flat(), lines, hunks)), loosely };
+}
+
+class HunkSearch {
+  private readonly blocks: BlockSearch;
+  /** The lines without white space at both ends, once they are needed. */
+  private trimmed: readonly string[] | undefined;
+
+  constructor(
+    private readonly lines: readonly string[],
+    private readonly name: string,
+  ) {
+    this.blocks = new BlockSearch(lines);
+  }
+
+  find(hunk: Hunk, order: { readonly from: number; readonly number: number }): Place {
+    const block = hunk.lines.filter(({ kind }) => kind !== '+').map(({ text }) => text);
+    if (block.length === 0) return this.insertion(hunk, order.from);
+    const after = this.behind(hunk.anchors, order);
+    const fits = (start: number): boolean =>
+      start >= after && (!hunk.atEnd || start + block.length === this.lines.length);
+    const exact = this.blocks.exactly(block);
+    const found = [exact, exact.at.some(fits) ? undefined : this.blocks.loosely(block)]
+      .filter((one) => one !== undefined)
+      .map((one) => ({ ...one, at: one.at.filter(fits) }))
+      .find((one) => one.at.length > 0);
+    if (!found) throw this.noMatch(block, order.number);
+    const start = this.chosen(hunk, found, order.number);
+    return { start, length: block.length, by: found.by, fit: found.fit };
+  }
+
+  /** Lines that are added with none around them: in an empty file, or at the end where the patch says so. */
+  private insertion(hunk: Hunk, from: number): Place {
+    if (!hunk.atEnd && this.lines.length > 0) {
+      throw refused(
+        `the hunk in line ${hunk.patchLine} only adds lines. Give a line before or after them as context.`,
+      );
+    }
+    const start = Math.max(from, this.lines.length);
+    return { start, length: 0, by: 'exact', fit: (line) => line };
+  }
+
+  private chosen(hunk: Hunk, { at, by }: FoundBlock, number: number): number {
+    const [first = 0, ...more] = at;
+    if (more.length === 0) return first;
+    const named = (hunk.oldStart ?? 0) - 1;
+    if (by === 'exact' && at.includes(named)) return named;
+    if (by === 'exact' && hunk.anchors.length > 0) return first;
+    const lines = at.map((start) => start + 1);
+    const what = `The old text of hunk ${number}`;
+    throw ambiguous({ name: this.name, what, count: at.length, lines });
+  }
+
+  /** The first line behind the anchors; each must be there, and the first of them only once. */
+  private behind(
+    anchors: readonly string[],
+    { from, number }: { readonly from: number; readonly number: number },
+  ): number {
+    let after = from;
+    for (const [index, anchor] of anchors.entries()) {
+      const lines = (this.trimmed ??= this.lines.map((line) => line.trim()));
+      const found: number[] = [];
+      for (let at = after; at < lines.length; at += 1) {
+        if (lines[at] === anchor) found.push(at);
+      }
+      const [first] = found;
+      const what = `The line after @@ of hunk ${number}`;
+      if (first === undefined) {
+        throw new ToolError('NO_MATCH', `${what} was not found in ${this.name}: ${anchor}`);
+      }
+      if (index === 0 && found.length > 1) {
+        const numbers = found.map((at) => at + 1);
+        throw ambiguous({ name: this.name, what, count: found.length, lines: numbers });
+      }
+      after = first + 1;
+    }
+    return after;
+  }
+
+  private noMatch(block: readonly string[], number: number): ToolError {
+    const region = closestRegion(this.lines, block);
+    const hint = region
+      ? `The closest lines are ${region.from} to ${region.to}:\n${region.text}\nGive the lines exactly as they are, and the hunks of a file in their order.`
+      : 'No line of it is in the file. Read the file again.';
+    return new ToolError(
+      'NO_MATCH',
+      `Hunk ${number} does not fit ${this.name}, and nothing was changed. ${hint}`,
+    );
+  }
+}
+
+/** The hunk's part of the file afterwards. */
+function changed(lines: readonly Line[], hunk: Hunk, { start, fit }: Place): Line[] {
+  const result: Line[] = [];
+  let at = start;
+  for (const { kind, text } of hunk.lines) {
+    const line = lines[at];
+    if (kind === '+') {
+      const fitted = fit(text, start);
+      if (fitted === undefined) {
+        throw refused(
+          `the hunk in line ${hunk.patchLine} is indented otherwise than the file, and its new lines cannot be fitted. Indent it as the file is.`,
+        );
+      }
+      result.push({ text: fitted, end: endNear(lines, at) });
+      continue;
+    }
+    if (kind === ' ' && line) result.push(line);
+    at += 1;
+  }
+  return result;
+}
+
+/** How the line before the place ends, or else the one at it. */
+function endNear(lines: readonly Line[], at: number): Line['end'] {
+  return lines[at - 1]?.end || lines[at]?.end || lines[0]?.end || '\n';
+}
+
+/** The lines with an end each, but for the last one: that is as the patch says, or else as it was in the file. */
+function ended(result: readonly Line[], before: readonly Line[], hunks: readonly Hunk[]): Line[] {
+  const marked = hunks.flatMap(({ lines }) => lines).filter(({ endsFile }) => endsFile);
+  const wasOpen = before.at(-1)?.end === '';
+  const isOpen = marked.length > 0 ? marked.some(({ kind }) => kind !== '-') : wasOpen;
+  return result.map(({ text, end }, index) => {
+    if (index === result.length - 1 && isOpen) return { text, end: '' };
+    return { text, end: end || endNear(before, before.length - 1) };
+  });
 }

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { ToolError } from '../../fault/tool.error.js';
 import { sha256 } from '../../protocol/ids.js';
 import { newFileMode } from '../../workspace/file-operation.js';
-import type { FileOperation, FileState, PlannedFile } from '../../workspace/file-operation.js';
+import type { FileState, PlannedFile } from '../../workspace/file-operation.js';
 import { shown } from '../../workspace/workspace-path.js';
+import type { Workspace } from '../../workspace/workspace.js';
 import type { ToolContext } from '../tool.js';
 
 /** Largest file that is removed, moved or replaced as a whole: it is kept, so that this can be undone. */
@@ -43,7 +44,12 @@ export async function findEditable(
     limitBytes,
     signal,
   });
-  if (realPath !== path) throw passesLink(path);
+  if (realPath !== path) {
+    throw new ToolError(
+      'SYMLINK_ESCAPE',
+      `${shown(path)} is or passes a symbolic link, over which nothing is changed. Use the path of the file itself.`,
+    );
+  }
   if (links > 1) {
     throw new ToolError(
       'HARD_LINK',
@@ -88,20 +94,21 @@ export function planUpdate(
   content: Buffer,
   { unread = false }: { readonly unread?: boolean } = {},
 ): PlannedFile {
-  return planned(
-    { path, op: 'UPDATE', before: state, after: stateOf(content, state.mode), restorable: true },
-    { beforeContent: bytes, afterContent: content, unread },
-  );
+  const after = stateOf(content, state.mode);
+  return {
+    operation: { path, op: 'UPDATE', before: state, after, restorable: true },
+    ...{ beforeContent: bytes, afterContent: content, unread },
+  };
 }
 
 export function planDelete(
   { seen }: ToolContext,
   { path, state, bytes }: EditableFile,
 ): PlannedFile {
-  return planned(
-    { path, op: 'DELETE', before: state, after: null, restorable: true },
-    { beforeContent: bytes, afterContent: null, unread: seen.get(path) !== state.sha256 },
-  );
+  return {
+    operation: { path, op: 'DELETE', before: state, after: null, restorable: true },
+    ...{ beforeContent: bytes, afterContent: null, unread: seen.get(path) !== state.sha256 },
+  };
 }
 
 /** A file that is not there yet, with the folders on the way to it. */
@@ -111,17 +118,13 @@ export async function planCreate(
   { content, mode = newFileMode() }: { readonly content: Buffer; readonly mode?: number },
 ): Promise<PlannedFile> {
   const madeFolders = await missingFolders(context, path);
-  return planned(
-    {
+  return {
+    operation: {
       ...{ path, op: 'CREATE', before: null, after: stateOf(content, mode), restorable: true },
       ...(madeFolders > 0 && { madeFolders }),
     },
-    { beforeContent: null, afterContent: content, unread: false },
-  );
-}
-
-function planned(operation: FileOperation, contents: Omit<PlannedFile, 'operation'>): PlannedFile {
-  return { operation, ...contents };
+    ...{ beforeContent: null, afterContent: content, unread: false },
+  };
 }
 
 function stateOf(content: Buffer, mode: number): FileState {
@@ -132,7 +135,7 @@ async function missingFolders({ workspace, signal }: ToolContext, path: string):
   const names = path.split('/').slice(0, -1);
   for (let count = 0; count < names.length; count += 1) {
     const folder = names.slice(0, names.length - count).join('/');
-    if (await isThere(() => workspace.state(folder, signal), folder)) return count;
+    if (await isThere(workspace, folder, signal)) return count;
     if (count < MOST_FOLDERS) continue;
     throw new ToolError(
       'PATH_INVALID',
@@ -143,21 +146,18 @@ async function missingFolders({ workspace, signal }: ToolContext, path: string):
 }
 
 /** Whether a folder is there; NOT_A_FOLDER for a file. */
-async function isThere(state: () => Promise<FileState | null>, folder: string): Promise<boolean> {
+async function isThere(
+  workspace: Workspace,
+  folder: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   try {
-    if (!(await state())) return false;
+    if (!(await workspace.state(folder, signal))) return false;
   } catch (error) {
     if (error instanceof ToolError && error.code === 'NOT_A_FILE') return true;
     throw error;
   }
   throw new ToolError('NOT_A_FOLDER', `${shown(folder)} is a file, so nothing can lie in it.`);
-}
-
-function passesLink(path: string): ToolError {
-  return new ToolError(
-    'SYMLINK_ESCAPE',
-    `${shown(path)} is or passes a symbolic link, over which nothing is changed. Use the path of the file itself.`,
-  );
 }
 
 /** Text that can be stored in a file as UTF-8 and read back the same. */

@@ -2,17 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { createTwoFilesPatch, formatPatch, structuredPatch } from 'diff';
 import fc from 'fast-check';
 import { ToolError } from '../../fault/tool.error.js';
-import { isEnvelope, parseEnvelope, parseUnified } from './patch.js';
-import { applyHunks } from './patch-plan.js';
-import type { PatchSection } from './patch.js';
-
-function parse(patch: string): PatchSection[] {
-  return isEnvelope(patch) ? parseEnvelope(patch) : parseUnified(patch);
-}
+import { applyHunks } from './apply-patch.tool.js';
+import { parsePatch } from './patch.js';
 
 /** The text after the one update that the patch holds. */
 function patched(text: string, patch: string): string {
-  const [section] = parse(patch);
+  const [section] = parsePatch(patch);
   if (section?.kind !== 'update') throw new Error('The patch holds no update.');
   return applyHunks(text, section.hunks, '"f"').text;
 }
@@ -71,7 +66,7 @@ describe('a unified diff', () => {
       '+',
       '',
     ].join('\n');
-    const sections = parse(patch);
+    const sections = parsePatch(patch);
     expect(sections.map(({ kind, path }) => [kind, path])).toEqual([
       ['update', 'one.txt'],
       ['update', 'two.txt'],
@@ -88,7 +83,7 @@ describe('a unified diff', () => {
   it('may have quoted names', () => {
     const patch =
       '--- "a/\\303\\244 \\"x\\".txt"\n+++ "b/\\303\\244 \\"x\\".txt"\n@@ -1 +1 @@\n-a\n+b\n';
-    expect(parse(patch)).toMatchObject([{ path: 'ä "x".txt' }]);
+    expect(parsePatch(patch)).toMatchObject([{ path: 'ä "x".txt' }]);
   });
 
   it.each([
@@ -108,7 +103,7 @@ describe('a unified diff', () => {
     ['context in a new file', '--- /dev/null\n+++ b/f\n@@ -1 +1,2 @@\n a\n+b\n', 'nothing but +'],
     ['no file at all', '--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n', '/dev/null'],
   ])('is refused for %s', (_, patch, why) => {
-    const error = errorOf(() => parse(patch));
+    const error = errorOf(() => parsePatch(patch));
     expect(error.code).toBe('PATCH_REFUSED');
     expect(error.message).toContain(why);
   });
@@ -153,7 +148,7 @@ describe('a patch in an envelope', () => {
       '+added',
       '*** End Patch',
     ].join('\r\n');
-    const [added, deleted, moved, updated] = parse(patch);
+    const [added, deleted, moved, updated] = parsePatch(patch);
     expect(added).toMatchObject({ kind: 'add', path: 'src/new.ts', content: 'one\n\n*** two\n' });
     expect(deleted).toMatchObject({ kind: 'delete', path: 'old.ts' });
     expect(moved).toMatchObject({ kind: 'update', path: 'a.ts', to: 'b.ts' });
@@ -177,7 +172,7 @@ describe('a patch in an envelope', () => {
     ['an update without hunks', envelope(), 'no hunk'],
     ['a hunk without changes', envelope('@@', ' a'), 'changes nothing'],
   ])('is refused for %s', (_, patch, why) => {
-    const error = errorOf(() => parse(patch));
+    const error = errorOf(() => parsePatch(patch));
     expect(error.code).toBe('PATCH_REFUSED');
     expect(error.message).toContain(why);
   });
@@ -260,7 +255,7 @@ describe('a hunk', () => {
   it('takes bounded time for a header that repeats itself', () => {
     // Each of the many places at which the second name could begin would be compared with all that follows.
     const header = `diff --git a/${' b/'.repeat(85_000)}x`;
-    expect(errorOf(() => parse(`${header}\nrename from x\n`)).code).toBe('PATCH_REFUSED');
+    expect(errorOf(() => parsePatch(`${header}\nrename from x\n`)).code).toBe('PATCH_REFUSED');
   });
 });
 

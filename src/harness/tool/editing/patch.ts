@@ -1,7 +1,7 @@
 import { ToolError } from '../../fault/tool.error.js';
 
 /** One line of a hunk: a space before what stays, `-` before what goes, `+` before what comes. */
-export interface HunkLine {
+interface HunkLine {
   readonly kind: ' ' | '-' | '+';
   /** Without what ends it. */
   readonly text: string;
@@ -43,7 +43,7 @@ export function refused(why: string): ToolError {
 }
 
 /** The lines of a patch, read one after the other. */
-export class PatchLines {
+class PatchLines {
   private at = 0;
   private readonly lines: readonly string[];
 
@@ -75,7 +75,7 @@ export class PatchLines {
 }
 
 /** A line of a hunk's body, an empty one standing for an empty line that stays; undefined for any other line. */
-export function hunkLine(line: string): HunkLine | undefined {
+function hunkLine(line: string): HunkLine | undefined {
   if (line === '') return { kind: ' ', text: '', endsFile: false };
   const kind = line.charAt(0);
   if (kind !== ' ' && kind !== '-' && kind !== '+') return undefined;
@@ -84,7 +84,7 @@ export function hunkLine(line: string): HunkLine | undefined {
 }
 
 /** The content of a new file whose lines are given as added. */
-export function addedContent(lines: readonly HunkLine[]): string {
+function addedContent(lines: readonly HunkLine[]): string {
   return lines.map(({ text, endsFile }) => (endsFile ? text : `${text}\n`)).join('');
 }
 
@@ -92,12 +92,13 @@ const BEGIN = '*** Begin Patch';
 const END = '*** End Patch';
 const END_OF_FILE = '*** End of File';
 
-export function isEnvelope(patch: string): boolean {
-  return patch.trimStart().startsWith(BEGIN);
+/** Reads a patch of either form. PATCH_REFUSED names the line that breaks a rule. */
+export function parsePatch(patch: string): PatchSection[] {
+  return patch.trimStart().startsWith(BEGIN) ? parseEnvelope(patch) : parseUnified(patch);
 }
 
 /**
- * Reads a patch of this form; PATCH_REFUSED names the line that breaks it.
+ * Reads a patch of this form.
  *
  *     *** Begin Patch
  *     *** Add File: path            each line of the content after a +
@@ -109,7 +110,7 @@ export function isEnvelope(patch: string): boolean {
  *     *** End of File               after a hunk: it ends with the file
  *     *** End Patch
  */
-export function parseEnvelope(patch: string): PatchSection[] {
+function parseEnvelope(patch: string): PatchSection[] {
   const lines = new PatchLines(patch);
   lines.skipBlank();
   if (lines.next()?.trim() !== BEGIN) throw refused(`its first line must be "${BEGIN}".`);
@@ -211,8 +212,8 @@ function isGap(lines: PatchLines): boolean {
 /** What the lines before the hunks of one file say. */
 interface Header {
   readonly line: number;
-  readonly old?: PatchName;
-  readonly now?: PatchName;
+  readonly old?: string;
+  readonly now?: string;
   readonly from?: string;
   readonly to?: string;
   /** Of `diff --git`: needed where nothing else names the file. */
@@ -221,6 +222,9 @@ interface Header {
   readonly isDeleted?: boolean;
 }
 
+/** The name of a file that is not there on one side. */
+const NO_FILE = '/dev/null';
+const EXECUTABLE = '100755';
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const IGNORED = /^(Index: |=+$|index [\da-f]+\.\.[\da-f]+|similarity index |dissimilarity index )/;
 const UNSUPPORTED: readonly (readonly [RegExp, string])[] = [
@@ -232,9 +236,9 @@ const UNSUPPORTED: readonly (readonly [RegExp, string])[] = [
 /**
  * Reads a unified diff, with or without the lines of git around it: names with the prefixes a/ and b/ or with none,
  * /dev/null for a file that is added or deleted, `rename from` and `rename to` for a move. The numbers of lines in a
- * hunk's header must be those of its body. PATCH_REFUSED names the line that breaks a rule.
+ * hunk's header must be those of its body.
  */
-export function parseUnified(patch: string): PatchSection[] {
+function parseUnified(patch: string): PatchSection[] {
   const lines = new PatchLines(patch);
   const sections: PatchSection[] = [];
   for (;;) {
@@ -272,8 +276,8 @@ function headerLine(line: string, number: number): Partial<Header> {
   if (IGNORED.test(line)) return {};
   if (line.startsWith('--- ')) return { old: readName(line.slice(4)) };
   if (line.startsWith('+++ ')) return { now: readName(line.slice(4)) };
-  if (line.startsWith('rename from ')) return { from: readName(line.slice(12)).name };
-  if (line.startsWith('rename to ')) return { to: readName(line.slice(10)).name };
+  if (line.startsWith('rename from ')) return { from: readName(line.slice(12)) };
+  if (line.startsWith('rename to ')) return { to: readName(line.slice(10)) };
   if (line.startsWith('deleted file mode ')) return { isDeleted: true };
   const mode = /^new file mode (100644|100755)$/.exec(line)?.[1];
   if (mode !== undefined) return { newMode: mode };
@@ -291,26 +295,26 @@ function namedTwice(names: string): string {
 }
 
 function unifiedSection(header: Header, hunks: readonly Hunk[]): PatchSection {
-  const { old, now, from, to, named = '', newMode, isDeleted, line } = header;
+  const { old, now, from, to, newMode, isDeleted, line } = header;
   if (from !== undefined || to !== undefined) {
     if (from === undefined || to === undefined) {
       throw refused(`line ${line}: a move needs both "rename from" and "rename to".`);
     }
     return { kind: 'update', path: from, to, hunks };
   }
-  if (!old || !now) return withoutNames(header, hunks, named);
-  if (old.isNull && now.isNull) throw refused(`line ${line}: both names are /dev/null.`);
-  if (old.isNull) {
+  if (old === undefined || now === undefined) return withoutNames(header, hunks);
+  if (old === NO_FILE && now === NO_FILE) throw refused(`line ${line}: both names are ${NO_FILE}.`);
+  if (old === NO_FILE) {
     return {
       kind: 'add',
-      path: now.without('b/'),
+      path: without('b/', now),
       content: contentOf(hunks, line),
-      executable: newMode === '100755',
+      executable: newMode === EXECUTABLE,
     };
   }
-  if (now.isNull || isDeleted) return { kind: 'delete', path: old.without('a/'), hunks };
-  const hasPrefixes = old.has('a/') && now.has('b/');
-  const [path, other] = hasPrefixes ? [old.without('a/'), now.without('b/')] : [old.name, now.name];
+  if (now === NO_FILE || isDeleted) return { kind: 'delete', path: without('a/', old), hunks };
+  const hasPrefixes = old.startsWith('a/') && now.startsWith('b/');
+  const [path, other] = hasPrefixes ? [old.slice(2), now.slice(2)] : [old, now];
   if (path !== other) {
     throw refused(
       `line ${line}: the names ${path} and ${other} differ. Move a file with "rename from" and "rename to".`,
@@ -322,13 +326,12 @@ function unifiedSection(header: Header, hunks: readonly Hunk[]): PatchSection {
 
 /** Git names an empty file that is added or deleted in its first line alone. */
 function withoutNames(
-  { line, newMode, isDeleted }: Header,
+  { line, named = '', newMode, isDeleted }: Header,
   hunks: readonly Hunk[],
-  named: string,
 ): PatchSection {
   if (named !== '' && hunks.length === 0) {
     if (newMode !== undefined) {
-      return { kind: 'add', path: named, content: '', executable: newMode === '100755' };
+      return { kind: 'add', path: named, content: '', executable: newMode === EXECUTABLE };
     }
     if (isDeleted) return { kind: 'delete', path: named, hunks };
   }
@@ -410,16 +413,6 @@ function countOf(body: readonly HunkLine[], other: '+' | '-'): number {
   return body.filter(({ kind }) => kind !== other).length;
 }
 
-/** A file's name in a unified diff. */
-export interface PatchName {
-  readonly name: string;
-  /** The file is not there on this side. */
-  readonly isNull: boolean;
-  has(prefix: string): boolean;
-  /** Without the prefix, if it has it. */
-  without(prefix: string): string;
-}
-
 const ESCAPES: Readonly<Record<string, number>> = {
   a: 7,
   b: 8,
@@ -433,15 +426,13 @@ const ESCAPES: Readonly<Record<string, number>> = {
 };
 
 /** Reads a name as git and diff write it: quoted where it holds odd characters, with a time after a tab at most. */
-export function readName(given: string): PatchName {
+function readName(given: string): string {
   const quoted = /^"((?:[^"\\]|\\.)*)"/.exec(given)?.[1];
-  const name = quoted === undefined ? (given.split('\t')[0] ?? '').trimEnd() : unquoted(quoted);
-  return {
-    name,
-    isNull: name === '/dev/null',
-    has: (prefix) => name.startsWith(prefix),
-    without: (prefix) => (name.startsWith(prefix) ? name.slice(prefix.length) : name),
-  };
+  return quoted === undefined ? (given.split('\t')[0] ?? '').trimEnd() : unquoted(quoted);
+}
+
+function without(prefix: string, name: string): string {
+  return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
 
 /** The escapes stand for bytes of UTF-8, in octal or by a letter as in C. */

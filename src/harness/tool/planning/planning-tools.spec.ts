@@ -10,11 +10,9 @@ import { newId } from '../../protocol/ids.js';
 import type { HarnessRun } from '../../store/harness.entity.js';
 import { RunSkills } from '../../store/run-skills.js';
 import { Workspace } from '../../workspace/workspace.js';
-import { boundTool } from '../tool.js';
+import { boundCall } from '../tool.js';
 import type { HarnessTool, RunToolDecision, ToolContext } from '../tool.js';
-import { AskUserTool } from './ask-user.tool.js';
-import { PlanCreateTool } from './plan-create.tool.js';
-import { PlanStepTool } from './plan-step.tool.js';
+import { AskUserTool, PlanCreateTool, PlanStepTool } from './plan.tools.js';
 
 let root: string;
 let workspace: Workspace;
@@ -103,14 +101,14 @@ class HarnessRunRow implements HarnessRun {
 }
 
 /** As the loop calls a tool: the arguments are read first. */
-async function decide<Input>(
-  tool: HarnessTool<Input>,
-  input: unknown,
+async function decide(
+  tool: HarnessTool,
+  given: unknown,
   facts: Facts = {},
 ): Promise<RunToolDecision> {
-  const call = boundTool(tool).bind(input);
-  if (call.effectClass !== 'META') throw new Error('It is no tool of the run.');
-  return call.decide(contextOf(facts));
+  const { tool: called, input } = boundCall(tool, given);
+  if (called.effectClass !== 'META') throw new Error('It is no tool of the run.');
+  return called.decide(input, contextOf(facts));
 }
 
 async function proposed(input: object, facts: Facts = {}): Promise<Plan> {

@@ -4,10 +4,8 @@ import type { PolicySubject } from '../../protocol/policy.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { askedFor, counted, pathText, ShownLines } from '../shown-text.js';
-import { withShownFile } from '../text-file.js';
-import { TimeLimit } from '../time-limit.js';
-import { FileSearch, invalidPattern, searchPlace } from './file-search.js';
+import { askedFor, counted, pathText, shownList, TimeLimit } from '../answer.js';
+import { FileSearch, invalidPattern, searchPlace, withShownFile } from './file-search.js';
 import { SearchPatternError, SearchStoppedError } from './glob.js';
 
 const RESULTS = 200;
@@ -79,17 +77,14 @@ function outcome(found: readonly string[], pattern: string): ToolOutcome {
       summary: `no file fits ${asked}`,
     };
   }
-  const shown = new ShownLines();
-  const listed = found.slice(0, RESULTS);
-  const count = listed.findIndex((path) => !shown.add(pathText(path)));
-  const isCut = found.length > RESULTS || count >= 0;
-  const files = count < 0 ? listed.length : count;
-  const remark = isCut
-    ? `[The last changed ${files}; there are more. Use a narrower pattern.]`
-    : undefined;
+  const { content, count, isCut } = shownList(
+    found.map(pathText),
+    RESULTS,
+    (files) => `[The last changed ${files}; there are more. Use a narrower pattern.]`,
+  );
   return {
-    content: shown.text(remark),
-    summary: `found ${counted(files, 'file')}${isCut ? ' and more' : ''} for ${asked}`,
+    content,
+    summary: `found ${counted(count, 'file')}${isCut ? ' and more' : ''} for ${asked}`,
     truncated: isCut,
   };
 }

@@ -5,8 +5,7 @@ import type { PolicySubject } from '../../protocol/policy.js';
 import type { Workspace, WorkspaceEntry } from '../../workspace/workspace.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { askedFor, pathText, ShownLines, sizeOf } from '../shown-text.js';
-import { TimeLimit } from '../time-limit.js';
+import { askedFor, pathText, shownList, sizeOf, TimeLimit } from '../answer.js';
 
 const ENTRIES = 500;
 const SECONDS = 10;
@@ -50,17 +49,16 @@ export class ListFilesTool implements ReadTool<Input> {
     if (found.length === 0) {
       return { content: `The folder ${place} is empty.`, summary: `${place} is empty` };
     }
-    const shown = new ShownLines();
-    const listed = found.slice(0, ENTRIES).sort(byPath);
-    const count = listed.findIndex((entry) => !shown.add(lineOf(entry)));
-    const isCut = found.length > ENTRIES || count >= 0;
-    const lines = count < 0 ? listed.length : count;
-    const remark = isCut
-      ? `[The first ${lines} entries; there are more. List a folder of it, or use glob_files.]`
-      : undefined;
+    const listed = [...found.slice(0, ENTRIES).sort(byPath), ...found.slice(ENTRIES)];
+    const { content, count, isCut } = shownList(
+      listed.map(lineOf),
+      ENTRIES,
+      (lines) =>
+        `[The first ${lines} entries; there are more. List a folder of it, or use glob_files.]`,
+    );
     return {
-      content: shown.text(remark),
-      summary: `listed ${lines}${isCut ? ' and more' : ''} in ${place}`,
+      content,
+      summary: `listed ${count}${isCut ? ' and more' : ''} in ${place}`,
       truncated: isCut,
     };
   }

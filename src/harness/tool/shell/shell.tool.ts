@@ -5,8 +5,8 @@ import type { ToolErrorCode } from '../../fault/tool.error.js';
 import { Sandbox } from '../../sandbox/sandbox.js';
 import type { SandboxResult } from '../../sandbox/sandbox.run.js';
 import { SecretMask } from '../../store/secret-mask.js';
+import { firstBytes } from '../../workspace/utf8-text.js';
 import type { ShellOutcome, ShellStarted, ShellTool, ToolContext, ToolOutcome } from '../tool.js';
-import { firstBytes, lastBytes, outputText } from './shown-output.js';
 
 const COMMAND_BYTES = 8 * 1_024;
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -149,4 +149,22 @@ function shownOutput(
   const tail = lastBytes(mask.applyToEnd(outputText(result.tail(wanted))), SIDE_BYTES);
   const remark = `[The output has ${outputBytes} bytes; this is its beginning and its end. Repeat the command with a filter to see more.]`;
   return { text: `${head}\n${remark}\n${tail}`, truncated: true };
+}
+
+/** Marks that move the cursor, set colours or titles: nothing that a reader of text needs. */
+const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+
+/** Bytes of a command's output as text that can be stored and read; what is no UTF-8 or no text becomes U+FFFD. */
+function outputText(bytes: Buffer): string {
+  return bytes.toString('utf8').replace(ESCAPES, '').replace(CONTROLS, '\ufffd');
+}
+
+/** The end of the text, of at most so many bytes, without half a character at its beginning. */
+function lastBytes(text: string, bytes: number): string {
+  const all = Buffer.from(text);
+  let start = Math.max(0, all.length - bytes);
+  // Bytes that continue a character.
+  while (((all[start] ?? 0) & 0xc0) === 0x80) start += 1;
+  return all.toString('utf8', start);
 }

@@ -1,19 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { HeldRun } from './held.run.js';
-import type { Renew } from './held.run.js';
+import { RunLease } from './run.context.js';
+import type { Renew } from './run.context.js';
 
-const lease = { tenantId: '000000', runId: 'run', owner: 'owner', fence: 1 };
+const claim = { tenantId: '000000', runId: 'run', owner: 'owner', fence: 1 };
 
-let held: HeldRun | undefined;
+let lease: RunLease | undefined;
 
-function hold(renew: Renew, stopping = new AbortController().signal): HeldRun {
-  held = new HeldRun(lease, renew, stopping);
-  return held;
+function hold(renew: Renew, stopping = new AbortController().signal): RunLease {
+  lease = new RunLease(claim, renew, stopping);
+  return lease;
 }
 
 afterEach(async () => {
-  await held?.end();
+  await lease?.end();
 });
 
 describe('a held run', () => {

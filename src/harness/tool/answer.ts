@@ -1,3 +1,5 @@
+import { ToolError } from '../fault/tool.error.js';
+
 const KIB = 1024;
 
 /** What an answer may hold: a little less than what a tool may give to a model. */
@@ -53,5 +55,49 @@ export class ShownLines {
     return [...this.lines, ...(remark === undefined ? [] : ['', remark])]
       .join('\n')
       .replace(/^\n+/, '');
+  }
+}
+
+/** The first of the lines, at most so many and what an answer may hold; `more` is the remark where that is not all. */
+export function shownList(
+  lines: readonly string[],
+  most: number,
+  more: (count: number) => string,
+): { readonly content: string; readonly count: number; readonly isCut: boolean } {
+  const shown = new ShownLines();
+  const listed = lines.slice(0, most);
+  const end = listed.findIndex((line) => !shown.add(line));
+  const count = end < 0 ? listed.length : end;
+  const isCut = count < lines.length;
+  return { content: shown.text(isCut ? more(count) : undefined), count, isCut };
+}
+
+/** A signal that aborts with another one, or after a time. */
+export class TimeLimit {
+  readonly signal: AbortSignal;
+  private readonly timeout: AbortSignal;
+
+  constructor(
+    private readonly outer: AbortSignal,
+    private readonly seconds: number,
+  ) {
+    this.timeout = AbortSignal.timeout(seconds * 1_000);
+    this.signal = AbortSignal.any([outer, this.timeout]);
+  }
+
+  /** Whether only the time is over, so that what was found so far may be reported. */
+  get isOver(): boolean {
+    return this.timeout.aborted && !this.outer.aborted;
+  }
+
+  /** Fails with the outer signal's reason, or with TIMED_OUT, once it is over. */
+  check(): void {
+    this.outer.throwIfAborted();
+    if (this.timeout.aborted) {
+      throw new ToolError(
+        'TIMED_OUT',
+        `It took longer than ${this.seconds} seconds. Look in a smaller folder.`,
+      );
+    }
   }
 }

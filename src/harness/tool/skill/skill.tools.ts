@@ -1,18 +1,68 @@
-import { StringDecoder } from 'node:string_decoder';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import type { PolicySubject } from '../../protocol/policy.js';
 import { DomainError, NotFoundError } from '../../../platform/error/index.js';
 import { readSkillResource } from '../../../skill/index.js';
 import type { SkillInfo } from '../../../skill/index.js';
-import { sha256 } from '../../protocol/ids.js';
-import { BUILT_IN } from '../../store/run-skills.js';
 import { ToolError } from '../../fault/tool.error.js';
-import { SHOWN_BYTES } from '../shown-text.js';
+import { sha256 } from '../../protocol/ids.js';
+import type { PolicySubject } from '../../protocol/policy.js';
+import { BUILT_IN } from '../../store/run-skills.js';
+import type { RunSkills } from '../../store/run-skills.js';
+import { SkillRepository } from '../../store/skill.repository.js';
+import { firstBytes } from '../../workspace/utf8-text.js';
+import { SHOWN_BYTES } from '../answer.js';
 import type { OfferFacts, ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { unknownSkill } from './activate-skill.tool.js';
 
-const input = z.strictObject({
+const activateInput = z.strictObject({
+  name: z.string().max(64).describe('The name of one of the skills listed in your instructions.'),
+});
+type ActivateInput = z.infer<typeof activateInput>;
+
+/** Gives the model the text of a skill. */
+@Injectable()
+export class ActivateSkillTool implements ReadTool<ActivateInput> {
+  readonly name = 'activate_skill';
+  readonly effectClass = 'READ';
+  readonly refusal = withoutSkills;
+  readonly input = activateInput;
+  readonly description =
+    'Gives you the instructions of a skill. Call it as soon as the task matches the description of a skill, before you begin, and then follow what it says. Activate a skill once: its text stays with you. A skill is advice on how to work; it allows nothing that you may not do without it.';
+
+  constructor(private readonly skills: SkillRepository) {}
+
+  title({ name }: ActivateInput): string {
+    return `activate the skill ${name}`;
+  }
+
+  async subject(): Promise<PolicySubject> {
+    return { kind: 'read', secret: false };
+  }
+
+  /**
+   * The exact body of SKILL.md, whatever its length. A second time a short answer: however much of a run is compacted,
+   * ContextBuilder keeps the bodies of active skills.
+   */
+  async run({ name }: ActivateInput, context: ToolContext): Promise<ToolOutcome> {
+    const { skills, run, toolCallId } = context;
+    const skill = skills.list.find((one) => one.name === name);
+    const body = skills.body(name);
+    if (!skill || body === undefined) throw unknownSkill(name, skills);
+    if (await this.skills.isActive(run, name, toolCallId)) {
+      return {
+        content: `The skill ${name} is already active: its text stands above. Go on with it.`,
+        summary: `${name} was already active`,
+      };
+    }
+    const { source, sha256: sha } = skill;
+    return {
+      content: body,
+      summary: `activated ${name} (${source})`,
+      events: [{ type: 'skill.activated', data: { name, source, sha }, subject: { toolCallId } }],
+    };
+  }
+}
+
+const resourceInput = z.strictObject({
   name: z.string().max(64).describe('The name of the skill.'),
   path: z
     .string()
@@ -24,39 +74,36 @@ const input = z.strictObject({
     .optional()
     .describe('Character to begin with, as an answer that was cut has told it. 0 when left out.'),
 });
-type Input = z.infer<typeof input>;
+type ResourceInput = z.infer<typeof resourceInput>;
 
 /** Reads a file that belongs to a skill. */
 @Injectable()
-export class ReadSkillResourceTool implements ReadTool<Input> {
+export class ReadSkillResourceTool implements ReadTool<ResourceInput> {
   readonly name = 'read_skill_resource';
   readonly effectClass = 'READ';
-  readonly input = input;
+  readonly refusal = withoutSkills;
+  readonly input = resourceInput;
   readonly description =
     'Reads a text file that belongs to a skill, such as a reference, a template or a script that its instructions name. At most 1 MiB of UTF-8 text; an answer shows up to 46 KiB and says how to go on. Use read_file for files of the workspace that belong to no skill.';
 
-  title({ name, path }: Input): string {
+  title({ name, path }: ResourceInput): string {
     return `read ${path} of the skill ${name}`;
   }
 
-  refusal({ hasSkills }: OfferFacts): string | undefined {
-    return hasSkills ? undefined : 'This workspace has no skills.';
-  }
-
   /** A file that holds secrets is refused and never asked for: read_file is the way to it. */
-  async subject({ name, path }: Input, context: ToolContext): Promise<PolicySubject> {
+  async subject({ name, path }: ResourceInput, context: ToolContext): Promise<PolicySubject> {
     this.allowed(name, path, context);
     return { kind: 'read', secret: false };
   }
 
-  async run({ name, path, offset = 0 }: Input, context: ToolContext): Promise<ToolOutcome> {
+  async run({ name, path, offset = 0 }: ResourceInput, context: ToolContext): Promise<ToolOutcome> {
     const skill = this.allowed(name, path, context);
     const text = await readSkillResource(skill, path, context.signal).catch((error: unknown) => {
       throw error instanceof DomainError ? refused(error) : error;
     });
     const bytes = Buffer.byteLength(text);
     if (offset > 0 && offset >= text.length) throw beyond(path, text, offset);
-    const shown = shownOf(text, offset);
+    const shown = firstBytes(text.slice(offset), SHOWN_BYTES);
     const isCut = offset + shown.length < text.length;
     const event = {
       type: 'skill.resource_read',
@@ -97,12 +144,17 @@ function beyond(path: string, text: string, offset: number): ToolError {
   );
 }
 
-/** What fits into one answer, without half a character at its end. */
-function shownOf(text: string, offset: number): string {
-  const rest = Buffer.from(text.slice(offset));
-  return new StringDecoder('utf8').write(rest.subarray(0, SHOWN_BYTES));
-}
-
 function goOn(text: string, next: number): string {
   return `[Cut: ${text.length - next} of ${text.length} characters are missing. Call again with offset ${next}.]`;
+}
+
+function withoutSkills({ hasSkills }: OfferFacts): string | undefined {
+  return hasSkills ? undefined : 'This workspace has no skills.';
+}
+
+/** Names the skills that there are. */
+function unknownSkill(name: string, skills: RunSkills): ToolError {
+  const names = skills.list.map((skill) => skill.name).join(', ');
+  const known = names === '' ? 'This run has none.' : `There are: ${names}.`;
+  return new ToolError('SKILL_ERROR', `There is no skill "${name.slice(0, 64)}". ${known}`);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { TimeLimit } from './time-limit.js';
+import { TimeLimit } from './answer.js';
 
 const never = new AbortController().signal;
 
