@@ -57,7 +57,7 @@ export class ClaimRepository {
     return rows.length > 0;
   }
 
-  /** Unfinished runs whose cancel was asked for so many seconds ago, whoever holds them. */
+  /** Unfinished runs whose cancel was asked for so many seconds ago, with or without an owner. */
   async slowCancels(seconds: number, limit: number): Promise<DueRun[]> {
     return acrossTenants('sweep of cancelled runs', () =>
       this.database.query<DueRun>(
@@ -81,7 +81,7 @@ export class ClaimRepository {
     );
   }
 
-  /** Ends the lease of an owner that is gone, so that nobody waits for it to run out. */
+  /** Ends the lease of an owner that is gone, so that no run waits for it to run out. */
   async expire({ tenantId, id, leaseOwner }: HeldRow): Promise<void> {
     await this.database.query(
       `UPDATE harness_run SET lease_until = now()

@@ -117,7 +117,7 @@ export class InputsFullError extends ConflictError {
 export class NotResumableError extends ConflictError {
   constructor(status: string) {
     super(
-      `The run is ${status}. Only a run that is SUSPENDED because its model service stayed away can be resumed.`,
+      `The run is ${status}. Only a run that is SUSPENDED because its model service was unavailable can be resumed.`,
       { data: { errorCode: 'NOT_RESUMABLE', status } },
     );
   }

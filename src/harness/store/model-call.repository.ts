@@ -9,7 +9,7 @@ export interface ModelCallStart {
   readonly iteration: number;
   readonly attempt: number;
   readonly purpose: 'TURN' | 'SUMMARY';
-  /** As estimated: what stays of a call whose end nobody writes down. */
+  /** As estimated: what stays of a call whose end is not written down. */
   readonly sentTokens: number;
 }
 

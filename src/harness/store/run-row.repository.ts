@@ -91,7 +91,7 @@ const JSON_COLUMNS: ReadonlySet<string> = new Set([
 /** Times that a write says have come; which ones they are, the database's clock says, like all others. */
 const STAMPS: ReadonlySet<string> = new Set(['cancelRequestedAt', 'endedAt']);
 
-/** Milliseconds since the lease was taken or last renewed; 0 when it is over: nobody knows when its owner was lost. */
+/** Milliseconds since the lease was taken or last renewed; 0 when it is over: when its owner was lost is not known. */
 const UNCOUNTED_MS = `CASE WHEN lease_until > now()
   THEN greatest(0, round(extract(epoch FROM now() - lease_until) * 1000) + ${LEASE_SECONDS * 1_000}) ELSE 0 END`;
 

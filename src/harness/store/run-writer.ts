@@ -35,7 +35,7 @@ export class RunWriter {
   private lease: LeaseChange = { type: 'keep' };
   readonly drafts: EventDraft[] = [];
 
-  /** `isOwner`: whoever writes holds the run's lease. */
+  /** `isOwner`: the writer holds the run's lease. */
   constructor(
     private readonly row: LockedRun,
     private readonly isOwner: boolean,

@@ -66,7 +66,7 @@ export class RunLedger {
     });
   }
 
-  /** A write of anybody else, such as an approver. NotFoundError when there is no such run. */
+  /** A write of any other caller, such as an approver. NotFoundError when there is no such run. */
   async asOther<T>(
     tenantId: string,
     runId: string,

@@ -33,7 +33,7 @@ export class SkillRepository {
     try {
       await this.insert({ tenantId, id }, skills);
     } catch (error) {
-      // Somebody was faster, such as an owner that has lost the run and does not know it yet.
+      // Another process was faster, such as an owner that has lost the run and does not know it yet.
       if (!isUniqueViolation(error)) throw error;
     }
   }

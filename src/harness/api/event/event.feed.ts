@@ -46,8 +46,8 @@ export class EventFeed implements OnApplicationShutdown {
       this.tails.set(run.id, tail);
     }
     this.unsubscribe ??= this.bus.subscribe('harness.event', ({ tenantId, runId, sequence }) => {
-      const told = this.tails.get(runId);
-      if (told?.run.tenantId === tenantId) told.reaches(sequence);
+      const followed = this.tails.get(runId);
+      if (followed?.run.tenantId === tenantId) followed.reaches(sequence);
     });
     this.timer ??= setInterval(() => {
       this.polling ??= this.poll().finally(() => (this.polling = undefined));

@@ -78,7 +78,7 @@ export class EventService {
     const { run } = await this.runs.own(caller, sid, rid);
     const isOver = isEnded(run.status);
     const leave = this.admit(caller, rid);
-    // Nobody can have more than there is; one who says so would wait for ever.
+    // A number above the last event would make the stream wait for an event that may never come.
     const follower = this.feed.follow(run, Math.min(position, run.nextEventSequence - 1));
     const writer = new SseWriter(response, PING_MS, STALLED_MS);
     const stream = new EventStream(writer, follower, (error) =>

@@ -69,7 +69,7 @@ export class PlanService {
   }
 
   /**
-   * Asks for another version; the model reads what was said and plans anew. Repeated and refused as `approve`, and
+   * Asks for another version; the model reads what was said and plans again. Repeated and refused as `approve`, and
    * PlanVersionsError when there may be no further version.
    */
   async requestRevision(caller: Caller, key: PlanKey, body: RevisePlanBody): Promise<RunView> {

@@ -80,7 +80,7 @@ export interface ReportFacts {
   readonly names: ReadonlyMap<number, string>;
 }
 
-/** The ids of everybody who has decided something. */
+/** The ids of all users who have decided something. */
 export function peopleIn(facts: Omit<ReportFacts, 'names'>): number[] {
   const ids = [
     facts.run.userId,

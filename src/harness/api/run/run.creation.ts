@@ -42,7 +42,7 @@ interface Beginning {
   readonly model: string;
 }
 
-/** Somebody's run may end between two looks; a session that changes so fast is not waited for any longer. */
+/** A run may end between two looks; a session that changes so fast is not waited for any longer. */
 const LOOKS = 5;
 
 /** Creates runs: who may, and in which sessions. */
@@ -109,7 +109,7 @@ export class RunCreation {
     if ((await this.runs.queued()) >= this.config.HARNESS_QUEUE_SIZE) throw new QueueFullError();
   }
 
-  /** The run is its session's user's, whoever asks for it: what that user may not do, the run may not. */
+  /** The run belongs to its session's user, also when another user starts it: what that user may not do, the run may not. */
   private newRun(session: SessionRow, body: CreateRunBody, hash: string): NewRun {
     const { tenantId, userId, homeTenantId, permissionMode, approvalPolicy } = session;
     return {
@@ -145,7 +145,7 @@ export class RunCreation {
     const kept = await this.keep(run, images);
     const metadata = { kind: 'INITIAL', ...(kept.length > 0 && { images: kept }) };
     await this.messages.append(run, { role: 'USER', content: run.requirement, metadata });
-    // The message holds the session's row from here on: whoever deletes the session now sees the run.
+    // The message holds the session's row from here on: a request that deletes the session now sees the run.
     if (await this.sessions.isDeleted(run.tenantId, run.sessionId)) throw new SessionDeletedError();
     const { requirement, permissionMode, approvalPolicy, budget: limits } = run;
     writer.event('run.created', {

@@ -85,7 +85,7 @@ export class RunService {
 
   private async waiting(run: HarnessRun): Promise<Pick<RunParts, 'inputs' | 'approvals'>> {
     const [inputs, approvals] = await Promise.all([
-      // What a run has not taken in when it ends stays to be seen: whoever has said it may say it again.
+      // What a run has not taken in when it ends stays visible: its author may send it again.
       this.inputs.pending(run),
       isEnded(run.status) ? [] : this.approvals.ofRun(run),
     ]);

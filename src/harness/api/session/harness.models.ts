@@ -24,7 +24,7 @@ export class HarnessModels {
   ) {}
 
   /**
-   * The chat model of exactly the name. Where nobody has said whether it calls tools it is asked to call one, and what
+   * The chat model of exactly the name. Where it is not known whether it calls tools it is asked to call one, and what
    * it does is remembered. ModelRefusedError.
    */
   async forSession(caller: Caller, modelName: string): Promise<ResolvedChatModel> {
@@ -105,7 +105,7 @@ function withoutTools(modelName: string): ModelRefusedError {
   );
 }
 
-/** In all; nobody waits longer for a session. */
+/** In all; creating a session waits no longer. */
 const PROBE_MS = 30_000;
 const LIMITS = { connectMs: 10_000, idleMs: PROBE_MS, totalMs: PROBE_MS };
 
