@@ -15,7 +15,7 @@ const bound: Readonly<Record<string, string>> = {
   'identity/login-session/login-session.service.ts': 'A sign-in belongs to the tenant of its user.',
   'identity/user/profile.service.ts': 'The own profile is a row of the own tenant.',
   'identity/user/user.callers.ts': 'A user is a row of the own tenant, wherever the work is done.',
-  'harness/api/report/report.service.ts': 'The user of a run may be one of another tenant.',
+  'harness/api/report/report.controller.ts': 'The user of a run may be one of another tenant.',
   // Before the sign-in
   'identity/sign-in/login.service.ts': 'The tenant that is signed in to, or registered in.',
   // Super administrators, and the start

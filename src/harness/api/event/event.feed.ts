@@ -1,11 +1,12 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { EventBus } from '../../../platform/event/index.js';
+import type { SseWriter } from '../../../platform/http/index.js';
 import { EventRepository } from '../../store/event.repository.js';
-import type { RunKey } from '../../store/event.repository.js';
-import { eventPage } from './event.page.js';
-import type { EventPage } from './event.page.js';
+import type { RunKey, StoredEvent } from '../../store/event.repository.js';
+import { eventFrame } from './event.view.js';
 
 /** A reader that no notification has reached learns of an event after this time. */
 const POLL_MS = 2_000;
@@ -82,6 +83,47 @@ export class EventFeed implements OnApplicationShutdown {
       this.logger.warn({ msg: 'Failed to poll subscribed runs', err: error });
     }
   }
+}
+
+/** The events that end a stream. */
+const LAST_EVENTS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled']);
+
+/** What is written at once: small enough that a client that stops reading leaves little behind. */
+const CHUNK_CHARACTERS = 32_768;
+
+/** Events of a run that follow each other, ready to be written; readers at the same place share one. */
+interface EventPage {
+  /** Whole frames as UTF-8. */
+  readonly chunks: readonly Buffer[];
+  /** Number of the last event; the position that was asked for when there is none. */
+  readonly last: number;
+  /** There was more than a page holds. */
+  readonly more: boolean;
+  /** The run's end is among them. */
+  readonly ended: boolean;
+}
+
+function eventPage(
+  events: readonly StoredEvent[],
+  { after, more }: { readonly after: number; readonly more: boolean },
+): EventPage {
+  return {
+    chunks: [...chunksOf(events)],
+    last: events.at(-1)?.sequence ?? after,
+    more,
+    ended: events.some(({ type }) => LAST_EVENTS.has(type)),
+  };
+}
+
+function* chunksOf(events: readonly StoredEvent[]): Generator<Buffer> {
+  let frames = '';
+  for (const event of events) {
+    frames += eventFrame(event);
+    if (frames.length < CHUNK_CHARACTERS) continue;
+    yield Buffer.from(frames);
+    frames = '';
+  }
+  if (frames !== '') yield Buffer.from(frames);
 }
 
 /** What a replay reads at once, and the most that its data may have. */
@@ -200,5 +242,70 @@ export class Follower {
 
   leave(): void {
     this.onLeave();
+  }
+}
+
+/** How soon a page that could not be read is asked for again. */
+const RETRY_MS = 2_000;
+
+/**
+ * One reader's stream: what is stored after its position, the comment `: sync N` once that is written, then what comes
+ * until the run is over. Nothing is kept for a client that reads slowly, because what it has not taken is in the table.
+ */
+export class EventStream {
+  private readonly ending = new AbortController();
+
+  constructor(
+    private readonly writer: SseWriter,
+    private readonly follower: Follower,
+    private readonly onFailure: (error: unknown) => void,
+  ) {
+    writer.onClose(() => this.end());
+  }
+
+  /** Ends the stream wherever it is. */
+  end(): void {
+    this.ending.abort();
+  }
+
+  /** Writes the page that has been read and whatever follows it; resolves when the stream is over. Never throws. */
+  async write(first: EventPage, isLast: boolean): Promise<void> {
+    let page: EventPage | undefined = first;
+    let over = isLast;
+    let synced = false;
+    while (!this.ended) {
+      if (page) await this.writePage(page);
+      if (page && !page.more) {
+        if (!synced) this.writer.write(`: sync ${page.last}\n\n`);
+        synced = true;
+        if (over || page.ended) return;
+        await this.follower.changed(this.ending.signal);
+      }
+      over = this.follower.isOver;
+      page = await this.read();
+    }
+  }
+
+  private get ended(): boolean {
+    return this.ending.signal.aborted;
+  }
+
+  private async writePage(page: EventPage): Promise<void> {
+    for (const chunk of page.chunks) {
+      if (this.ended) return;
+      if (!this.writer.write(chunk)) await this.writer.drained(this.ending.signal);
+    }
+  }
+
+  /** Undefined when the stream has ended, and, after a while, when the table could not be read. */
+  private async read(): Promise<EventPage | undefined> {
+    if (this.ended) return undefined;
+    try {
+      return await this.follower.read();
+    } catch (error) {
+      this.onFailure(error);
+      await sleep(RETRY_MS, undefined, { signal: this.ending.signal }).catch(() => undefined);
+      return undefined;
+    }
   }
 }

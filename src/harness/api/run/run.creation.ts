@@ -5,13 +5,8 @@ import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import { Artifacts } from '../../change/artifacts.js';
 import { BlobStore } from '../../change/blob.store.js';
-import { HarnessSwitches } from '../../store/harness.switches.js';
-import { RunLedger } from '../../store/run.ledger.js';
-import type { NewRun } from '../../store/run-row.repository.js';
-import type { RunWriter } from '../../store/run-writer.js';
-import { MessageRepository } from '../../store/message.repository.js';
 import { newId, requestHash, sha256 } from '../../protocol/ids.js';
-import { HarnessModels } from '../session/harness.models.js';
+import { requireWrite } from '../../protocol/policy.js';
 import {
   IdempotencyConflictError,
   NoRoomForImagesError,
@@ -20,26 +15,23 @@ import {
   SessionDeletedError,
   WritesDisabledError,
 } from '../../store/errors.js';
+import type { HarnessRun } from '../../store/harness.entity.js';
+import { HarnessSwitches } from '../../store/harness.switches.js';
+import { MessageRepository } from '../../store/message.repository.js';
+import type { NewRun } from '../../store/run-row.repository.js';
+import type { RunWriter } from '../../store/run-writer.js';
+import { RunLedger } from '../../store/run.ledger.js';
+import { RunRepository } from '../../store/run.repository.js';
 import { SessionRepository } from '../../store/session.repository.js';
 import type { SessionRow } from '../../store/session.repository.js';
-import { requireWrite } from '../../protocol/policy.js';
-import type { CreateRunBody } from './run.dto.js';
-import type { HarnessRun } from '../../store/harness.entity.js';
-import { readImages } from './run.images.js';
-import type { RunImage } from './run.images.js';
-import { budgetOf, serverBudget } from './run.limits.js';
-import { RunRepository } from '../../store/run.repository.js';
+import { HarnessModels } from '../session/harness.models.js';
+import { budgetOf, readImages, serverBudget } from './run.dto.js';
+import type { CreateRunBody, RunImage } from './run.dto.js';
 
 /** A run that was asked for, and whether it was there already. */
 export interface CreatedRun {
   readonly runId: string;
   readonly replayed: boolean;
-}
-
-/** What a run begins with beside its row. */
-interface Beginning {
-  readonly images: readonly RunImage[];
-  readonly model: string;
 }
 
 /** A run may end between two looks; a session that changes so fast is not waited for any longer. */
@@ -68,30 +60,36 @@ export class RunCreation {
   async create(caller: Caller, session: SessionRow, body: CreateRunBody): Promise<CreatedRun> {
     requireWrite(caller, session);
     const images = readImages(body.images ?? []);
-    const hash = hashOf(body);
+    const run = this.newRun(session, body);
     for (let look = 1; look <= LOOKS; look += 1) {
       // In this order: the unfinished run may be the one that a faster request with the same key has just begun.
       const active = await this.runs.liveId(session.tenantId, session.id);
-      const earlier = await this.replay(session, body.idempotencyKey, hash);
-      if (earlier) return earlier;
+      const earlier = await this.runs.byKey(session.tenantId, session.id, body.idempotencyKey);
+      if (earlier) {
+        if (earlier.idempotencyHash !== run.idempotencyHash) throw new IdempotencyConflictError();
+        return { runId: earlier.id, replayed: true };
+      }
       if (active) throw new RunActiveError(active);
       await this.admit(caller, session, images);
-      const run = this.newRun(session, body, hash);
-      const created = await this.insert(caller, run, { images, model: session.modelName });
-      if (created) return { runId: created, replayed: false };
+      if (await this.insert(caller, run, images, session.modelName)) {
+        return { runId: run.id, replayed: false };
+      }
     }
     throw new Error('The runs of a session come and go too fast for another one.');
   }
 
-  private async replay(
-    { tenantId, id }: SessionRow,
-    key: string,
-    hash: string,
-  ): Promise<CreatedRun | undefined> {
-    const run = await this.runs.byKey(tenantId, id, key);
-    if (!run) return undefined;
-    if (run.idempotencyHash !== hash) throw new IdempotencyConflictError();
-    return { runId: run.id, replayed: true };
+  /** The run belongs to its session's user, also when another user starts it: what that user may not do, the run may not. */
+  private newRun(session: SessionRow, body: CreateRunBody): NewRun {
+    const { tenantId, userId, homeTenantId, permissionMode, approvalPolicy } = session;
+    return {
+      id: newId(),
+      ...{ tenantId, sessionId: session.id, userId, homeTenantId, permissionMode, approvalPolicy },
+      requirement: body.requirement,
+      budget: budgetOf(body.budget ?? {}, serverBudget(this.config)),
+      phase: permissionMode === 'READ_ONLY' ? 'BUILD' : 'PLAN',
+      idempotencyKey: body.idempotencyKey,
+      idempotencyHash: hashOf(body),
+    };
   }
 
   /** What else speaks against a new run. */
@@ -109,38 +107,30 @@ export class RunCreation {
     if ((await this.runs.queued()) >= this.config.HARNESS_QUEUE_SIZE) throw new QueueFullError();
   }
 
-  /** The run belongs to its session's user, also when another user starts it: what that user may not do, the run may not. */
-  private newRun(session: SessionRow, body: CreateRunBody, hash: string): NewRun {
-    const { tenantId, userId, homeTenantId, permissionMode, approvalPolicy } = session;
-    return {
-      id: newId(),
-      ...{ tenantId, sessionId: session.id, userId, homeTenantId, permissionMode, approvalPolicy },
-      requirement: body.requirement,
-      budget: budgetOf(body.budget ?? {}, serverBudget(this.config)),
-      phase: permissionMode === 'READ_ONLY' ? 'BUILD' : 'PLAN',
-      idempotencyKey: body.idempotencyKey,
-      idempotencyHash: hash,
-    };
-  }
-
-  /** Undefined when another request was faster. */
+  /** False when another request was faster. */
   private async insert(
     caller: Caller,
     run: NewRun,
-    { images, model }: Beginning,
-  ): Promise<string | undefined> {
+    images: readonly RunImage[],
+    model: string,
+  ): Promise<boolean> {
     const { id, tenantId, sessionId, permissionMode } = run;
     // On the disk before the transaction, which must not wait for it.
     for (const { bytes } of images) await this.blobs.put(tenantId, bytes);
-    return this.ledger.asCreator(run, async (writer) => {
-      await this.begin(writer, { images, model });
+    const created = await this.ledger.asCreator(run, async (writer) => {
+      await this.begin(writer, images, model);
       const detail = { sessionId, permissionMode };
       await this.audit.record(caller, { action: 'create', target: 'harness_run', id, detail });
-      return id;
+      return true;
     });
+    return created ?? false;
   }
 
-  private async begin(writer: RunWriter, { images, model }: Beginning): Promise<void> {
+  private async begin(
+    writer: RunWriter,
+    images: readonly RunImage[],
+    model: string,
+  ): Promise<void> {
     const { run } = writer;
     const kept = await this.keep(run, images);
     const metadata = { kind: 'INITIAL', ...(kept.length > 0 && { images: kept }) };

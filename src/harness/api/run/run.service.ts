@@ -1,31 +1,40 @@
 import { Injectable } from '@nestjs/common';
+import { isSuperAdmin } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
+import { isEnded } from '../../protocol/run.state.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { EffectRepository } from '../../store/effect.repository.js';
-import { isEnded } from '../../protocol/run.state.js';
-import type { SessionRow } from '../../store/session.repository.js';
-import { SessionService } from '../session/session.service.js';
-import { RunInputRepository } from '../../store/run-input.repository.js';
-import type { RunListQuery } from './run.dto.js';
+import { RunNotFoundError, SessionNotFoundError } from '../../store/errors.js';
 import type { HarnessRun } from '../../store/harness.entity.js';
-import { RunNotFoundError } from '../../store/errors.js';
+import { RunInputRepository } from '../../store/run-input.repository.js';
 import { RunRepository } from '../../store/run.repository.js';
+import { SessionRepository } from '../../store/session.repository.js';
+import type { SessionRow } from '../../store/session.repository.js';
+import type { RunListQuery } from './run.dto.js';
 import { toRunView } from './run.view.js';
 import type { RunParts, RunView } from './run.view.js';
 
 const PAGE_SIZE = 100;
 const NOTHING = { inputs: [], approvals: [] };
 
-/** The runs of sessions, visible to those who may see the session. */
+/** Sessions and runs, each visible to its user and to super administrators who act in the tenant. */
 @Injectable()
 export class RunService {
   constructor(
-    private readonly sessions: SessionService,
+    private readonly sessions: SessionRepository,
     private readonly runs: RunRepository,
     private readonly inputs: RunInputRepository,
     private readonly approvals: ApprovalRepository,
     private readonly effects: EffectRepository,
   ) {}
+
+  /** The session, deleted or not; NotFoundError unless the caller may see it. */
+  async sessionOf(caller: Caller, sessionId: string): Promise<SessionRow> {
+    const session = await this.sessions.find(caller.tenantId, sessionId);
+    const mayRead = session && (session.userId === caller.userId || isSuperAdmin(caller));
+    if (!mayRead) throw new SessionNotFoundError();
+    return session;
+  }
 
   /** The run with its session; NotFoundError unless the caller may see both. */
   async own(
@@ -33,21 +42,11 @@ export class RunService {
     sessionId: string,
     runId: string,
   ): Promise<{ session: SessionRow; run: HarnessRun }> {
-    const session = await this.sessions.own(caller, sessionId);
+    const session = await this.sessionOf(caller, sessionId);
     return { session, run: await this.find(session, runId) };
   }
 
-  /** The session, for a new run in it. */
-  async sessionOf(caller: Caller, sessionId: string): Promise<SessionRow> {
-    return this.sessions.own(caller, sessionId);
-  }
-
-  /** The run as it is now, with everything that waits for a person. */
-  async detail(caller: Caller, sessionId: string, runId: string): Promise<RunView> {
-    return this.view(await this.sessions.own(caller, sessionId), runId);
-  }
-
-  /** The same, for a session that the caller may see. */
+  /** The run as it is now, with everything that waits for a person; for a session that the caller may see. */
   async view(session: SessionRow, runId: string): Promise<RunView> {
     const run = await this.find(session, runId);
     const [effects, waiting] = await Promise.all([
@@ -58,8 +57,7 @@ export class RunService {
   }
 
   /** The runs of a session, the newest first. What was said is shown with the unfinished one alone. */
-  async list(caller: Caller, sessionId: string, query: RunListQuery): Promise<RunView[]> {
-    const session = await this.sessions.own(caller, sessionId);
+  async list(session: SessionRow, query: RunListQuery): Promise<RunView[]> {
     const { pageNum = 1, pageSize: limit = PAGE_SIZE } = query;
     const page = { limit, offset: (pageNum - 1) * limit };
     const runs = await this.runs.page(session.tenantId, session.id, page);

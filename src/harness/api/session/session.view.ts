@@ -10,6 +10,7 @@ import {
   View,
 } from '../../../platform/http/index.js';
 import type { SessionRow } from '../../store/session.repository.js';
+import { shown } from '../shown.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 
 const SCHEMA_VERSION = 5;
@@ -34,22 +35,13 @@ export class HarnessSessionView extends View({
 }) {}
 
 export function toHarnessSessionView(row: SessionRow, replayed = false): HarnessSessionView {
-  return {
+  return shown(HarnessSessionView, {
+    ...row,
     schemaVersion: SCHEMA_VERSION,
     sessionId: row.id,
-    tenantId: row.tenantId,
-    userId: row.userId,
-    workspace: row.workspace,
     model: row.modelName,
-    permissionMode: row.permissionMode,
-    approvalPolicy: row.approvalPolicy,
-    title: row.title,
-    activeRunId: row.activeRunId,
-    createdAt: row.createTime.getTime(),
-    updatedAt: row.updateTime.getTime(),
-    revision: row.revision,
-    pinnedAt: row.pinnedAt?.getTime() ?? null,
-    deletedAt: row.deletedAt?.getTime() ?? null,
+    createdAt: row.createTime,
+    updatedAt: row.updateTime,
     ...(replayed && { replayed }),
-  };
+  });
 }
