@@ -7,7 +7,6 @@ import { ApprovalController, GrantController } from './api/approval/approval.con
 import { ApprovalRepository } from './store/approval.repository.js';
 import { ApprovalService } from './engine/approval.service.js';
 import { GrantRepository } from './store/grant.repository.js';
-import { InboxRepository } from './store/inbox.repository.js';
 import { ArtifactRepository } from './store/artifact.repository.js';
 import { Artifacts } from './change/artifacts.js';
 import { BlobStore } from './change/blob.store.js';
@@ -28,8 +27,7 @@ import { SummaryWriter } from './context/summary.js';
 import { SurroundingsReader } from './context/surroundings.js';
 import { TurnMessageRepository } from './store/turn-message.repository.js';
 import { ControlController } from './api/control/control.controller.js';
-import { HarnessSwitches } from './store/harness.switches.js';
-import { SwitchRepository } from './store/switch.repository.js';
+import { HarnessSwitches } from './store/switch.repository.js';
 import { EffectController } from './api/effect/effect.controller.js';
 import { EffectRepository } from './store/effect.repository.js';
 import { ToolCallRecovery } from './engine/recovery.js';
@@ -39,9 +37,7 @@ import { EventController } from './api/event/event.controller.js';
 import { EventFeed } from './api/event/event.feed.js';
 import { EventRepository } from './store/event.repository.js';
 import { EventRetention } from './engine/event.retention.js';
-import { RunRowRepository } from './store/run-row.repository.js';
 import { RunLedger } from './store/run.ledger.js';
-import { ClaimRepository } from './store/claim.repository.js';
 import { InputIntake } from './engine/input.intake.js';
 import { ModelCallRepository } from './store/model-call.repository.js';
 import { ModelCalls } from './engine/model.calls.js';
@@ -95,7 +91,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     ApprovalRepository,
     ApprovalService,
     GrantRepository,
-    InboxRepository,
     ArtifactRepository,
     Artifacts,
     BlobStore,
@@ -115,7 +110,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     SurroundingsReader,
     TurnMessageRepository,
     HarnessSwitches,
-    SwitchRepository,
     EffectRepository,
     ToolCallRecovery,
     PartialOutputs,
@@ -123,9 +117,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     EventFeed,
     EventRepository,
     EventRetention,
-    RunRowRepository,
     RunLedger,
-    ClaimRepository,
     InputIntake,
     ModelCallRepository,
     ModelCalls,

@@ -15,7 +15,7 @@ import type { Plan } from '../../src/harness/protocol/plan.js';
 import type { EffectClass } from '../../src/harness/protocol/effect.state.js';
 import { newId, sha256 } from '../../src/harness/protocol/ids.js';
 import type { WaitKind } from '../../src/harness/protocol/run.state.js';
-import { RunRowRepository } from '../../src/harness/store/run-row.repository.js';
+import { RunRepository } from '../../src/harness/store/run.repository.js';
 import { SessionRepository } from '../../src/harness/store/session.repository.js';
 import { JobQueue } from '../../src/platform/queue/index.js';
 import { freshKey } from './harness.js';
@@ -242,7 +242,7 @@ export class ParkedRuns {
     const session = await this.plinth.app.get(SessionRepository).find(tenantId, sessionId);
     if (!session) throw new Error(`There is no session ${sessionId}.`);
     const { userId, homeTenantId, permissionMode, approvalPolicy } = session;
-    const inserted = await this.plinth.app.get(RunRowRepository).insert({
+    const inserted = await this.plinth.app.get(RunRepository).insert({
       id,
       tenantId,
       sessionId,

@@ -3,8 +3,7 @@ import { stepIdOf } from '../store/event.catalogue.js';
 import type { EventRepository } from '../store/event.repository.js';
 import type { RunLedger } from '../store/run.ledger.js';
 import type { RunLease } from '../protocol/lease.js';
-import type { MaskedText } from '../store/masked-text.js';
-import type { SecretMask } from '../store/secret-mask.js';
+import type { MaskedText, SecretMask } from '../store/secret-mask.js';
 
 const CHARACTERS = 512;
 const MERGE_MS = 100;

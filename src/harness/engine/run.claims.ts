@@ -12,8 +12,8 @@ import { claimOf, isEnded } from '../protocol/run.state.js';
 import type { HarnessRun } from '../store/harness.entity.js';
 import { SessionRepository } from '../store/session.repository.js';
 import { Attempts } from './attempts.js';
-import { ClaimRepository } from '../store/claim.repository.js';
-import type { DueRun } from '../store/claim.repository.js';
+import { RunRepository } from '../store/run.repository.js';
+import type { DueRun } from '../store/run.repository.js';
 import { RunEnding } from './run.ending.js';
 import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
 
@@ -38,7 +38,7 @@ export class RunClaims {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly ledger: RunLedger,
-    private readonly claims: ClaimRepository,
+    private readonly claims: RunRepository,
     private readonly sessions: SessionRepository,
     private readonly locks: WorkspaceLockRepository,
     private readonly ending: RunEnding,

@@ -11,7 +11,7 @@ import type { QueuedJob } from '../../platform/queue/index.js';
 import { ApprovalService } from './approval.service.js';
 import { RUN_JOB } from '../store/run.ledger.js';
 import { EffectRepository } from '../store/effect.repository.js';
-import { RunRowRepository } from '../store/run-row.repository.js';
+import { RunRepository } from '../store/run.repository.js';
 import { Attempts } from './attempts.js';
 import { HeldRun } from './held.run.js';
 import { RunClaims } from './run.claims.js';
@@ -45,7 +45,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly queue: JobQueue,
     private readonly bus: EventBus,
     private readonly claims: RunClaims,
-    private readonly rows: RunRowRepository,
+    private readonly rows: RunRepository,
     private readonly locks: WorkspaceLockRepository,
     private readonly loop: RunLoop,
     private readonly approvals: ApprovalService,

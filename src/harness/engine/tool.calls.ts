@@ -23,7 +23,7 @@ import { EffectRepository } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import { GrantRepository } from '../store/grant.repository.js';
-import { HarnessSwitches } from '../store/harness.switches.js';
+import { HarnessSwitches } from '../store/switch.repository.js';
 import { planData, proposalEvents } from '../store/plan.events.js';
 import { RunInputRepository } from '../store/run-input.repository.js';
 import type { RunWriter } from '../store/run-writer.js';

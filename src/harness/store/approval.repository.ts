@@ -2,12 +2,28 @@ import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../../platform/database/index.js';
 import { storableJson, storableText } from './storable.js';
 import { newId, sha256 } from '../protocol/ids.js';
-import type { HarnessApproval, HarnessRun } from './harness.entity.js';
+import { columnsOf } from './columns.repository.js';
+import { HarnessApproval } from './harness.entity.js';
+import type { HarnessEffect, HarnessRun } from './harness.entity.js';
 import type { ApprovalAsk } from './approval.ask.js';
 import type { ApprovalState, Decision } from '../protocol/approval.js';
 
 /** An approval, and whether its time is over by the database's clock. */
 export type ApprovalRow = HarnessApproval & { readonly isDue: boolean };
+
+/** A run that waits for a person. */
+export type WaitingRun = Pick<
+  HarnessRun,
+  'id' | 'sessionId' | 'waitKind' | 'plan' | 'question' | 'errorCode' | 'errorMessage'
+> & {
+  readonly waitingSince: Date;
+};
+
+/** A tool call with an unknown outcome, in a run that waits for its resolution. */
+export type UncertainEffect = Pick<
+  HarnessEffect,
+  'toolCallId' | 'sessionId' | 'runId' | 'toolName' | 'argumentsJson' | 'startedAt' | 'artifactId'
+> & { readonly waitingSince: Date };
 
 export interface DecisionValues {
   readonly state: ApprovalState;
@@ -24,13 +40,14 @@ const SUMMARY_LENGTH = 2_000;
 /** What an inbox shows at most. */
 const INBOX_LENGTH = 500;
 
-const COLUMNS = `id, tenant_id AS "tenantId", session_id AS "sessionId", run_id AS "runId", user_id AS "userId",
-  tool_call_id AS "toolCallId", tool_name AS "toolName", summary, arguments_json AS "argumentsJson",
-  arguments_sha256 AS "argumentsSha256", subject_hash AS "subjectHash", grantable, grants, notes, state, revision,
-  decision, decision_id AS "decisionId", note, decided_by AS "decidedBy", decided_at AS "decidedAt",
-  expires_at AS "expiresAt", create_time AS "createTime", expires_at <= now() AS "isDue"`;
+const COLUMNS = `${columnsOf(HarnessApproval)}, expires_at <= now() AS "isDue"`;
 
-/** The approvals of runs. Call every change while the run's row is locked. */
+/** When the run r parked: its row changes also while it waits, such as with what is said to it. */
+const WAITING_SINCE = `coalesce((SELECT v.create_time FROM harness_event v
+     WHERE v.tenant_id = $1 AND v.run_id = r.id AND v.type IN ('run.waiting_for_input', 'run.suspended')
+     ORDER BY v.sequence DESC LIMIT 1), r.update_time) AS "waitingSince"`;
+
+/** The approvals of runs, and what else waits for a person. Call every change while the run's row is locked. */
 @Injectable()
 export class ApprovalRepository {
   constructor(private readonly database: Database) {}
@@ -94,6 +111,32 @@ export class ApprovalRepository {
     return this.database.query<ApprovalRow>(
       `SELECT ${COLUMNS} FROM harness_approval
         WHERE tenant_id = $1 AND user_id = $2 AND state = 'PENDING' ORDER BY id LIMIT ${INBOX_LENGTH}`,
+      [tenantId, userId],
+    );
+  }
+
+  /** The user's runs that wait for a review, an answer or their model service, the longest waiting first. */
+  async waitingRuns(tenantId: string, userId: number): Promise<WaitingRun[]> {
+    return this.database.query<WaitingRun>(
+      `SELECT r.id, r.session_id AS "sessionId", r.wait_kind AS "waitKind", r.plan, r.question,
+              r.error_code AS "errorCode", r.error_message AS "errorMessage", ${WAITING_SINCE}
+         FROM harness_run r
+        WHERE r.tenant_id = $1 AND r.user_id = $2
+          AND (r.status = 'WAITING_FOR_INPUT' OR (r.status = 'SUSPENDED' AND r.wait_kind = 'PROVIDER'))
+        ORDER BY "waitingSince", r.id LIMIT ${INBOX_LENGTH}`,
+      [tenantId, userId],
+    );
+  }
+
+  async uncertainEffects(tenantId: string, userId: number): Promise<UncertainEffect[]> {
+    return this.database.query<UncertainEffect>(
+      `SELECT e.tool_call_id AS "toolCallId", e.session_id AS "sessionId", e.run_id AS "runId",
+              e.tool_name AS "toolName", e.arguments_json AS "argumentsJson", e.started_at AS "startedAt",
+              e.artifact_id AS "artifactId", ${WAITING_SINCE}
+         FROM harness_run r
+         JOIN harness_effect e ON e.tenant_id = $1 AND e.run_id = r.id AND e.state = 'UNCERTAIN'
+        WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.status = 'SUSPENDED' AND r.wait_kind = 'EFFECT'
+        ORDER BY "waitingSince", r.id, e.iteration, e.ordinal LIMIT ${INBOX_LENGTH}`,
       [tenantId, userId],
     );
   }

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import { storableJson, storableText } from './storable.js';
 import { newId } from '../protocol/ids.js';
-import type { HarnessMessage, HarnessRun } from './harness.entity.js';
+import { columnsOf } from './columns.repository.js';
+import { HarnessMessage } from './harness.entity.js';
+import type { HarnessRun } from './harness.entity.js';
 import type { MessageRole, MessageToolCall, MessageUsage } from '../protocol/run.values.js';
 
 /** A message before it has its id and number. */
@@ -22,9 +24,7 @@ export interface MessageDraft {
 /** The conversation whose messages are numbered together. */
 export type Conversation = Pick<HarnessRun, 'tenantId' | 'sessionId' | 'id'>;
 
-const COLUMNS = `id, tenant_id AS "tenantId", session_id AS "sessionId", run_id AS "runId", sequence, role, content,
-  thinking, tool_calls AS "toolCalls", tool_call_id AS "toolCallId", tool_name AS "toolName",
-  tool_error AS "toolError", finish_reason AS "finishReason", usage, metadata, create_time AS "createTime"`;
+const COLUMNS = columnsOf(HarnessMessage);
 
 /** The messages of sessions. None is ever changed. */
 @Injectable()
@@ -95,10 +95,8 @@ export class MessageRepository {
 
   /** All messages of the run, in their order. */
   async ofRun(tenantId: string, runId: string): Promise<HarnessMessage[]> {
-    return this.database.query<HarnessMessage>(
-      `SELECT ${COLUMNS} FROM harness_message WHERE tenant_id = $1 AND run_id = $2 ORDER BY sequence`,
-      [tenantId, runId],
-    );
+    const messages = this.database.repository(HarnessMessage);
+    return messages.find({ where: { tenantId, runId }, order: { sequence: 'ASC' } });
   }
 
   /** How many of the run's last answers in a row cannot be used; looks at `limit` of them. */

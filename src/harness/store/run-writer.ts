@@ -16,7 +16,7 @@ import type {
   QueueReason,
   WireError,
 } from './event.catalogue.js';
-import type { LeaseChange, LockedRun, RowChange, RunPatch } from './run-row.repository.js';
+import type { LeaseChange, LockedRun, RowChange, RunPatch } from './run.repository.js';
 
 /** How a run ends. The error is what a person reads. */
 export interface RunEnd {

@@ -7,8 +7,8 @@ import type { EventDraft } from './event.catalogue.js';
 import { FencedError } from '../protocol/lease.js';
 import type { RunLease } from '../protocol/lease.js';
 import type { HarnessRun } from './harness.entity.js';
-import { RunRowRepository } from './run-row.repository.js';
-import type { LockedRun, NewRun } from './run-row.repository.js';
+import { RunRepository } from './run.repository.js';
+import type { LockedRun, NewRun } from './run.repository.js';
 import { RunWriter } from './run-writer.js';
 
 /** The kind of the job that says that a run waits for an owner. */
@@ -23,14 +23,14 @@ export const RUN_JOB = 'harness.run';
 export class RunLedger {
   constructor(
     private readonly database: Database,
-    private readonly rows: RunRowRepository,
+    private readonly rows: RunRepository,
     private readonly bus: EventBus,
     private readonly queue: JobQueue,
   ) {}
 
   /** The run as it stands, for the lease's holder; FencedError when the lease is lost. */
   async held(lease: RunLease): Promise<HarnessRun> {
-    const run = await this.rows.held(lease);
+    const run = await this.rows.heldBy(lease);
     if (!run) throw new FencedError(lease);
     return run;
   }

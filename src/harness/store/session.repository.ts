@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type { HarnessSession } from './harness.entity.js';
+import { columnsOf, insertionOf } from './columns.repository.js';
+import { HarnessSession } from './harness.entity.js';
 
 /** A session with its unfinished run, where it has one. */
 export type SessionRow = HarnessSession & { readonly activeRunId: string | null };
@@ -27,12 +28,7 @@ export interface SessionPage {
   readonly offset: number;
 }
 
-const ROW = `s.id, s.tenant_id AS "tenantId", s.user_id AS "userId", s.home_tenant_id AS "homeTenantId", s.title,
-  s.workspace, s.workspace_identity AS "workspaceIdentity", s.model_name AS "modelName",
-  s.permission_mode AS "permissionMode", s.approval_policy AS "approvalPolicy",
-  s.next_message_sequence AS "nextMessageSequence", s.idempotency_key AS "idempotencyKey",
-  s.idempotency_hash AS "idempotencyHash", s.revision, s.pinned_at AS "pinnedAt", s.deleted_at AS "deletedAt",
-  s.create_time AS "createTime", s.update_time AS "updateTime",
+const ROW = `${columnsOf(HarnessSession, 's')},
   (SELECT r.id FROM harness_run r
     WHERE r.tenant_id = $1 AND r.session_id = s.id AND r.status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
   ) AS "activeRunId"`;
@@ -44,26 +40,11 @@ export class SessionRepository {
 
   /** False when the user has a session with the same key already. */
   async insert(session: NewSession): Promise<boolean> {
+    const { fields, values } = insertionOf(session);
     const rows = await this.database.query(
-      `INSERT INTO harness_session
-          (tenant_id, id, user_id, home_tenant_id, title, workspace, workspace_identity, model_name, permission_mode,
-           approval_policy, idempotency_key, idempotency_hash)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+      `INSERT INTO harness_session ${fields}
         ON CONFLICT (tenant_id, user_id, idempotency_key) DO NOTHING RETURNING id`,
-      [
-        session.tenantId,
-        session.id,
-        session.userId,
-        session.homeTenantId,
-        session.title,
-        session.workspace,
-        session.workspaceIdentity,
-        session.modelName,
-        session.permissionMode,
-        session.approvalPolicy,
-        session.idempotencyKey,
-        session.idempotencyHash,
-      ],
+      values,
     );
     return rows.length > 0;
   }

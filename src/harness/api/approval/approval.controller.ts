@@ -26,7 +26,6 @@ import {
 } from '../../store/errors.js';
 import { stepIdOf } from '../../store/event.catalogue.js';
 import { GrantRepository } from '../../store/grant.repository.js';
-import { InboxRepository } from '../../store/inbox.repository.js';
 import type { RunWriter } from '../../store/run-writer.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import { SHA256, UuidPipe } from '../identifiers.js';
@@ -72,7 +71,6 @@ const STATE_AFTER: Readonly<Record<Decision, ApprovalState>> = {
 export class ApprovalController {
   constructor(
     private readonly approvals: ApprovalRepository,
-    private readonly inbox: InboxRepository,
     private readonly service: ApprovalService,
     private readonly grants: GrantRepository,
     private readonly runs: RunService,
@@ -90,8 +88,8 @@ export class ApprovalController {
     @Query() _query: InboxQuery,
   ): Promise<InboxEntryView[]> {
     const approvals = await this.approvals.pendingOfUser(tenantId, userId);
-    const runs = await this.inbox.waitingRuns(tenantId, userId);
-    const effects = await this.inbox.uncertainEffects(tenantId, userId);
+    const runs = await this.approvals.waitingRuns(tenantId, userId);
+    const effects = await this.approvals.uncertainEffects(tenantId, userId);
     // The longest waiting first; at most 500 entries of a kind.
     return [
       ...approvals.map(toolEntry),

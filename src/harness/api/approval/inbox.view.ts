@@ -11,8 +11,7 @@ import {
   View,
 } from '../../../platform/http/index.js';
 import { DECISIONS } from '../../protocol/approval.js';
-import type { ApprovalRow } from '../../store/approval.repository.js';
-import type { UncertainEffect, WaitingRun } from '../../store/inbox.repository.js';
+import type { ApprovalRow, UncertainEffect, WaitingRun } from '../../store/approval.repository.js';
 import { toPlanView } from '../plan/plan.view.js';
 import { RunErrorView } from '../run/run.view.js';
 import { shown } from '../shown.js';

@@ -17,7 +17,7 @@ import {
 } from '../../../platform/http/index.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import { Sandbox } from '../../sandbox/sandbox.js';
-import { HarnessSwitches } from '../../store/harness.switches.js';
+import { HarnessSwitches } from '../../store/switch.repository.js';
 import { TOOL_NAMES } from '../../tool/tools.js';
 import {
   LONGEST_REQUIREMENT,

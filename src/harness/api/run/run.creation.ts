@@ -16,12 +16,12 @@ import {
   WritesDisabledError,
 } from '../../store/errors.js';
 import type { HarnessRun } from '../../store/harness.entity.js';
-import { HarnessSwitches } from '../../store/harness.switches.js';
+import { HarnessSwitches } from '../../store/switch.repository.js';
 import { MessageRepository } from '../../store/message.repository.js';
-import type { NewRun } from '../../store/run-row.repository.js';
 import type { RunWriter } from '../../store/run-writer.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import { RunRepository } from '../../store/run.repository.js';
+import type { NewRun } from '../../store/run.repository.js';
 import { SessionRepository } from '../../store/session.repository.js';
 import type { SessionRow } from '../../store/session.repository.js';
 import { HarnessModels } from '../session/harness.models.js';

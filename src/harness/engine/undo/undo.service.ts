@@ -9,7 +9,7 @@ import { newId, sha256 } from '../../protocol/ids.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { requireWrite } from '../../protocol/policy.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
-import { HarnessSwitches } from '../../store/harness.switches.js';
+import { HarnessSwitches } from '../../store/switch.repository.js';
 import { WritesDisabledError } from '../../store/errors.js';
 import type { HarnessRun } from '../../store/harness.entity.js';
 import { RunLedger } from '../../store/run.ledger.js';
