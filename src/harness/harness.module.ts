@@ -6,7 +6,6 @@ import * as entities from './store/harness.entity.js';
 import { ApprovalController, GrantController } from './api/approval/approval.controller.js';
 import { ApprovalRepository } from './store/approval.repository.js';
 import { ApprovalService } from './engine/approval.service.js';
-import { GrantRepository } from './store/grant.repository.js';
 import { ArtifactRepository } from './store/artifact.repository.js';
 import { Artifacts } from './change/artifacts.js';
 import { BlobStore } from './change/blob.store.js';
@@ -21,11 +20,9 @@ import { UndoRecovery } from './engine/undo/undo.recovery.js';
 import { UndoRepository } from './store/undo.repository.js';
 import { UndoService } from './engine/undo/undo.service.js';
 import { ContextBuilder } from './context/context.builder.js';
-import { PrefaceRepository } from './store/preface.repository.js';
 import { RunImages } from './context/run.images.js';
 import { SummaryWriter } from './context/summary.js';
 import { SurroundingsReader } from './context/surroundings.js';
-import { TurnMessageRepository } from './store/turn-message.repository.js';
 import { ControlController } from './api/control/control.controller.js';
 import { HarnessSwitches } from './store/switch.repository.js';
 import { EffectController } from './api/effect/effect.controller.js';
@@ -90,7 +87,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
   providers: [
     ApprovalRepository,
     ApprovalService,
-    GrantRepository,
     ArtifactRepository,
     Artifacts,
     BlobStore,
@@ -104,11 +100,9 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     UndoRepository,
     UndoService,
     ContextBuilder,
-    PrefaceRepository,
     RunImages,
     SummaryWriter,
     SurroundingsReader,
-    TurnMessageRepository,
     HarnessSwitches,
     EffectRepository,
     ToolCallRecovery,

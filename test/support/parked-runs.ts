@@ -9,7 +9,7 @@ import { ToolResults } from '../../src/harness/engine/tool.results.js';
 import { RUN_JOB, RunLedger } from '../../src/harness/store/run.ledger.js';
 import type { RunWriter } from '../../src/harness/store/run-writer.js';
 import { MessageRepository } from '../../src/harness/store/message.repository.js';
-import { proposalEvents } from '../../src/harness/store/plan.events.js';
+import { proposalEvents } from '../../src/harness/store/event.catalogue.js';
 import { planHash } from '../../src/harness/protocol/plan.js';
 import type { Plan } from '../../src/harness/protocol/plan.js';
 import type { EffectClass } from '../../src/harness/protocol/effect.state.js';

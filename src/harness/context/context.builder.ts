@@ -16,7 +16,7 @@ import { RunImages } from './run.images.js';
 import { SummaryWriter } from './summary.js';
 import { surroundingMessages, SurroundingsReader } from './surroundings.js';
 import { systemText } from './system.text.js';
-import { TurnMessageRepository } from '../store/turn-message.repository.js';
+import { MessageRepository } from '../store/message.repository.js';
 
 export interface ContextInput {
   readonly run: HarnessRun;
@@ -39,7 +39,7 @@ export interface ModelRequest extends Fit {
 @Injectable()
 export class ContextBuilder {
   constructor(
-    private readonly messages: TurnMessageRepository,
+    private readonly messages: MessageRepository,
     private readonly surroundings: SurroundingsReader,
     private readonly images: RunImages,
     private readonly summaries: SummaryWriter,

@@ -4,7 +4,7 @@ import type { ResolvedChatModel } from '../../model/index.js';
 import type { ContentPart } from '../../provider/index.js';
 import { Artifacts } from '../change/artifacts.js';
 import type { HarnessRun } from '../store/harness.entity.js';
-import type { TurnMessage } from '../store/turn-message.repository.js';
+import type { TurnMessage } from '../store/message.repository.js';
 
 const shape = z.object({
   images: z.array(

@@ -22,9 +22,9 @@ import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import type { EventDraft } from '../store/event.catalogue.js';
-import { GrantRepository } from '../store/grant.repository.js';
+import { ApprovalRepository } from '../store/approval.repository.js';
 import { HarnessSwitches } from '../store/switch.repository.js';
-import { planData, proposalEvents } from '../store/plan.events.js';
+import { planData, proposalEvents } from '../store/event.catalogue.js';
 import { RunInputRepository } from '../store/run-input.repository.js';
 import type { RunWriter } from '../store/run-writer.js';
 import { RunLedger } from '../store/run.ledger.js';
@@ -86,7 +86,7 @@ export class ToolCalls {
     private readonly registry: ToolRegistry,
     private readonly sandbox: Sandbox,
     private readonly approvals: ApprovalService,
-    private readonly grants: GrantRepository,
+    private readonly grants: ApprovalRepository,
     private readonly switches: HarnessSwitches,
     private readonly callers: UserCallers,
     private readonly effects: EffectRepository,

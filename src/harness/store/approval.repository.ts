@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { IsNull } from 'typeorm';
 import { acrossTenants, Database } from '../../platform/database/index.js';
 import { storableJson, storableText } from './storable.js';
 import { newId, sha256 } from '../protocol/ids.js';
-import { columnsOf } from './columns.repository.js';
-import { HarnessApproval } from './harness.entity.js';
+import { columnsOf, insertionOf } from './columns.repository.js';
+import { HarnessApproval, HarnessGrant } from './harness.entity.js';
 import type { HarnessEffect, HarnessRun } from './harness.entity.js';
 import type { ApprovalAsk } from './approval.ask.js';
+import { Grants } from '../protocol/approval.js';
 import type { ApprovalState, Decision } from '../protocol/approval.js';
 
 /** An approval, and whether its time is over by the database's clock. */
@@ -34,6 +36,7 @@ export interface DecisionValues {
 }
 
 type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
+type SessionKey = Pick<HarnessGrant, 'tenantId' | 'sessionId'>;
 
 /** Width of the column, in characters. */
 const SUMMARY_LENGTH = 2_000;
@@ -47,7 +50,7 @@ const WAITING_SINCE = `coalesce((SELECT v.create_time FROM harness_event v
      WHERE v.tenant_id = $1 AND v.run_id = r.id AND v.type IN ('run.waiting_for_input', 'run.suspended')
      ORDER BY v.sequence DESC LIMIT 1), r.update_time) AS "waitingSince"`;
 
-/** The approvals of runs, and what else waits for a person. Call every change while the run's row is locked. */
+/** The approvals of runs, what else waits for a person, and the consents that hold for a session. Call every change while the run's row is locked. */
 @Injectable()
 export class ApprovalRepository {
   constructor(private readonly database: Database) {}
@@ -199,5 +202,42 @@ export class ApprovalRepository {
         [limit],
       ),
     );
+  }
+
+  /** Grants what the approval names; what is granted already stays as it is. */
+  async grant(approval: HarnessApproval, grantedBy: number): Promise<void> {
+    const { tenantId, sessionId, id: approvalId } = approval;
+    for (const { kind, subject } of approval.grants) {
+      const { fields, values } = insertionOf({
+        ...{ id: newId(), tenantId, sessionId, approvalId, grantedBy, kind },
+        subjectHash: sha256(subject),
+        subject: storableText(subject),
+      });
+      await this.database.query(
+        `INSERT INTO harness_grant ${fields}
+         ON CONFLICT (session_id, kind, subject_hash) WHERE revoked_at IS NULL DO NOTHING`,
+        values,
+      );
+    }
+  }
+
+  /** The grants that hold, the oldest first. */
+  async grantsOf(tenantId: string, sessionId: string): Promise<HarnessGrant[]> {
+    const where = { tenantId, sessionId, revokedAt: IsNull() };
+    return this.database.repository(HarnessGrant).find({ where, order: { id: 'ASC' } });
+  }
+
+  /** What the session's grants allow now. Read before each decision, so that a revoked grant no longer counts. */
+  async allowed({ tenantId, sessionId }: SessionKey): Promise<Grants> {
+    return new Grants(await this.grantsOf(tenantId, sessionId));
+  }
+
+  /** Takes a grant back; false when the session has none with this id that holds. */
+  async revokeGrant(session: SessionKey, grantId: string, revokedBy: number): Promise<boolean> {
+    const { tenantId, sessionId } = session;
+    const grants = this.database.repository(HarnessGrant);
+    const holding = { tenantId, sessionId, id: grantId, revokedAt: IsNull() };
+    const { affected } = await grants.update(holding, { revokedAt: () => 'now()', revokedBy });
+    return affected === 1;
   }
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Any, In } from 'typeorm';
 import { Database } from '../../platform/database/index.js';
 import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
 import { storableJson, storableText } from './storable.js';
@@ -101,20 +102,14 @@ export class EffectRepository {
 
   /** Those of the runs whose outcome is not settled, in their order. */
   async openOf(tenantId: string, runIds: readonly string[]): Promise<HarnessEffect[]> {
-    return this.database.query<HarnessEffect>(
-      `SELECT ${COLUMNS} FROM harness_effect
-        WHERE tenant_id = $1 AND run_id = ANY ($2::uuid[]) AND state IN ('PREPARED', 'STARTED', 'UNCERTAIN')
-        ORDER BY iteration, ordinal`,
-      [tenantId, runIds],
-    );
+    return this.database.repository(HarnessEffect).find({
+      where: { tenantId, runId: Any([...runIds]), state: In(['PREPARED', 'STARTED', 'UNCERTAIN']) },
+      order: { iteration: 'ASC', ordinal: 'ASC' },
+    });
   }
 
-  async find({ tenantId, id }: RunKey, toolCallId: string): Promise<HarnessEffect | undefined> {
-    const [row] = await this.database.query<HarnessEffect>(
-      `SELECT ${COLUMNS} FROM harness_effect WHERE tenant_id = $1 AND run_id = $2 AND tool_call_id = $3`,
-      [tenantId, id, toolCallId],
-    );
-    return row;
+  async find({ tenantId, id: runId }: RunKey, toolCallId: string): Promise<HarnessEffect | null> {
+    return this.database.repository(HarnessEffect).findOneBy({ tenantId, runId, toolCallId });
   }
 
   /** Stores what a person has said about an uncertain effect. */

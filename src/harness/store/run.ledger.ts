@@ -14,6 +14,9 @@ import { RunWriter } from './run-writer.js';
 /** The kind of the job that says that a run waits for an owner. */
 export const RUN_JOB = 'harness.run';
 
+/** What one write of a run does. */
+type Work<T> = (writer: RunWriter) => Promise<T> | T;
+
 /**
  * Every change of a run. A write locks the run's row first, then does its work in the same transaction (other
  * repositories join it), and stores the run's events with their numbers last: the order of the commits is the order of
@@ -39,7 +42,7 @@ export class RunLedger {
    * A write of the lease's holder. With nothing written: FencedError when the lease is lost; CancelRequestedError when
    * the work would let a run wait that is to be cancelled.
    */
-  async asOwner<T>(lease: RunLease, work: (writer: RunWriter) => Promise<T> | T): Promise<T> {
+  async asOwner<T>(lease: RunLease, work: Work<T>): Promise<T> {
     return this.database.transaction(async () => {
       const row = await this.rows.lock(lease.tenantId, lease.runId);
       const holds =
@@ -53,10 +56,7 @@ export class RunLedger {
    * A write that begins with the run itself, which then waits for an owner. Undefined, with nothing written, when the
    * session has an unfinished run, or one with the same key.
    */
-  async asCreator<T>(
-    run: NewRun,
-    work: (writer: RunWriter) => Promise<T> | T,
-  ): Promise<T | undefined> {
+  async asCreator<T>(run: NewRun, work: Work<T>): Promise<T | undefined> {
     return this.database.transaction(async () => {
       const row = await this.rows.insert(run);
       if (!row) return undefined;
@@ -67,11 +67,7 @@ export class RunLedger {
   }
 
   /** A write of any other caller, such as an approver. NotFoundError when there is no such run. */
-  async asOther<T>(
-    tenantId: string,
-    runId: string,
-    work: (writer: RunWriter) => Promise<T> | T,
-  ): Promise<T> {
+  async asOther<T>(tenantId: string, runId: string, work: Work<T>): Promise<T> {
     return this.database.transaction(async () => {
       const row = await this.rows.lock(tenantId, runId);
       if (!row) throw new NotFoundError('The run');
@@ -80,11 +76,7 @@ export class RunLedger {
   }
 
   /** The same, or undefined while the run is locked. */
-  async asOtherIfFree<T>(
-    tenantId: string,
-    runId: string,
-    work: (writer: RunWriter) => Promise<T> | T,
-  ): Promise<T | undefined> {
+  async asOtherIfFree<T>(tenantId: string, runId: string, work: Work<T>): Promise<T | undefined> {
     return this.database.transaction(async () => {
       const row = await this.rows.lockIfFree(tenantId, runId);
       return row && this.write(row, work, false);
@@ -104,11 +96,7 @@ export class RunLedger {
     await this.database.afterCommit(() => this.queue.add(RUN_JOB, { id, data: { tenantId } }));
   }
 
-  private async write<T>(
-    row: LockedRun,
-    work: (writer: RunWriter) => Promise<T> | T,
-    isOwner: boolean,
-  ): Promise<T> {
+  private async write<T>(row: LockedRun, work: Work<T>, isOwner: boolean): Promise<T> {
     const writer = new RunWriter(row, isOwner);
     const result = await work(writer);
     if (!writer.isChanged) return result;

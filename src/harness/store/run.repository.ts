@@ -137,11 +137,9 @@ export class RunRepository {
     sessionId: string,
     { limit, offset }: { readonly limit: number; readonly offset: number },
   ): Promise<HarnessRun[]> {
-    return this.database.query<HarnessRun>(
-      `SELECT ${COLUMNS} FROM harness_run
-        WHERE tenant_id = $1 AND session_id = $2 ORDER BY id DESC LIMIT $3 OFFSET $4`,
-      [tenantId, sessionId, limit, offset],
-    );
+    const runs = this.database.repository(HarnessRun);
+    const where = { tenantId, sessionId };
+    return runs.find({ where, order: { id: 'DESC' }, take: limit, skip: offset });
   }
 
   /** How many runs wait for an owner, of all tenants. */

@@ -4,7 +4,7 @@ import { CurrentCaller, RequirePermission } from '../../../platform/access/index
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { Database } from '../../../platform/database/index.js';
-import { NotFoundError } from '../../../platform/error/index.js';
+import { ConflictError, InvalidInputError, NotFoundError } from '../../../platform/error/index.js';
 import {
   Answers,
   AnswersArray,
@@ -19,13 +19,7 @@ import { DECISIONS } from '../../protocol/approval.js';
 import type { ApprovalState, Decision } from '../../protocol/approval.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';
-import {
-  ApprovalResolvedError,
-  ApprovalStaleError,
-  NotGrantableError,
-} from '../../store/errors.js';
 import { stepIdOf } from '../../store/event.catalogue.js';
-import { GrantRepository } from '../../store/grant.repository.js';
 import type { RunWriter } from '../../store/run-writer.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import { SHA256, UuidPipe } from '../identifiers.js';
@@ -66,13 +60,47 @@ const STATE_AFTER: Readonly<Record<Decision, ApprovalState>> = {
   DENY_AND_STOP: 'DENIED',
 };
 
+/** The first decision wins: another one, or the expiry, came first. */
+class ApprovalResolvedError extends ConflictError {
+  constructor({ id, state, decision }: Pick<ApprovalRow, 'id' | 'state' | 'decision'>) {
+    super(`This approval is ${state} already, so nothing was changed. Reload it and try again.`, {
+      data: { errorCode: 'APPROVAL_ALREADY_RESOLVED', approvalId: id, state, decision },
+    });
+  }
+}
+
+/** The decision was made about something else than what is asked now. */
+class ApprovalStaleError extends ConflictError {
+  constructor({ id, revision, argumentsSha256 }: ApprovalRow) {
+    super(
+      'expectedRevision or argumentsSha256 is not that of the approval, so nothing was decided. Reload it and review its arguments.',
+      {
+        data: {
+          errorCode: 'APPROVAL_STALE',
+          approvalId: id,
+          expectedRevision: revision,
+          argumentsSha256,
+        },
+      },
+    );
+  }
+}
+
+class NotGrantableError extends InvalidInputError {
+  constructor(approvalId: string) {
+    super(
+      'This must be asked for each time, so it cannot be approved for the session. Decide APPROVE or DENY.',
+      { data: { errorCode: 'APPROVAL_NOT_GRANTABLE', approvalId } },
+    );
+  }
+}
+
 @ApiTags('coding harness')
 @Controller('coding/harness')
 export class ApprovalController {
   constructor(
     private readonly approvals: ApprovalRepository,
     private readonly service: ApprovalService,
-    private readonly grants: GrantRepository,
     private readonly runs: RunService,
     private readonly ledger: RunLedger,
     private readonly ending: RunEnding,
@@ -162,7 +190,7 @@ export class ApprovalController {
     const decidedBy = caller.userId;
     const values = { state, decision, decisionId, note: note ?? null, decidedBy };
     if (!(await this.approvals.decide(approval, values))) throw new ApprovalResolvedError(approval);
-    if (decision === 'APPROVE_SESSION') await this.grants.insert(approval, decidedBy);
+    if (decision === 'APPROVE_SESSION') await this.approvals.grant(approval, decidedBy);
     const { id: approvalId, toolCallId, toolName, runId } = approval;
     await this.audit.record(caller, {
       action: 'status-change',
@@ -199,7 +227,7 @@ function isSameAnswer(approval: ApprovalRow, body: ResolveApprovalBody): boolean
 @Controller('coding/harness/sessions/:sessionId/grants')
 export class GrantController {
   constructor(
-    private readonly grants: GrantRepository,
+    private readonly approvals: ApprovalRepository,
     private readonly runs: RunService,
     private readonly database: Database,
     private readonly audit: AuditLog,
@@ -214,7 +242,7 @@ export class GrantController {
     @Param('sessionId', UuidPipe) sessionId: string,
   ): Promise<GrantView[]> {
     const { tenantId, id } = await this.runs.sessionOf(caller, sessionId);
-    return (await this.grants.ofSession(tenantId, id)).map(toGrantView);
+    return (await this.approvals.grantsOf(tenantId, id)).map(toGrantView);
   }
 
   /** Takes a grant back: the next such call is asked for again. */
@@ -229,7 +257,7 @@ export class GrantController {
     const { tenantId, id } = await this.runs.sessionOf(caller, sessionId);
     const key = { tenantId, sessionId: id };
     await this.database.transaction(async () => {
-      const revoked = await this.grants.revoke(key, grantId, caller.userId);
+      const revoked = await this.approvals.revokeGrant(key, grantId, caller.userId);
       if (!revoked) throw new NotFoundError('The grant');
       await this.audit.record(caller, {
         action: 'revoke',

@@ -115,8 +115,8 @@ export class ChangeController {
     const { additions, deletions, etag } = await this.records.totalsOf(run.tenantId, nets);
     const truncated = files.some((file) => file.truncated);
     const text = files.map(({ diff }) => diff).join('');
-    const shown = format === 'json' ? { files } : { text };
-    return { ...shown, additions, deletions, etag, truncated };
+    const differences = format === 'json' ? { files } : { text };
+    return { ...differences, additions, deletions, etag, truncated };
   }
 
   /** The files that the run has changed, and whether each could be undone. */

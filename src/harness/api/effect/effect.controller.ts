@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
-import { NotFoundError } from '../../../platform/error/index.js';
+import { ConflictError, NotFoundError } from '../../../platform/error/index.js';
 import { Answers, AnswersArray, OneOf, Text } from '../../../platform/http/index.js';
 import type { DescribedChanges } from '../../change/change-records.js';
 import { FileChanges } from '../../change/file-changes.js';
@@ -14,7 +14,6 @@ import type { Resolution } from '../../protocol/effect.state.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { EffectRepository } from '../../store/effect.repository.js';
 import type { EffectResolution } from '../../store/effect.repository.js';
-import { EffectNotUncertainError } from '../../store/errors.js';
 import { stepIdOf } from '../../store/event.catalogue.js';
 import type { HarnessEffect } from '../../store/harness.entity.js';
 import { MessageRepository } from '../../store/message.repository.js';
@@ -196,4 +195,14 @@ function resolutionOf(caller: Caller, { resolution, note }: ResolveEffectBody): 
     result: `${FOUND[resolution]}${said}`,
     errorCode: resolution === 'EXECUTED' ? null : 'NOT_EXECUTED',
   };
+}
+
+/** There is nothing to find out: the call is still to run, has a known outcome, or was resolved otherwise. */
+class EffectNotUncertainError extends ConflictError {
+  constructor({ toolCallId, state, resolution }: HarnessEffect) {
+    super(
+      `This tool call is ${state}, not UNCERTAIN, so nothing was changed. Reload the effects of the run.`,
+      { data: { errorCode: 'EFFECT_NOT_UNCERTAIN', toolCallId, state, resolution } },
+    );
+  }
 }

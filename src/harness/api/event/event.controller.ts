@@ -21,7 +21,7 @@ import { isEnded } from '../../protocol/run.state.js';
 import { EventRepository } from '../../store/event.repository.js';
 import { UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
-import { EventFeed, EventStream } from './event.feed.js';
+import { EventFeed, writeEvents } from './event.feed.js';
 import { EventView, toEventView } from './event.view.js';
 
 const EVENTS_PER_PAGE = 1_000;
@@ -110,10 +110,10 @@ export class EventController {
     // A number above the last event would make the stream wait for an event that may never come.
     const follower = this.feed.follow(run, Math.min(position, run.nextEventSequence - 1));
     const writer = new SseWriter(response, PING_MS, STALLED_MS);
-    const stream = new EventStream(writer, follower, (error) =>
-      this.logger.warn({ msg: 'Failed to read events of a run', runId: rid, err: error }),
-    );
-    const release = this.streams.add(caller, () => stream.end(), 'harness');
+    const ending = new AbortController();
+    const end = (): void => ending.abort();
+    writer.onClose(end);
+    const release = this.streams.add(caller, end, 'harness');
     try {
       const first = await follower.read();
       if (isOver && first.chunks.length === 0) {
@@ -123,7 +123,9 @@ export class EventController {
       }
       if (response.destroyed) return;
       writer.start();
-      await stream.write(first, isOver);
+      const onFailure = (error: unknown): void =>
+        this.logger.warn({ msg: 'Failed to read events of a run', runId: rid, err: error });
+      await writeEvents({ writer, signal: ending.signal, onFailure }, follower, first, isOver);
     } finally {
       release();
       follower.leave();

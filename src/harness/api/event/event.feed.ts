@@ -248,63 +248,50 @@ export class Follower {
 /** How soon a page that could not be read is asked for again. */
 const RETRY_MS = 2_000;
 
+/** Where one reader's stream goes; it is over when the signal aborts. */
+export interface StreamTarget {
+  readonly writer: SseWriter;
+  readonly signal: AbortSignal;
+  readonly onFailure: (error: unknown) => void;
+}
+
 /**
- * One reader's stream: what is stored after its position, the comment `: sync N` once that is written, then what comes
- * until the run is over. Nothing is kept for a client that reads slowly, because what it has not taken is in the table.
+ * Writes what is stored after the follower's position, the comment `: sync N` once that is written, then what comes until
+ * the run is over; the first page has been read, and is the last one of a run that had ended. Nothing is kept for a
+ * client that reads slowly, because what it has not taken is in the table. Never throws.
  */
-export class EventStream {
-  private readonly ending = new AbortController();
-
-  constructor(
-    private readonly writer: SseWriter,
-    private readonly follower: Follower,
-    private readonly onFailure: (error: unknown) => void,
-  ) {
-    writer.onClose(() => this.end());
-  }
-
-  /** Ends the stream wherever it is. */
-  end(): void {
-    this.ending.abort();
-  }
-
-  /** Writes the page that has been read and whatever follows it; resolves when the stream is over. Never throws. */
-  async write(first: EventPage, isLast: boolean): Promise<void> {
-    let page: EventPage | undefined = first;
-    let over = isLast;
-    let synced = false;
-    while (!this.ended) {
-      if (page) await this.writePage(page);
-      if (page && !page.more) {
-        if (!synced) this.writer.write(`: sync ${page.last}\n\n`);
-        synced = true;
-        if (over || page.ended) return;
-        await this.follower.changed(this.ending.signal);
-      }
-      over = this.follower.isOver;
-      page = await this.read();
+export async function writeEvents(
+  { writer, signal, onFailure }: StreamTarget,
+  follower: Follower,
+  first: EventPage,
+  isLast: boolean,
+): Promise<void> {
+  let page: EventPage | undefined = first;
+  let over = isLast;
+  let synced = false;
+  const isAborted = (): boolean => signal.aborted;
+  while (!isAborted()) {
+    for (const chunk of page?.chunks ?? []) {
+      if (isAborted()) return;
+      if (!writer.write(chunk)) await writer.drained(signal);
     }
-  }
-
-  private get ended(): boolean {
-    return this.ending.signal.aborted;
-  }
-
-  private async writePage(page: EventPage): Promise<void> {
-    for (const chunk of page.chunks) {
-      if (this.ended) return;
-      if (!this.writer.write(chunk)) await this.writer.drained(this.ending.signal);
+    if (page && !page.more) {
+      if (!synced) writer.write(`: sync ${page.last}\n\n`);
+      synced = true;
+      if (over || page.ended) return;
+      await follower.changed(signal);
     }
+    over = follower.isOver;
+    page = isAborted() ? undefined : await readOrWait();
   }
 
-  /** Undefined when the stream has ended, and, after a while, when the table could not be read. */
-  private async read(): Promise<EventPage | undefined> {
-    if (this.ended) return undefined;
+  /** Undefined, after a while, when the table could not be read. */
+  async function readOrWait(): Promise<EventPage | undefined> {
     try {
-      return await this.follower.read();
+      return await follower.read();
     } catch (error) {
-      this.onFailure(error);
-      await sleep(RETRY_MS, undefined, { signal: this.ending.signal }).catch(() => undefined);
+      onFailure(error);
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
       return undefined;
     }
   }

@@ -3,19 +3,13 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
+import { ConflictError } from '../../../platform/error/index.js';
 import { Answers, AnswersArray } from '../../../platform/http/index.js';
 import { RunEnding } from '../../engine/run.ending.js';
 import { newId, requestHash } from '../../protocol/ids.js';
 import { requireWrite } from '../../protocol/policy.js';
 import { isEnded } from '../../protocol/run.state.js';
-import {
-  EffectsUnresolvedError,
-  IdempotencyConflictError,
-  InputsFullError,
-  NotResumableError,
-  RunEndedError,
-  SessionDeletedError,
-} from '../../store/errors.js';
+import { IdempotencyConflictError, SessionDeletedError } from '../../store/errors.js';
 import { RunInputRepository } from '../../store/run-input.repository.js';
 import type { RunWriter } from '../../store/run-writer.js';
 import { RunLedger } from '../../store/run.ledger.js';
@@ -180,5 +174,40 @@ export class RunController {
       writer.enqueue('question_answered');
     }
     return 'stored';
+  }
+}
+
+class RunEndedError extends ConflictError {
+  constructor(status: string) {
+    super(`The run is ${status} already. Send a FOLLOW_UP, or start a new run.`, {
+      data: { errorCode: 'RUN_ENDED', status },
+    });
+  }
+}
+
+/** What is said to the run must be taken in first. */
+class InputsFullError extends ConflictError {
+  constructor(limit: string) {
+    super(
+      `The run has not yet taken in what was said to it, and no more than ${limit} may wait. Say it again when the run has gone on.`,
+      { data: { errorCode: 'TOO_LARGE' } },
+    );
+  }
+}
+
+class NotResumableError extends ConflictError {
+  constructor(status: string) {
+    super(
+      `The run is ${status}. Only a run that is SUSPENDED because its model service was unavailable can be resumed.`,
+      { data: { errorCode: 'NOT_RESUMABLE', status } },
+    );
+  }
+}
+
+class EffectsUnresolvedError extends ConflictError {
+  constructor() {
+    super('The run has uncertain tool calls. Resolve each of them, or cancel the run.', {
+      data: { errorCode: 'EFFECTS_UNRESOLVED' },
+    });
   }
 }

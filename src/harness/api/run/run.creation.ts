@@ -3,15 +3,17 @@ import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
+import {
+  ConflictError,
+  InvalidInputError,
+  TooManyRequestsError,
+} from '../../../platform/error/index.js';
 import { Artifacts } from '../../change/artifacts.js';
 import { BlobStore } from '../../change/blob.store.js';
 import { newId, requestHash, sha256 } from '../../protocol/ids.js';
 import { requireWrite } from '../../protocol/policy.js';
 import {
   IdempotencyConflictError,
-  NoRoomForImagesError,
-  QueueFullError,
-  RunActiveError,
   SessionDeletedError,
   WritesDisabledError,
 } from '../../store/errors.js';
@@ -166,4 +168,31 @@ function hashOf({ requirement, images = [], budget = {} }: CreateRunBody): strin
     images.map(({ dataUrl, detail }) => [sha256(dataUrl), detail ?? 'auto']),
     [maxIterations, maxToolCalls, maxInputTokens, maxOutputTokens, maxWallTimeMillis],
   ]);
+}
+
+class RunActiveError extends ConflictError {
+  constructor(runId: string) {
+    super('A run of this session is not finished. Wait for it, steer it, or cancel it first.', {
+      data: { errorCode: 'RUN_ACTIVE', runId },
+    });
+  }
+}
+
+class QueueFullError extends TooManyRequestsError {
+  constructor() {
+    super('Too many runs wait for a free place. Try again in a few seconds.', {
+      data: { errorCode: 'QUEUE_FULL' },
+      retryAfterSeconds: 5,
+    });
+  }
+}
+
+/** An operator lets runs keep less than images may have. */
+class NoRoomForImagesError extends InvalidInputError {
+  constructor() {
+    super(
+      'The images have more than a run may keep here (HARNESS_ARTIFACT_MB). Send fewer or smaller ones, or ask the operator.',
+      { data: { errorCode: 'TOO_LARGE' } },
+    );
+  }
 }
