@@ -145,12 +145,8 @@ export class ApprovalRepository {
   }
 
   async countPending({ tenantId, id }: RunKey): Promise<number> {
-    const [row] = await this.database.query<{ count: number }>(
-      `SELECT count(*) AS count FROM harness_approval
-        WHERE tenant_id = $1 AND run_id = $2 AND state = 'PENDING'`,
-      [tenantId, id],
-    );
-    return row?.count ?? 0;
+    const approvals = this.database.repository(HarnessApproval);
+    return approvals.countBy({ tenantId, runId: id, state: 'PENDING' });
   }
 
   /** Writes the decision down; undefined when there is one already. */
@@ -174,21 +170,24 @@ export class ApprovalRepository {
   }
 
   /** Cancels what no longer needs a decision. */
-  async cancelPending({ tenantId, id }: RunKey): Promise<ApprovalRow[]> {
-    return this.database.query<ApprovalRow>(
-      `UPDATE harness_approval SET state = 'CANCELLED', decided_at = now(), revision = revision + 1
-        WHERE tenant_id = $1 AND run_id = $2 AND state = 'PENDING' RETURNING ${COLUMNS}`,
-      [tenantId, id],
-    );
+  async cancelPending(run: RunKey): Promise<ApprovalRow[]> {
+    return this.close(run, 'CANCELLED');
   }
 
   /** Expires what was not decided in time. */
-  async expire({ tenantId, id }: RunKey): Promise<ApprovalRow[]> {
+  async expire(run: RunKey): Promise<ApprovalRow[]> {
+    return this.close(run, 'EXPIRED', 'AND expires_at <= now()');
+  }
+
+  private async close(
+    { tenantId, id }: RunKey,
+    state: ApprovalState,
+    condition = '',
+  ): Promise<ApprovalRow[]> {
     return this.database.query<ApprovalRow>(
-      `UPDATE harness_approval SET state = 'EXPIRED', decided_at = now(), revision = revision + 1
-        WHERE tenant_id = $1 AND run_id = $2 AND state = 'PENDING' AND expires_at <= now()
-        RETURNING ${COLUMNS}`,
-      [tenantId, id],
+      `UPDATE harness_approval SET state = $3, decided_at = now(), revision = revision + 1
+        WHERE tenant_id = $1 AND run_id = $2 AND state = 'PENDING' ${condition} RETURNING ${COLUMNS}`,
+      [tenantId, id, state],
     );
   }
 

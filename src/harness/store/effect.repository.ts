@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Any, In } from 'typeorm';
+import { Any, In, MoreThan } from 'typeorm';
 import { Database } from '../../platform/database/index.js';
 import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
 import { storableJson, storableText } from './storable.js';
@@ -161,13 +161,9 @@ export class EffectRepository {
   }
 
   /** Records that the process no longer acts for what it has started and not finished. */
-  async renounce({ tenantId, id }: RunKey, boot: string): Promise<void> {
-    await this.database.query(
-      `UPDATE harness_effect SET boot = NULL
-        WHERE tenant_id = $1 AND run_id = $2 AND boot = $3 AND state = 'STARTED' AND iteration > 0
-        RETURNING tool_call_id`,
-      [tenantId, id, boot],
-    );
+  async renounce({ tenantId, id: runId }: RunKey, boot: string): Promise<void> {
+    const started = { tenantId, runId, boot, state: 'STARTED', iteration: MoreThan(0) } as const;
+    await this.database.repository(HarnessEffect).update(started, { boot: null });
   }
 
   /** Stores how a call has ended; false when it had already. */

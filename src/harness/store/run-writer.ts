@@ -161,7 +161,7 @@ export class RunWriter {
 /** What the column holds. */
 const LONGEST_ERROR = 2_000;
 
-export function stateOf(row: LockedRun): RunState {
+function stateOf(row: LockedRun): RunState {
   const { status, phase, waitKind, recovering, recoveryAttempts, fence, leaseState } = row;
   const cancelRequested = row.cancelRequestedAt !== null && !isEnded(status);
   return {

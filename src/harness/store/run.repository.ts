@@ -296,11 +296,8 @@ export class RunRepository {
 
   /** Whether the run waits for an owner. */
   async isWaiting(tenantId: string, id: string): Promise<boolean> {
-    const rows = await this.database.query(
-      `SELECT id FROM harness_run WHERE tenant_id = $1 AND id = $2 AND status = 'QUEUED'`,
-      [tenantId, id],
-    );
-    return rows.length > 0;
+    const runs = this.database.repository(HarnessRun);
+    return (await runs.countBy({ tenantId, id, status: 'QUEUED' })) > 0;
   }
 
   /** Unfinished runs whose cancel was asked for so many seconds ago, with or without an owner. */

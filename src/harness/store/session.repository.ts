@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { IsNull } from 'typeorm';
 import { Database } from '../../platform/database/index.js';
 import { columnsOf, insertionOf } from './columns.repository.js';
 import { HarnessSession } from './harness.entity.js';
@@ -6,20 +7,9 @@ import { HarnessSession } from './harness.entity.js';
 /** A session with its unfinished run, where it has one. */
 export type SessionRow = HarnessSession & { readonly activeRunId: string | null };
 
-export type NewSession = Pick<
+export type NewSession = Omit<
   HarnessSession,
-  | 'id'
-  | 'tenantId'
-  | 'userId'
-  | 'homeTenantId'
-  | 'title'
-  | 'workspace'
-  | 'workspaceIdentity'
-  | 'modelName'
-  | 'permissionMode'
-  | 'approvalPolicy'
-  | 'idempotencyKey'
-  | 'idempotencyHash'
+  'nextMessageSequence' | 'revision' | 'pinnedAt' | 'deletedAt' | 'createTime' | 'updateTime'
 >;
 
 export interface SessionPage {
@@ -78,30 +68,29 @@ export class SessionRepository {
 
   /** Whether the session is deleted; true when it does not exist. */
   async isDeleted(tenantId: string, id: string): Promise<boolean> {
-    const rows = await this.database.query(
-      'SELECT id FROM harness_session WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL',
-      [tenantId, id],
-    );
-    return rows.length === 0;
+    const sessions = this.database.repository(HarnessSession);
+    return (await sessions.countBy({ tenantId, id, deletedAt: IsNull() })) === 0;
   }
 
   /** Nothing changes when the session already has this value. */
   async setPinned(tenantId: string, id: string, pinned: boolean): Promise<void> {
-    await this.database.query(
-      `UPDATE harness_session
-          SET pinned_at = CASE WHEN $3 THEN now() END, revision = revision + 1, update_time = now()
-        WHERE tenant_id = $1 AND id = $2 AND (pinned_at IS NOT NULL) <> $3`,
-      [tenantId, id, pinned],
-    );
+    await this.stamp('pinned_at', [tenantId, id, pinned]);
   }
 
   /** False when the session already has this value. */
   async setDeleted(tenantId: string, id: string, deleted: boolean): Promise<boolean> {
+    return this.stamp('deleted_at', [tenantId, id, deleted]);
+  }
+
+  private async stamp(
+    column: 'pinned_at' | 'deleted_at',
+    values: readonly [tenantId: string, id: string, isSet: boolean],
+  ): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE harness_session
-          SET deleted_at = CASE WHEN $3 THEN now() END, revision = revision + 1, update_time = now()
-        WHERE tenant_id = $1 AND id = $2 AND (deleted_at IS NOT NULL) <> $3 RETURNING id`,
-      [tenantId, id, deleted],
+          SET ${column} = CASE WHEN $3 THEN now() END, revision = revision + 1, update_time = now()
+        WHERE tenant_id = $1 AND id = $2 AND (${column} IS NOT NULL) <> $3 RETURNING id`,
+      values,
     );
     return rows.length > 0;
   }

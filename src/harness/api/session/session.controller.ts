@@ -5,18 +5,34 @@ import { CurrentCaller, isSuperAdmin, RequirePermission } from '../../../platfor
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { Database } from '../../../platform/database/index.js';
-import { Answers, AnswersArray, Flag, OneOf, Text, Whole } from '../../../platform/http/index.js';
+import {
+  Answers,
+  AnswersArray,
+  Flag,
+  flag,
+  integer,
+  nullable,
+  OneOf,
+  oneOf,
+  optional,
+  Text,
+  text,
+  timestamp,
+  uuid,
+  View,
+  Whole,
+} from '../../../platform/http/index.js';
 import { RunEnding } from '../../engine/run.ending.js';
 import { newId, requestHash } from '../../protocol/ids.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES, requireWrite } from '../../protocol/policy.js';
 import { IdempotencyConflictError } from '../../store/errors.js';
 import { SessionRepository } from '../../store/session.repository.js';
-import type { NewSession } from '../../store/session.repository.js';
+import type { NewSession, SessionRow } from '../../store/session.repository.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 import { LONGEST_KEY, UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
+import { shown } from '../shown.js';
 import { HarnessModels } from './harness.models.js';
-import { HarnessSessionView, toHarnessSessionView } from './session.view.js';
 
 const LONGEST_PAGE = 1_000;
 const LONGEST_TITLE = 200;
@@ -76,6 +92,28 @@ export class HarnessSessionListQuery {
   @Whole({ optional: true, min: 1, max: 1_000, description: 'Sessions a page; 1000 by default' })
   pageSize?: number;
 }
+
+const SCHEMA_VERSION = 5;
+
+/** A session as existing clients parse it; times are milliseconds since the epoch. */
+export class HarnessSessionView extends View({
+  schemaVersion: integer({ example: SCHEMA_VERSION }),
+  sessionId: uuid(),
+  tenantId: text({ example: '000000' }),
+  userId: integer({ example: 1 }),
+  workspace: text({ description: 'Canonical path of the folder', example: '/srv/workspaces/shop' }),
+  model: text({ description: 'modelName', example: 'gpt-4o-mini' }),
+  permissionMode: oneOf(PERMISSION_MODES),
+  approvalPolicy: oneOf(APPROVAL_POLICIES),
+  title: text({ example: 'shop' }),
+  activeRunId: nullable(uuid({ description: 'The unfinished run' })),
+  createdAt: timestamp(),
+  updatedAt: timestamp(),
+  revision: integer({ example: 1 }),
+  pinnedAt: nullable(timestamp()),
+  deletedAt: nullable(timestamp()),
+  replayed: optional(flag({ description: 'The request was a repetition' })),
+}) {}
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions')
@@ -220,4 +258,16 @@ export class HarnessSessionController {
     if (row.idempotencyHash !== asked.idempotencyHash) throw new IdempotencyConflictError();
     return toHarnessSessionView(row, true);
   }
+}
+
+function toHarnessSessionView(row: SessionRow, replayed = false): HarnessSessionView {
+  return shown(HarnessSessionView, {
+    ...row,
+    schemaVersion: SCHEMA_VERSION,
+    sessionId: row.id,
+    model: row.modelName,
+    createdAt: row.createTime,
+    updatedAt: row.updateTime,
+    ...(replayed && { replayed }),
+  });
 }
