@@ -51,7 +51,6 @@ import { ReportController } from './api/report/report.controller.js';
 import { ReportRepository } from './store/report.repository.js';
 import { RunInputRepository } from './store/run-input.repository.js';
 import { RunController } from './api/run/run.controller.js';
-import { RunCreation } from './api/run/run.creation.js';
 import { RunRepository } from './store/run.repository.js';
 import { RunService } from './api/run/run.service.js';
 import { Sandbox } from './sandbox/sandbox.js';
@@ -124,7 +123,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     MessageRepository,
     ReportRepository,
     RunInputRepository,
-    RunCreation,
     RunRepository,
     RunService,
     Sandbox,

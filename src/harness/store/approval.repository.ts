@@ -4,6 +4,7 @@ import { acrossTenants, Database } from '../../platform/database/index.js';
 import { storableJson, storableText } from './storable.js';
 import { newId, sha256 } from '../protocol/ids.js';
 import { columnsOf, insertionOf } from './columns.repository.js';
+import type { RunKey } from './event.repository.js';
 import { HarnessApproval, HarnessGrant } from './harness.entity.js';
 import type { HarnessEffect, HarnessRun } from './harness.entity.js';
 import type { ApprovalAsk } from './approval.ask.js';
@@ -35,7 +36,6 @@ export interface DecisionValues {
   readonly decidedBy: number;
 }
 
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 type SessionKey = Pick<HarnessGrant, 'tenantId' | 'sessionId'>;
 
 /** Width of the column, in characters. */

@@ -5,6 +5,7 @@ import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
 import { storableJson, storableText } from './storable.js';
 import type { EffectState, Resolution, SettledEffectState } from '../protocol/effect.state.js';
 import { columnsOf } from './columns.repository.js';
+import type { RunKey } from './event.repository.js';
 import { HarnessEffect } from './harness.entity.js';
 import type { HarnessRun } from './harness.entity.js';
 
@@ -62,8 +63,6 @@ export interface EffectStart {
 
 /** What tells of loops in a settled call. */
 export type PastCall = Pick<HarnessEffect, 'toolName' | 'argumentsSha256' | 'iteration' | 'state'>;
-
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 
 /** Outcomes of calls that have not begun, unless their row says when. */
 const NEVER_BEGUN: readonly EffectState[] = ['DENIED', 'INVALID', 'NOT_EXECUTED'];

@@ -31,17 +31,11 @@ export type QueueReason =
   | 'limit_of_live_runs'
   | 'workspace_busy';
 
-export interface PlanData {
-  readonly taskId: string;
-  readonly revision: number;
-  readonly summary: string;
-  readonly steps: readonly {
-    readonly id: string;
-    readonly text: string;
-    readonly status: string;
-  }[];
-  readonly files: readonly string[];
-  readonly risks: readonly string[];
+export interface PlanData extends Pick<
+  Plan,
+  'taskId' | 'revision' | 'summary' | 'files' | 'risks'
+> {
+  readonly steps: readonly Pick<Plan['steps'][number], 'id' | 'text' | 'status'>[];
 }
 
 /** Changes of a finished run that were undone or redone; the conflicts were left out, which is only ever so with force. */

@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import { newId } from '../protocol/ids.js';
 import { insertionOf } from './columns.repository.js';
+import type { RunKey } from './event.repository.js';
 import type { HarnessRun } from './harness.entity.js';
-
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 
 export interface ModelCallStart {
   readonly iteration: number;

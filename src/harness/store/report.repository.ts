@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import { columnOf } from './columns.repository.js';
+import type { RunKey } from './event.repository.js';
 import { HarnessModelCall } from './harness.entity.js';
-import type { HarnessEffect, HarnessEvent, HarnessRun } from './harness.entity.js';
+import type { HarnessEffect, HarnessEvent } from './harness.entity.js';
 import { IN_ORDER } from './effect.repository.js';
-
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 
 /** A tool call without what it was given and what it answered, which may be long. */
 const CALL = [

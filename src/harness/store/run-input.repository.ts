@@ -3,10 +3,8 @@ import { Any } from 'typeorm';
 import { Database } from '../../platform/database/index.js';
 import { storableText } from './storable.js';
 import { columnsOf, insertionOf } from './columns.repository.js';
+import type { RunKey } from './event.repository.js';
 import { HarnessInput } from './harness.entity.js';
-import type { HarnessRun } from './harness.entity.js';
-
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 
 const COLUMNS = columnsOf(HarnessInput);
 

@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, isUniqueViolation } from '../../platform/database/index.js';
-import type { HarnessRun } from './harness.entity.js';
+import type { RunKey } from './event.repository.js';
 import type { StoredSkill } from './run-skills.js';
-
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 
 export interface StoredSkills {
   readonly skills: readonly StoredSkill[];

@@ -14,7 +14,6 @@ import { RunInputRepository } from '../../store/run-input.repository.js';
 import type { RunWriter } from '../../store/run-writer.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import { UuidPipe } from '../identifiers.js';
-import { RunCreation } from './run.creation.js';
 import {
   CreateRunBody,
   MOST_PENDING,
@@ -32,7 +31,6 @@ import { CancelledRunView, RunView } from './run.view.js';
 export class RunController {
   constructor(
     private readonly runs: RunService,
-    private readonly creation: RunCreation,
     private readonly ending: RunEnding,
     private readonly inputs: RunInputRepository,
     private readonly ledger: RunLedger,
@@ -48,9 +46,7 @@ export class RunController {
     @Body() body: CreateRunBody,
   ): Promise<RunView> {
     const session = await this.runs.sessionOf(caller, sessionId);
-    const { runId, replayed } = await this.creation.create(caller, session, body);
-    const view = await this.runs.view(session, runId);
-    return replayed ? { ...view, replayed } : view;
+    return this.runs.create(caller, session, body);
   }
 
   /** The runs of a session, newest first. */

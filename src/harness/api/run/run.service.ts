@@ -1,31 +1,67 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { isSuperAdmin } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
+import { AuditLog } from '../../../platform/audit/index.js';
+import { CONFIG } from '../../../platform/config/index.js';
+import type { Config } from '../../../platform/config/index.js';
+import {
+  ConflictError,
+  InvalidInputError,
+  TooManyRequestsError,
+} from '../../../platform/error/index.js';
+import { Artifacts } from '../../change/artifacts.js';
+import { BlobStore } from '../../change/blob.store.js';
+import { newId, requestHash, sha256 } from '../../protocol/ids.js';
+import { requireWrite } from '../../protocol/policy.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { EffectRepository } from '../../store/effect.repository.js';
-import { RunNotFoundError, SessionNotFoundError } from '../../store/errors.js';
+import {
+  IdempotencyConflictError,
+  RunNotFoundError,
+  SessionDeletedError,
+  SessionNotFoundError,
+  WritesDisabledError,
+} from '../../store/errors.js';
 import type { HarnessRun } from '../../store/harness.entity.js';
+import { MessageRepository } from '../../store/message.repository.js';
 import { RunInputRepository } from '../../store/run-input.repository.js';
+import type { RunWriter } from '../../store/run-writer.js';
+import { RunLedger } from '../../store/run.ledger.js';
 import { RunRepository } from '../../store/run.repository.js';
+import type { NewRun } from '../../store/run.repository.js';
 import { SessionRepository } from '../../store/session.repository.js';
 import type { SessionRow } from '../../store/session.repository.js';
-import type { RunListQuery } from './run.dto.js';
+import { HarnessSwitches } from '../../store/switch.repository.js';
+import { HarnessModels } from '../session/harness.models.js';
+import { budgetOf, readImages, serverBudget } from './run.dto.js';
+import type { CreateRunBody, RunImage, RunListQuery } from './run.dto.js';
 import { toRunView } from './run.view.js';
 import type { RunParts, RunView } from './run.view.js';
 
 const PAGE_SIZE = 100;
 const NOTHING = { inputs: [], approvals: [] };
 
-/** Sessions and runs, each visible to its user and to super administrators who act in the tenant. */
+/** A run may end between two looks; a session that changes so fast is not waited for any longer. */
+const LOOKS = 5;
+
+/** Sessions and runs, each visible to its user and to super administrators who act in the tenant; how runs begin. */
 @Injectable()
 export class RunService {
   constructor(
+    @Inject(CONFIG) private readonly config: Config,
     private readonly sessions: SessionRepository,
     private readonly runs: RunRepository,
     private readonly inputs: RunInputRepository,
     private readonly approvals: ApprovalRepository,
     private readonly effects: EffectRepository,
+    private readonly models: HarnessModels,
+    private readonly switches: HarnessSwitches,
+    private readonly ledger: RunLedger,
+    private readonly messages: MessageRepository,
+    private readonly artifacts: Artifacts,
+    private readonly blobs: BlobStore,
+    private readonly audit: AuditLog,
   ) {}
 
   /** The session, deleted or not; NotFoundError unless the caller may see it. */
@@ -88,5 +124,146 @@ export class RunService {
       isEnded(run.status) ? [] : this.approvals.ofRun(run),
     ]);
     return { inputs, approvals: approvals.filter(({ state }) => state === 'PENDING') };
+  }
+
+  /**
+   * Puts a new run of the session into the queue or, for a key that the session has seen with the same body, answers the
+   * run of then. RunActiveError while another run of the session is unfinished.
+   */
+  async create(caller: Caller, session: SessionRow, body: CreateRunBody): Promise<RunView> {
+    requireWrite(caller, session);
+    const images = readImages(body.images ?? []);
+    const run = this.newRun(session, body);
+    for (let look = 1; look <= LOOKS; look += 1) {
+      // In this order: the unfinished run may be the one that a faster request with the same key has just begun.
+      const active = await this.runs.liveId(session.tenantId, session.id);
+      const earlier = await this.runs.byKey(session.tenantId, session.id, body.idempotencyKey);
+      if (earlier) {
+        if (earlier.idempotencyHash !== run.idempotencyHash) throw new IdempotencyConflictError();
+        return { ...(await this.view(session, earlier.id)), replayed: true };
+      }
+      if (active) throw new RunActiveError(active);
+      await this.admit(caller, session, images);
+      if (await this.insert(caller, run, images, session.modelName)) {
+        return this.view(session, run.id);
+      }
+    }
+    throw new Error('The runs of a session come and go too fast for another one.');
+  }
+
+  /** The run belongs to its session's user, also when another user starts it: what that user may not do, the run may not. */
+  private newRun(session: SessionRow, body: CreateRunBody): NewRun {
+    const { tenantId, userId, homeTenantId, permissionMode, approvalPolicy } = session;
+    return {
+      id: newId(),
+      ...{ tenantId, sessionId: session.id, userId, homeTenantId, permissionMode, approvalPolicy },
+      requirement: body.requirement,
+      budget: budgetOf(body.budget ?? {}, serverBudget(this.config)),
+      phase: permissionMode === 'READ_ONLY' ? 'BUILD' : 'PLAN',
+      idempotencyKey: body.idempotencyKey,
+      idempotencyHash: hashOf(body),
+    };
+  }
+
+  /** What else speaks against a new run. */
+  private async admit(
+    caller: Caller,
+    session: SessionRow,
+    images: readonly RunImage[],
+  ): Promise<void> {
+    const { permissionMode, modelName } = session;
+    if (session.deletedAt) throw new SessionDeletedError();
+    if (permissionMode !== 'READ_ONLY' && !(await this.switches.writesEnabled())) {
+      throw new WritesDisabledError();
+    }
+    await this.models.forRun(caller, modelName, { images: images.length > 0 });
+    if ((await this.runs.queued()) >= this.config.HARNESS_QUEUE_SIZE) throw new QueueFullError();
+  }
+
+  /** False when another request was faster. */
+  private async insert(
+    caller: Caller,
+    run: NewRun,
+    images: readonly RunImage[],
+    model: string,
+  ): Promise<boolean> {
+    const { id, tenantId, sessionId, permissionMode } = run;
+    // On the disk before the transaction, which must not wait for it.
+    for (const { bytes } of images) await this.blobs.put(tenantId, bytes);
+    const created = await this.ledger.asCreator(run, async (writer) => {
+      await this.begin(writer, images, model);
+      const detail = { sessionId, permissionMode };
+      await this.audit.record(caller, { action: 'create', target: 'harness_run', id, detail });
+      return true;
+    });
+    return created ?? false;
+  }
+
+  private async begin(
+    writer: RunWriter,
+    images: readonly RunImage[],
+    model: string,
+  ): Promise<void> {
+    const { run } = writer;
+    const kept = await this.keep(run, images);
+    const metadata = { kind: 'INITIAL', ...(kept.length > 0 && { images: kept }) };
+    await this.messages.append(run, { role: 'USER', content: run.requirement, metadata });
+    // The message holds the session's row from here on: a request that deletes the session now sees the run.
+    if (await this.sessions.isDeleted(run.tenantId, run.sessionId)) throw new SessionDeletedError();
+    const { requirement, permissionMode, approvalPolicy, budget: limits } = run;
+    writer.event('run.created', {
+      ...writer.statusData,
+      ...{ requirement, permissionMode, approvalPolicy, model },
+      limits: { ...limits },
+    });
+    writer.event('run.queued', { ...writer.statusData, reason: 'created' });
+  }
+
+  private async keep(run: HarnessRun, images: readonly RunImage[]): Promise<object[]> {
+    const kept: object[] = [];
+    for (const { mediaType, bytes, detail } of images) {
+      const artifact = { toolCallId: null, kind: 'image', mediaType, bytes };
+      const artifactId = await this.artifacts.keep(run, artifact);
+      if (artifactId === undefined) throw new NoRoomForImagesError();
+      kept.push({ artifactId, mediaType, byteSize: bytes.length, detail });
+    }
+    return kept;
+  }
+}
+
+function hashOf({ requirement, images = [], budget = {} }: CreateRunBody): string {
+  const { maxIterations, maxToolCalls, maxInputTokens, maxOutputTokens, maxWallTimeMillis } =
+    budget;
+  return requestHash([
+    requirement,
+    images.map(({ dataUrl, detail }) => [sha256(dataUrl), detail ?? 'auto']),
+    [maxIterations, maxToolCalls, maxInputTokens, maxOutputTokens, maxWallTimeMillis],
+  ]);
+}
+
+class RunActiveError extends ConflictError {
+  constructor(runId: string) {
+    super('A run of this session is not finished. Wait for it, steer it, or cancel it first.', {
+      data: { errorCode: 'RUN_ACTIVE', runId },
+    });
+  }
+}
+
+class QueueFullError extends TooManyRequestsError {
+  constructor() {
+    super('Too many runs wait for a free place. Try again in a few seconds.', {
+      data: { errorCode: 'QUEUE_FULL' },
+      retryAfterSeconds: 5,
+    });
+  }
+}
+
+/** An operator lets runs keep less than images may have. */
+class NoRoomForImagesError extends InvalidInputError {
+  constructor() {
+    super(
+      'The images have more than a run may keep here (HARNESS_ARTIFACT_MB). Send fewer or smaller ones, or ask the operator.',
+      { data: { errorCode: 'TOO_LARGE' } },
+    );
   }
 }
