@@ -7,7 +7,7 @@ import type { FileOperation } from '../../src/harness/workspace/file-operation.j
 import { EffectRepository } from '../../src/harness/store/effect.repository.js';
 import { ToolResults } from '../../src/harness/engine/tool.results.js';
 import { RUN_JOB, RunLedger } from '../../src/harness/store/run.ledger.js';
-import type { RunWriter } from '../../src/harness/store/run-writer.js';
+import type { RunWriter } from '../../src/harness/store/run.ledger.js';
 import { MessageRepository } from '../../src/harness/store/message.repository.js';
 import { proposalEvents } from '../../src/harness/store/event.catalogue.js';
 import { planHash } from '../../src/harness/protocol/plan.js';

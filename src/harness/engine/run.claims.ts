@@ -6,7 +6,7 @@ import { inTenant } from '../../platform/database/index.js';
 import { processId, stateOfProcess } from '../../platform/lease/index.js';
 import type { QueueReason } from '../store/event.catalogue.js';
 import { RunLedger } from '../store/run.ledger.js';
-import type { RunWriter } from '../store/run-writer.js';
+import type { RunWriter } from '../store/run.ledger.js';
 import type { RunLease } from '../protocol/lease.js';
 import { claimOf, isEnded } from '../protocol/run.state.js';
 import type { HarnessRun } from '../store/harness.entity.js';

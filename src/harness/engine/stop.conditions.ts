@@ -1,7 +1,7 @@
 import type { UpstreamError } from '../../provider/index.js';
 import type { StopReason } from '../protocol/run.state.js';
 import type { PastCall } from '../store/effect.repository.js';
-import type { RunEnd } from '../store/run-writer.js';
+import type { RunEnd } from '../store/run.ledger.js';
 import type { HarnessRun } from '../store/harness.entity.js';
 
 const NEW_RUN = 'Changes made so far are kept; start a new run to continue.';

@@ -11,8 +11,8 @@ import { requireWrite } from '../../protocol/policy.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { IdempotencyConflictError, SessionDeletedError } from '../../store/errors.js';
 import { RunInputRepository } from '../../store/run-input.repository.js';
-import type { RunWriter } from '../../store/run-writer.js';
 import { RunLedger } from '../../store/run.ledger.js';
+import type { RunWriter } from '../../store/run.ledger.js';
 import { UuidPipe } from '../identifiers.js';
 import {
   CreateRunBody,

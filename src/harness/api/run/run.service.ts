@@ -26,8 +26,8 @@ import {
 import type { HarnessRun } from '../../store/harness.entity.js';
 import { MessageRepository } from '../../store/message.repository.js';
 import { RunInputRepository } from '../../store/run-input.repository.js';
-import type { RunWriter } from '../../store/run-writer.js';
 import { RunLedger } from '../../store/run.ledger.js';
+import type { RunWriter } from '../../store/run.ledger.js';
 import { RunRepository } from '../../store/run.repository.js';
 import type { NewRun } from '../../store/run.repository.js';
 import { SessionRepository } from '../../store/session.repository.js';
