@@ -133,17 +133,18 @@ export class RunService {
   async create(caller: Caller, session: SessionRow, body: CreateRunBody): Promise<RunView> {
     requireWrite(caller, session);
     const images = readImages(body.images ?? []);
-    const run = this.newRun(session, body);
+    const hash = hashOf(body);
     for (let look = 1; look <= LOOKS; look += 1) {
       // In this order: the unfinished run may be the one that a faster request with the same key has just begun.
       const active = await this.runs.liveId(session.tenantId, session.id);
       const earlier = await this.runs.byKey(session.tenantId, session.id, body.idempotencyKey);
       if (earlier) {
-        if (earlier.idempotencyHash !== run.idempotencyHash) throw new IdempotencyConflictError();
+        if (earlier.idempotencyHash !== hash) throw new IdempotencyConflictError();
         return { ...(await this.view(session, earlier.id)), replayed: true };
       }
       if (active) throw new RunActiveError(active);
       await this.admit(caller, session, images);
+      const run = this.newRun(session, body, hash);
       if (await this.insert(caller, run, images, session.modelName)) {
         return this.view(session, run.id);
       }
@@ -152,7 +153,7 @@ export class RunService {
   }
 
   /** The run belongs to its session's user, also when another user starts it: what that user may not do, the run may not. */
-  private newRun(session: SessionRow, body: CreateRunBody): NewRun {
+  private newRun(session: SessionRow, body: CreateRunBody, hash: string): NewRun {
     const { tenantId, userId, homeTenantId, permissionMode, approvalPolicy } = session;
     return {
       id: newId(),
@@ -161,7 +162,7 @@ export class RunService {
       budget: budgetOf(body.budget ?? {}, serverBudget(this.config)),
       phase: permissionMode === 'READ_ONLY' ? 'BUILD' : 'PLAN',
       idempotencyKey: body.idempotencyKey,
-      idempotencyHash: hashOf(body),
+      idempotencyHash: hash,
     };
   }
 
