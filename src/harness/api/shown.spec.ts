@@ -35,13 +35,13 @@ const cup = {
 
 describe('shown', () => {
   it('copies the fields of the view in their order and leaves out all others', () => {
-    const row = { secret: 'x', emptiedAt: new Date(2_000), ...cup, note: 'n' };
+    const row = { note: 'n', secret: 'x', ...cup, emptiedAt: new Date(2_000) };
     expect(Object.entries(shown(CupView, row))).toEqual([
       ['cupId', 'c1'],
       ['name', 'blue'],
       ['size', null],
       ['createdAt', 1_000],
-      ['emptiedAt', null],
+      ['emptiedAt', 2_000],
       ['note', 'n'],
     ]);
   });
