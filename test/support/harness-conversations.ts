@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Conversation } from '../../src/harness/context/conversation.js';
-import type { TurnMessage } from '../../src/harness/store/turn-message.repository.js';
+import type { TurnMessage } from '../../src/harness/store/message.repository.js';
 import { DataMark } from '../../src/harness/context/data-mark.js';
 import type { ContextParts } from '../../src/harness/context/rendering.js';
 import { RunSkills } from '../../src/harness/store/run-skills.js';

@@ -7,15 +7,15 @@ import type { FileOperation } from '../../src/harness/workspace/file-operation.j
 import { EffectRepository } from '../../src/harness/store/effect.repository.js';
 import { ToolResults } from '../../src/harness/engine/tool.results.js';
 import { RUN_JOB, RunLedger } from '../../src/harness/store/run.ledger.js';
-import type { RunWriter } from '../../src/harness/store/run-writer.js';
+import type { RunWriter } from '../../src/harness/store/run.ledger.js';
 import { MessageRepository } from '../../src/harness/store/message.repository.js';
-import { proposalEvents } from '../../src/harness/store/plan.events.js';
+import { proposalEvents } from '../../src/harness/store/event.catalogue.js';
 import { planHash } from '../../src/harness/protocol/plan.js';
 import type { Plan } from '../../src/harness/protocol/plan.js';
 import type { EffectClass } from '../../src/harness/protocol/effect.state.js';
 import { newId, sha256 } from '../../src/harness/protocol/ids.js';
 import type { WaitKind } from '../../src/harness/protocol/run.state.js';
-import { RunRowRepository } from '../../src/harness/store/run-row.repository.js';
+import { RunRepository } from '../../src/harness/store/run.repository.js';
 import { SessionRepository } from '../../src/harness/store/session.repository.js';
 import { JobQueue } from '../../src/platform/queue/index.js';
 import { freshKey } from './harness.js';
@@ -242,7 +242,7 @@ export class ParkedRuns {
     const session = await this.plinth.app.get(SessionRepository).find(tenantId, sessionId);
     if (!session) throw new Error(`There is no session ${sessionId}.`);
     const { userId, homeTenantId, permissionMode, approvalPolicy } = session;
-    const inserted = await this.plinth.app.get(RunRowRepository).insert({
+    const inserted = await this.plinth.app.get(RunRepository).insert({
       id,
       tenantId,
       sessionId,

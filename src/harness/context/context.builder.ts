@@ -17,8 +17,8 @@ import type { ContextParts } from './rendering.js';
 import { SummaryWriter } from './summary.js';
 import { surroundingMessages, SurroundingsReader } from './surroundings.js';
 import { systemText } from './system.text.js';
-import { TurnMessageRepository } from '../store/turn-message.repository.js';
-import type { TurnMessage } from '../store/turn-message.repository.js';
+import { MessageRepository } from '../store/message.repository.js';
+import type { TurnMessage } from '../store/message.repository.js';
 
 export interface ContextInput {
   readonly run: HarnessRun;
@@ -47,7 +47,7 @@ const imageMetadata = z.object({
 @Injectable()
 export class ContextBuilder {
   constructor(
-    private readonly messages: TurnMessageRepository,
+    private readonly messages: MessageRepository,
     private readonly surroundings: SurroundingsReader,
     private readonly artifacts: Artifacts,
     private readonly summaries: SummaryWriter,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Conversation, UnpairedCallError } from './conversation.js';
-import type { TurnMessage } from '../store/turn-message.repository.js';
+import type { TurnMessage } from '../store/message.repository.js';
 
 let sequence = 0;
 

@@ -1,5 +1,5 @@
 import type { ToolCall } from '../../provider/index.js';
-import type { TurnMessage } from '../store/turn-message.repository.js';
+import type { TurnMessage } from '../store/message.repository.js';
 
 /** The stored messages break the rule that every tool call has exactly one result before the model is called again. */
 export class UnpairedCallError extends Error {

@@ -2,11 +2,11 @@ import { estimateTokens } from '../../model/index.js';
 import type { ChatMessage, ContentPart, ToolDefinition } from '../../provider/index.js';
 import type { RunSkills } from '../store/run-skills.js';
 import type { Compaction } from '../protocol/run.values.js';
-import type { TurnMessage } from '../store/turn-message.repository.js';
+import type { TurnMessage } from '../store/message.repository.js';
 import type { Conversation, Unit } from './conversation.js';
 import { tokensOf } from './counted.usage.js';
 import type { DataMark } from './data-mark.js';
-import { SKILL_TOOL, WORTH_PRUNING } from '../store/turn-message.repository.js';
+import { SKILL_TOOL, WORTH_PRUNING } from '../store/message.repository.js';
 
 /** Everything that a model call may send; the compaction decides what of it is sent. */
 export interface ContextParts {

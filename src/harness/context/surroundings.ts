@@ -4,8 +4,8 @@ import { estimateTokens } from '../../model/index.js';
 import { SKIPPED_FOLDERS } from '../../platform/filesystem/index.js';
 import type { ChatMessage } from '../../provider/index.js';
 import { ToolError } from '../fault/tool.error.js';
-import { PrefaceRepository } from '../store/preface.repository.js';
-import type { EarlierText } from '../store/preface.repository.js';
+import { MessageRepository } from '../store/message.repository.js';
+import type { EarlierText } from '../store/message.repository.js';
 import type { HarnessRun } from '../store/harness.entity.js';
 import type { Workspace, WorkspaceEntry } from '../workspace/workspace.js';
 import type { DataMark } from './data-mark.js';
@@ -56,7 +56,7 @@ const LONGEST_NAME = 100;
 export class SurroundingsReader {
   private readonly cached = new LRUCache<string, Promise<Surroundings>>({ max: CACHED });
 
-  constructor(private readonly prefaces: PrefaceRepository) {}
+  constructor(private readonly messages: MessageRepository) {}
 
   /**
    * As they were when this owner claimed the run, and the same from then on: the caches of model services depend on a
@@ -78,7 +78,7 @@ export class SurroundingsReader {
     const [listing, notes, earlier] = await Promise.all([
       listingOf(workspace),
       notesOf(workspace, signal),
-      this.prefaces.before(run, LONGEST_TEXT),
+      this.messages.before(run, LONGEST_TEXT),
     ]);
     return { listing, notes, preface: prefaceOf(earlier, bytes) };
   }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { RunWriter } from '../store/run-writer.js';
+import type { RunWriter } from '../store/run.ledger.js';
 import { MessageRepository } from '../store/message.repository.js';
 import type { HarnessInput } from '../store/harness.entity.js';
 import { RunInputRepository } from '../store/run-input.repository.js';

@@ -12,14 +12,13 @@ import type { QueuedJob } from '../../platform/queue/index.js';
 import type { RunClaim } from '../protocol/lease.js';
 import { claimOf, isEnded } from '../protocol/run.state.js';
 import { ApprovalRepository } from '../store/approval.repository.js';
-import { ClaimRepository } from '../store/claim.repository.js';
-import type { DueRun } from '../store/claim.repository.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import type { QueueReason } from '../store/event.catalogue.js';
 import type { HarnessRun } from '../store/harness.entity.js';
 import { RUN_JOB, RunLedger } from '../store/run.ledger.js';
-import { RunRowRepository } from '../store/run-row.repository.js';
-import type { RunWriter } from '../store/run-writer.js';
+import type { RunWriter } from '../store/run.ledger.js';
+import { RunRepository } from '../store/run.repository.js';
+import type { DueRun } from '../store/run.repository.js';
 import { SessionRepository } from '../store/session.repository.js';
 import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
 import { RunLease } from './run.context.js';
@@ -58,8 +57,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly queue: JobQueue,
     private readonly bus: EventBus,
     private readonly ledger: RunLedger,
-    private readonly claims: ClaimRepository,
-    private readonly rows: RunRowRepository,
+    private readonly rows: RunRepository,
     private readonly sessions: SessionRepository,
     private readonly locks: WorkspaceLockRepository,
     private readonly effects: EffectRepository,
@@ -97,7 +95,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   /** Ends cancelled runs whose owner has not ended them in time. */
   async forceCancels(): Promise<void> {
-    const slow = await this.claims.slowCancels(CANCEL_SECONDS, AT_ONCE);
+    const slow = await this.rows.slowCancels(CANCEL_SECONDS, AT_ONCE);
     await this.forEach(slow, 'Failed to end cancelled run', ({ tenantId, id }) =>
       this.ledger.asOtherIfFree(tenantId, id, async (writer) => {
         if (!isEnded(writer.run.status)) await this.ending.cancel(writer);
@@ -130,7 +128,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     await this.attempts.try('Failed to expire approvals', () => this.expireDue());
     await this.attempts.try('Failed to look for ended processes', () => this.expireLost());
     await this.attempts.try('Failed to look for waiting runs', async () => {
-      for (const { id, tenantId } of await this.claims.due(AT_ONCE)) {
+      for (const { id, tenantId } of await this.rows.due(AT_ONCE)) {
         await this.queue.add(RUN_JOB, { id, data: { tenantId } });
       }
     });
@@ -143,10 +141,10 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   /** Expires the leases of processes of this host that have ended, so that their runs are claimed at once. */
   private async expireLost(): Promise<void> {
-    const held = await this.claims.held(AT_ONCE);
+    const held = await this.rows.held(AT_ONCE);
     const lost = held.filter(({ leaseBoot }) => stateOfProcess(leaseBoot) === 'ended');
     await this.forEach(lost, 'Failed to expire lease of ended process', (row) =>
-      this.claims.expire(row),
+      this.rows.expire(row),
     );
   }
 
@@ -186,7 +184,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     });
     if (!claimed) {
       // A run that had to wait for another is due again soon, sooner than the next sweep.
-      const isWaiting = await this.claims.isWaiting(tenantId, id);
+      const isWaiting = await this.rows.isWaiting(tenantId, id);
       const job = { id, data: { tenantId } };
       if (isWaiting) await this.queue.add(RUN_JOB, job, { delayMs: RETRY_MS });
       return;
@@ -243,8 +241,8 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   private async reasonToWait(writer: RunWriter): Promise<QueueReason | undefined> {
     const { tenantId, userId, id, sessionId, permissionMode, status, fence } = writer.run;
-    await this.claims.lockUser(tenantId, userId);
-    const others = await this.claims.heldOf(tenantId, userId, id);
+    await this.rows.lockUser(tenantId, userId);
+    const others = await this.rows.heldOf(tenantId, userId, id);
     if (status === 'QUEUED' && others >= this.config.HARNESS_RUNS_PER_USER)
       return 'limit_of_live_runs';
     if (permissionMode === 'READ_ONLY') return undefined;
@@ -257,7 +255,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   /** Records once why the run keeps waiting. */
   private async wait(writer: RunWriter, reason: QueueReason): Promise<void> {
-    await this.claims.postpone(writer.run, WAIT_SECONDS);
+    await this.rows.postpone(writer.run, WAIT_SECONDS);
     if (writer.run.reason === reason || writer.run.status !== 'QUEUED') return;
     writer.set({ reason });
     writer.event('run.queued', { ...writer.statusData, reason });

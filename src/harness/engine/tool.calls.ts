@@ -26,12 +26,11 @@ import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
 import type { EventDraft } from '../store/event.catalogue.js';
-import { GrantRepository } from '../store/grant.repository.js';
-import { HarnessSwitches } from '../store/harness.switches.js';
-import { planData, proposalEvents } from '../store/plan.events.js';
+import { HarnessSwitches } from '../store/switch.repository.js';
+import { planData, proposalEvents } from '../store/event.catalogue.js';
 import { RunInputRepository } from '../store/run-input.repository.js';
-import type { RunWriter } from '../store/run-writer.js';
 import { RunLedger } from '../store/run.ledger.js';
+import type { RunWriter } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { boundCall } from '../tool/tool.js';
 import type {
@@ -97,7 +96,6 @@ export class ToolCalls {
     private readonly registry: ToolRegistry,
     private readonly sandbox: Sandbox,
     private readonly approvals: ApprovalRepository,
-    private readonly grants: GrantRepository,
     private readonly switches: HarnessSwitches,
     private readonly callers: UserCallers,
     private readonly effects: EffectRepository,
@@ -264,7 +262,7 @@ export class ToolCalls {
     const { run, workspace, lease } = context;
     const plan = await tool.plan(input, toolContext);
     const operations = plan.files.map(({ operation }) => operation);
-    const allowed = await this.grants.allowed(run);
+    const allowed = await this.approvals.allowed(run);
     const subject = filesSubject(plan, { workspace, plan: run.plan, grants: allowed });
     const grants = pathGrants(subject.files);
     const ask = await this.consentFor(execution, { subject, operations, grants });
@@ -292,7 +290,7 @@ export class ToolCalls {
     const { context, effect, tool, input } = execution;
     const { run, lease } = context;
     const command = tool.command(input);
-    const granted = (await this.grants.allowed(run)).command(command);
+    const granted = (await this.approvals.allowed(run)).command(command);
     const ask = await this.consentFor(execution, {
       subject: { kind: 'shell', granted },
       grants: [commandGrant(command)],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { canonicalJson, planHash, planMarkdown } from './plan.js';
-import { planData, proposalEvents } from '../store/plan.events.js';
+import { planData, proposalEvents } from '../store/event.catalogue.js';
 import type { Plan } from './plan.js';
 
 const content = {

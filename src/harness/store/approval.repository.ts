@@ -1,13 +1,32 @@
 import { Injectable } from '@nestjs/common';
+import { IsNull } from 'typeorm';
 import { acrossTenants, Database } from '../../platform/database/index.js';
 import { storableJson, storableText } from './storable.js';
 import { newId, sha256 } from '../protocol/ids.js';
-import type { HarnessApproval, HarnessRun } from './harness.entity.js';
+import { columnsOf, insertionOf } from './columns.repository.js';
+import type { RunKey } from './event.repository.js';
+import { HarnessApproval, HarnessGrant } from './harness.entity.js';
+import type { HarnessEffect, HarnessRun } from './harness.entity.js';
 import type { ApprovalAsk } from './approval.ask.js';
+import { Grants } from '../protocol/approval.js';
 import type { ApprovalState, Decision } from '../protocol/approval.js';
 
 /** An approval, and whether its time is over by the database's clock. */
 export type ApprovalRow = HarnessApproval & { readonly isDue: boolean };
+
+/** A run that waits for a person. */
+export type WaitingRun = Pick<
+  HarnessRun,
+  'id' | 'sessionId' | 'waitKind' | 'plan' | 'question' | 'errorCode' | 'errorMessage'
+> & {
+  readonly waitingSince: Date;
+};
+
+/** A tool call with an unknown outcome, in a run that waits for its resolution. */
+export type UncertainEffect = Pick<
+  HarnessEffect,
+  'toolCallId' | 'sessionId' | 'runId' | 'toolName' | 'argumentsJson' | 'startedAt' | 'artifactId'
+> & { readonly waitingSince: Date };
 
 export interface DecisionValues {
   readonly state: ApprovalState;
@@ -17,20 +36,21 @@ export interface DecisionValues {
   readonly decidedBy: number;
 }
 
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
+type SessionKey = Pick<HarnessGrant, 'tenantId' | 'sessionId'>;
 
 /** Width of the column, in characters. */
 const SUMMARY_LENGTH = 2_000;
 /** What an inbox shows at most. */
 const INBOX_LENGTH = 500;
 
-const COLUMNS = `id, tenant_id AS "tenantId", session_id AS "sessionId", run_id AS "runId", user_id AS "userId",
-  tool_call_id AS "toolCallId", tool_name AS "toolName", summary, arguments_json AS "argumentsJson",
-  arguments_sha256 AS "argumentsSha256", subject_hash AS "subjectHash", grantable, grants, notes, state, revision,
-  decision, decision_id AS "decisionId", note, decided_by AS "decidedBy", decided_at AS "decidedAt",
-  expires_at AS "expiresAt", create_time AS "createTime", expires_at <= now() AS "isDue"`;
+const COLUMNS = `${columnsOf(HarnessApproval)}, expires_at <= now() AS "isDue"`;
 
-/** The approvals of runs. Call every change while the run's row is locked. */
+/** When the run r parked: its row changes also while it waits, such as with what is said to it. */
+const WAITING_SINCE = `coalesce((SELECT v.create_time FROM harness_event v
+     WHERE v.tenant_id = $1 AND v.run_id = r.id AND v.type IN ('run.waiting_for_input', 'run.suspended')
+     ORDER BY v.sequence DESC LIMIT 1), r.update_time) AS "waitingSince"`;
+
+/** The approvals of runs, what else waits for a person, and the consents that hold for a session. Call every change while the run's row is locked. */
 @Injectable()
 export class ApprovalRepository {
   constructor(private readonly database: Database) {}
@@ -98,13 +118,35 @@ export class ApprovalRepository {
     );
   }
 
-  async countPending({ tenantId, id }: RunKey): Promise<number> {
-    const [row] = await this.database.query<{ count: number }>(
-      `SELECT count(*) AS count FROM harness_approval
-        WHERE tenant_id = $1 AND run_id = $2 AND state = 'PENDING'`,
-      [tenantId, id],
+  /** The user's runs that wait for a review, an answer or their model service, the longest waiting first. */
+  async waitingRuns(tenantId: string, userId: number): Promise<WaitingRun[]> {
+    return this.database.query<WaitingRun>(
+      `SELECT r.id, r.session_id AS "sessionId", r.wait_kind AS "waitKind", r.plan, r.question,
+              r.error_code AS "errorCode", r.error_message AS "errorMessage", ${WAITING_SINCE}
+         FROM harness_run r
+        WHERE r.tenant_id = $1 AND r.user_id = $2
+          AND (r.status = 'WAITING_FOR_INPUT' OR (r.status = 'SUSPENDED' AND r.wait_kind = 'PROVIDER'))
+        ORDER BY "waitingSince", r.id LIMIT ${INBOX_LENGTH}`,
+      [tenantId, userId],
     );
-    return row?.count ?? 0;
+  }
+
+  async uncertainEffects(tenantId: string, userId: number): Promise<UncertainEffect[]> {
+    return this.database.query<UncertainEffect>(
+      `SELECT e.tool_call_id AS "toolCallId", e.session_id AS "sessionId", e.run_id AS "runId",
+              e.tool_name AS "toolName", e.arguments_json AS "argumentsJson", e.started_at AS "startedAt",
+              e.artifact_id AS "artifactId", ${WAITING_SINCE}
+         FROM harness_run r
+         JOIN harness_effect e ON e.tenant_id = $1 AND e.run_id = r.id AND e.state = 'UNCERTAIN'
+        WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.status = 'SUSPENDED' AND r.wait_kind = 'EFFECT'
+        ORDER BY "waitingSince", r.id, e.iteration, e.ordinal LIMIT ${INBOX_LENGTH}`,
+      [tenantId, userId],
+    );
+  }
+
+  async countPending({ tenantId, id }: RunKey): Promise<number> {
+    const approvals = this.database.repository(HarnessApproval);
+    return approvals.countBy({ tenantId, runId: id, state: 'PENDING' });
   }
 
   /** Writes the decision down; undefined when there is one already. */
@@ -128,21 +170,24 @@ export class ApprovalRepository {
   }
 
   /** Cancels what no longer needs a decision. */
-  async cancelPending({ tenantId, id }: RunKey): Promise<ApprovalRow[]> {
-    return this.database.query<ApprovalRow>(
-      `UPDATE harness_approval SET state = 'CANCELLED', decided_at = now(), revision = revision + 1
-        WHERE tenant_id = $1 AND run_id = $2 AND state = 'PENDING' RETURNING ${COLUMNS}`,
-      [tenantId, id],
-    );
+  async cancelPending(run: RunKey): Promise<ApprovalRow[]> {
+    return this.close(run, 'CANCELLED');
   }
 
   /** Expires what was not decided in time. */
-  async expire({ tenantId, id }: RunKey): Promise<ApprovalRow[]> {
+  async expire(run: RunKey): Promise<ApprovalRow[]> {
+    return this.close(run, 'EXPIRED', 'AND expires_at <= now()');
+  }
+
+  private async close(
+    { tenantId, id }: RunKey,
+    state: ApprovalState,
+    condition = '',
+  ): Promise<ApprovalRow[]> {
     return this.database.query<ApprovalRow>(
-      `UPDATE harness_approval SET state = 'EXPIRED', decided_at = now(), revision = revision + 1
-        WHERE tenant_id = $1 AND run_id = $2 AND state = 'PENDING' AND expires_at <= now()
-        RETURNING ${COLUMNS}`,
-      [tenantId, id],
+      `UPDATE harness_approval SET state = $3, decided_at = now(), revision = revision + 1
+        WHERE tenant_id = $1 AND run_id = $2 AND state = 'PENDING' ${condition} RETURNING ${COLUMNS}`,
+      [tenantId, id, state],
     );
   }
 
@@ -156,5 +201,42 @@ export class ApprovalRepository {
         [limit],
       ),
     );
+  }
+
+  /** Grants what the approval names; what is granted already stays as it is. */
+  async grant(approval: HarnessApproval, grantedBy: number): Promise<void> {
+    const { tenantId, sessionId, id: approvalId } = approval;
+    for (const { kind, subject } of approval.grants) {
+      const { fields, values } = insertionOf({
+        ...{ id: newId(), tenantId, sessionId, approvalId, grantedBy, kind },
+        subjectHash: sha256(subject),
+        subject: storableText(subject),
+      });
+      await this.database.query(
+        `INSERT INTO harness_grant ${fields}
+         ON CONFLICT (session_id, kind, subject_hash) WHERE revoked_at IS NULL DO NOTHING`,
+        values,
+      );
+    }
+  }
+
+  /** The grants that hold, the oldest first. */
+  async grantsOf(tenantId: string, sessionId: string): Promise<HarnessGrant[]> {
+    const where = { tenantId, sessionId, revokedAt: IsNull() };
+    return this.database.repository(HarnessGrant).find({ where, order: { id: 'ASC' } });
+  }
+
+  /** What the session's grants allow now. Read before each decision, so that a revoked grant no longer counts. */
+  async allowed({ tenantId, sessionId }: SessionKey): Promise<Grants> {
+    return new Grants(await this.grantsOf(tenantId, sessionId));
+  }
+
+  /** Takes a grant back; false when the session has none with this id that holds. */
+  async revokeGrant(session: SessionKey, grantId: string, revokedBy: number): Promise<boolean> {
+    const { tenantId, sessionId } = session;
+    const grants = this.database.repository(HarnessGrant);
+    const holding = { tenantId, sessionId, id: grantId, revokedAt: IsNull() };
+    const { affected } = await grants.update(holding, { revokedAt: () => 'now()', revokedBy });
+    return affected === 1;
   }
 }

@@ -1,9 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { Any, In, MoreThan } from 'typeorm';
 import { Database } from '../../platform/database/index.js';
 import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
 import { storableJson, storableText } from './storable.js';
 import type { EffectState, Resolution, SettledEffectState } from '../protocol/effect.state.js';
-import type { HarnessEffect, HarnessRun } from './harness.entity.js';
+import { columnsOf } from './columns.repository.js';
+import type { RunKey } from './event.repository.js';
+import { HarnessEffect } from './harness.entity.js';
+import type { HarnessRun } from './harness.entity.js';
 
 /** A tool call as it is written down with the message that asked for it. */
 export type NewEffect = Pick<
@@ -60,20 +64,13 @@ export interface EffectStart {
 /** What tells of loops in a settled call. */
 export type PastCall = Pick<HarnessEffect, 'toolName' | 'argumentsSha256' | 'iteration' | 'state'>;
 
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
-
 /** Outcomes of calls that have not begun, unless their row says when. */
 const NEVER_BEGUN: readonly EffectState[] = ['DENIED', 'INVALID', 'NOT_EXECUTED'];
 
 /** As the model asked for them; what was undone and redone has iterations below 0 and comes after. */
 export const IN_ORDER = 'iteration < 0, abs(iteration), ordinal';
 
-export const EFFECT_COLUMNS = `tool_call_id AS "toolCallId", tenant_id AS "tenantId", session_id AS "sessionId",
-  run_id AS "runId", iteration, ordinal, provider_call_id AS "providerCallId", tool_name AS "toolName",
-  effect_class AS "effectClass", arguments_json AS "argumentsJson", arguments_sha256 AS "argumentsSha256", input,
-  state, fence, boot, operations, snapshot_sha256 AS "snapshotSha256", reads, result, error_code AS "errorCode",
-  exit_code AS "exitCode", artifact_id AS "artifactId", reconciled, resolution, resolved_by AS "resolvedBy", note,
-  create_time AS "createTime", started_at AS "startedAt", ended_at AS "endedAt"`;
+const COLUMNS = columnsOf(HarnessEffect);
 
 /** The tool calls of runs and what came of them. Call every change while the run's row is locked. */
 @Injectable()
@@ -96,7 +93,7 @@ export class EffectRepository {
   /** The tool calls of the run in the order in which the model asked for them, then what was undone and redone. */
   async ofRun({ tenantId, id }: RunKey): Promise<HarnessEffect[]> {
     return this.database.query<HarnessEffect>(
-      `SELECT ${EFFECT_COLUMNS} FROM harness_effect WHERE tenant_id = $1 AND run_id = $2
+      `SELECT ${COLUMNS} FROM harness_effect WHERE tenant_id = $1 AND run_id = $2
         ORDER BY ${IN_ORDER}`,
       [tenantId, id],
     );
@@ -104,45 +101,27 @@ export class EffectRepository {
 
   /** Those of the runs whose outcome is not settled, in their order. */
   async openOf(tenantId: string, runIds: readonly string[]): Promise<HarnessEffect[]> {
-    return this.database.query<HarnessEffect>(
-      `SELECT ${EFFECT_COLUMNS} FROM harness_effect
-        WHERE tenant_id = $1 AND run_id = ANY ($2::uuid[]) AND state IN ('PREPARED', 'STARTED', 'UNCERTAIN')
-        ORDER BY iteration, ordinal`,
-      [tenantId, runIds],
-    );
+    return this.database.repository(HarnessEffect).find({
+      where: { tenantId, runId: Any([...runIds]), state: In(['PREPARED', 'STARTED', 'UNCERTAIN']) },
+      order: { iteration: 'ASC', ordinal: 'ASC' },
+    });
   }
 
-  async find({ tenantId, id }: RunKey, toolCallId: string): Promise<HarnessEffect | undefined> {
-    const [row] = await this.database.query<HarnessEffect>(
-      `SELECT ${EFFECT_COLUMNS} FROM harness_effect WHERE tenant_id = $1 AND run_id = $2 AND tool_call_id = $3`,
-      [tenantId, id, toolCallId],
-    );
-    return row;
+  async find({ tenantId, id: runId }: RunKey, toolCallId: string): Promise<HarnessEffect | null> {
+    return this.database.repository(HarnessEffect).findOneBy({ tenantId, runId, toolCallId });
   }
 
-  /** Stores what a person has said about an uncertain effect; false when it is not uncertain any more. */
-  async resolve(
-    { tenantId }: RunKey,
-    toolCallId: string,
-    by: ToolCallResolution,
-  ): Promise<boolean> {
-    const rows = await this.database.query(
-      `UPDATE harness_effect
-          SET state = $3, resolution = $4, resolved_by = $5, note = $6, result = $7, error_code = $8,
-              ended_at = coalesce(ended_at, now())
-        WHERE tenant_id = $1 AND tool_call_id = $2 AND state = 'UNCERTAIN' RETURNING tool_call_id`,
-      [
-        tenantId,
-        toolCallId,
-        by.state,
-        by.resolution,
-        by.resolvedBy,
-        by.note === null ? null : storableText(by.note),
-        storableText(by.result),
-        by.errorCode,
-      ],
+  /** Stores what a person has said about an uncertain effect. */
+  async resolve({ tenantId }: RunKey, toolCallId: string, by: ToolCallResolution): Promise<void> {
+    await this.database.repository(HarnessEffect).update(
+      { tenantId, toolCallId, state: 'UNCERTAIN' },
+      {
+        ...by,
+        note: by.note === null ? null : storableText(by.note),
+        result: storableText(by.result),
+        endedAt: () => 'coalesce(ended_at, now())',
+      },
     );
-    return rows.length > 0;
   }
 
   /**
@@ -151,7 +130,7 @@ export class EffectRepository {
    */
   async unanswered({ tenantId, id }: RunKey): Promise<HarnessEffect[]> {
     return this.database.prepared<HarnessEffect>(
-      `SELECT ${EFFECT_COLUMNS} FROM harness_effect e
+      `SELECT ${COLUMNS} FROM harness_effect e
         WHERE e.tenant_id = $1 AND e.run_id = $2 AND e.iteration > 0
           AND e.iteration = (SELECT max(iteration) FROM harness_effect WHERE tenant_id = $1 AND run_id = $2)
           AND NOT EXISTS (SELECT 1 FROM harness_message m
@@ -181,13 +160,9 @@ export class EffectRepository {
   }
 
   /** Records that the process no longer acts for what it has started and not finished. */
-  async renounce({ tenantId, id }: RunKey, boot: string): Promise<void> {
-    await this.database.query(
-      `UPDATE harness_effect SET boot = NULL
-        WHERE tenant_id = $1 AND run_id = $2 AND boot = $3 AND state = 'STARTED' AND iteration > 0
-        RETURNING tool_call_id`,
-      [tenantId, id, boot],
-    );
+  async renounce({ tenantId, id: runId }: RunKey, boot: string): Promise<void> {
+    const started = { tenantId, runId, boot, state: 'STARTED', iteration: MoreThan(0) } as const;
+    await this.database.repository(HarnessEffect).update(started, { boot: null });
   }
 
   /** Stores how a call has ended; false when it had already. */

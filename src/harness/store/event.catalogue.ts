@@ -1,4 +1,6 @@
 import type { Decision } from '../protocol/approval.js';
+import { planMarkdown } from '../protocol/plan.js';
+import type { Plan } from '../protocol/plan.js';
 import type { Phase, RunStatus, StopReason, WaitKind } from '../protocol/run.state.js';
 import type { EffectState } from '../protocol/effect.state.js';
 
@@ -29,17 +31,11 @@ export type QueueReason =
   | 'limit_of_live_runs'
   | 'workspace_busy';
 
-export interface PlanData {
-  readonly taskId: string;
-  readonly revision: number;
-  readonly summary: string;
-  readonly steps: readonly {
-    readonly id: string;
-    readonly text: string;
-    readonly status: string;
-  }[];
-  readonly files: readonly string[];
-  readonly risks: readonly string[];
+export interface PlanData extends Pick<
+  Plan,
+  'taskId' | 'revision' | 'summary' | 'files' | 'risks'
+> {
+  readonly steps: readonly Pick<Plan['steps'][number], 'id' | 'text' | 'status'>[];
 }
 
 /** Changes of a finished run that were undone or redone; the conflicts were left out, which is only ever so with force. */
@@ -292,4 +288,35 @@ export type EventDraft = {
 /** Names a step on the wire: the model's turn and the tool calls that follow from it. */
 export function stepIdOf(iteration: number): string {
   return `step-${iteration}`;
+}
+
+/** What plan.created and plan.updated carry. */
+export function planData({ taskId, revision, summary, steps, files, risks }: Plan): PlanData {
+  const shown = steps.map(({ id, text, status }) => ({ id, text, status }));
+  return { taskId, revision, summary, steps: shown, files, risks };
+}
+
+/** What a reviewer needs: plan.awaiting_approval. */
+function awaitingData(plan: Plan): EventDataOf['plan.awaiting_approval'] {
+  return {
+    taskId: plan.taskId,
+    planMarkdown: planMarkdown(plan),
+    canonicalHash: plan.canonicalHash,
+    expectedRevision: plan.revision,
+    reviewState: 'AWAITING_APPROVAL',
+  };
+}
+
+/**
+ * The events of a plan that the model has submitted: plan.created, and plan.awaiting_approval where a person reviews it
+ * or plan.approved where no review is needed.
+ */
+export function proposalEvents(plan: Plan): EventDraft[] {
+  const { taskId, revision, canonicalHash: hash } = plan;
+  return [
+    { type: 'plan.created', data: planData(plan) },
+    plan.reviewState === 'APPROVED'
+      ? { type: 'plan.approved', data: { taskId, revision, hash } }
+      : { type: 'plan.awaiting_approval', data: awaitingData(plan) },
+  ];
 }

@@ -1,11 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { Any } from 'typeorm';
 import { Database } from '../../platform/database/index.js';
 import { storableJson } from './storable.js';
-import type { HarnessFileChange } from './harness.entity.js';
-
-const COLUMNS = `id, tenant_id AS "tenantId", run_id AS "runId", tool_call_id AS "toolCallId", path, op,
-  before_sha256 AS "beforeSha256", after_sha256 AS "afterSha256", before_mode AS "beforeMode",
-  after_mode AS "afterMode", additions, deletions, restorable, undone, create_time AS "createTime"`;
+import { HarnessFileChange } from './harness.entity.js';
 
 export type NewFileChange = Omit<HarnessFileChange, 'id' | 'createTime' | 'undone'>;
 
@@ -32,22 +29,17 @@ export class FileChangeRepository {
 
   /** Of one run, oldest first, with those that were undone. */
   async ofRun(tenantId: string, runId: string): Promise<HarnessFileChange[]> {
-    return this.database.query<HarnessFileChange>(
-      `SELECT ${COLUMNS} FROM harness_file_change WHERE tenant_id = $1 AND run_id = $2 ORDER BY id`,
-      [tenantId, runId],
-    );
+    const changes = this.database.repository(HarnessFileChange);
+    return changes.find({ where: { tenantId, runId }, order: { id: 'ASC' } });
   }
 
   /** Marks changes of one run as undone, or as done again. */
   async mark(
-    { tenantId, id }: { readonly tenantId: string; readonly id: string },
+    { tenantId, id: runId }: { readonly tenantId: string; readonly id: string },
     changeIds: readonly number[],
     undone: boolean,
   ): Promise<void> {
-    await this.database.query(
-      `UPDATE harness_file_change SET undone = $4
-        WHERE tenant_id = $1 AND run_id = $2 AND id = ANY ($3::bigint[])`,
-      [tenantId, id, changeIds, undone],
-    );
+    const changes = this.database.repository(HarnessFileChange);
+    await changes.update({ tenantId, runId, id: Any([...changeIds]) }, { undone });
   }
 }

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import { storableJson, storableText } from './storable.js';
 import { newId } from '../protocol/ids.js';
-import type { HarnessMessage, HarnessRun } from './harness.entity.js';
+import { columnsOf } from './columns.repository.js';
+import { HarnessMessage } from './harness.entity.js';
+import type { HarnessRun } from './harness.entity.js';
 import type { MessageRole, MessageToolCall, MessageUsage } from '../protocol/run.values.js';
 
 /** A message before it has its id and number. */
@@ -22,9 +24,42 @@ export interface MessageDraft {
 /** The conversation whose messages are numbered together. */
 export type Conversation = Pick<HarnessRun, 'tenantId' | 'sessionId' | 'id'>;
 
-const COLUMNS = `id, tenant_id AS "tenantId", session_id AS "sessionId", run_id AS "runId", sequence, role, content,
-  thinking, tool_calls AS "toolCalls", tool_call_id AS "toolCallId", tool_name AS "toolName",
-  tool_error AS "toolError", finish_reason AS "finishReason", usage, metadata, create_time AS "createTime"`;
+/** A message of an earlier run; long texts are cut. */
+export interface EarlierText {
+  readonly role: 'USER' | 'ASSISTANT';
+  readonly content: string;
+}
+
+/** A session's newest texts are looked at, so many at most. */
+const TEXTS = 200;
+
+export const SKILL_TOOL = 'activate_skill';
+
+/** An output of so many bytes takes hardly more than the pointer to it. */
+export const WORTH_PRUNING = 400;
+
+/** As much of a stored message as the model is to know. */
+export type TurnMessage = Pick<
+  HarnessMessage,
+  | 'id'
+  | 'sequence'
+  | 'role'
+  | 'content'
+  | 'toolCalls'
+  | 'toolCallId'
+  | 'toolName'
+  | 'toolError'
+  | 'usage'
+  | 'metadata'
+> & {
+  /** Only the beginning of the content was read, because it is no longer sent. */
+  readonly pruned: boolean;
+};
+
+/** What is read of an output that is left out anyway: enough for a summary. */
+const BEGINNING = 2_400;
+
+const COLUMNS = columnsOf(HarnessMessage);
 
 /** The messages of sessions. None is ever changed. */
 @Injectable()
@@ -93,14 +128,6 @@ export class MessageRepository {
     );
   }
 
-  /** All messages of the run, in their order. */
-  async ofRun(tenantId: string, runId: string): Promise<HarnessMessage[]> {
-    return this.database.query<HarnessMessage>(
-      `SELECT ${COLUMNS} FROM harness_message WHERE tenant_id = $1 AND run_id = $2 ORDER BY sequence`,
-      [tenantId, runId],
-    );
-  }
-
   /** How many of the run's last answers in a row cannot be used; looks at `limit` of them. */
   async incompleteAtEnd(tenantId: string, runId: string, limit: number): Promise<number> {
     const rows = await this.database.prepared<{ incomplete: boolean }>(
@@ -120,5 +147,39 @@ export class MessageRepository {
       [tenantId, runId],
     );
     return new Set(rows.map(({ toolCallId }) => toolCallId));
+  }
+
+  /**
+   * All messages of the run in their order, as far as a model is to know them. Long outputs up to the sequence come with their beginning alone: before each turn of a
+   * long run, reading all of them whole would take more than everything else.
+   */
+  async ofRun(
+    { tenantId, id }: Pick<HarnessRun, 'tenantId' | 'id'>,
+    prunedThrough: number,
+  ): Promise<TurnMessage[]> {
+    return this.database.prepared<TurnMessage>(
+      `SELECT id, sequence, role, CASE WHEN pruned THEN left(content, ${BEGINNING}) ELSE content END AS content, pruned,
+              tool_calls AS "toolCalls", tool_call_id AS "toolCallId", tool_name AS "toolName",
+              tool_error AS "toolError", usage, metadata
+         FROM (SELECT *, role = 'TOOL' AND sequence <= $3 AND octet_length(content) > ${WORTH_PRUNING}
+                         AND (tool_error OR tool_name IS DISTINCT FROM '${SKILL_TOOL}') AS pruned
+                 FROM harness_message WHERE tenant_id = $1 AND run_id = $2) AS message
+        ORDER BY sequence`,
+      [tenantId, id, prunedThrough],
+    );
+  }
+
+  /** The texts of earlier runs, the newest first, each cut to so many characters. Runs of a session follow each other. */
+  async before(
+    { tenantId, sessionId, id }: Conversation,
+    characters: number,
+  ): Promise<EarlierText[]> {
+    return this.database.query<EarlierText>(
+      `SELECT role, left(content, $4) AS content FROM harness_message
+        WHERE tenant_id = $1 AND session_id = $2 AND run_id <> $3 AND role IN ('USER', 'ASSISTANT')
+          AND content <> ''
+        ORDER BY sequence DESC LIMIT ${TEXTS}`,
+      [tenantId, sessionId, id, characters],
+    );
   }
 }

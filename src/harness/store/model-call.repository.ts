@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import { newId } from '../protocol/ids.js';
+import { insertionOf } from './columns.repository.js';
+import type { RunKey } from './event.repository.js';
 import type { HarnessRun } from './harness.entity.js';
-
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 
 export interface ModelCallStart {
   readonly iteration: number;
   readonly attempt: number;
   readonly purpose: 'TURN' | 'SUMMARY';
-  /** As estimated: what stays of a call whose end nobody writes down. */
+  /** As estimated: what stays of a call whose end is not written down. */
   readonly sentTokens: number;
 }
 
@@ -35,22 +35,14 @@ export class ModelCallRepository {
     run: Pick<HarnessRun, 'tenantId' | 'id' | 'fence'>,
     call: ModelCallStart,
   ): Promise<string> {
+    const { iteration, attempt, purpose, sentTokens: inputTokens } = call;
+    const { tenantId, id: runId, fence } = run;
     const id = newId();
-    await this.database.prepared(
-      `INSERT INTO harness_model_call
-          (id, tenant_id, run_id, iteration, attempt, purpose, fence, input_tokens, estimated, state)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, true, 'STARTED')`,
-      [
-        id,
-        run.tenantId,
-        run.id,
-        call.iteration,
-        call.attempt,
-        call.purpose,
-        run.fence,
-        call.sentTokens,
-      ],
-    );
+    const { fields, values } = insertionOf({
+      ...{ id, tenantId, runId, iteration, attempt, purpose, fence, inputTokens },
+      ...{ estimated: true, state: 'STARTED' },
+    });
+    await this.database.prepared(`INSERT INTO harness_model_call ${fields}`, values);
     return id;
   }
 

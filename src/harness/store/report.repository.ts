@@ -1,33 +1,29 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
-import type {
-  HarnessEffect,
-  HarnessEvent,
-  HarnessModelCall,
-  HarnessRun,
-} from './harness.entity.js';
+import { columnOf } from './columns.repository.js';
+import type { RunKey } from './event.repository.js';
+import { HarnessModelCall } from './harness.entity.js';
+import type { HarnessEffect, HarnessEvent } from './harness.entity.js';
 import { IN_ORDER } from './effect.repository.js';
 
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
-
 /** A tool call without what it was given and what it answered, which may be long. */
-export type ReportedCall = Pick<
-  HarnessEffect,
-  | 'toolCallId'
-  | 'iteration'
-  | 'toolName'
-  | 'effectClass'
-  | 'state'
-  | 'errorCode'
-  | 'exitCode'
-  | 'reconciled'
-  | 'resolution'
-  | 'resolvedBy'
-  | 'note'
-  | 'createTime'
-  | 'startedAt'
-  | 'endedAt'
-> & {
+const CALL = [
+  'toolCallId',
+  'iteration',
+  'toolName',
+  'effectClass',
+  'state',
+  'errorCode',
+  'exitCode',
+  'reconciled',
+  'resolution',
+  'resolvedBy',
+  'note',
+  'startedAt',
+  'endedAt',
+] as const;
+
+export type ReportedCall = Pick<HarnessEffect, (typeof CALL)[number]> & {
   /** What it is about, as far as one of its arguments says it. */
   readonly subject: string | null;
 };
@@ -54,10 +50,7 @@ export class ReportRepository {
   /** The tool calls in the order in which the model asked for them, then what was undone and redone. */
   async calls({ tenantId, id }: RunKey): Promise<ReportedCall[]> {
     return this.database.query<ReportedCall>(
-      `SELECT tool_call_id AS "toolCallId", iteration, tool_name AS "toolName", effect_class AS "effectClass", state,
-              error_code AS "errorCode", exit_code AS "exitCode", reconciled, resolution,
-              resolved_by AS "resolvedBy", note, create_time AS "createTime", started_at AS "startedAt",
-              ended_at AS "endedAt",
+      `SELECT ${CALL.map((name) => `${columnOf(name)} AS "${name}"`).join(', ')},
               left(coalesce(input ->> 'command', input ->> 'path', input ->> 'name', input ->> 'pattern'), ${SUBJECT})
                 AS subject
          FROM harness_effect WHERE tenant_id = $1 AND run_id = $2 ORDER BY ${IN_ORDER}`,
@@ -66,15 +59,9 @@ export class ReportRepository {
   }
 
   /** The calls of the model service, oldest first. */
-  async modelCalls({ tenantId, id }: RunKey): Promise<HarnessModelCall[]> {
-    return this.database.query<HarnessModelCall>(
-      `SELECT id, tenant_id AS "tenantId", run_id AS "runId", iteration, attempt, purpose, fence, state,
-              input_tokens AS "inputTokens", output_tokens AS "outputTokens", cached_tokens AS "cachedTokens", cost,
-              estimated, duration_ms AS "durationMs", error_code AS "errorCode", create_time AS "createTime",
-              ended_at AS "endedAt"
-         FROM harness_model_call WHERE tenant_id = $1 AND run_id = $2 ORDER BY id`,
-      [tenantId, id],
-    );
+  async modelCalls({ tenantId, id: runId }: RunKey): Promise<HarnessModelCall[]> {
+    const calls = this.database.repository(HarnessModelCall);
+    return calls.find({ where: { tenantId, runId }, order: { id: 'ASC' } });
   }
 
   /** Oldest first; none once the run's events were pruned. */

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { Any } from 'typeorm';
 import { Database } from '../../platform/database/index.js';
 import { storableText } from './storable.js';
-import type { HarnessInput, HarnessRun } from './harness.entity.js';
+import { columnsOf, insertionOf } from './columns.repository.js';
+import type { RunKey } from './event.repository.js';
+import { HarnessInput } from './harness.entity.js';
 
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
-
-const COLUMNS = `id, tenant_id AS "tenantId", run_id AS "runId", kind, content, idempotency_key AS "idempotencyKey",
-  idempotency_hash AS "idempotencyHash", create_time AS "createTime", consumed_at AS "consumedAt"`;
+const COLUMNS = columnsOf(HarnessInput);
 
 /** What users say to runs. Call every change while the run's row is locked. */
 @Injectable()
@@ -24,29 +24,17 @@ export class RunInputRepository {
 
   /** False when the run has an input with the same key already. */
   async insert(input: Omit<HarnessInput, 'createTime' | 'consumedAt'>): Promise<boolean> {
+    const { fields, values } = insertionOf({ ...input, content: storableText(input.content) });
     const rows = await this.database.query(
-      `INSERT INTO harness_input (tenant_id, run_id, id, kind, content, idempotency_key, idempotency_hash)
-        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (run_id, idempotency_key) DO NOTHING RETURNING id`,
-      [
-        input.tenantId,
-        input.runId,
-        input.id,
-        input.kind,
-        storableText(input.content),
-        input.idempotencyKey,
-        input.idempotencyHash,
-      ],
+      `INSERT INTO harness_input ${fields} ON CONFLICT (run_id, idempotency_key) DO NOTHING RETURNING id`,
+      values,
     );
     return rows.length > 0;
   }
 
-  async byKey({ tenantId, id }: RunKey, key: string): Promise<HarnessInput | undefined> {
-    const [row] = await this.database.query<HarnessInput>(
-      `SELECT ${COLUMNS} FROM harness_input
-        WHERE tenant_id = $1 AND run_id = $2 AND idempotency_key = $3`,
-      [tenantId, id, key],
-    );
-    return row;
+  async byKey(run: RunKey, idempotencyKey: string): Promise<HarnessInput | null> {
+    const { tenantId, id: runId } = run;
+    return this.database.repository(HarnessInput).findOneBy({ tenantId, runId, idempotencyKey });
   }
 
   /** How much the run has not taken in yet. */
@@ -59,11 +47,8 @@ export class RunInputRepository {
     return row ?? { count: 0, bytes: 0 };
   }
 
-  async consume({ tenantId, id }: RunKey, ids: readonly string[]): Promise<void> {
-    await this.database.query(
-      `UPDATE harness_input SET consumed_at = now()
-        WHERE tenant_id = $1 AND run_id = $2 AND id = ANY ($3::uuid[]) RETURNING id`,
-      [tenantId, id, ids],
-    );
+  async consume({ tenantId, id: runId }: RunKey, ids: readonly string[]): Promise<void> {
+    const inputs = this.database.repository(HarnessInput);
+    await inputs.update({ tenantId, runId, id: Any([...ids]) }, { consumedAt: () => 'now()' });
   }
 }

@@ -3,16 +3,34 @@ import { Database } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { JobQueue } from '../../platform/queue/index.js';
-import type { EventDraft } from './event.catalogue.js';
 import { FencedError } from '../protocol/lease.js';
 import type { RunClaim } from '../protocol/lease.js';
+import { isEnded, moved } from '../protocol/run.state.js';
+import type {
+  EndStatus,
+  Phase,
+  RunMove,
+  RunState,
+  StopReason,
+  WaitKind,
+} from '../protocol/run.state.js';
+import type {
+  EventDataOf,
+  EventDraft,
+  EventSubject,
+  EventType,
+  QueueReason,
+  WireError,
+} from './event.catalogue.js';
 import type { HarnessRun } from './harness.entity.js';
-import { RunRowRepository } from './run-row.repository.js';
-import type { LockedRun, NewRun } from './run-row.repository.js';
-import { RunWriter } from './run-writer.js';
+import { RunRepository } from './run.repository.js';
+import type { LeaseChange, LockedRun, NewRun, RowChange, RunPatch } from './run.repository.js';
 
 /** The kind of the job that says that a run waits for an owner. */
 export const RUN_JOB = 'harness.run';
+
+/** What one write of a run does. */
+type Work<T> = (writer: RunWriter) => Promise<T> | T;
 
 /**
  * Every change of a run. A write locks the run's row first, then does its work in the same transaction (other
@@ -23,14 +41,14 @@ export const RUN_JOB = 'harness.run';
 export class RunLedger {
   constructor(
     private readonly database: Database,
-    private readonly rows: RunRowRepository,
+    private readonly rows: RunRepository,
     private readonly bus: EventBus,
     private readonly queue: JobQueue,
   ) {}
 
   /** The run as it stands, for the lease's holder; FencedError when the lease is lost. */
   async held(lease: RunClaim): Promise<HarnessRun> {
-    const run = await this.rows.held(lease);
+    const run = await this.rows.heldBy(lease);
     if (!run) throw new FencedError(lease);
     return run;
   }
@@ -39,7 +57,7 @@ export class RunLedger {
    * A write of the lease's holder. With nothing written: FencedError when the lease is lost; CancelRequestedError when
    * the work would let a run wait that is to be cancelled.
    */
-  async asOwner<T>(lease: RunClaim, work: (writer: RunWriter) => Promise<T> | T): Promise<T> {
+  async asOwner<T>(lease: RunClaim, work: Work<T>): Promise<T> {
     return this.database.transaction(async () => {
       const row = await this.rows.lock(lease.tenantId, lease.runId);
       const holds =
@@ -53,10 +71,7 @@ export class RunLedger {
    * A write that begins with the run itself, which then waits for an owner. Undefined, with nothing written, when the
    * session has an unfinished run, or one with the same key.
    */
-  async asCreator<T>(
-    run: NewRun,
-    work: (writer: RunWriter) => Promise<T> | T,
-  ): Promise<T | undefined> {
+  async asCreator<T>(run: NewRun, work: Work<T>): Promise<T | undefined> {
     return this.database.transaction(async () => {
       const row = await this.rows.insert(run);
       if (!row) return undefined;
@@ -66,12 +81,8 @@ export class RunLedger {
     });
   }
 
-  /** A write of anybody else, such as an approver. NotFoundError when there is no such run. */
-  async asOther<T>(
-    tenantId: string,
-    runId: string,
-    work: (writer: RunWriter) => Promise<T> | T,
-  ): Promise<T> {
+  /** A write of any other caller, such as an approver. NotFoundError when there is no such run. */
+  async asOther<T>(tenantId: string, runId: string, work: Work<T>): Promise<T> {
     return this.database.transaction(async () => {
       const row = await this.rows.lock(tenantId, runId);
       if (!row) throw new NotFoundError('The run');
@@ -80,11 +91,7 @@ export class RunLedger {
   }
 
   /** The same, or undefined while the run is locked. */
-  async asOtherIfFree<T>(
-    tenantId: string,
-    runId: string,
-    work: (writer: RunWriter) => Promise<T> | T,
-  ): Promise<T | undefined> {
+  async asOtherIfFree<T>(tenantId: string, runId: string, work: Work<T>): Promise<T | undefined> {
     return this.database.transaction(async () => {
       const row = await this.rows.lockIfFree(tenantId, runId);
       return row && this.write(row, work, false);
@@ -104,11 +111,7 @@ export class RunLedger {
     await this.database.afterCommit(() => this.queue.add(RUN_JOB, { id, data: { tenantId } }));
   }
 
-  private async write<T>(
-    row: LockedRun,
-    work: (writer: RunWriter) => Promise<T> | T,
-    isOwner: boolean,
-  ): Promise<T> {
+  private async write<T>(row: LockedRun, work: Work<T>, isOwner: boolean): Promise<T> {
     const writer = new RunWriter(row, isOwner);
     const result = await work(writer);
     if (!writer.isChanged) return result;
@@ -131,4 +134,162 @@ export class RunLedger {
   private async publish(tenantId: string, runId: string, sequence: number): Promise<void> {
     await this.bus.publish('harness.event', { tenantId, runId, sequence });
   }
+}
+
+/** How a run ends. The error is what a person reads. */
+export interface RunEnd {
+  readonly status: EndStatus;
+  readonly stopReason: StopReason;
+  readonly error?: WireError;
+}
+
+/**
+ * One transaction's changes of one run, whose row is locked: moves, columns and events are collected and written
+ * together when the work is done, so that events are numbered in the order of the commits.
+ */
+export class RunWriter {
+  private state: RunState;
+  private patch: RunPatch = {};
+  private lease: LeaseChange = { type: 'keep' };
+  readonly drafts: EventDraft[] = [];
+
+  /** `isOwner`: the writer holds the run's lease. */
+  constructor(
+    private readonly row: LockedRun,
+    private readonly isOwner: boolean,
+  ) {
+    this.state = stateOf(row);
+  }
+
+  /** Whether another process has the run, or had it until it was lost: it may not know yet, and still act. */
+  get isAnothers(): boolean {
+    return this.row.leaseOwner !== null && !this.isOwner;
+  }
+
+  /** The run as it will be written. */
+  get run(): HarnessRun {
+    return { ...this.row, ...this.patch };
+  }
+
+  get current(): RunState {
+    return this.state;
+  }
+
+  /** What is to be written. */
+  get change(): RowChange {
+    return { patch: this.patch, lease: this.lease, drafts: this.drafts };
+  }
+
+  get isChanged(): boolean {
+    return (
+      this.drafts.length > 0 || this.lease.type !== 'keep' || Object.keys(this.patch).length > 0
+    );
+  }
+
+  set(patch: RunPatch): void {
+    this.patch = { ...this.patch, ...patch };
+  }
+
+  event<Type extends EventType>(type: Type, data: EventDataOf[Type], subject?: EventSubject): void {
+    this.drafts.push({ type, data, ...(subject && { subject }) } as EventDraft);
+  }
+
+  events(drafts: readonly EventDraft[]): void {
+    this.drafts.push(...drafts);
+  }
+
+  /** What events of the run's status carry. Grows the revision first where the status has just changed. */
+  get statusData(): Pick<HarnessRun, 'status' | 'revision' | 'phase'> & { waitKind?: WaitKind } {
+    const { status, revision, phase, waitKind } = this.run;
+    return { status, revision, phase, ...(waitKind && { waitKind }) };
+  }
+
+  /** Takes the run up. Adds run.started, or run.recovering when its last owner was lost. */
+  claim(owner: string, boot: string): void {
+    this.move({ type: 'claim' });
+    this.lease = { type: 'take', owner, boot };
+    this.set({ reason: null });
+    if (this.state.recovering) {
+      const attempt = this.state.recoveryAttempts;
+      this.event('run.recovering', { ...this.statusData, attempt, reason: 'owner_lost' });
+    } else this.event('run.started', this.statusData);
+  }
+
+  recovered(settled: EventDataOf['run.recovered']['settled']): void {
+    const attempt = this.state.recoveryAttempts;
+    this.move({ type: 'recovered' });
+    this.event('run.recovered', { ...this.statusData, attempt, settled });
+  }
+
+  /** From planning to building, under the same owner. */
+  build(): void {
+    this.move({ type: 'build' });
+  }
+
+  /**
+   * Parks the run; the event that says so is the caller's, because each says more than the status. CancelRequestedError
+   * when the run is to be cancelled.
+   */
+  park(waitKind: WaitKind): void {
+    this.move({ type: 'park', waitKind });
+  }
+
+  /** A parked run, or one that its owner gives back, waits for an owner. CancelRequestedError as with `park`. */
+  enqueue(reason: QueueReason, phase?: Phase): void {
+    const parked = this.state.waitKind !== null;
+    this.move(parked ? { type: 'resume', ...(phase && { phase }) } : { type: 'release' });
+    this.set({ reason, errorCode: null, errorMessage: null });
+    this.event('run.queued', { ...this.statusData, reason });
+  }
+
+  requestCancel(by: number): void {
+    this.move({ type: 'request-cancel' });
+    this.set({ cancelRequestedAt: new Date(), cancelRequestedBy: by });
+    this.event('run.cancel.requested', { ...this.statusData, code: 'USER_CANCEL_REQUESTED', by });
+  }
+
+  /** RunEnding.end closes what is open first. CancelRequestedError when the run is to be cancelled and this is no cancel. */
+  end({ status, stopReason, error }: RunEnd): void {
+    this.move({ type: 'end', status });
+    this.set({
+      stopReason,
+      endedAt: new Date(),
+      reason: null,
+      question: null,
+      errorCode: error?.code ?? null,
+      errorMessage: error?.message.slice(0, LONGEST_ERROR) ?? null,
+    });
+    const data = { ...this.statusData, stopReason, ...(error && { error }) };
+    if (status === 'COMPLETED') this.event('run.completed', data);
+    else if (status === 'FAILED') this.event('run.failed', data);
+    else this.event('run.cancelled', data);
+  }
+
+  private move(move: RunMove): void {
+    this.state = moved(this.state, move);
+    const { status, phase, waitKind, recovering, recoveryAttempts, fence } = this.state;
+    const revision = this.run.revision + 1;
+    this.set({ status, phase, waitKind, recovering, recoveryAttempts, fence, revision });
+    if (this.state.lease === 'NONE' && this.row.leaseOwner !== null) {
+      this.lease = { type: this.isAnothers ? 'revoke' : 'drop' };
+    }
+  }
+}
+
+/** What the column holds. */
+const LONGEST_ERROR = 2_000;
+
+function stateOf(row: LockedRun): RunState {
+  const { status, phase, waitKind, recovering, recoveryAttempts, fence, leaseState } = row;
+  const cancelRequested = row.cancelRequestedAt !== null && !isEnded(status);
+  return {
+    status,
+    phase,
+    waitKind,
+    recovering,
+    cancelRequested,
+    recoveryAttempts,
+    fence,
+    lease: leaseState,
+  };
 }

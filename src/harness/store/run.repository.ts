@@ -1,16 +1,111 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../../platform/database/index.js';
-import { RUN_COLUMNS } from './run-row.repository.js';
-import type { HarnessRun } from './harness.entity.js';
+import { LEASE_SECONDS } from '../protocol/lease.js';
+import type { RunClaim } from '../protocol/lease.js';
+import type { LeaseState } from '../protocol/run.state.js';
+import { columnOf, columnsOf, insertionOf } from './columns.repository.js';
+import type { EventDraft } from './event.catalogue.js';
+import { HarnessRun } from './harness.entity.js';
+import { SecretMask } from './secret-mask.js';
+import { storableJson, storableText } from './storable.js';
 
-/** The runs of sessions as they are read; what changes them goes through the ledger. */
+/** What a run is created with. */
+export type NewRun = Pick<
+  HarnessRun,
+  | 'id'
+  | 'tenantId'
+  | 'sessionId'
+  | 'userId'
+  | 'homeTenantId'
+  | 'requirement'
+  | 'permissionMode'
+  | 'approvalPolicy'
+  | 'budget'
+  | 'phase'
+  | 'idempotencyKey'
+  | 'idempotencyHash'
+>;
+
+/** A run as it was read under its lock. */
+export type LockedRun = HarnessRun & { readonly leaseState: LeaseState };
+
+/** The columns that a write may change; lease and numbers have methods of their own. */
+export type RunPatch = Partial<
+  Omit<
+    HarnessRun,
+    | 'id'
+    | 'tenantId'
+    | 'sessionId'
+    | 'leaseOwner'
+    | 'leaseUntil'
+    | 'leaseBoot'
+    | 'activeMs'
+    | 'nextEventSequence'
+  >
+>;
+
+export type LeaseChange =
+  | { readonly type: 'keep' }
+  | { readonly type: 'drop' }
+  /** Taken from an owner that may not know yet: who it is stays readable, because it may still act. */
+  | { readonly type: 'revoke' }
+  | { readonly type: 'take'; readonly owner: string; readonly boot: string };
+
+export interface RowChange {
+  readonly patch: RunPatch;
+  readonly lease: LeaseChange;
+  readonly drafts: readonly EventDraft[];
+}
+
+/** A run that wants an owner. */
+export interface DueRun {
+  readonly id: string;
+  readonly tenantId: string;
+}
+
+/** A held run, and the process that says it holds it. */
+export interface HeldRow extends DueRun {
+  readonly leaseOwner: string;
+  readonly leaseBoot: string;
+}
+
+const COLUMNS = columnsOf(HarnessRun);
+
+const LEASE_STATE = `CASE WHEN lease_owner IS NULL THEN 'NONE' WHEN lease_until > now() THEN 'HELD' ELSE 'EXPIRED' END
+  AS "leaseState"`;
+
+const JSON_COLUMNS: ReadonlySet<string> = new Set([
+  'budget',
+  'plan',
+  'planReceipt',
+  'question',
+  'compaction',
+]);
+
+/** Times that a write says have come; which ones they are, the database's clock says, like all others. */
+const STAMPS: ReadonlySet<string> = new Set(['cancelRequestedAt', 'endedAt']);
+
+/** Milliseconds since the lease was taken or last renewed; 0 when it is over: when its owner was lost is not known. */
+const UNCOUNTED_MS = `CASE WHEN lease_until > now()
+  THEN greatest(0, round(extract(epoch FROM now() - lease_until) * 1000) + ${LEASE_SECONDS * 1_000}) ELSE 0 END`;
+
+const APPEND = `WITH held AS (
+    UPDATE harness_run SET next_event_sequence = next_event_sequence + $5
+     WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()
+     RETURNING tenant_id, id, session_id, next_event_sequence - $5 AS first
+  ) ${insertedEvents('held', '$6')} RETURNING sequence`;
+
+/** The rows of runs. What changes one goes through the ledger, but for leases and places in the queue. */
 @Injectable()
 export class RunRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly mask: SecretMask,
+  ) {}
 
   async find(tenantId: string, sessionId: string, runId: string): Promise<HarnessRun | undefined> {
     const [row] = await this.database.prepared<HarnessRun>(
-      `SELECT ${RUN_COLUMNS} FROM harness_run WHERE tenant_id = $1 AND session_id = $2 AND id = $3`,
+      `SELECT ${COLUMNS} FROM harness_run WHERE tenant_id = $1 AND session_id = $2 AND id = $3`,
       [tenantId, sessionId, runId],
     );
     return row;
@@ -19,7 +114,7 @@ export class RunRepository {
   /** The session's run with the key. */
   async byKey(tenantId: string, sessionId: string, key: string): Promise<HarnessRun | undefined> {
     const [row] = await this.database.prepared<HarnessRun>(
-      `SELECT ${RUN_COLUMNS} FROM harness_run
+      `SELECT ${COLUMNS} FROM harness_run
         WHERE tenant_id = $1 AND session_id = $2 AND idempotency_key = $3`,
       [tenantId, sessionId, key],
     );
@@ -42,11 +137,9 @@ export class RunRepository {
     sessionId: string,
     { limit, offset }: { readonly limit: number; readonly offset: number },
   ): Promise<HarnessRun[]> {
-    return this.database.query<HarnessRun>(
-      `SELECT ${RUN_COLUMNS} FROM harness_run
-        WHERE tenant_id = $1 AND session_id = $2 ORDER BY id DESC LIMIT $3 OFFSET $4`,
-      [tenantId, sessionId, limit, offset],
-    );
+    const runs = this.database.repository(HarnessRun);
+    const where = { tenantId, sessionId };
+    return runs.find({ where, order: { id: 'DESC' }, take: limit, skip: offset });
   }
 
   /** How many runs wait for an owner, of all tenants. */
@@ -58,4 +151,214 @@ export class RunRepository {
     );
     return row?.count ?? 0;
   }
+
+  /**
+   * A new run that waits for an owner, locked until the transaction ends. Undefined when the session has an unfinished run,
+   * or one with the same key.
+   */
+  async insert(run: NewRun): Promise<LockedRun | undefined> {
+    const { fields, values } = insertionOf({
+      ...run,
+      requirement: storableText(run.requirement),
+      budget: JSON.stringify(run.budget),
+      status: 'QUEUED',
+      reason: 'created',
+    });
+    const [row] = await this.database.prepared<LockedRun>(
+      `INSERT INTO harness_run ${fields} ON CONFLICT DO NOTHING RETURNING ${COLUMNS}, ${LEASE_STATE}`,
+      values,
+    );
+    return row;
+  }
+
+  /** Locks the row until the transaction ends. Undefined when there is none. */
+  async lock(tenantId: string, runId: string): Promise<LockedRun | undefined> {
+    const [row] = await this.database.prepared<LockedRun>(
+      `SELECT ${COLUMNS}, ${LEASE_STATE} FROM harness_run WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
+      [tenantId, runId],
+    );
+    return row;
+  }
+
+  /** The same, unless it is locked. */
+  async lockIfFree(tenantId: string, runId: string): Promise<LockedRun | undefined> {
+    const [row] = await this.database.query<LockedRun>(
+      `SELECT ${COLUMNS}, ${LEASE_STATE} FROM harness_run WHERE tenant_id = $1 AND id = $2
+        FOR UPDATE SKIP LOCKED`,
+      [tenantId, runId],
+    );
+    return row;
+  }
+
+  /** The row as it stands, while the lease holds it. */
+  async heldBy({ tenantId, runId, owner, fence }: RunClaim): Promise<HarnessRun | undefined> {
+    const [row] = await this.database.prepared<HarnessRun>(
+      `SELECT ${COLUMNS} FROM harness_run
+        WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()`,
+      [tenantId, runId, owner, fence],
+    );
+    return row;
+  }
+
+  /** Changes the locked row and stores its events, numbered from the one that is next. */
+  async change(run: LockedRun, { patch, lease, drafts }: RowChange): Promise<void> {
+    const values: unknown[] = [run.tenantId, run.id];
+    const sets = Object.entries(patch).map(([name, value]) => {
+      if (STAMPS.has(name) && value !== null) return `${columnOf(name)} = now()`;
+      values.push(JSON_COLUMNS.has(name) && value !== null ? JSON.stringify(value) : value);
+      return `${columnOf(name)} = $${values.length}`;
+    });
+    if (lease.type === 'drop' || lease.type === 'revoke') {
+      sets.push('lease_owner = NULL', `active_ms = active_ms + ${UNCOUNTED_MS}`);
+    }
+    if (lease.type === 'drop') sets.push('lease_boot = NULL', 'lease_until = NULL');
+    if (lease.type === 'take') {
+      values.push(lease.owner, lease.boot);
+      const [owner, boot] = [values.length - 1, values.length];
+      sets.push(
+        `lease_owner = $${owner}`,
+        `lease_boot = $${boot}`,
+        `lease_until = now() + interval '${LEASE_SECONDS} seconds'`,
+      );
+    }
+    values.push(drafts.length);
+    // The count is a value: each text is prepared and kept by each connection.
+    const count = `$${values.length}::bigint`;
+    sets.push(`next_event_sequence = next_event_sequence + ${count}`, 'update_time = now()');
+    const update = `UPDATE harness_run SET ${sets.join(', ')} WHERE tenant_id = $1 AND id = $2`;
+    if (drafts.length === 0) {
+      await this.database.prepared(update, values);
+      return;
+    }
+    values.push(this.wire(drafts));
+    await this.database.prepared(
+      `WITH changed AS (
+         ${update} RETURNING tenant_id, id, session_id, next_event_sequence - ${count} AS first
+       ) ${insertedEvents('changed', `$${values.length}`)}`,
+      values,
+    );
+  }
+
+  /** Numbers and stores events for the holder of the lease; the last number, or undefined when the lease is lost. */
+  async append(lease: RunClaim, drafts: readonly EventDraft[]): Promise<number | undefined> {
+    const rows = await this.database.prepared<{ sequence: number }>(APPEND, [
+      lease.tenantId,
+      lease.runId,
+      lease.owner,
+      lease.fence,
+      drafts.length,
+      this.wire(drafts),
+    ]);
+    return rows.at(-1)?.sequence;
+  }
+
+  /** Renews the lease and adds the time since the last time; undefined when it is lost. */
+  async renew(lease: RunClaim): Promise<{ cancelRequested: boolean } | undefined> {
+    const [row] = await this.database.prepared<{ cancelRequested: boolean }>(
+      `UPDATE harness_run
+          SET lease_until = now() + interval '${LEASE_SECONDS} seconds', active_ms = active_ms + ${UNCOUNTED_MS}
+        WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 AND fence = $4 AND lease_until > now()
+        RETURNING cancel_requested_at IS NOT NULL AS "cancelRequested"`,
+      [lease.tenantId, lease.runId, lease.owner, lease.fence],
+    );
+    return row;
+  }
+
+  /** Lets one claim of the user's at a time go on, until the transaction ends. */
+  async lockUser(tenantId: string, userId: number): Promise<void> {
+    await this.database.query('SELECT pg_advisory_xact_lock(hashtext($1))', [
+      `harness ${tenantId} ${userId}`,
+    ]);
+  }
+
+  /** How many other runs of the user are held now. */
+  async heldOf(tenantId: string, userId: number, exceptRunId: string): Promise<number> {
+    const [row] = await this.database.query<{ count: number }>(
+      `SELECT count(*) AS count FROM harness_run
+        WHERE tenant_id = $1 AND user_id = $2 AND id <> $3 AND status = 'RUNNING' AND lease_until > now()`,
+      [tenantId, userId, exceptRunId],
+    );
+    return row?.count ?? 0;
+  }
+
+  /** Waiting runs that are due, and held ones whose lease is over; the longest waiting first. */
+  async due(limit: number): Promise<DueRun[]> {
+    return acrossTenants('sweep of waiting runs', () =>
+      this.database.query<DueRun>(
+        `SELECT id, tenant_id AS "tenantId" FROM harness_run
+        WHERE (status = 'QUEUED' AND due_at <= now())
+           OR (status = 'RUNNING' AND (lease_until IS NULL OR lease_until <= now()))
+        ORDER BY due_at, id LIMIT $1`,
+        [limit],
+      ),
+    );
+  }
+
+  /** Whether the run waits for an owner. */
+  async isWaiting(tenantId: string, id: string): Promise<boolean> {
+    const runs = this.database.repository(HarnessRun);
+    return (await runs.countBy({ tenantId, id, status: 'QUEUED' })) > 0;
+  }
+
+  /** Unfinished runs whose cancel was asked for so many seconds ago, with or without an owner. */
+  async slowCancels(seconds: number, limit: number): Promise<DueRun[]> {
+    return acrossTenants('sweep of cancelled runs', () =>
+      this.database.query<DueRun>(
+        `SELECT id, tenant_id AS "tenantId" FROM harness_run
+        WHERE status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
+          AND cancel_requested_at < now() - make_interval(secs => $1)
+        ORDER BY cancel_requested_at LIMIT $2`,
+        [seconds, limit],
+      ),
+    );
+  }
+
+  /** Every held run. */
+  async held(limit: number): Promise<HeldRow[]> {
+    return acrossTenants('sweep of lost leases', () =>
+      this.database.query<HeldRow>(
+        `SELECT id, tenant_id AS "tenantId", lease_owner AS "leaseOwner", lease_boot AS "leaseBoot" FROM harness_run
+        WHERE status = 'RUNNING' AND lease_until > now() ORDER BY id LIMIT $1`,
+        [limit],
+      ),
+    );
+  }
+
+  /** Ends the lease of an owner that is gone, so that no run waits for it to run out. */
+  async expire({ tenantId, id, leaseOwner }: HeldRow): Promise<void> {
+    await this.database.query(
+      `UPDATE harness_run SET lease_until = now()
+        WHERE tenant_id = $1 AND id = $2 AND lease_owner = $3 RETURNING id`,
+      [tenantId, id, leaseOwner],
+    );
+  }
+
+  /** Lets a waiting run wait for longer. */
+  async postpone({ tenantId, id }: DueRun, seconds: number): Promise<void> {
+    await this.database.query(
+      `UPDATE harness_run SET due_at = now() + make_interval(secs => $3)
+        WHERE tenant_id = $1 AND id = $2 AND status = 'QUEUED' RETURNING id`,
+      [tenantId, id, seconds],
+    );
+  }
+
+  /** Whatever a model, a tool or a person has written: no event shows a secret of the service. */
+  private wire(drafts: readonly EventDraft[]): string {
+    const events = drafts.map(({ type, data, subject }) => ({
+      type,
+      data: this.mask.applyIn(data),
+      ...subject,
+    }));
+    return storableJson(events);
+  }
+}
+
+/** Stores the events of a list as JSON for the run's row that a statement before it answers. */
+function insertedEvents(row: string, list: string): string {
+  return `INSERT INTO harness_event
+      (tenant_id, run_id, session_id, sequence, type, step_id, tool_call_id, approval_id, data, create_time)
+    SELECT ${row}.tenant_id, ${row}.id, ${row}.session_id, ${row}.first + e.ordinality - 1, e.event ->> 'type',
+           e.event ->> 'stepId', (e.event ->> 'toolCallId')::uuid, (e.event ->> 'approvalId')::uuid,
+           e.event -> 'data', clock_timestamp()
+      FROM ${row}, jsonb_array_elements(${list}::jsonb) WITH ORDINALITY AS e (event, ordinality)`;
 }

@@ -1,24 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { IsNull } from 'typeorm';
 import { Database } from '../../platform/database/index.js';
-import type { HarnessSession } from './harness.entity.js';
+import { columnsOf, insertionOf } from './columns.repository.js';
+import { HarnessSession } from './harness.entity.js';
 
 /** A session with its unfinished run, where it has one. */
 export type SessionRow = HarnessSession & { readonly activeRunId: string | null };
 
-export type NewSession = Pick<
+export type NewSession = Omit<
   HarnessSession,
-  | 'id'
-  | 'tenantId'
-  | 'userId'
-  | 'homeTenantId'
-  | 'title'
-  | 'workspace'
-  | 'workspaceIdentity'
-  | 'modelName'
-  | 'permissionMode'
-  | 'approvalPolicy'
-  | 'idempotencyKey'
-  | 'idempotencyHash'
+  'nextMessageSequence' | 'revision' | 'pinnedAt' | 'deletedAt' | 'createTime' | 'updateTime'
 >;
 
 export interface SessionPage {
@@ -27,12 +18,7 @@ export interface SessionPage {
   readonly offset: number;
 }
 
-const ROW = `s.id, s.tenant_id AS "tenantId", s.user_id AS "userId", s.home_tenant_id AS "homeTenantId", s.title,
-  s.workspace, s.workspace_identity AS "workspaceIdentity", s.model_name AS "modelName",
-  s.permission_mode AS "permissionMode", s.approval_policy AS "approvalPolicy",
-  s.next_message_sequence AS "nextMessageSequence", s.idempotency_key AS "idempotencyKey",
-  s.idempotency_hash AS "idempotencyHash", s.revision, s.pinned_at AS "pinnedAt", s.deleted_at AS "deletedAt",
-  s.create_time AS "createTime", s.update_time AS "updateTime",
+const ROW = `${columnsOf(HarnessSession, 's')},
   (SELECT r.id FROM harness_run r
     WHERE r.tenant_id = $1 AND r.session_id = s.id AND r.status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
   ) AS "activeRunId"`;
@@ -44,26 +30,11 @@ export class SessionRepository {
 
   /** False when the user has a session with the same key already. */
   async insert(session: NewSession): Promise<boolean> {
+    const { fields, values } = insertionOf(session);
     const rows = await this.database.query(
-      `INSERT INTO harness_session
-          (tenant_id, id, user_id, home_tenant_id, title, workspace, workspace_identity, model_name, permission_mode,
-           approval_policy, idempotency_key, idempotency_hash)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+      `INSERT INTO harness_session ${fields}
         ON CONFLICT (tenant_id, user_id, idempotency_key) DO NOTHING RETURNING id`,
-      [
-        session.tenantId,
-        session.id,
-        session.userId,
-        session.homeTenantId,
-        session.title,
-        session.workspace,
-        session.workspaceIdentity,
-        session.modelName,
-        session.permissionMode,
-        session.approvalPolicy,
-        session.idempotencyKey,
-        session.idempotencyHash,
-      ],
+      values,
     );
     return rows.length > 0;
   }
@@ -97,30 +68,29 @@ export class SessionRepository {
 
   /** Whether the session is deleted; true when it does not exist. */
   async isDeleted(tenantId: string, id: string): Promise<boolean> {
-    const rows = await this.database.query(
-      'SELECT id FROM harness_session WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL',
-      [tenantId, id],
-    );
-    return rows.length === 0;
+    const sessions = this.database.repository(HarnessSession);
+    return (await sessions.countBy({ tenantId, id, deletedAt: IsNull() })) === 0;
   }
 
   /** Nothing changes when the session already has this value. */
   async setPinned(tenantId: string, id: string, pinned: boolean): Promise<void> {
-    await this.database.query(
-      `UPDATE harness_session
-          SET pinned_at = CASE WHEN $3 THEN now() END, revision = revision + 1, update_time = now()
-        WHERE tenant_id = $1 AND id = $2 AND (pinned_at IS NOT NULL) <> $3`,
-      [tenantId, id, pinned],
-    );
+    await this.stamp('pinned_at', [tenantId, id, pinned]);
   }
 
   /** False when the session already has this value. */
   async setDeleted(tenantId: string, id: string, deleted: boolean): Promise<boolean> {
+    return this.stamp('deleted_at', [tenantId, id, deleted]);
+  }
+
+  private async stamp(
+    column: 'pinned_at' | 'deleted_at',
+    values: readonly [tenantId: string, id: string, isSet: boolean],
+  ): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE harness_session
-          SET deleted_at = CASE WHEN $3 THEN now() END, revision = revision + 1, update_time = now()
-        WHERE tenant_id = $1 AND id = $2 AND (deleted_at IS NOT NULL) <> $3 RETURNING id`,
-      [tenantId, id, deleted],
+          SET ${column} = CASE WHEN $3 THEN now() END, revision = revision + 1, update_time = now()
+        WHERE tenant_id = $1 AND id = $2 AND (${column} IS NOT NULL) <> $3 RETURNING id`,
+      values,
     );
     return rows.length > 0;
   }

@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, isUniqueViolation } from '../../platform/database/index.js';
-import type { HarnessRun } from './harness.entity.js';
+import type { RunKey } from './event.repository.js';
 import type { StoredSkill } from './run-skills.js';
-
-type RunKey = Pick<HarnessRun, 'tenantId' | 'id'>;
 
 export interface StoredSkills {
   readonly skills: readonly StoredSkill[];
@@ -31,9 +29,17 @@ export class SkillRepository {
   /** Keeps the skills, all or none: none when the run has some already. Call it outside of transactions. */
   async keep({ tenantId, id }: RunKey, skills: readonly StoredSkill[]): Promise<void> {
     try {
-      await this.insert({ tenantId, id }, skills);
+      await this.database.query(
+        `INSERT INTO harness_skill
+            (tenant_id, run_id, position, name, description, source, base, path, sha256, body)
+         SELECT $1::varchar, $2::uuid, s.ordinality, s.skill ->> 'name', s.skill ->> 'description', s.skill ->> 'source',
+                s.skill ->> 'base', s.skill ->> 'path', s.skill ->> 'sha256', s.skill ->> 'body'
+           FROM jsonb_array_elements($3::jsonb) WITH ORDINALITY AS s (skill, ordinality)
+          WHERE NOT EXISTS (SELECT 1 FROM harness_skill WHERE tenant_id = $1 AND run_id = $2)`,
+        [tenantId, id, JSON.stringify(skills)],
+      );
     } catch (error) {
-      // Somebody was faster, such as an owner that has lost the run and does not know it yet.
+      // Another process was faster, such as an owner that has lost the run and does not know it yet.
       if (!isUniqueViolation(error)) throw error;
     }
   }
@@ -47,17 +53,5 @@ export class SkillRepository {
       [tenantId, id, toolCallId, name],
     );
     return rows.length > 0;
-  }
-
-  private async insert({ tenantId, id }: RunKey, skills: readonly StoredSkill[]): Promise<void> {
-    await this.database.query(
-      `INSERT INTO harness_skill
-          (tenant_id, run_id, position, name, description, source, base, path, sha256, body)
-       SELECT $1::varchar, $2::uuid, s.ordinality, s.skill ->> 'name', s.skill ->> 'description', s.skill ->> 'source',
-              s.skill ->> 'base', s.skill ->> 'path', s.skill ->> 'sha256', s.skill ->> 'body'
-         FROM jsonb_array_elements($3::jsonb) WITH ORDINALITY AS s (skill, ordinality)
-        WHERE NOT EXISTS (SELECT 1 FROM harness_skill WHERE tenant_id = $1 AND run_id = $2)`,
-      [tenantId, id, JSON.stringify(skills)],
-    );
   }
 }

@@ -1,25 +1,48 @@
 import { Injectable } from '@nestjs/common';
+import { requireSuperAdmin } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { AuditLog } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
 
-/** The switches of the installation; they belong to no tenant. */
-@Injectable()
-export class SwitchRepository {
-  constructor(private readonly database: Database) {}
+const WRITES = 'writes';
+/** How long a process may not know that another one has switched. */
+const FRESH_MS = 1_000;
 
-  /** Undefined when it was never set. */
-  async find(name: string): Promise<boolean | undefined> {
+/** What an operator can switch off for the whole installation; the switches belong to no tenant. */
+@Injectable()
+export class HarnessSwitches {
+  private known: { readonly enabled: boolean; readonly until: number } | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly audit: AuditLog,
+  ) {}
+
+  /** Whether runs may change anything; at most a second old. */
+  async writesEnabled(): Promise<boolean> {
+    const now = performance.now();
+    if (this.known && now < this.known.until) return this.known.enabled;
     const [row] = await this.database.query<{ enabled: boolean }>(
       'SELECT enabled FROM harness_switch WHERE name = $1',
-      [name],
+      [WRITES],
     );
-    return row?.enabled;
+    const enabled = row?.enabled ?? true;
+    this.known = { enabled, until: now + FRESH_MS };
+    return enabled;
   }
 
-  async set(name: string, enabled: boolean, by: number): Promise<void> {
-    await this.database.query(
-      `INSERT INTO harness_switch (name, enabled, changed_by) VALUES ($1, $2, $3)
-        ON CONFLICT (name) DO UPDATE SET enabled = $2, changed_by = $3, update_time = now()`,
-      [name, enabled, by],
-    );
+  /** Stops or allows writes. Tool calls that have begun end; new ones are refused within a second. */
+  async setWrites(caller: Caller, enabled: boolean): Promise<void> {
+    requireSuperAdmin(caller);
+    await this.database.transaction(async () => {
+      await this.database.query(
+        `INSERT INTO harness_switch (name, enabled, changed_by) VALUES ($1, $2, $3)
+          ON CONFLICT (name) DO UPDATE SET enabled = $2, changed_by = $3, update_time = now()`,
+        [WRITES, enabled, caller.userId],
+      );
+      const entry = { target: 'harness_switch', id: WRITES, detail: { enabled } };
+      await this.audit.record(caller, { action: 'status-change', ...entry });
+    });
+    this.known = undefined;
   }
 }

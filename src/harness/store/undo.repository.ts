@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { LessThan } from 'typeorm';
 import { acrossTenants, Database } from '../../platform/database/index.js';
 import { storableJson } from './storable.js';
+import { HarnessEffect } from './harness.entity.js';
 import type { HarnessRun } from './harness.entity.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 
@@ -62,13 +64,10 @@ export class UndoRepository {
   }
 
   /** Whether an undo or redo of the run is under way. */
-  async isUnderWay({ tenantId, id }: RunKey): Promise<boolean> {
-    const rows = await this.database.query(
-      `SELECT 1 FROM harness_effect
-        WHERE tenant_id = $1 AND run_id = $2 AND state = 'STARTED' AND iteration < 0`,
-      [tenantId, id],
-    );
-    return rows.length > 0;
+  async isUnderWay({ tenantId, id: runId }: RunKey): Promise<boolean> {
+    const effects = this.database.repository(HarnessEffect);
+    const open = { tenantId, runId, state: 'STARTED', iteration: LessThan(0) } as const;
+    return (await effects.countBy(open)) > 0;
   }
 
   /** Every undo and redo that has begun and not ended, of all tenants. */

@@ -38,8 +38,8 @@ const IS_REVOKED = `EXISTS (SELECT 1 FROM harness_run r
 
 /**
  * One run at a time may change a workspace, and what lies above and below it. A lock outlives the process that took it:
- * it is free again when its run is neither running nor has a started effect, and whoever had the run when it was ended
- * by somebody else can no longer act.
+ * it is free again when its run is neither running nor has a started effect, and the process that had the run when
+ * another one ended it can no longer act.
  */
 @Injectable()
 export class WorkspaceLockRepository {

@@ -10,7 +10,7 @@ import {
 } from '@jest/globals';
 import type { ScriptStep } from '../../../simulator/index.js';
 import { Database } from '../../../src/platform/database/index.js';
-import { GrantRepository } from '../../../src/harness/store/grant.repository.js';
+import { ApprovalRepository } from '../../../src/harness/store/approval.repository.js';
 import { EventRepository } from '../../../src/harness/store/event.repository.js';
 import { DeltaLog } from '../../../src/harness/engine/model.calls.js';
 import { SecretMask } from '../../../src/harness/store/secret-mask.js';
@@ -243,9 +243,9 @@ describe('a grant that is taken back', () => {
          FROM unnest(ARRAY['one.txt', 'two.txt']) AS path`,
       [sessionId],
     );
-    const grants = harness.plinth.app.get(GrantRepository, { strict: false });
-    const asStored = grants.ofSession.bind(grants);
-    jest.spyOn(grants, 'ofSession').mockImplementationOnce(async (tenantId, id) => {
+    const grants = harness.plinth.app.get(ApprovalRepository, { strict: false });
+    const asStored = grants.grantsOf.bind(grants);
+    jest.spyOn(grants, 'grantsOf').mockImplementationOnce(async (tenantId, id) => {
       const rows = await asStored(tenantId, id);
       await database.query('UPDATE harness_grant SET revoked_at = now() WHERE session_id = $1', [
         id,

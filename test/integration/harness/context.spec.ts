@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ContextBuilder } from '../../../src/harness/context/context.builder.js';
-import { TurnMessageRepository } from '../../../src/harness/store/turn-message.repository.js';
+import { MessageRepository } from '../../../src/harness/store/message.repository.js';
 import { HarnessSkills } from '../../../src/harness/context/skills.js';
 import { startHarness } from '../../support/harness.js';
 import type { Harness, RunView } from '../../support/harness.js';
@@ -172,7 +172,7 @@ describe('what a model is sent', () => {
     ]);
     const { app } = harness.plinth;
     const key = { tenantId: '000000', id: run.runId };
-    const [initial] = await app.get(TurnMessageRepository, { strict: false }).ofRun(key, 0);
+    const [initial] = await app.get(MessageRepository, { strict: false }).ofRun(key, 0);
     const contexts = app.get(ContextBuilder, { strict: false });
     const shown = await contexts.imagesOf(key, initial, { supportsVision: true });
     expect(shown).toEqual([{ type: 'image', mimeType: 'image/gif', data: GIF, detail: 'high' }]);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { GrantRepository } from '../../../src/harness/store/grant.repository.js';
+import { ApprovalRepository } from '../../../src/harness/store/approval.repository.js';
 import { approvalsOf, decide, firstApproval } from '../../support/approvals.js';
 import { freshKey, startHarness } from '../../support/harness.js';
 import type { Harness } from '../../support/harness.js';
@@ -51,7 +51,7 @@ describe('a grant', () => {
       },
     ]);
     const key = { tenantId: '000000', sessionId: run.sessionId };
-    const grants = harness.plinth.app.get(GrantRepository);
+    const grants = harness.plinth.app.get(ApprovalRepository);
     expect((await grants.allowed(key)).command('npm test')).toBe(true);
     expect((await grants.allowed(key)).command('npm test; id')).toBe(false);
     done(await harness.session.delete(`${path}/${String(data[0]?.['grantId'])}`));

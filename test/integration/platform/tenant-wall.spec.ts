@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { PARSE_JOB } from '../../../src/attach/parsing/parsing.queue.js';
 import { ParsingRepository } from '../../../src/attach/parsing/parsing.repository.js';
 import { TurnRepository } from '../../../src/chat/turn.repository.js';
-import { TurnMessageRepository } from '../../../src/harness/store/turn-message.repository.js';
+import { MessageRepository } from '../../../src/harness/store/message.repository.js';
 import { Database, inTenant } from '../../../src/platform/database/index.js';
 import { JobQueue } from '../../../src/platform/queue/index.js';
 import { ProviderRepository } from '../../../src/provider/provider.repository.js';
@@ -81,7 +81,7 @@ describe('a statement for another tenant than that of the caller', () => {
   });
 
   it('is refused in a run of the harness, which fails', async () => {
-    misdirect(TurnMessageRepository, 'ofRun');
+    misdirect(MessageRepository, 'ofRun');
     const { sessionId } = await harness.createSession();
     const run = await harness.ended(await harness.createRun(sessionId));
 

@@ -14,19 +14,19 @@ export const allowedStatements: readonly AllowedStatement[] = [
   {
     begins:
       'SELECT id, tenant_id AS "tenantId" FROM harness_run WHERE (status = \'QUEUED\' AND due_at <= now())',
-    file: 'src/harness/store/claim.repository.ts',
+    file: 'src/harness/store/run.repository.ts',
     why: 'The sweep of runs that wait for an owner: each is then claimed with its own tenant.',
   },
   {
     begins:
       "SELECT id, tenant_id AS \"tenantId\" FROM harness_run WHERE status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED') AND cancel_requested_at < now()",
-    file: 'src/harness/store/claim.repository.ts',
+    file: 'src/harness/store/run.repository.ts',
     why: 'The sweep of cancelled runs whose owner does not end them: each is then ended with its own tenant.',
   },
   {
     begins:
       'SELECT id, tenant_id AS "tenantId", lease_owner AS "leaseOwner", lease_boot AS "leaseBoot" FROM harness_run',
-    file: 'src/harness/store/claim.repository.ts',
+    file: 'src/harness/store/run.repository.ts',
     why: 'The sweep of runs whose owner may be gone: each lease is then ended with its own tenant.',
   },
   {

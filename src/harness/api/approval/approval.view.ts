@@ -11,6 +11,7 @@ import {
 import { APPROVAL_STATES, availableDecisions, DECISIONS } from '../../protocol/approval.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';
 import type { HarnessGrant } from '../../store/harness.entity.js';
+import { shown } from '../shown.js';
 
 /** A tool call that waits for, or got, the consent of a person, with everything that a decision needs. */
 export class ApprovalView extends View({
@@ -38,27 +39,14 @@ export class ApprovalView extends View({
 }) {}
 
 export function toApprovalView(row: ApprovalRow): ApprovalView {
-  return {
+  return shown(ApprovalView, {
+    ...row,
     kind: 'TOOL',
     approvalId: row.id,
-    sessionId: row.sessionId,
-    runId: row.runId,
-    toolCallId: row.toolCallId,
-    toolName: row.toolName,
-    summary: row.summary,
-    argumentsJson: row.argumentsJson,
-    argumentsSha256: row.argumentsSha256,
     expectedRevision: row.revision,
-    state: row.state,
     available: row.state === 'PENDING' ? availableDecisions(row.grantable) : [],
-    notes: row.notes,
-    decision: row.decision,
-    note: row.note,
-    decidedBy: row.decidedBy,
-    decidedAt: row.decidedAt?.getTime() ?? null,
-    expiresAt: row.expiresAt.getTime(),
-    createdAt: row.createTime.getTime(),
-  };
+    createdAt: row.createTime,
+  });
 }
 
 /** A consent that holds for the rest of the session. */
@@ -76,14 +64,5 @@ export class GrantView extends View({
 }) {}
 
 export function toGrantView(grant: HarnessGrant): GrantView {
-  const { id, sessionId, kind, subject, approvalId, grantedBy, createTime } = grant;
-  return {
-    grantId: id,
-    sessionId,
-    kind,
-    subject,
-    approvalId,
-    grantedBy,
-    createdAt: createTime.getTime(),
-  };
+  return shown(GrantView, { ...grant, grantId: grant.id, createdAt: grant.createTime });
 }

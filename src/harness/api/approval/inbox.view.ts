@@ -11,12 +11,10 @@ import {
   View,
 } from '../../../platform/http/index.js';
 import { DECISIONS } from '../../protocol/approval.js';
-import type { Plan } from '../../protocol/plan.js';
-import type { PendingQuestion } from '../../protocol/run.values.js';
-import type { ApprovalRow } from '../../store/approval.repository.js';
-import type { UncertainEffect, WaitingRun } from '../../store/inbox.repository.js';
+import type { ApprovalRow, UncertainEffect, WaitingRun } from '../../store/approval.repository.js';
 import { toPlanView } from '../plan/plan.view.js';
 import { RunErrorView } from '../run/run.view.js';
+import { shown } from '../shown.js';
 import { toApprovalView } from './approval.view.js';
 
 const KINDS = ['TOOL', 'PLAN', 'QUESTION', 'EFFECT', 'PROVIDER'] as const;
@@ -53,64 +51,29 @@ export class InboxEntryView extends View({
   error: optional(object(RunErrorView, { description: 'PROVIDER: why it waits' })),
 }) {}
 
-export function toToolEntry(row: ApprovalRow): InboxEntryView {
-  const { createdAt, ...view } = toApprovalView(row);
-  const { kind, sessionId, runId, approvalId, toolCallId, toolName, summary } = view;
-  const { argumentsJson, argumentsSha256, state, available, notes, expiresAt } = view;
-  return {
-    kind,
-    sessionId,
-    runId,
-    waitingSince: createdAt,
-    approvalId,
-    toolCallId,
-    toolName,
-    summary,
-    argumentsJson,
-    argumentsSha256,
-    expectedRevision: view.expectedRevision,
-    state,
-    available,
-    notes,
-    expiresAt,
-  };
+export function toolEntry(row: ApprovalRow): InboxEntryView {
+  const view = toApprovalView(row);
+  return shown(InboxEntryView, { ...view, waitingSince: view.createdAt });
 }
 
-export function toPlanEntry(run: WaitingRun, plan: Plan): InboxEntryView {
-  const { taskId, expectedRevision, canonicalHash, reviewState, planMarkdown } = toPlanView(plan);
-  const decided = { taskId, expectedRevision, canonicalHash, reviewState, planMarkdown };
-  return { kind: 'PLAN', ...whereOf(run), ...decided };
+export function effectEntry(effect: UncertainEffect): InboxEntryView {
+  return shown(InboxEntryView, { ...effect, kind: 'EFFECT' });
 }
 
-export function toQuestionEntry(run: WaitingRun, question: PendingQuestion): InboxEntryView {
-  const { toolCallId, text, options } = question;
-  return { kind: 'QUESTION', ...whereOf(run), toolCallId, question: text, options };
-}
-
-export function toProviderEntry(run: WaitingRun): InboxEntryView {
+/** What the run itself waits for: a review of its plan, an answer, or its model service. */
+export function runEntries(run: WaitingRun): InboxEntryView[] {
+  const { id: runId, sessionId, waitingSince, waitKind, plan, question } = run;
+  const entry = { sessionId, runId, waitingSince };
+  if (waitKind === 'PLAN' && plan) {
+    const { summary: _, ...view } = toPlanView(plan);
+    return [shown(InboxEntryView, { ...entry, ...view, kind: 'PLAN' })];
+  }
+  if (waitKind === 'QUESTION' && question) {
+    const { toolCallId, text, options } = question;
+    const asked = { toolCallId, question: text, options };
+    return [shown(InboxEntryView, { ...entry, ...asked, kind: 'QUESTION' })];
+  }
+  if (waitKind !== 'PROVIDER') return [];
   const error = { code: run.errorCode ?? '', message: run.errorMessage ?? '' };
-  return { kind: 'PROVIDER', ...whereOf(run), error };
-}
-
-export function toEffectEntry(effect: UncertainEffect): InboxEntryView {
-  const { sessionId, runId, toolCallId, toolName, argumentsJson, artifactId } = effect;
-  return {
-    kind: 'EFFECT',
-    sessionId,
-    runId,
-    waitingSince: effect.waitingSince.getTime(),
-    toolCallId,
-    toolName,
-    argumentsJson,
-    startedAt: effect.startedAt?.getTime() ?? null,
-    artifactId,
-  };
-}
-
-function whereOf({
-  sessionId,
-  id,
-  waitingSince,
-}: WaitingRun): Pick<InboxEntryView, 'sessionId' | 'runId' | 'waitingSince'> {
-  return { sessionId, runId: id, waitingSince: waitingSince.getTime() };
+  return [shown(InboxEntryView, { ...entry, error, kind: 'PROVIDER' })];
 }

@@ -3,70 +3,272 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
-import { Answers, AnswersArray, AnswersRaw, NoEnvelope } from '../../../platform/http/index.js';
-import { RunService } from '../run/run.service.js';
-import { UuidPipe } from '../session/uuid.pipe.js';
-import { ArtifactContentQuery, RunDiffQuery, UndoBody } from './change.dto.js';
-import { RunArtifacts, RunChanges } from './change.service.js';
-import { ArtifactView, ChangedFileView, RunDiffView, UndoResultView } from './change.view.js';
+import { DomainError, InvalidInputError, NotFoundError } from '../../../platform/error/index.js';
+import {
+  Answers,
+  AnswersArray,
+  AnswersRaw,
+  Flag,
+  Ids,
+  NoEnvelope,
+  OneOf,
+  Text,
+  Whole,
+} from '../../../platform/http/index.js';
+import { Artifacts } from '../../change/artifacts.js';
+import { FileChanges } from '../../change/file-changes.js';
+import { netChanges } from '../../change/net-change.js';
+import type { NetChange } from '../../change/net-change.js';
+import { selectionsOf, UndoInspection } from '../../engine/undo/undo.inspection.js';
 import { UndoService } from '../../engine/undo/undo.service.js';
+import { ToolError } from '../../fault/tool.error.js';
+import { isEnded } from '../../protocol/run.state.js';
+import { FileChangeRepository } from '../../store/file-change.repository.js';
+import type { HarnessFileChange, HarnessRun } from '../../store/harness.entity.js';
+import { ModelSecrets } from '../../store/secret-mask.js';
+import type { SessionRow } from '../../store/session.repository.js';
+import { relativePath } from '../../workspace/workspace-path.js';
+import { Workspace } from '../../workspace/workspace.js';
+import { UuidPipe } from '../identifiers.js';
+import { RunService } from '../run/run.service.js';
+import { shown } from '../shown.js';
+import { ArtifactView, ChangedFileView, RunDiffView, UndoResultView } from './change.view.js';
+import type { FileDiffView } from './change.view.js';
+
+export class RunDiffQuery {
+  @OneOf(['unified', 'json'], {
+    optional: true,
+    description: 'One text, or file by file; unified when not given',
+  })
+  format?: 'unified' | 'json';
+
+  @Text({ optional: true, max: 4_096, description: 'Only this file, or what lies in this folder' })
+  path?: string;
+}
+
+export class ArtifactContentQuery {
+  @Whole({ optional: true, min: 0, description: 'First byte; 0 when not given' })
+  offset?: number;
+
+  @Whole({ optional: true, min: 1, description: 'Bytes at most; to the end when not given' })
+  length?: number;
+}
+
+export class UndoBody {
+  @Ids({ optional: true, description: 'Changes of the run (see …/files); without them, all' })
+  changeIds?: number[];
+
+  @Flag({
+    optional: true,
+    description: 'Leave out the files that are in the way, instead of refusing everything',
+  })
+  force?: boolean;
+}
+
+/** Types that a browser shows as a picture; everything else is sent as plain text, whatever it says it is. */
+const PICTURES: ReadonlyMap<string, string> = new Map([
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpg'],
+  ['image/gif', 'gif'],
+  ['image/webp', 'webp'],
+]);
+
+/** All diffs of one answer. */
+const DIFF_BYTES = 2 * 1024 * 1024;
+const COMPARE_MS = 10_000;
+/** How long the files of a workspace may be looked at to say which could be undone. */
+const LOOK_MS = 10_000;
+
+type Obstacle = Pick<ChangedFileView, 'reason' | 'message'>;
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/runs/:runId')
 @RequirePermission('coding:harness:use')
 export class ChangeController {
   constructor(
-    private readonly changes: RunChanges,
-    private readonly artifacts: RunArtifacts,
+    private readonly runs: RunService,
+    private readonly changes: FileChangeRepository,
+    private readonly records: FileChanges,
+    private readonly inspection: UndoInspection,
+    private readonly secrets: ModelSecrets,
+    private readonly artifacts: Artifacts,
   ) {}
 
   /** What the run has changed, as one difference; undone changes are left out. */
   @Get('diff')
   @Answers(RunDiffView)
-  diff(
+  async diff(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
-    @Query() query: RunDiffQuery,
+    @Query() { format = 'unified', path }: RunDiffQuery,
   ): Promise<RunDiffView> {
-    return this.changes.diff(caller, { sessionId, runId }, query);
+    const { run, session } = await this.runs.own(caller, sessionId, runId);
+    await this.secrets.learn(caller, session);
+    const below = path === undefined ? '' : placeOf(session.workspace, path);
+    const rows = await this.changes.ofRun(run.tenantId, run.id);
+    const nets = netChanges(rows.filter(({ undone }) => !undone)).filter(
+      (net) => below === '' || net.path === below || net.path.startsWith(`${below}/`),
+    );
+    const files = await this.compare(run, nets);
+    const { additions, deletions, etag } = await this.records.totalsOf(run.tenantId, nets);
+    const truncated = files.some((file) => file.truncated);
+    const text = files.map(({ diff }) => diff).join('');
+    const differences = format === 'json' ? { files } : { text };
+    return { ...differences, additions, deletions, etag, truncated };
   }
 
   /** The files that the run has changed, and whether each could be undone. */
   @Get('files')
   @AnswersArray(ChangedFileView)
-  files(
+  async files(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
   ): Promise<ChangedFileView[]> {
-    return this.changes.files(caller, sessionId, runId);
+    const { session, run } = await this.runs.own(caller, sessionId, runId);
+    const rows = await this.changes.ofRun(run.tenantId, run.id);
+    const obstacles = await this.obstacles(session, run, rows);
+    const byPath = [...Map.groupBy(rows, ({ path }) => path)];
+    const deadline = Date.now() + COMPARE_MS;
+    const views: ChangedFileView[] = [];
+    for (const [path, changes] of byPath.sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const open = changes.filter(({ undone }) => !undone);
+      const undone = changes.filter((change) => change.undone);
+      const [net] = netChanges(open.length > 0 ? open : changes);
+      const obstacle = open.length === 0 ? UNDONE : obstacles(path);
+      views.push({
+        path,
+        op: net?.op ?? changes.at(-1)?.op ?? 'UPDATE',
+        ...(net
+          ? await this.records.countsOf(run.tenantId, net, deadline)
+          : { additions: 0, deletions: 0 }),
+        changeIds: open.map(({ id }) => id),
+        undoneChangeIds: undone.map(({ id }) => id),
+        undoable: obstacle === undefined,
+        reason: obstacle?.reason ?? null,
+        message: obstacle?.message ?? null,
+      });
+    }
+    return views;
   }
 
   /** The whole outputs of the run's tools, and the images of its requirement. */
   @Get('artifacts')
   @AnswersArray(ArtifactView)
-  list(
+  async list(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
   ): Promise<ArtifactView[]> {
-    return this.artifacts.list(caller, sessionId, runId);
+    const { run } = await this.runs.own(caller, sessionId, runId);
+    const artifacts = await this.artifacts.ofRun(run);
+    return artifacts.map((artifact) =>
+      shown(ArtifactView, {
+        ...artifact,
+        artifactId: artifact.id,
+        createdAt: artifact.createTime,
+      }),
+    );
   }
 
   /** The bytes of an artifact, or some of them, as a file to download: an image, or plain text. */
   @Get('artifacts/:artifactId')
   @NoEnvelope()
   @AnswersRaw('*/*', 'The bytes of the artifact')
-  send(
+  async send(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
     @Param('artifactId', UuidPipe) artifactId: string,
-    @Query() query: ArtifactContentQuery,
+    @Query() { offset = 0, length = Infinity }: ArtifactContentQuery,
     @Res() response: Response,
   ): Promise<void> {
-    return this.artifacts.send(caller, { sessionId, runId, artifactId, ...query }, response);
+    const { run } = await this.runs.own(caller, sessionId, runId);
+    const found = await this.artifacts.find(run, artifactId);
+    if (!found?.bytes) throw new NotFoundError('The artifact');
+    const { mediaType } = found.artifact;
+    const picture = PICTURES.get(mediaType);
+    response.status(200).attachment(`${artifactId}.${picture ?? 'txt'}`);
+    response.set({
+      'Content-Security-Policy': "sandbox; default-src 'none'",
+      'X-Content-Type-Options': 'nosniff',
+      'Cache-Control': 'private, no-store',
+    });
+    // After attachment(), which sets the type that the name claims.
+    response.setHeader('Content-Type', picture ? mediaType : 'text/plain; charset=utf-8');
+    response.end(found.bytes.subarray(offset, offset + length));
+  }
+
+  private async compare(
+    { tenantId }: HarnessRun,
+    nets: readonly NetChange[],
+  ): Promise<FileDiffView[]> {
+    const deadline = Date.now() + COMPARE_MS;
+    const files: FileDiffView[] = [];
+    let bytes = 0;
+    for (const { path, op, before, after, changes } of nets) {
+      const restorable = changes[0]?.restorable ?? false;
+      const compared = await this.records.compareWithin(deadline, tenantId, {
+        ...{ path, before, after, restorable },
+      });
+      const { additions, deletions, diff, diffTruncated } = compared;
+      bytes += Buffer.byteLength(diff);
+      const isFull = bytes > DIFF_BYTES;
+      files.push({
+        ...{ path, op, additions, deletions },
+        diff: isFull ? '' : diff,
+        truncated: diffTruncated || isFull,
+      });
+    }
+    return files;
+  }
+
+  /** What is in the way of undoing each file. */
+  private async obstacles(
+    session: SessionRow,
+    run: HarnessRun,
+    rows: readonly HarnessFileChange[],
+  ): Promise<(path: string) => Obstacle | undefined> {
+    if (!isEnded(run.status) || session.activeRunId !== null) return () => RUN_ACTIVE;
+    const open = new Set(rows.filter(({ undone }) => !undone).map(({ id }) => id));
+    const { files, conflicts } = selectionsOf(rows, open, 'undo');
+    let workspace: Workspace;
+    try {
+      workspace = await Workspace.open(session.workspace, session.workspaceIdentity);
+    } catch (error) {
+      if (error instanceof DomainError) return () => WORKSPACE_GONE;
+      throw error;
+    }
+    try {
+      const target = { tenantId: run.tenantId, workspace, madeFolders: new Set<string>() };
+      const signal = AbortSignal.timeout(LOOK_MS);
+      const found = await this.inspection.inspect(target, files, signal);
+      const all = [...conflicts, ...found.conflicts];
+      const byPath = new Map(all.map((conflict) => [conflict.path, conflict]));
+      return (path) => byPath.get(path);
+    } finally {
+      await workspace.close();
+    }
+  }
+}
+
+const UNDONE: Obstacle = { reason: 'UNDONE', message: 'It is undone already.' };
+const RUN_ACTIVE: Obstacle = {
+  reason: 'RUN_ACTIVE',
+  message: 'A run of the session is not finished.',
+};
+const WORKSPACE_GONE: Obstacle = {
+  reason: 'WORKSPACE_GONE',
+  message: 'The workspace was moved, removed or replaced.',
+};
+
+/** A path that a client gives, as changes are kept by. */
+function placeOf(root: string, path: string): string {
+  try {
+    return relativePath(root, path);
+  } catch (error) {
+    throw error instanceof ToolError ? new InvalidInputError(error.message) : error;
   }
 }
 

@@ -13,7 +13,6 @@ import {
 } from '../../../platform/http/index.js';
 import { CONFLICTS } from '../../engine/undo/undo.inspection.js';
 import type { ConflictReason } from '../../engine/undo/undo.inspection.js';
-import type { HarnessArtifact } from '../../store/harness.entity.js';
 
 const OPS = ['CREATE', 'UPDATE', 'DELETE'];
 /** What a run has changed in one file, from before its first change to after its last. */
@@ -64,12 +63,6 @@ export class ArtifactView extends View({
   sha256: text(),
   createdAt: integer({ example: 1_769_884_200_000, description: 'Milliseconds' }),
 }) {}
-
-export function toArtifactView(artifact: HarnessArtifact): ArtifactView {
-  const { id: artifactId, toolCallId, kind, mediaType, byteSize, sha256, createTime } = artifact;
-  const createdAt = createTime.getTime();
-  return { artifactId, toolCallId, kind, mediaType, byteSize, sha256, createdAt };
-}
 
 export class UndoConflictView extends View({
   path: text({ example: 'src/add.js' }),

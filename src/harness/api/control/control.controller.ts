@@ -1,32 +1,113 @@
-import { Body, Controller, Get, Post } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
-import { Answers } from '../../../platform/http/index.js';
-import { CapabilityService } from './capability.service.js';
-import { SwitchWritesBody } from './control.dto.js';
-import { CapabilitiesView } from './control.view.js';
+import { CONFIG } from '../../../platform/config/index.js';
+import type { Config } from '../../../platform/config/index.js';
+import {
+  Answers,
+  Flag,
+  flag,
+  integer,
+  nullable,
+  object,
+  someOf,
+  text,
+  View,
+} from '../../../platform/http/index.js';
+import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
+import { Sandbox } from '../../sandbox/sandbox.js';
+import { HarnessSwitches } from '../../store/switch.repository.js';
+import { TOOL_NAMES } from '../../tool/tools.js';
+import {
+  LONGEST_REQUIREMENT,
+  MOST_IMAGE_BYTES,
+  MOST_IMAGES,
+  MOST_PENDING,
+  MOST_PENDING_BYTES,
+  serverBudget,
+} from '../run/run.dto.js';
+import { runLimits } from '../run/run.view.js';
+
+export class SwitchWritesBody {
+  @Flag({ description: 'False stops everything that changes files, in every tenant' })
+  enabled: boolean;
+}
+
+export class ShellCapabilityView extends View({
+  available: flag(),
+  reason: nullable(text({ description: 'Why not' })),
+}) {}
+
+export class HarnessLimitsView extends View({
+  ...runLimits,
+  maxQueuedRuns: integer({ description: 'Runs that may wait for a free place' }),
+  maxRequirementCharacters: integer({ description: 'Characters of a requirement or an input' }),
+  maxImages: integer(),
+  maxImageBytes: integer({ description: 'Of all images of a run, decoded' }),
+  maxPendingInputs: integer({ description: 'Inputs that a run has not taken in' }),
+  maxPendingInputBytes: integer({ description: 'Of those inputs together' }),
+}) {}
+
+/** What the harness of this server can do. */
+export class CapabilitiesView extends View({
+  shell: object(ShellCapabilityView),
+  limits: object(HarnessLimitsView),
+  permissionModes: someOf(PERMISSION_MODES),
+  approvalPolicies: someOf(APPROVAL_POLICIES),
+  writesEnabled: flag({ description: 'False while an administrator has stopped writes' }),
+  tools: someOf(TOOL_NAMES, { description: 'Names of the tools of runs' }),
+}) {}
 
 @ApiTags('coding harness')
 @Controller('coding/harness')
 @RequirePermission('coding:harness:use')
 export class ControlController {
-  constructor(private readonly capabilities: CapabilityService) {}
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly sandbox: Sandbox,
+    private readonly switches: HarnessSwitches,
+  ) {}
 
   /** What the harness of this server can do: its tools, limits, modes and policies. */
   @Get('capabilities')
   @Answers(CapabilitiesView)
-  can(): Promise<CapabilitiesView> {
-    return this.capabilities.get();
+  async can(): Promise<CapabilitiesView> {
+    // Right after a start it is still being found out.
+    await this.sandbox.ready();
+    const { available, reason } = this.sandbox.capability;
+    return {
+      shell: { available, reason },
+      limits: {
+        ...serverBudget(this.config),
+        maxQueuedRuns: this.config.HARNESS_QUEUE_SIZE,
+        maxRequirementCharacters: LONGEST_REQUIREMENT,
+        maxImages: MOST_IMAGES,
+        maxImageBytes: MOST_IMAGE_BYTES,
+        maxPendingInputs: MOST_PENDING,
+        maxPendingInputBytes: MOST_PENDING_BYTES,
+      },
+      permissionModes: PERMISSION_MODES,
+      approvalPolicies: APPROVAL_POLICIES,
+      writesEnabled: await this.switches.writesEnabled(),
+      tools: TOOL_NAMES.filter((name) => this.isOffered(name)),
+    };
   }
 
   /** Stops or allows everything that changes files, in every tenant. For super administrators only. */
   @Post('admin/writes')
   @Answers(CapabilitiesView)
-  switchWrites(
+  async switchWrites(
     @CurrentCaller() caller: Caller,
     @Body() { enabled }: SwitchWritesBody,
   ): Promise<CapabilitiesView> {
-    return this.capabilities.switchWrites(caller, enabled);
+    await this.switches.setWrites(caller, enabled);
+    return this.can();
+  }
+
+  /** A run has fewer: its mode, policy and phase decide. */
+  private isOffered(name: string): boolean {
+    if (name === 'shell') return this.sandbox.capability.available;
+    return name !== 'ask_user' || this.config.HARNESS_ASK_USER;
   }
 }

@@ -1,41 +1,208 @@
-import { Body, Controller, Get, Param, Post } from '@nestjs/common';
+import { Body, Controller, Get, Logger, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
-import { Answers, AnswersArray } from '../../../platform/http/index.js';
-import { UuidPipe } from '../session/uuid.pipe.js';
-import { ResolveEffectBody } from './effect.dto.js';
-import { EffectService } from './effect.service.js';
-import { EffectView } from './effect.view.js';
+import { AuditLog } from '../../../platform/audit/index.js';
+import { ConflictError, NotFoundError } from '../../../platform/error/index.js';
+import { Answers, AnswersArray, OneOf, Text } from '../../../platform/http/index.js';
+import type { DescribedChanges } from '../../change/file-changes.js';
+import { FileChanges } from '../../change/file-changes.js';
+import { ToolResults } from '../../engine/tool.results.js';
+import { undoOf, UndoService } from '../../engine/undo/undo.service.js';
+import { RESOLUTIONS } from '../../protocol/effect.state.js';
+import type { Resolution } from '../../protocol/effect.state.js';
+import { isEnded } from '../../protocol/run.state.js';
+import { EffectRepository } from '../../store/effect.repository.js';
+import type { ToolCallResolution } from '../../store/effect.repository.js';
+import { stepIdOf } from '../../store/event.catalogue.js';
+import type { HarnessEffect } from '../../store/harness.entity.js';
+import { MessageRepository } from '../../store/message.repository.js';
+import { RunLedger } from '../../store/run.ledger.js';
+import type { RunWriter } from '../../store/run.ledger.js';
+import type { SessionRow } from '../../store/session.repository.js';
+import type { FileOperation } from '../../workspace/file-operation.js';
+import { Workspace } from '../../workspace/workspace.js';
+import { UuidPipe } from '../identifiers.js';
+import { RunService } from '../run/run.service.js';
+import { EffectView, toEffectView } from './effect.view.js';
+
+export class ResolveEffectBody {
+  @OneOf(RESOLUTIONS, { description: 'What you have found out about the call' })
+  resolution: Resolution;
+
+  @Text({ optional: true, max: 4_000, description: 'For the model, and for the record' })
+  note?: string;
+}
+
+type Described = DescribedChanges | undefined;
+
+/** Longest inspection of the files of a call before its resolution is stored. */
+const LOOK_MS = 20_000;
+
+const FOUND = {
+  EXECUTED:
+    'The server stopped in the middle of this call. A person has looked: it was executed. Its output is lost, so look at the workspace before you rely on it.',
+  NOT_EXECUTED:
+    'The server stopped in the middle of this call. A person has looked: it was not executed. Call it again if it is still wanted.',
+} as const;
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/runs/:runId/effects')
 export class EffectController {
-  constructor(private readonly resolutions: EffectService) {}
+  private readonly logger = new Logger('Harness');
+
+  constructor(
+    private readonly runs: RunService,
+    private readonly ledger: RunLedger,
+    private readonly effects: EffectRepository,
+    private readonly messages: MessageRepository,
+    private readonly results: ToolResults,
+    private readonly changes: FileChanges,
+    private readonly undos: UndoService,
+    private readonly audit: AuditLog,
+  ) {}
 
   /** The tool calls of a run and what came of them. */
   @Get()
   @RequirePermission('coding:harness:use')
   @AnswersArray(EffectView)
-  list(
+  async list(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
   ): Promise<EffectView[]> {
-    return this.resolutions.list(caller, sessionId, runId);
+    const { run } = await this.runs.own(caller, sessionId, runId);
+    return (await this.effects.ofRun(run)).map(toEffectView);
   }
 
   /** Says what an UNCERTAIN tool call has done. */
   @Post(':toolCallId/resolution')
   @RequirePermission('coding:harness:use', { also: 'coding:harness:approve' })
   @Answers(EffectView)
-  resolve(
+  async resolve(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
     @Param('toolCallId', UuidPipe) toolCallId: string,
     @Body() body: ResolveEffectBody,
   ): Promise<EffectView> {
-    return this.resolutions.resolve(caller, { sessionId, runId, toolCallId }, body);
+    const { run, session } = await this.runs.own(caller, sessionId, runId);
+    const seen = await this.effects.find(run, toolCallId);
+    if (!seen) throw new NotFoundError('The tool call');
+    // Diffs are made from stored contents, which takes too long for a transaction.
+    const executed = body.resolution === 'EXECUTED';
+    const described = executed ? await this.described(seen, session) : undefined;
+    return this.ledger.asOther(run.tenantId, run.id, async (writer) => {
+      const effect = await this.effects.find(run, toolCallId);
+      if (!effect) throw new NotFoundError('The tool call');
+      if (effect.state !== 'UNCERTAIN') {
+        if (effect.resolution === body.resolution) return toEffectView(effect);
+        throw new EffectNotUncertainError(effect);
+      }
+      const found = resolutionOf(caller, body);
+      await this.effects.resolve(run, effect.toolCallId, found);
+      await this.audit.record(caller, {
+        action: 'status-change',
+        target: 'harness_effect',
+        id: effect.toolCallId,
+        detail: { resolution: found.resolution, runId: run.id },
+      });
+      await this.apply(writer, effect, { found, described });
+      return toEffectView((await this.effects.find(run, toolCallId)) ?? effect);
+    });
+  }
+
+  /**
+   * Gives the model the call's result, and lets the run go on once nothing is uncertain any more. What an executed call
+   * has changed counts among the changes of the run, also when it has ended: then only the record changes, and an event
+   * says so, because the readers of an ended run know the call as uncertain, too.
+   */
+  private async apply(
+    writer: RunWriter,
+    effect: HarnessEffect,
+    { found, described }: { readonly found: ToolCallResolution; readonly described: Described },
+  ): Promise<void> {
+    const { toolCallId, toolName, iteration } = effect;
+    const { resolution, resolvedBy: by, note } = found;
+    const isLive = !isEnded(writer.run.status);
+    const data = { toolName, resolution, by, ...(note !== null && { note }) };
+    writer.event('effect.resolved', data, { toolCallId, stepId: stepIdOf(iteration) });
+    if (isLive) await this.answer(writer, effect, found);
+    if (described) writer.events(await this.changes.record(writer.run, toolCallId, described));
+    if (isLive) await this.goOn(writer);
+    else if (resolution === 'EXECUTED') await this.undos.confirm(writer, effect);
+  }
+
+  /** What an executed call has changed; undefined for an undo, which has changes of its own to mark. */
+  private async described(effect: HarnessEffect, session: SessionRow): Promise<Described> {
+    const { tenantId, runId: id, effectClass, operations } = effect;
+    if (undoOf(effect)) return undefined;
+    // Of a command they are what was found; of a change of files what was planned, and it may have been cut off.
+    const done = effectClass === 'FILE' ? await this.done(effect, session) : operations;
+    return this.changes.describe({ tenantId, id }, done);
+  }
+
+  /** Without those whose files are as before; all where the workspace cannot be opened. */
+  private async done(
+    { tenantId, operations }: HarnessEffect,
+    { workspace: root, workspaceIdentity }: SessionRow,
+  ): Promise<readonly FileOperation[]> {
+    try {
+      const workspace = await Workspace.open(root, workspaceIdentity);
+      try {
+        const signal = AbortSignal.timeout(LOOK_MS);
+        return await this.changes.carriedOut({ tenantId, workspace }, operations, signal);
+      } finally {
+        await workspace.close();
+      }
+    } catch (error) {
+      this.logger.warn({ msg: 'Failed to inspect files of an uncertain call', err: error });
+      return operations;
+    }
+  }
+
+  private async answer(
+    writer: RunWriter,
+    effect: HarnessEffect,
+    { state, result, errorCode }: ToolCallResolution,
+  ): Promise<void> {
+    const { toolCallId } = effect;
+    const answered = await this.messages.answeredCalls(writer.run.tenantId, writer.run.id);
+    if (answered.has(toolCallId)) return;
+    const artifactId = effect.artifactId ?? undefined;
+    const outcome = { state, result, errorCode: errorCode ?? undefined, artifactId };
+    await this.results.answer(writer, effect, outcome);
+  }
+
+  private async goOn(writer: RunWriter): Promise<void> {
+    if (writer.current.waitKind !== 'EFFECT') return;
+    const { tenantId, id } = writer.run;
+    const open = await this.effects.openOf(tenantId, [id]);
+    if (open.some(({ state }) => state === 'UNCERTAIN')) return;
+    writer.set({ errorCode: null, errorMessage: null });
+    writer.enqueue('effects_resolved');
+  }
+}
+
+function resolutionOf(caller: Caller, { resolution, note }: ResolveEffectBody): ToolCallResolution {
+  const said = note === undefined ? '' : ` Note: ${note}`;
+  const state = resolution === 'EXECUTED' ? 'SUCCEEDED' : 'NOT_EXECUTED';
+  return {
+    state,
+    resolution,
+    resolvedBy: caller.userId,
+    note: note ?? null,
+    result: `${FOUND[resolution]}${said}`,
+    errorCode: resolution === 'EXECUTED' ? null : 'NOT_EXECUTED',
+  };
+}
+
+/** There is nothing to find out: the call is still to run, has a known outcome, or was resolved otherwise. */
+class EffectNotUncertainError extends ConflictError {
+  constructor({ toolCallId, state, resolution }: HarnessEffect) {
+    super(
+      `This tool call is ${state}, not UNCERTAIN, so nothing was changed. Reload the effects of the run.`,
+      { data: { errorCode: 'EFFECT_NOT_UNCERTAIN', toolCallId, state, resolution } },
+    );
   }
 }

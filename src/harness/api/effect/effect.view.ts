@@ -9,9 +9,9 @@ import {
   uuid,
   View,
 } from '../../../platform/http/index.js';
-import type { FileOperation } from '../../workspace/file-operation.js';
-import type { HarnessEffect } from '../../store/harness.entity.js';
 import { RESOLUTIONS } from '../../protocol/effect.state.js';
+import type { HarnessEffect } from '../../store/harness.entity.js';
+import { shown } from '../shown.js';
 
 const STATES = [
   'PREPARED',
@@ -61,34 +61,12 @@ export class EffectView extends View({
 }) {}
 
 export function toEffectView(effect: HarnessEffect): EffectView {
-  return {
-    toolCallId: effect.toolCallId,
-    runId: effect.runId,
-    toolName: effect.toolName,
-    effectClass: effect.effectClass,
-    state: effect.state,
-    iteration: effect.iteration,
-    argumentsJson: effect.argumentsJson,
-    argumentsSha256: effect.argumentsSha256,
+  return shown(EffectView, {
+    ...effect,
     code: effect.errorCode,
-    exitCode: effect.exitCode,
-    artifactId: effect.artifactId,
-    operations: effect.operations.map(toOperationView),
-    reconciled: effect.reconciled,
-    resolution: effect.resolution,
-    resolvedBy: effect.resolvedBy,
-    note: effect.note,
-    createdAt: effect.createTime.getTime(),
-    startedAt: effect.startedAt?.getTime() ?? null,
-    endedAt: effect.endedAt?.getTime() ?? null,
-  };
-}
-
-function toOperationView({ path, op, before, after }: FileOperation): EffectOperationView {
-  return {
-    path,
-    op,
-    beforeSha256: before?.sha256 ?? null,
-    afterSha256: after?.sha256 ?? null,
-  };
+    operations: effect.operations.map(({ path, op, before, after }) => ({
+      ...{ path, op, beforeSha256: before?.sha256 ?? null, afterSha256: after?.sha256 ?? null },
+    })),
+    createdAt: effect.createTime,
+  });
 }

@@ -1,30 +1,89 @@
-import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
+import { Controller, Get, Headers, Inject, Logger, Param, Query, Res } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
+import { CurrentCaller, OpenStreams, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
-import { AnswersArray, AnswersRaw, NoEnvelope } from '../../../platform/http/index.js';
-import { UuidPipe } from '../session/uuid.pipe.js';
-import { EventListQuery, EventStreamQuery } from './event.dto.js';
-import { EventService } from './event.service.js';
-import { EventView } from './event.view.js';
+import { CONFIG } from '../../../platform/config/index.js';
+import type { Config } from '../../../platform/config/index.js';
+import {
+  InvalidInputError,
+  setEnvelopeCode,
+  TooManyRequestsError,
+} from '../../../platform/error/index.js';
+import {
+  AnswersArray,
+  AnswersRaw,
+  NoEnvelope,
+  SseWriter,
+  Whole,
+} from '../../../platform/http/index.js';
+import { isEnded } from '../../protocol/run.state.js';
+import { EventRepository } from '../../store/event.repository.js';
+import { UuidPipe } from '../identifiers.js';
+import { RunService } from '../run/run.service.js';
+import { EventFeed, writeEvents } from './event.feed.js';
+import { EventView, toEventView } from './event.view.js';
+
+const EVENTS_PER_PAGE = 1_000;
+
+/** Data of one page at most, so that large events do not fill the memory. */
+const PAGE_BYTES = 16 * 1024 * 1024;
+
+const PING_MS = 10_000;
+
+/** A client that takes nothing for so long is cut off; it comes back with the number of its last event. */
+const STALLED_MS = 10_000;
+
+const NOTHING_NEW = 204;
+
+/** A page of a run's events. */
+export class EventListQuery {
+  @Whole({ optional: true, min: 0, description: 'Sequence of the last event that one has' })
+  afterSequence?: number;
+
+  @Whole({
+    optional: true,
+    min: 1,
+    max: 10_000,
+    description: `Events at most, ${EVENTS_PER_PAGE} when absent; a page of large ones may end earlier`,
+  })
+  limit?: number;
+}
+
+/** Where a reader of the stream goes on. */
+export class EventStreamQuery {
+  @Whole({ optional: true, min: 0, description: 'As Last-Event-ID; the larger one counts' })
+  afterSequence?: number;
+}
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/runs/:runId/events')
 export class EventController {
-  constructor(private readonly events: EventService) {}
+  private readonly logger = new Logger('HarnessEvents');
+  /** How many streams a user has of a run. */
+  private readonly readers = new Map<string, number>();
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly runs: RunService,
+    private readonly repository: EventRepository,
+    private readonly feed: EventFeed,
+    private readonly streams: OpenStreams,
+  ) {}
 
   /** The stored events of a run, in their order. */
   @Get()
   @RequirePermission('coding:harness:use')
   @AnswersArray(EventView)
-  list(
+  async list(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sid: string,
     @Param('runId', UuidPipe) rid: string,
-    @Query() query: EventListQuery,
+    @Query() { afterSequence: after = 0, limit = EVENTS_PER_PAGE }: EventListQuery,
   ): Promise<EventView[]> {
-    return this.events.list(caller, sid, rid, query);
+    const { run } = await this.runs.own(caller, sid, rid);
+    const { events } = await this.repository.page(run, { after, limit, bytes: PAGE_BYTES });
+    return events.map(toEventView);
   }
 
   /**
@@ -40,10 +99,80 @@ export class EventController {
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sid: string,
     @Param('runId', UuidPipe) rid: string,
-    @Query() query: EventStreamQuery,
+    @Query() { afterSequence = 0 }: EventStreamQuery,
     @Headers('last-event-id') lastEventId: string | undefined,
     @Res() response: Response,
   ): Promise<void> {
-    await this.events.stream(caller, { sid, rid, ...query, lastEventId }, response);
+    const position = Math.max(afterSequence, sequenceOf(lastEventId));
+    const { run } = await this.runs.own(caller, sid, rid);
+    const isOver = isEnded(run.status);
+    const leave = this.admit(caller, rid);
+    // A number above the last event would make the stream wait for an event that may never come.
+    const follower = this.feed.follow(run, Math.min(position, run.nextEventSequence - 1));
+    const writer = new SseWriter(response, PING_MS, STALLED_MS);
+    const ending = new AbortController();
+    const end = (): void => ending.abort();
+    writer.onClose(end);
+    const release = this.streams.add(caller, end, 'harness');
+    try {
+      const first = await follower.read();
+      if (isOver && first.chunks.length === 0) {
+        setEnvelopeCode(response, NOTHING_NEW);
+        response.status(NOTHING_NEW).end();
+        return;
+      }
+      if (response.destroyed) return;
+      writer.start();
+      const onFailure = (error: unknown): void =>
+        this.logger.warn({ msg: 'Failed to read events of a run', runId: rid, err: error });
+      await writeEvents({ writer, signal: ending.signal, onFailure }, follower, first, isOver);
+    } finally {
+      release();
+      follower.leave();
+      leave();
+      if (response.headersSent) writer.end();
+    }
+  }
+
+  /** Counts the reader in; the answer takes it out again. */
+  private admit(caller: Caller, runId: string): () => void {
+    const { HARNESS_STREAMS_PER_RUN: perRun, HARNESS_STREAMS_PER_USER: perUser } = this.config;
+    const key = `${caller.userId} ${runId}`;
+    const ofRun = this.readers.get(key) ?? 0;
+    if (ofRun >= perRun) throw new TooManyReadersError('run', perRun);
+    if (this.streams.countOf(caller, 'harness') >= perUser) {
+      throw new TooManyReadersError('user', perUser);
+    }
+    this.readers.set(key, ofRun + 1);
+    return () => {
+      const left = (this.readers.get(key) ?? 1) - 1;
+      if (left > 0) this.readers.set(key, left);
+      else this.readers.delete(key);
+    };
+  }
+}
+
+function sequenceOf(lastEventId: string | undefined): number {
+  const given = lastEventId?.trim() ?? '';
+  if (given === '') return 0;
+  if (!/^\d{1,15}$/.test(given)) throw new BadLastEventIdError();
+  return Number(given);
+}
+
+export class TooManyReadersError extends TooManyRequestsError {
+  constructor(of: 'run' | 'user', limit: number) {
+    const what = of === 'run' ? 'this run' : 'runs';
+    super(
+      `You have ${limit} event streams of ${what} open, which is the limit. Close one and try again.`,
+      { data: { errorCode: 'TOO_MANY_STREAMS' } },
+    );
+  }
+}
+
+export class BadLastEventIdError extends InvalidInputError {
+  constructor() {
+    super(
+      'Last-Event-ID is not the number of an event. Send the id of the last event that you have, or leave it out.',
+    );
   }
 }

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { EventBus } from '../../../platform/event/index.js';
+import type { SseWriter } from '../../../platform/http/index.js';
 import { EventRepository } from '../../store/event.repository.js';
-import type { RunKey } from '../../store/event.repository.js';
-import { eventPage } from './event.page.js';
-import type { EventPage } from './event.page.js';
+import type { RunKey, StoredEvent } from '../../store/event.repository.js';
+import { eventFrame } from './event.view.js';
 
 /** A reader that no notification has reached learns of an event after this time. */
 const POLL_MS = 2_000;
@@ -46,8 +47,8 @@ export class EventFeed implements OnApplicationShutdown {
       this.tails.set(run.id, tail);
     }
     this.unsubscribe ??= this.bus.subscribe('harness.event', ({ tenantId, runId, sequence }) => {
-      const told = this.tails.get(runId);
-      if (told?.run.tenantId === tenantId) told.reaches(sequence);
+      const followed = this.tails.get(runId);
+      if (followed?.run.tenantId === tenantId) followed.reaches(sequence);
     });
     this.timer ??= setInterval(() => {
       this.polling ??= this.poll().finally(() => (this.polling = undefined));
@@ -82,6 +83,47 @@ export class EventFeed implements OnApplicationShutdown {
       this.logger.warn({ msg: 'Failed to poll subscribed runs', err: error });
     }
   }
+}
+
+/** The events that end a stream. */
+const LAST_EVENTS: ReadonlySet<string> = new Set(['run.completed', 'run.failed', 'run.cancelled']);
+
+/** What is written at once: small enough that a client that stops reading leaves little behind. */
+const CHUNK_CHARACTERS = 32_768;
+
+/** Events of a run that follow each other, ready to be written; readers at the same place share one. */
+interface EventPage {
+  /** Whole frames as UTF-8. */
+  readonly chunks: readonly Buffer[];
+  /** Number of the last event; the position that was asked for when there is none. */
+  readonly last: number;
+  /** There was more than a page holds. */
+  readonly more: boolean;
+  /** The run's end is among them. */
+  readonly ended: boolean;
+}
+
+function eventPage(
+  events: readonly StoredEvent[],
+  { after, more }: { readonly after: number; readonly more: boolean },
+): EventPage {
+  return {
+    chunks: [...chunksOf(events)],
+    last: events.at(-1)?.sequence ?? after,
+    more,
+    ended: events.some(({ type }) => LAST_EVENTS.has(type)),
+  };
+}
+
+function* chunksOf(events: readonly StoredEvent[]): Generator<Buffer> {
+  let frames = '';
+  for (const event of events) {
+    frames += eventFrame(event);
+    if (frames.length < CHUNK_CHARACTERS) continue;
+    yield Buffer.from(frames);
+    frames = '';
+  }
+  if (frames !== '') yield Buffer.from(frames);
 }
 
 /** What a replay reads at once, and the most that its data may have. */
@@ -200,5 +242,57 @@ export class Follower {
 
   leave(): void {
     this.onLeave();
+  }
+}
+
+/** How soon a page that could not be read is asked for again. */
+const RETRY_MS = 2_000;
+
+/** Where one reader's stream goes; it is over when the signal aborts. */
+export interface StreamTarget {
+  readonly writer: SseWriter;
+  readonly signal: AbortSignal;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * Writes what is stored after the follower's position, the comment `: sync N` once that is written, then what comes until
+ * the run is over; the first page has been read, and is the last one of a run that had ended. Nothing is kept for a
+ * client that reads slowly, because what it has not taken is in the table. Never throws.
+ */
+export async function writeEvents(
+  { writer, signal, onFailure }: StreamTarget,
+  follower: Follower,
+  first: EventPage,
+  isLast: boolean,
+): Promise<void> {
+  let page: EventPage | undefined = first;
+  let over = isLast;
+  let synced = false;
+  const isAborted = (): boolean => signal.aborted;
+  while (!isAborted()) {
+    for (const chunk of page?.chunks ?? []) {
+      if (isAborted()) return;
+      if (!writer.write(chunk)) await writer.drained(signal);
+    }
+    if (page && !page.more) {
+      if (!synced) writer.write(`: sync ${page.last}\n\n`);
+      synced = true;
+      if (over || page.ended) return;
+      await follower.changed(signal);
+    }
+    over = follower.isOver;
+    page = isAborted() ? undefined : await readOrWait();
+  }
+
+  /** Undefined, after a while, when the table could not be read. */
+  async function readOrWait(): Promise<EventPage | undefined> {
+    try {
+      return await follower.read();
+    } catch (error) {
+      onFailure(error);
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+      return undefined;
+    }
   }
 }

@@ -96,7 +96,7 @@ describe('a follower', () => {
     expect((await later).last).toBe(1);
   });
 
-  it('reads anew when the table could not be read', async () => {
+  it('reads again when the table could not be read', async () => {
     const { table, tail } = newTail();
     const follower = tail.follow(0);
     table.last = 1;

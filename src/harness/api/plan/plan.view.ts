@@ -10,6 +10,7 @@ import {
 } from '../../../platform/http/index.js';
 import { planMarkdown, REVIEW_STATES, STEP_STATUSES } from '../../protocol/plan.js';
 import type { Plan } from '../../protocol/plan.js';
+import { shown } from '../shown.js';
 
 export class PlanStepView extends View({
   id: text({ example: 's1' }),
@@ -35,17 +36,14 @@ export class PlanView extends View({
 }) {}
 
 export function toPlanView(plan: Plan): PlanView {
-  const { taskId, revision, canonicalHash, reviewState, summary, files, risks } = plan;
-  return {
-    taskId,
-    revision,
-    expectedRevision: revision,
-    canonicalHash,
-    reviewState,
-    summary,
-    steps: plan.steps.map(({ id, text, status, added = false }) => ({ id, text, status, added })),
-    files,
-    risks,
+  return shown(PlanView, {
+    ...plan,
+    expectedRevision: plan.revision,
+    steps: stepViews(plan),
     planMarkdown: planMarkdown(plan),
-  };
+  });
+}
+
+export function stepViews({ steps }: Plan): PlanStepView[] {
+  return steps.map(({ id, text, status, added = false }) => ({ id, text, status, added }));
 }

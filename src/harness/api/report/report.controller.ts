@@ -3,29 +3,52 @@ import { ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
+import { inTenant } from '../../../platform/database/index.js';
 import { setEnvelopeCode } from '../../../platform/error/index.js';
-import { Answers, envelope, NoEnvelope } from '../../../platform/http/index.js';
-import { UuidPipe } from '../session/uuid.pipe.js';
-import { ReportQuery } from './report.dto.js';
+import { Answers, envelope, NoEnvelope, OneOf } from '../../../platform/http/index.js';
+import { ApprovalRepository } from '../../store/approval.repository.js';
+import { FileChangeRepository } from '../../store/file-change.repository.js';
+import { ReportRepository } from '../../store/report.repository.js';
+import { ModelSecrets, SecretMask } from '../../store/secret-mask.js';
+import { UuidPipe } from '../identifiers.js';
+import { RunService } from '../run/run.service.js';
 import { reportMarkdown } from './report.markdown.js';
-import { ReportService } from './report.service.js';
-import { RunReportView, RunUsageDetailView } from './report.view.js';
+import {
+  peopleIn,
+  RunReportView,
+  RunUsageDetailView,
+  toReport,
+  toUsageView,
+} from './report.view.js';
+
+export class ReportQuery {
+  @OneOf(['json', 'markdown'], { optional: true, description: 'json when not given' })
+  format?: string;
+}
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions/:sessionId/runs/:runId')
 export class ReportController {
-  constructor(private readonly reports: ReportService) {}
+  constructor(
+    private readonly runs: RunService,
+    private readonly reports: ReportRepository,
+    private readonly approvals: ApprovalRepository,
+    private readonly changes: FileChangeRepository,
+    private readonly mask: SecretMask,
+    private readonly secrets: ModelSecrets,
+  ) {}
 
   /** What the run has used up: tokens, cost, turns, and the time of each call of the model. */
   @Get('usage')
   @RequirePermission('coding:harness:use')
   @Answers(RunUsageDetailView)
-  usage(
+  async usage(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
   ): Promise<RunUsageDetailView> {
-    return this.reports.usage(caller, sessionId, runId);
+    const { run } = await this.runs.own(caller, sessionId, runId);
+    return toUsageView(run, await this.reports.modelCalls(run));
   }
 
   /** What the run was asked, did and cost, and who allowed it; as Markdown it is a file to download. */
@@ -41,16 +64,31 @@ export class ReportController {
     @Query() { format }: ReportQuery,
     @Res() response: Response,
   ): Promise<void> {
-    sendReport(response, await this.reports.report(caller, sessionId, runId), format);
+    const { run, session } = await this.runs.own(caller, sessionId, runId);
+    const facts = {
+      run,
+      session,
+      calls: await this.reports.calls(run),
+      events: await this.reports.events(run),
+      approvals: await this.approvals.ofRun(run),
+      changes: await this.changes.ofRun(run.tenantId, run.id),
+      skills: await this.reports.skills(run),
+      answer: await this.reports.lastAnswer(run),
+    };
+    const people = peopleIn(facts);
+    const { tenantId, homeTenantId } = run;
+    const names = new Map([
+      ...(await inTenant(homeTenantId, () => this.reports.names(homeTenantId, people))),
+      ...(await this.reports.names(tenantId, people)),
+    ]);
+    await this.secrets.learn(caller, session);
+    // Before anything is done to the texts.
+    sendReport(response, this.mask.applyIn(toReport({ ...facts, names })), format);
   }
 }
 
 /** Writes the report in the format that was asked for; Markdown as a file, which no browser shows as a page. */
-export function sendReport(
-  response: Response,
-  report: RunReportView,
-  format: string | undefined,
-): void {
+function sendReport(response: Response, report: RunReportView, format: string | undefined): void {
   const answer = envelope(report);
   setEnvelopeCode(response, answer.code);
   response.status(200).set('Cache-Control', 'private, no-store');

@@ -1,4 +1,3 @@
-import { ApiProperty } from '@nestjs/swagger';
 import {
   decimal,
   flag,
@@ -13,11 +12,20 @@ import {
   uuid,
   View,
 } from '../../../platform/http/index.js';
+import { netChanges } from '../../change/net-change.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import { RUN_STATUSES } from '../../protocol/run.state.js';
-import type { HarnessModelCall, HarnessRun } from '../../store/harness.entity.js';
-import { PlanStepView } from '../plan/plan.view.js';
+import type { ApprovalRow } from '../../store/approval.repository.js';
+import type {
+  HarnessFileChange,
+  HarnessModelCall,
+  HarnessRun,
+  HarnessSession,
+} from '../../store/harness.entity.js';
+import type { ReportedCall, ReportedEvent, ReportedSkill } from '../../store/report.repository.js';
+import { PlanStepView, stepViews } from '../plan/plan.view.js';
 import { RunErrorView } from '../run/run.view.js';
+import { shown } from '../shown.js';
 
 /** One call of the model service. */
 export class ModelCallView extends View({
@@ -44,8 +52,7 @@ export class ModelCallView extends View({
   endedAt: nullable(timestamp()),
 }) {}
 
-/** What a run has used up so far. */
-export class UsageTotalsView extends View({
+const usageTotals = {
   iterations: integer({ description: 'Turns of the model' }),
   toolCalls: integer(),
   inputTokens: integer(),
@@ -59,48 +66,17 @@ export class UsageTotalsView extends View({
     }),
   ),
   activeMillis: integer({ description: 'Time in which it was worked on, in milliseconds' }),
+};
+
+/** What a run has used up so far. */
+export class UsageTotalsView extends View(usageTotals) {}
+
+export class RunUsageDetailView extends View({
+  ...usageTotals,
+  contextUsed: nullable(integer({ description: 'Tokens of the last request' })),
+  contextLimit: nullable(integer({ description: 'Tokens that the model takes' })),
+  modelCalls: list(ModelCallView, { description: 'Oldest first' }),
 }) {}
-
-export class RunUsageDetailView extends UsageTotalsView {
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Tokens of the last request' })
-  contextUsed: number | null;
-
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Tokens that the model takes' })
-  contextLimit: number | null;
-
-  @ApiProperty({ type: [ModelCallView], description: 'Oldest first' })
-  modelCalls: readonly ModelCallView[];
-}
-
-export function toUsageTotals(run: HarnessRun): UsageTotalsView {
-  const { iteration, toolCalls, inputTokens, outputTokens, cachedTokens, cost, activeMs } = run;
-  const totalTokens = inputTokens + outputTokens;
-  return {
-    ...{ iterations: iteration, toolCalls },
-    ...{ inputTokens, outputTokens, totalTokens, cachedTokens, cost },
-    activeMillis: activeMs,
-  };
-}
-
-export function toUsageView(
-  run: HarnessRun,
-  calls: readonly HarnessModelCall[],
-): RunUsageDetailView {
-  const { contextUsed, contextLimit } = run;
-  return { ...toUsageTotals(run), contextUsed, contextLimit, modelCalls: calls.map(toCallView) };
-}
-
-function toCallView(call: HarnessModelCall): ModelCallView {
-  const { id, iteration, attempt, purpose, state, cost, estimated, errorCode } = call;
-  const { inputTokens, outputTokens, cachedTokens, durationMs, createTime, endedAt } = call;
-  return {
-    ...{ callId: id, iteration, attempt, purpose, state },
-    ...{ inputTokens, outputTokens, cachedTokens, cost, estimated, errorCode },
-    durationMillis: durationMs,
-    createdAt: createTime.getTime(),
-    endedAt: endedAt?.getTime() ?? null,
-  };
-}
 
 /** A user who has decided something. */
 export class ReportPersonView extends View({
@@ -210,3 +186,178 @@ export class RunReportView extends View({
   files: list(ReportFileView),
   skills: list(ReportSkillView),
 }) {}
+
+export function toUsageView(
+  run: HarnessRun,
+  calls: readonly HarnessModelCall[],
+): RunUsageDetailView {
+  return shown(RunUsageDetailView, {
+    ...run,
+    ...totalsOf(run),
+    modelCalls: calls.map((call) =>
+      shown(ModelCallView, {
+        ...call,
+        callId: call.id,
+        durationMillis: call.durationMs,
+        createdAt: call.createTime,
+      }),
+    ),
+  });
+}
+
+function totalsOf(run: HarnessRun): UsageTotalsView {
+  return shown(UsageTotalsView, {
+    ...run,
+    iterations: run.iteration,
+    totalTokens: run.inputTokens + run.outputTokens,
+    activeMillis: run.activeMs,
+  });
+}
+
+/** What a report is made of. */
+interface ReportFacts {
+  readonly run: HarnessRun;
+  readonly session: HarnessSession;
+  readonly calls: readonly ReportedCall[];
+  readonly events: readonly ReportedEvent[];
+  readonly approvals: readonly ApprovalRow[];
+  readonly changes: readonly HarnessFileChange[];
+  readonly skills: readonly ReportedSkill[];
+  readonly answer: string | undefined;
+  /** Names of the users in it, by their ids. */
+  readonly names: ReadonlyMap<number, string>;
+}
+
+/** The ids of all users who have decided something. */
+export function peopleIn(facts: Omit<ReportFacts, 'names'>): number[] {
+  const ids = [
+    facts.run.userId,
+    ...facts.approvals.map(({ decidedBy }) => decidedBy),
+    ...facts.calls.map(({ resolvedBy }) => resolvedBy),
+    ...facts.events.map(({ data }) => numberOf(data['by'])),
+  ];
+  return [...new Set(ids.filter((id) => id !== null))];
+}
+
+export function toReport(facts: ReportFacts): RunReportView {
+  const { run, session, names } = facts;
+  return shown(RunReportView, {
+    ...run,
+    runId: run.id,
+    user: { userId: run.userId, userName: names.get(run.userId) ?? null },
+    workspace: session.workspace,
+    model: session.modelName,
+    error: run.errorCode === null ? null : { code: run.errorCode, message: run.errorMessage ?? '' },
+    answer: facts.answer ?? null,
+    times: {
+      createdAt: run.createTime.getTime(),
+      startedAt: startOf(facts.events),
+      endedAt: run.endedAt?.getTime() ?? null,
+      activeMillis: run.activeMs,
+    },
+    usage: totalsOf(run),
+    plan: run.plan && shown(ReportPlanView, { ...run.plan, steps: stepViews(run.plan) }),
+    planReviews: reviewsOf(facts),
+    approvals: facts.approvals.map((approval) => approvalOf(facts, approval)),
+    toolCalls: facts.calls.map((call) => callOf(facts, call)),
+    files: filesOf(facts.changes),
+    skills: skillsOf(facts),
+  });
+}
+
+function person({ names }: Pick<ReportFacts, 'names'>, id: number | null): ReportPersonView | null {
+  return id === null ? null : { userId: id, userName: names.get(id) ?? null };
+}
+
+function startOf(events: readonly ReportedEvent[]): number | null {
+  return events.find(({ type }) => type === 'run.started')?.createTime.getTime() ?? null;
+}
+
+const REVIEWS: Readonly<Partial<Record<string, string>>> = {
+  'plan.approved': 'APPROVED',
+  'plan.revision.requested': 'REVISION_REQUESTED',
+};
+
+function reviewsOf(facts: ReportFacts): ReportReviewView[] {
+  return facts.events.flatMap(({ type, data, createTime }) => {
+    const decision = REVIEWS[type];
+    if (decision === undefined) return [];
+    const { revision, by, content } = data;
+    return {
+      decision,
+      revision: numberOf(revision) ?? 0,
+      by: person(facts, numberOf(by)),
+      content: typeof content === 'string' ? content : null,
+      at: createTime.getTime(),
+    };
+  });
+}
+
+function approvalOf(facts: ReportFacts, approval: ApprovalRow): ReportApprovalView {
+  return shown(ReportApprovalView, {
+    ...approval,
+    approvalId: approval.id,
+    by: person(facts, approval.decidedBy),
+    createdAt: approval.createTime,
+  });
+}
+
+function callOf(facts: ReportFacts, call: ReportedCall): ReportCallView {
+  const { toolCallId, effectClass, state, subject, resolution, resolvedBy, note } = call;
+  return shown(ReportCallView, {
+    ...call,
+    // A command is shown as it is; of other calls their title says more.
+    title: effectClass === 'SHELL' ? subject : (titleOf(facts, toolCallId) ?? subject),
+    code: call.errorCode,
+    uncertain: state === 'UNCERTAIN' || resolution !== null,
+    resolution: resolution === null ? null : { resolution, by: person(facts, resolvedBy), note },
+  });
+}
+
+function titleOf({ events }: ReportFacts, callId: string): string | undefined {
+  const started = events.find(
+    ({ type, toolCallId }) => type === 'tool.started' && toolCallId === callId,
+  );
+  const title = started?.data['title'];
+  return typeof title === 'string' ? title : undefined;
+}
+
+/** Every file that was touched, also one that is at the end as it was at the beginning. */
+function filesOf(changes: readonly HarnessFileChange[]): ReportFileView[] {
+  const nets = new Map(
+    netChanges(changes.filter(({ undone }) => !undone)).map((net) => [net.path, net.op]),
+  );
+  const files = [...Map.groupBy(changes, ({ path }) => path)].map(([path, rows]) => {
+    const kept = rows.filter(({ undone }) => !undone);
+    return {
+      path,
+      op: nets.get(path) ?? 'NONE',
+      changes: rows.length,
+      undone: rows.length - kept.length,
+      additions: sumOf(kept.map(({ additions }) => additions)),
+      deletions: sumOf(kept.map(({ deletions }) => deletions)),
+    };
+  });
+  return files.sort((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+/** Null when a part of it is not known. */
+function sumOf(counts: readonly (number | null)[]): number | null {
+  return counts.reduce<number | null>(
+    (sum, count) => (sum === null || count === null ? null : sum + count),
+    0,
+  );
+}
+
+function skillsOf({ skills, calls }: ReportFacts): RunReportView['skills'] {
+  const activated = new Set(
+    calls
+      .filter(({ toolName, state }) => toolName === 'activate_skill' && state === 'SUCCEEDED')
+      .map(({ subject }) => subject),
+  );
+  return skills.map((skill) => ({ ...skill, activated: activated.has(skill.name) }));
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}

@@ -2,13 +2,31 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsObject, IsOptional, ValidateNested } from 'class-validator';
+import type { Config } from '../../../platform/config/index.js';
+import { InvalidInputError } from '../../../platform/error/index.js';
 import { OneOf, Text, Whole } from '../../../platform/http/index.js';
-import { LONGEST_KEY } from '../session/session.dto.js';
+import { typeOf } from '../../../platform/storage/index.js';
 import { INPUT_KINDS } from '../../protocol/run.values.js';
-import { IMAGE_DETAILS, LONGEST_DATA_URL, MOST_IMAGES } from './run.images.js';
+import type { RunBudget } from '../../protocol/run.values.js';
+import { LONGEST_KEY } from '../identifiers.js';
 
 /** Longest text that a user may say at once, in characters. */
 export const LONGEST_REQUIREMENT = 200_000;
+
+const IMAGE_DETAILS = ['auto', 'low', 'original', 'high', 'xhigh'] as const;
+type ImageDetail = (typeof IMAGE_DETAILS)[number];
+
+export const MOST_IMAGES = 5;
+/** Of all images of a run together, decoded. */
+export const MOST_IMAGE_BYTES = 8 * 1024 * 1024;
+/** The longest data URL that may hold so much. */
+const LONGEST_DATA_URL = Math.ceil(MOST_IMAGE_BYTES / 3) * 4 + 100;
+
+/** What was said to a run and may wait to be taken in. */
+export const MOST_PENDING = 64;
+export const MOST_PENDING_BYTES = 1024 * 1024;
+
+const MINUTE_MS = 60_000;
 
 const KEY = { max: LONGEST_KEY, description: 'The same key with the same body is the same run' };
 
@@ -21,7 +39,7 @@ export class RunImageBody {
   dataUrl: string;
 
   @OneOf(IMAGE_DETAILS, { optional: true, description: 'auto when not given' })
-  detail?: (typeof IMAGE_DETAILS)[number];
+  detail?: ImageDetail;
 }
 
 /** 0, or what is not given, is the server's limit; more than that is cut to it. */
@@ -102,4 +120,82 @@ export class RunInputBody {
 
   @Text({ ...KEY, description: 'The same key with the same body is the same input' })
   idempotencyKey: string;
+}
+
+/** What any run may use up. */
+export function serverBudget(config: Config): RunBudget {
+  return {
+    maxIterations: config.HARNESS_MAX_STEPS,
+    maxToolCalls: config.HARNESS_MAX_TOOL_CALLS,
+    maxInputTokens: config.HARNESS_MAX_INPUT_TOKENS,
+    maxOutputTokens: config.HARNESS_MAX_OUTPUT_TOKENS,
+    maxWallTimeMillis: config.HARNESS_MAX_MINUTES * MINUTE_MS,
+  };
+}
+
+/** The budget of a run: 0 and absent values mean the server's limit, and larger ones are cut to it. */
+export function budgetOf(wanted: Partial<RunBudget>, limits: RunBudget): RunBudget {
+  const within = (field: keyof RunBudget): number =>
+    Math.min(wanted[field] || limits[field], limits[field]);
+  return {
+    maxIterations: within('maxIterations'),
+    maxToolCalls: within('maxToolCalls'),
+    maxInputTokens: within('maxInputTokens'),
+    maxOutputTokens: within('maxOutputTokens'),
+    maxWallTimeMillis: within('maxWallTimeMillis'),
+  };
+}
+
+const OPENING = /^data:(image\/(?:png|jpeg|gif|webp));base64,/;
+/** Searched for, not matched as a whole: a match of megabytes keeps a place to go back to for each character. */
+const NOT_BASE64 = /[^A-Za-z\d+/]/;
+
+export interface RunImage {
+  readonly mediaType: string;
+  readonly bytes: Buffer;
+  readonly detail: ImageDetail;
+}
+
+class ImageRefusedError extends InvalidInputError {
+  constructor(errorCode: 'IMAGE_INVALID' | 'TOO_LARGE', message: string) {
+    super(message, { data: { errorCode } });
+  }
+}
+
+/** The images of a requirement, decoded; an error where one is no such image, or all together are too large. */
+export function readImages(images: readonly RunImageBody[]): RunImage[] {
+  const read = images.map(({ dataUrl, detail = 'auto' }, index) => ({
+    ...decoded(dataUrl, index),
+    detail,
+  }));
+  const total = read.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  if (total > MOST_IMAGE_BYTES) {
+    throw new ImageRefusedError(
+      'TOO_LARGE',
+      `The images have ${total} bytes together, and may have ${MOST_IMAGE_BYTES}. Send fewer or smaller ones.`,
+    );
+  }
+  return read;
+}
+
+function decoded(dataUrl: string, index: number): Pick<RunImage, 'mediaType' | 'bytes'> {
+  const [opening = '', mediaType] = OPENING.exec(dataUrl) ?? [];
+  const base64 = dataUrl.slice(opening.length);
+  const digits = base64.replace(/={1,2}$/, '');
+  if (mediaType === undefined || digits === '' || NOT_BASE64.test(digits)) {
+    throw refused(
+      index,
+      'must be a base64 data URL of image/png, image/jpeg, image/gif or image/webp',
+    );
+  }
+  const bytes = Buffer.from(base64, 'base64');
+  // A text that decodes to something else than it says is cut or damaged.
+  if (bytes.toString('base64') !== base64) throw refused(index, 'is not base64 throughout');
+  const found = typeOf(bytes, '');
+  if (found !== mediaType) throw refused(index, `says ${mediaType}, but holds ${found}`);
+  return { mediaType, bytes };
+}
+
+function refused(index: number, problem: string): ImageRefusedError {
+  return new ImageRefusedError('IMAGE_INVALID', `images[${index}].dataUrl ${problem}.`);
 }

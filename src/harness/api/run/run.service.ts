@@ -1,31 +1,76 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { isSuperAdmin } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
+import { AuditLog } from '../../../platform/audit/index.js';
+import { CONFIG } from '../../../platform/config/index.js';
+import type { Config } from '../../../platform/config/index.js';
+import {
+  ConflictError,
+  InvalidInputError,
+  TooManyRequestsError,
+} from '../../../platform/error/index.js';
+import { Artifacts } from '../../change/artifacts.js';
+import { BlobStore } from '../../change/blob.store.js';
+import { newId, requestHash, sha256 } from '../../protocol/ids.js';
+import { requireWrite } from '../../protocol/policy.js';
+import { isEnded } from '../../protocol/run.state.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { EffectRepository } from '../../store/effect.repository.js';
-import { isEnded } from '../../protocol/run.state.js';
-import type { SessionRow } from '../../store/session.repository.js';
-import { SessionService } from '../session/session.service.js';
-import { RunInputRepository } from '../../store/run-input.repository.js';
-import type { RunListQuery } from './run.dto.js';
+import {
+  IdempotencyConflictError,
+  RunNotFoundError,
+  SessionDeletedError,
+  SessionNotFoundError,
+  WritesDisabledError,
+} from '../../store/errors.js';
 import type { HarnessRun } from '../../store/harness.entity.js';
-import { RunNotFoundError } from '../../store/errors.js';
+import { MessageRepository } from '../../store/message.repository.js';
+import { RunInputRepository } from '../../store/run-input.repository.js';
+import { RunLedger } from '../../store/run.ledger.js';
+import type { RunWriter } from '../../store/run.ledger.js';
 import { RunRepository } from '../../store/run.repository.js';
+import type { NewRun } from '../../store/run.repository.js';
+import { SessionRepository } from '../../store/session.repository.js';
+import type { SessionRow } from '../../store/session.repository.js';
+import { HarnessSwitches } from '../../store/switch.repository.js';
+import { HarnessModels } from '../session/harness.models.js';
+import { budgetOf, readImages, serverBudget } from './run.dto.js';
+import type { CreateRunBody, RunImage, RunListQuery } from './run.dto.js';
 import { toRunView } from './run.view.js';
 import type { RunParts, RunView } from './run.view.js';
 
 const PAGE_SIZE = 100;
 const NOTHING = { inputs: [], approvals: [] };
 
-/** The runs of sessions, visible to those who may see the session. */
+/** A run may end between two looks; a session that changes so fast is not waited for any longer. */
+const LOOKS = 5;
+
+/** Sessions and runs, each visible to its user and to super administrators who act in the tenant; how runs begin. */
 @Injectable()
 export class RunService {
   constructor(
-    private readonly sessions: SessionService,
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly sessions: SessionRepository,
     private readonly runs: RunRepository,
     private readonly inputs: RunInputRepository,
     private readonly approvals: ApprovalRepository,
     private readonly effects: EffectRepository,
+    private readonly models: HarnessModels,
+    private readonly switches: HarnessSwitches,
+    private readonly ledger: RunLedger,
+    private readonly messages: MessageRepository,
+    private readonly artifacts: Artifacts,
+    private readonly blobs: BlobStore,
+    private readonly audit: AuditLog,
   ) {}
+
+  /** The session, deleted or not; NotFoundError unless the caller may see it. */
+  async sessionOf(caller: Caller, sessionId: string): Promise<SessionRow> {
+    const session = await this.sessions.find(caller.tenantId, sessionId);
+    const mayRead = session && (session.userId === caller.userId || isSuperAdmin(caller));
+    if (!mayRead) throw new SessionNotFoundError();
+    return session;
+  }
 
   /** The run with its session; NotFoundError unless the caller may see both. */
   async own(
@@ -33,21 +78,11 @@ export class RunService {
     sessionId: string,
     runId: string,
   ): Promise<{ session: SessionRow; run: HarnessRun }> {
-    const session = await this.sessions.own(caller, sessionId);
+    const session = await this.sessionOf(caller, sessionId);
     return { session, run: await this.find(session, runId) };
   }
 
-  /** The session, for a new run in it. */
-  async sessionOf(caller: Caller, sessionId: string): Promise<SessionRow> {
-    return this.sessions.own(caller, sessionId);
-  }
-
-  /** The run as it is now, with everything that waits for a person. */
-  async detail(caller: Caller, sessionId: string, runId: string): Promise<RunView> {
-    return this.view(await this.sessions.own(caller, sessionId), runId);
-  }
-
-  /** The same, for a session that the caller may see. */
+  /** The run as it is now, with everything that waits for a person; for a session that the caller may see. */
   async view(session: SessionRow, runId: string): Promise<RunView> {
     const run = await this.find(session, runId);
     const [effects, waiting] = await Promise.all([
@@ -58,8 +93,7 @@ export class RunService {
   }
 
   /** The runs of a session, the newest first. What was said is shown with the unfinished one alone. */
-  async list(caller: Caller, sessionId: string, query: RunListQuery): Promise<RunView[]> {
-    const session = await this.sessions.own(caller, sessionId);
+  async list(session: SessionRow, query: RunListQuery): Promise<RunView[]> {
     const { pageNum = 1, pageSize: limit = PAGE_SIZE } = query;
     const page = { limit, offset: (pageNum - 1) * limit };
     const runs = await this.runs.page(session.tenantId, session.id, page);
@@ -85,10 +119,152 @@ export class RunService {
 
   private async waiting(run: HarnessRun): Promise<Pick<RunParts, 'inputs' | 'approvals'>> {
     const [inputs, approvals] = await Promise.all([
-      // What a run has not taken in when it ends stays to be seen: whoever has said it may say it again.
+      // What a run has not taken in when it ends stays visible: its author may send it again.
       this.inputs.pending(run),
       isEnded(run.status) ? [] : this.approvals.ofRun(run),
     ]);
     return { inputs, approvals: approvals.filter(({ state }) => state === 'PENDING') };
+  }
+
+  /**
+   * Puts a new run of the session into the queue or, for a key that the session has seen with the same body, answers the
+   * run of then. RunActiveError while another run of the session is unfinished.
+   */
+  async create(caller: Caller, session: SessionRow, body: CreateRunBody): Promise<RunView> {
+    requireWrite(caller, session);
+    const images = readImages(body.images ?? []);
+    const hash = hashOf(body);
+    for (let look = 1; look <= LOOKS; look += 1) {
+      // In this order: the unfinished run may be the one that a faster request with the same key has just begun.
+      const active = await this.runs.liveId(session.tenantId, session.id);
+      const earlier = await this.runs.byKey(session.tenantId, session.id, body.idempotencyKey);
+      if (earlier) {
+        if (earlier.idempotencyHash !== hash) throw new IdempotencyConflictError();
+        return { ...(await this.view(session, earlier.id)), replayed: true };
+      }
+      if (active) throw new RunActiveError(active);
+      await this.admit(caller, session, images);
+      const run = this.newRun(session, body, hash);
+      if (await this.insert(caller, run, images, session.modelName)) {
+        return this.view(session, run.id);
+      }
+    }
+    throw new Error('The runs of a session come and go too fast for another one.');
+  }
+
+  /** The run belongs to its session's user, also when another user starts it: what that user may not do, the run may not. */
+  private newRun(session: SessionRow, body: CreateRunBody, hash: string): NewRun {
+    const { tenantId, userId, homeTenantId, permissionMode, approvalPolicy } = session;
+    return {
+      id: newId(),
+      ...{ tenantId, sessionId: session.id, userId, homeTenantId, permissionMode, approvalPolicy },
+      requirement: body.requirement,
+      budget: budgetOf(body.budget ?? {}, serverBudget(this.config)),
+      phase: permissionMode === 'READ_ONLY' ? 'BUILD' : 'PLAN',
+      idempotencyKey: body.idempotencyKey,
+      idempotencyHash: hash,
+    };
+  }
+
+  /** What else speaks against a new run. */
+  private async admit(
+    caller: Caller,
+    session: SessionRow,
+    images: readonly RunImage[],
+  ): Promise<void> {
+    const { permissionMode, modelName } = session;
+    if (session.deletedAt) throw new SessionDeletedError();
+    if (permissionMode !== 'READ_ONLY' && !(await this.switches.writesEnabled())) {
+      throw new WritesDisabledError();
+    }
+    await this.models.forRun(caller, modelName, { images: images.length > 0 });
+    if ((await this.runs.queued()) >= this.config.HARNESS_QUEUE_SIZE) throw new QueueFullError();
+  }
+
+  /** False when another request was faster. */
+  private async insert(
+    caller: Caller,
+    run: NewRun,
+    images: readonly RunImage[],
+    model: string,
+  ): Promise<boolean> {
+    const { id, tenantId, sessionId, permissionMode } = run;
+    // On the disk before the transaction, which must not wait for it.
+    for (const { bytes } of images) await this.blobs.put(tenantId, bytes);
+    const created = await this.ledger.asCreator(run, async (writer) => {
+      await this.begin(writer, images, model);
+      const detail = { sessionId, permissionMode };
+      await this.audit.record(caller, { action: 'create', target: 'harness_run', id, detail });
+      return true;
+    });
+    return created ?? false;
+  }
+
+  private async begin(
+    writer: RunWriter,
+    images: readonly RunImage[],
+    model: string,
+  ): Promise<void> {
+    const { run } = writer;
+    const kept = await this.keep(run, images);
+    const metadata = { kind: 'INITIAL', ...(kept.length > 0 && { images: kept }) };
+    await this.messages.append(run, { role: 'USER', content: run.requirement, metadata });
+    // The message holds the session's row from here on: a request that deletes the session now sees the run.
+    if (await this.sessions.isDeleted(run.tenantId, run.sessionId)) throw new SessionDeletedError();
+    const { requirement, permissionMode, approvalPolicy, budget: limits } = run;
+    writer.event('run.created', {
+      ...writer.statusData,
+      ...{ requirement, permissionMode, approvalPolicy, model },
+      limits: { ...limits },
+    });
+    writer.event('run.queued', { ...writer.statusData, reason: 'created' });
+  }
+
+  private async keep(run: HarnessRun, images: readonly RunImage[]): Promise<object[]> {
+    const kept: object[] = [];
+    for (const { mediaType, bytes, detail } of images) {
+      const artifact = { toolCallId: null, kind: 'image', mediaType, bytes };
+      const artifactId = await this.artifacts.keep(run, artifact);
+      if (artifactId === undefined) throw new NoRoomForImagesError();
+      kept.push({ artifactId, mediaType, byteSize: bytes.length, detail });
+    }
+    return kept;
+  }
+}
+
+function hashOf({ requirement, images = [], budget = {} }: CreateRunBody): string {
+  const { maxIterations, maxToolCalls, maxInputTokens, maxOutputTokens, maxWallTimeMillis } =
+    budget;
+  return requestHash([
+    requirement,
+    images.map(({ dataUrl, detail }) => [sha256(dataUrl), detail ?? 'auto']),
+    [maxIterations, maxToolCalls, maxInputTokens, maxOutputTokens, maxWallTimeMillis],
+  ]);
+}
+
+class RunActiveError extends ConflictError {
+  constructor(runId: string) {
+    super('A run of this session is not finished. Wait for it, steer it, or cancel it first.', {
+      data: { errorCode: 'RUN_ACTIVE', runId },
+    });
+  }
+}
+
+class QueueFullError extends TooManyRequestsError {
+  constructor() {
+    super('Too many runs wait for a free place. Try again in a few seconds.', {
+      data: { errorCode: 'QUEUE_FULL' },
+      retryAfterSeconds: 5,
+    });
+  }
+}
+
+/** An operator lets runs keep less than images may have. */
+class NoRoomForImagesError extends InvalidInputError {
+  constructor() {
+    super(
+      'The images have more than a run may keep here (HARNESS_ARTIFACT_MB). Send fewer or smaller ones, or ask the operator.',
+      { data: { errorCode: 'TOO_LARGE' } },
+    );
   }
 }

@@ -22,6 +22,7 @@ import type { ApprovalRow } from '../../store/approval.repository.js';
 import type { HarnessEffect, HarnessInput, HarnessRun } from '../../store/harness.entity.js';
 import { ApprovalView, toApprovalView } from '../approval/approval.view.js';
 import { PlanView, toPlanView } from '../plan/plan.view.js';
+import { shown } from '../shown.js';
 
 export class RunErrorView extends View({
   code: text({ example: 'uncertain_tool_effect' }),
@@ -35,13 +36,15 @@ export class RunUsageView extends View({
   cachedTokens: integer(),
 }) {}
 
-export class RunLimitsView extends View({
+export const runLimits = {
   maxIterations: integer({ description: 'Turns of the model' }),
   maxToolCalls: integer(),
   maxInputTokens: integer(),
   maxOutputTokens: integer(),
   maxWallTimeMillis: integer({ description: 'Time at work; waiting does not count' }),
-}) {}
+};
+
+export class RunLimitsView extends View(runLimits) {}
 
 export class RunQuestionView extends View({
   toolCallId: uuid(),
@@ -66,16 +69,6 @@ export class OpenEffectView extends View({
   argumentsSha256: text({ description: 'SHA-256 of the bytes of argumentsJson' }),
   startedAt: nullable(timestamp()),
 }) {}
-
-export function toInputView({ id, kind, content, createTime }: HarnessInput): RunInputView {
-  return { inputId: id, kind, content, createdAt: createTime.getTime() };
-}
-
-export function toOpenEffectView(effect: HarnessEffect): OpenEffectView {
-  const { toolCallId, toolName, effectClass, state, argumentsJson, argumentsSha256 } = effect;
-  const startedAt = effect.startedAt?.getTime() ?? null;
-  return { toolCallId, toolName, effectClass, state, argumentsJson, argumentsSha256, startedAt };
-}
 
 const SCHEMA_VERSION = 7;
 /** What a view shows beside the run's row. */
@@ -146,51 +139,28 @@ export class CancelledRunView extends RunView {
 }
 
 export function toRunView(run: HarnessRun, parts: RunParts): RunView {
-  return {
+  const { inputTokens, outputTokens, cachedTokens, errorCode, errorMessage } = run;
+  const totalTokens = inputTokens + outputTokens;
+  return shown(RunView, {
+    ...run,
     schemaVersion: SCHEMA_VERSION,
     runId: run.id,
-    sessionId: run.sessionId,
-    tenantId: run.tenantId,
-    userId: run.userId,
-    status: run.status,
-    phase: run.phase,
-    recovering: run.recovering,
     cancellationRequested: run.cancelRequestedAt !== null,
-    reason: run.reason,
     originalRequirement: run.requirement,
-    permissionMode: run.permissionMode,
-    approvalPolicy: run.approvalPolicy,
     model: parts.model,
-    budget: run.budget,
     plan: run.plan && toPlanView(run.plan),
-    question: run.question,
-    pendingInputs: parts.inputs.map(toInputView),
+    pendingInputs: parts.inputs.map((input) =>
+      shown(RunInputView, { ...input, inputId: input.id, createdAt: input.createTime }),
+    ),
     approvals: Object.fromEntries(parts.approvals.map((one) => [one.id, toApprovalView(one)])),
     toolEffects: Object.fromEntries(
-      parts.effects.map((one) => [one.toolCallId, toOpenEffectView(one)]),
+      parts.effects.map((one) => [one.toolCallId, shown(OpenEffectView, one)]),
     ),
-    ...usageOf(run),
-    iteration: run.iteration,
-    toolCallCount: run.toolCalls,
-    stopReason: run.stopReason,
-    error: run.errorCode === null ? null : { code: run.errorCode, message: run.errorMessage ?? '' },
-    createdAt: run.createTime.getTime(),
-    updatedAt: run.updateTime.getTime(),
-    endedAt: run.endedAt?.getTime() ?? null,
-    revision: run.revision,
-    lastEventSequence: run.nextEventSequence - 1,
-  };
-}
-
-function usageOf(
-  run: HarnessRun,
-): Pick<RunView, 'cumulativeUsage' | 'cost' | 'contextUsed' | 'contextLimit'> {
-  const { inputTokens, outputTokens, cachedTokens, cost, contextUsed, contextLimit } = run;
-  const totalTokens = inputTokens + outputTokens;
-  return {
     cumulativeUsage: { inputTokens, outputTokens, totalTokens, cachedTokens },
-    cost,
-    contextUsed,
-    contextLimit,
-  };
+    toolCallCount: run.toolCalls,
+    error: errorCode === null ? null : { code: errorCode, message: errorMessage ?? '' },
+    createdAt: run.createTime,
+    updatedAt: run.updateTime,
+    lastEventSequence: run.nextEventSequence - 1,
+  });
 }

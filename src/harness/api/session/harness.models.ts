@@ -7,10 +7,29 @@ import {
 } from '../../../model/index.js';
 import type { ResolvedChatModel } from '../../../model/index.js';
 import type { Caller } from '../../../platform/access/index.js';
-import { DomainError } from '../../../platform/error/index.js';
+import { DomainError, InvalidInputError } from '../../../platform/error/index.js';
 import { ProviderUnavailableError, UpstreamError } from '../../../provider/index.js';
 import type { ChatCall, FinishReason } from '../../../provider/index.js';
-import { ModelRefusedError } from '../../store/errors.js';
+
+/** Why a model cannot be used; the word is for clients, the message for people. */
+type ModelFault =
+  'MODEL_NOT_FOUND' | 'MODEL_NOT_CHAT' | 'MODEL_NO_TOOLS' | 'MODEL_NO_VISION' | 'MODEL_UNAVAILABLE';
+
+class ModelRefusedError extends InvalidInputError {
+  constructor(
+    readonly errorCode: ModelFault,
+    message: string,
+    modelName: string,
+  ) {
+    super(message, { data: { errorCode, modelName } });
+  }
+}
+
+const FAULTS = [
+  [ModelNotFoundError, 'MODEL_NOT_FOUND'],
+  [WrongCategoryError, 'MODEL_NOT_CHAT'],
+  [ProviderUnavailableError, 'MODEL_UNAVAILABLE'],
+] as const;
 
 /** Whether the harness can work with a model. */
 @Injectable()
@@ -24,7 +43,7 @@ export class HarnessModels {
   ) {}
 
   /**
-   * The chat model of exactly the name. Where nobody has said whether it calls tools it is asked to call one, and what
+   * The chat model of exactly the name. Where it is not known whether it calls tools it is asked to call one, and what
    * it does is remembered. ModelRefusedError.
    */
   async forSession(caller: Caller, modelName: string): Promise<ResolvedChatModel> {
@@ -51,26 +70,13 @@ export class HarnessModels {
   }
 
   private async named(caller: Caller, modelName: string): Promise<ResolvedChatModel> {
-    const model = await this.resolved(caller, modelName);
+    const model = await this.resolver.resolveChat(caller, modelName).catch((error: unknown) => {
+      const [, code] = FAULTS.find(([type]) => error instanceof type) ?? [];
+      if (!code || !(error instanceof Error)) throw error;
+      throw new ModelRefusedError(code, error.message, modelName);
+    });
     if (model.supportsTools === false) throw withoutTools(modelName);
     return model;
-  }
-
-  private async resolved(caller: Caller, modelName: string): Promise<ResolvedChatModel> {
-    try {
-      return await this.resolver.resolveChat(caller, modelName);
-    } catch (error) {
-      if (error instanceof ModelNotFoundError) {
-        throw new ModelRefusedError('MODEL_NOT_FOUND', error.message, modelName);
-      }
-      if (error instanceof WrongCategoryError) {
-        throw new ModelRefusedError('MODEL_NOT_CHAT', error.message, modelName);
-      }
-      if (error instanceof ProviderUnavailableError) {
-        throw new ModelRefusedError('MODEL_UNAVAILABLE', error.message, modelName);
-      }
-      throw error;
-    }
   }
 
   private async tryTools(caller: Caller, model: ResolvedChatModel): Promise<void> {
@@ -105,7 +111,7 @@ function withoutTools(modelName: string): ModelRefusedError {
   );
 }
 
-/** In all; nobody waits longer for a session. */
+/** In all; creating a session waits no longer. */
 const PROBE_MS = 30_000;
 const LIMITS = { connectMs: 10_000, idleMs: PROBE_MS, totalMs: PROBE_MS };
 
@@ -135,18 +141,16 @@ export type ProbeResult = 'calls-tools' | 'calls-none' | 'unclear';
  */
 export async function probeTools(model: ResolvedChatModel): Promise<ProbeResult> {
   const signal = AbortSignal.timeout(PROBE_MS);
-  try {
-    return await ask(model, 'required', signal);
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-  }
   // Some services know tools, but not that one must be called.
-  try {
-    return await ask(model, 'auto', signal);
-  } catch (error) {
-    if (isRefusal(error)) return 'unclear';
-    throw error;
+  for (const toolChoice of ['required', 'auto'] as const) {
+    try {
+      return await ask(model, toolChoice, signal);
+    } catch (error) {
+      const isRefusal = error instanceof UpstreamError && error.kind === 'invalid-request';
+      if (!isRefusal) throw error;
+    }
   }
+  return 'unclear';
 }
 
 async function ask(
@@ -166,8 +170,4 @@ async function ask(
     }
   }
   return finish === 'stop' ? 'calls-none' : 'unclear';
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof UpstreamError && error.kind === 'invalid-request';
 }

@@ -1,81 +1,273 @@
+import { basename } from 'node:path';
 import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
+import { CurrentCaller, isSuperAdmin, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
-import { Answers, AnswersArray } from '../../../platform/http/index.js';
-import { SessionService } from './session.service.js';
+import { AuditLog } from '../../../platform/audit/index.js';
+import { Database } from '../../../platform/database/index.js';
 import {
-  CreateHarnessSessionBody,
-  PinSessionBody,
-  HarnessSessionListQuery,
-} from './session.dto.js';
-import { HarnessSessionView } from './session.view.js';
-import { UuidPipe } from './uuid.pipe.js';
+  Answers,
+  AnswersArray,
+  Flag,
+  flag,
+  integer,
+  nullable,
+  OneOf,
+  oneOf,
+  optional,
+  Text,
+  text,
+  timestamp,
+  uuid,
+  View,
+  Whole,
+} from '../../../platform/http/index.js';
+import { RunEnding } from '../../engine/run.ending.js';
+import { newId, requestHash } from '../../protocol/ids.js';
+import { APPROVAL_POLICIES, PERMISSION_MODES, requireWrite } from '../../protocol/policy.js';
+import { IdempotencyConflictError } from '../../store/errors.js';
+import { SessionRepository } from '../../store/session.repository.js';
+import type { NewSession, SessionRow } from '../../store/session.repository.js';
+import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
+import { LONGEST_KEY, UuidPipe } from '../identifiers.js';
+import { RunService } from '../run/run.service.js';
+import { shown } from '../shown.js';
+import { HarnessModels } from './harness.models.js';
+
+const LONGEST_PAGE = 1_000;
+const LONGEST_TITLE = 200;
+
+export class CreateHarnessSessionBody {
+  @Text({
+    optional: true,
+    max: 4_096,
+    description: 'A folder below one of the configured roots; the tenant’s own when not given',
+    example: '/srv/workspaces/shop',
+  })
+  workspacePath?: string;
+
+  @Text({
+    max: 200,
+    description: 'modelName of a chat model that can call tools',
+    example: 'gpt-4o-mini',
+  })
+  model: string;
+
+  @OneOf(PERMISSION_MODES, { description: 'What runs may do at all' })
+  permissionMode: (typeof PERMISSION_MODES)[number];
+
+  @OneOf(APPROVAL_POLICIES, {
+    optional: true,
+    description: 'ON_REQUEST when not given; NEVER: what would be asked is denied',
+  })
+  approvalPolicy?: (typeof APPROVAL_POLICIES)[number];
+
+  @Text({ optional: true, max: LONGEST_TITLE, description: 'The workspace’s name when not given' })
+  title?: string;
+
+  @Text({ max: LONGEST_KEY, description: 'The same key with the same body is the same session' })
+  idempotencyKey: string;
+}
+
+export class PinSessionBody {
+  @Flag({ description: 'Pinned sessions come first in the list' })
+  pinned: boolean;
+}
+
+export class HarnessSessionListQuery {
+  @Flag({ optional: true, description: 'The deleted sessions instead of the others' })
+  deleted?: boolean;
+
+  @Whole({
+    optional: true,
+    min: 1,
+    max: Number.MAX_SAFE_INTEGER,
+    description: 'Of this user instead of the caller, for super administrators',
+  })
+  userId?: number;
+
+  @Whole({ optional: true, min: 1, max: 1_000_000, description: 'Page, counted from 1' })
+  pageNum?: number;
+
+  @Whole({ optional: true, min: 1, max: 1_000, description: 'Sessions a page; 1000 by default' })
+  pageSize?: number;
+}
+
+const SCHEMA_VERSION = 5;
+
+/** A session as existing clients parse it; times are milliseconds since the epoch. */
+export class HarnessSessionView extends View({
+  schemaVersion: integer({ example: SCHEMA_VERSION }),
+  sessionId: uuid(),
+  tenantId: text({ example: '000000' }),
+  userId: integer({ example: 1 }),
+  workspace: text({ description: 'Canonical path of the folder', example: '/srv/workspaces/shop' }),
+  model: text({ description: 'modelName', example: 'gpt-4o-mini' }),
+  permissionMode: oneOf(PERMISSION_MODES),
+  approvalPolicy: oneOf(APPROVAL_POLICIES),
+  title: text({ example: 'shop' }),
+  activeRunId: nullable(uuid({ description: 'The unfinished run' })),
+  createdAt: timestamp(),
+  updatedAt: timestamp(),
+  revision: integer({ example: 1 }),
+  pinnedAt: nullable(timestamp()),
+  deletedAt: nullable(timestamp()),
+  replayed: optional(flag({ description: 'The request was a repetition' })),
+}) {}
 
 @ApiTags('coding harness')
 @Controller('coding/harness/sessions')
 @RequirePermission('coding:harness:use')
 export class HarnessSessionController {
-  constructor(private readonly sessions: SessionService) {}
+  constructor(
+    private readonly runs: RunService,
+    private readonly sessions: SessionRepository,
+    private readonly roots: WorkspaceRoots,
+    private readonly models: HarnessModels,
+    private readonly ending: RunEnding,
+    private readonly database: Database,
+    private readonly audit: AuditLog,
+  ) {}
 
   /** Creates a session. Any permissionMode but READ_ONLY needs coding:harness:write, too. */
   @Post()
   @Answers(HarnessSessionView)
-  create(
+  async create(
     @CurrentCaller() caller: Caller,
     @Body() body: CreateHarnessSessionBody,
   ): Promise<HarnessSessionView> {
-    return this.sessions.create(caller, body);
+    requireWrite(caller, body);
+    const { workspacePath, model, permissionMode, approvalPolicy = 'ON_REQUEST', title } = body;
+    const { tenantId, userId, homeTenantId } = caller;
+    const { idempotencyKey } = body;
+    const fields = [workspacePath, model, permissionMode, approvalPolicy, title];
+    const idempotencyHash = requestHash(fields);
+    const earlier = await this.replay({ tenantId, userId, idempotencyKey, idempotencyHash });
+    if (earlier) return earlier;
+    const workspace = await this.roots.resolve(tenantId, workspacePath);
+    const { modelName } = await this.models.forSession(caller, model);
+    return this.insert(caller, {
+      ...{ id: newId(), tenantId, userId, homeTenantId, modelName, permissionMode, approvalPolicy },
+      title: (title?.trim() || basename(workspace.path)).slice(0, LONGEST_TITLE).toWellFormed(),
+      workspace: workspace.path,
+      workspaceIdentity: workspace.identity,
+      ...{ idempotencyKey, idempotencyHash },
+    });
   }
 
   /** The caller's own sessions, or for super administrators those of a user; pinned ones first, newest first. */
   @Get()
   @AnswersArray(HarnessSessionView)
-  list(
+  async list(
     @CurrentCaller() caller: Caller,
     @Query() query: HarnessSessionListQuery,
   ): Promise<HarnessSessionView[]> {
-    return this.sessions.list(caller, query);
+    const { deleted = false, pageNum = 1, pageSize: limit = LONGEST_PAGE } = query;
+    const { userId = caller.userId } = query;
+    // As everywhere, records of others are not visible.
+    if (userId !== caller.userId && !isSuperAdmin(caller)) return [];
+    const page = { deleted, limit, offset: (pageNum - 1) * limit };
+    const rows = await this.sessions.page(caller.tenantId, userId, page);
+    return rows.map((row) => toHarnessSessionView(row));
   }
 
   /** One session, deleted or not. */
   @Get(':sessionId')
   @Answers(HarnessSessionView)
-  detail(
+  async detail(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
   ): Promise<HarnessSessionView> {
-    return this.sessions.detail(caller, sessionId);
+    return toHarnessSessionView(await this.runs.sessionOf(caller, sessionId));
   }
 
   /** Keeps the session at the top of the list, or unpins it. */
   @Put(':sessionId/pin')
   @Answers(HarnessSessionView)
-  pin(
+  async pin(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Body() { pinned }: PinSessionBody,
   ): Promise<HarnessSessionView> {
-    return this.sessions.pin(caller, sessionId, pinned);
+    const { tenantId, id } = await this.runs.sessionOf(caller, sessionId);
+    await this.sessions.setPinned(tenantId, id, pinned);
+    return this.detail(caller, sessionId);
   }
 
   /** Hides the session and cancels its unfinished run. */
   @Delete(':sessionId')
   @Answers(HarnessSessionView)
-  remove(
+  async remove(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
   ): Promise<HarnessSessionView> {
-    return this.sessions.remove(caller, sessionId);
+    await this.setDeleted(caller, sessionId, true);
+    // Only now: a run's row is locked before its session's. No new run begins in a session that is deleted. Asked again,
+    // this cancels what is still unfinished.
+    const { tenantId, activeRunId } = await this.runs.sessionOf(caller, sessionId);
+    if (activeRunId) await this.ending.requestCancel(caller, { tenantId, id: activeRunId });
+    return this.detail(caller, sessionId);
   }
 
   /** Brings a deleted session back. */
   @Post(':sessionId/restore')
   @Answers(HarnessSessionView)
-  restore(
+  async restore(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
   ): Promise<HarnessSessionView> {
-    return this.sessions.restore(caller, sessionId);
+    await this.setDeleted(caller, sessionId, false);
+    return this.detail(caller, sessionId);
   }
+
+  private async setDeleted(caller: Caller, sessionId: string, deleted: boolean): Promise<void> {
+    const { tenantId, id } = await this.runs.sessionOf(caller, sessionId);
+    await this.database.transaction(async () => {
+      if (!(await this.sessions.setDeleted(tenantId, id, deleted))) return;
+      const entry = deleted
+        ? { action: 'delete' as const }
+        : { action: 'update' as const, detail: { fields: ['deletedAt'] } };
+      await this.audit.record(caller, { ...entry, target: 'harness_session', id });
+    });
+  }
+
+  /** However many ask at once with one key, the unique index lets one of them create the session. */
+  private async insert(caller: Caller, session: NewSession): Promise<HarnessSessionView> {
+    const { id, tenantId, modelName: model, permissionMode, approvalPolicy } = session;
+    return this.database.transaction(async () => {
+      if (await this.sessions.insert(session)) {
+        const detail = { model, permissionMode, approvalPolicy };
+        await this.audit.record(caller, {
+          ...{ action: 'create', target: 'harness_session', id, detail },
+        });
+        const row = await this.sessions.find(tenantId, id);
+        if (row) return toHarnessSessionView(row);
+      }
+      const earlier = await this.replay(session);
+      if (!earlier) throw new Error('The session was neither created nor found.');
+      return earlier;
+    });
+  }
+
+  /** The session that the user has created with the key; IdempotencyConflictError when it was with another body. */
+  private async replay(
+    asked: Pick<NewSession, 'tenantId' | 'userId' | 'idempotencyKey' | 'idempotencyHash'>,
+  ): Promise<HarnessSessionView | undefined> {
+    const row = await this.sessions.byKey(asked.tenantId, asked.userId, asked.idempotencyKey);
+    if (!row) return undefined;
+    if (row.idempotencyHash !== asked.idempotencyHash) throw new IdempotencyConflictError();
+    return toHarnessSessionView(row, true);
+  }
+}
+
+function toHarnessSessionView(row: SessionRow, replayed = false): HarnessSessionView {
+  return shown(HarnessSessionView, {
+    ...row,
+    schemaVersion: SCHEMA_VERSION,
+    sessionId: row.id,
+    model: row.modelName,
+    createdAt: row.createTime,
+    updatedAt: row.updateTime,
+    ...(replayed && { replayed }),
+  });
 }

@@ -1,0 +1,32 @@
+import type { Type } from '@nestjs/common';
+import { getMetadataArgsStorage } from 'typeorm';
+
+/** All columns of an entity's table for a SELECT or RETURNING, each under the name of its property. */
+export function columnsOf(entity: Type, alias?: string): string {
+  const table = alias === undefined ? '' : `${alias}.`;
+  return getMetadataArgsStorage()
+    .filterColumns(entity)
+    .map(({ propertyName: name }) => `${table}${columnOf(name)} AS "${name}"`)
+    .join(', ');
+}
+
+/** What the column of a property is called. */
+export function columnOf(property: string): string {
+  return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/**
+ * What an INSERT of a record needs: its columns and parameters, as `(a, b) VALUES ($1, $2)`, and their values. Every field
+ * of the record is a column.
+ */
+export function insertionOf(record: object): {
+  readonly fields: string;
+  readonly values: readonly unknown[];
+} {
+  const columns = Object.keys(record).map(columnOf);
+  const parameters = columns.map((_, index) => `$${index + 1}`);
+  return {
+    fields: `(${columns.join(', ')}) VALUES (${parameters.join(', ')})`,
+    values: Object.values(record),
+  };
+}
