@@ -10,9 +10,9 @@ export type Cover =
   | 'pinned'
   /** Can be read, and not changed. */
   | 'read-only'
-  /** An empty file. */
+  /** A file of the same size and time that cannot be read. */
   | 'hidden-file'
-  /** An empty folder. */
+  /** A folder that cannot be read. */
   | 'hidden-folder';
 
 export interface Mount {

@@ -1,16 +1,17 @@
-import { open, realpath, stat } from 'node:fs/promises';
+import { lstat, open, realpath, stat } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../fault/tool.error.js';
 import { Bubblewrap, isTaken, ownFiles, sandboxArguments, shellArguments } from './bubblewrap.js';
 import type { SandboxLayout } from './bubblewrap.js';
-import { Placeholders } from './placeholders.js';
+import { bufferOf, textOf, type BytePath } from './mount.js';
+import { removePlantedPaths } from './planted-paths.js';
 import { ProcessGroup, watchProcesses } from './process-limits.js';
 import { SandboxLostError, SandboxUnavailableError } from './sandbox.errors.js';
 import { seccompFilter } from './seccomp-filter.js';
 import { withTemporaryFolder } from './temporary-folder.js';
-import { scanWorkspace } from './workspace-scan.js';
+import { scanWorkspace, type ProtectedPath } from './workspace-scan.js';
 
 export interface SandboxRequest {
   /** The canonical path of the workspace's root: what the command may write, and where it starts. */
@@ -21,6 +22,8 @@ export interface SandboxRequest {
   readonly signal: AbortSignal;
   /** Called with every piece of output, also with those that are not kept; awaited before more is read. Must not fail. */
   readonly onOutput?: (piece: Buffer) => Promise<void> | void;
+  /** Awaited before the command starts, with what `Sandbox.tidy` needs should this process be lost. */
+  readonly onReady?: (protectedPaths: readonly ProtectedPath[]) => Promise<void>;
 }
 
 /** How a command ended that was started. Nothing of it runs any more. */
@@ -45,7 +48,13 @@ export interface SandboxResult {
   /** Whether the end of `output` is missing. */
   readonly truncated: boolean;
   readonly durationMs: number;
+  /** Paths of the workspace that could not be read in the sandbox, because they hold secrets. */
+  readonly masked: readonly string[];
+  /** Protected paths and parts of repositories that the command has made, which were moved out of the workspace. */
+  readonly removed: readonly string[];
 }
+
+type Ending = Omit<SandboxResult, 'masked' | 'removed'>;
 
 /** What is kept of a command's output. */
 export const WHOLE_OUTPUT_BYTES = 5 * 2 ** 20;
@@ -135,6 +144,8 @@ const DISCARD_PAUSE_MS = 1;
 const BY_SIGNAL = 128;
 
 export interface SandboxPlace {
+  /** Where what is removed from workspaces is kept for a month. */
+  readonly removed: string;
   /** Absolute folders that a command must not see even where they lie below /usr. */
   readonly hidden: readonly string[];
 }
@@ -156,26 +167,25 @@ export async function runInSandbox(
     throw new ToolError('INVALID_ARGUMENTS', 'A command cannot hold a zero byte.');
   }
   await checkWorkspace(workspace);
-  const placeholders = await Placeholders.make(workspace);
+  const { mounts, protectedPaths } = await scanWorkspace(workspace, signal);
+  await request.onReady?.(protectedPaths);
+  const asRoot = process.getuid?.() === 0;
+  const hidden = mounts.filter(({ cover }) => cover === 'hidden-file').map(({ path }) => path);
   try {
-    const mounts = await scanWorkspace(workspace, signal);
-    const asRoot = process.getuid?.() === 0;
-    return await withEmptyFile((emptyFile) =>
-      execute(request, {
-        ...place,
-        workspace,
-        mounts,
-        emptyFile,
-        placeholders: placeholders.names,
-        asRoot,
-      }),
+    const result = await withMasks(workspace, hidden, (masks) =>
+      execute(request, { ...place, workspace, mounts, masks, asRoot }),
     );
-  } finally {
-    await placeholders.remove();
+    const masked = mounts.filter(({ cover }) => cover.startsWith('hidden'));
+    const removed = await removePlantedPaths(workspace, protectedPaths, place.removed);
+    return { ...result, masked: masked.map(({ path }) => textOf(path)), removed };
+  } catch (error) {
+    // However it has ended; what is wrong with this is said by the next command.
+    await removePlantedPaths(workspace, protectedPaths, place.removed).catch(() => undefined);
+    throw error;
   }
 }
 
-async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<SandboxResult> {
+async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<Ending> {
   const filter = seccompFilter();
   if (!filter) {
     const reason = `There is no system call filter for ${process.arch} processors.`;
@@ -268,7 +278,7 @@ async function collect(
 function resultOf(
   collector: OutputCollector,
   end: { exitCode: number | undefined; stopped: Stopped | undefined; durationMs: number },
-): SandboxResult {
+): Ending {
   const exitCode = end.stopped ? null : (end.exitCode ?? null);
   return {
     exitCode,
@@ -304,11 +314,22 @@ async function checkWorkspace(workspace: string): Promise<void> {
   }
 }
 
-/** Lends the path of an empty file that no other process can have made or can change. */
-async function withEmptyFile<T>(use: (path: string) => Promise<T>): Promise<T> {
+/** Lends a file for each that is hidden: it has the size and time of that one, and no one in the sandbox may read it. */
+async function withMasks<T>(
+  workspace: string,
+  hidden: readonly BytePath[],
+  use: (masks: ReadonlyMap<BytePath, string>) => Promise<T>,
+): Promise<T> {
   return withTemporaryFolder(async (folder) => {
-    const path = join(folder, 'empty');
-    await (await open(path, 'wx', 0o444)).close();
-    return use(path);
+    const masks = new Map<BytePath, string>();
+    for (const [index, path] of hidden.entries()) {
+      const mask = join(folder, String(index));
+      const like = await lstat(Buffer.concat([Buffer.from(`${workspace}/`), bufferOf(path)]));
+      await using file = await open(mask, 'wx', 0o000);
+      if (like.isFile()) await file.truncate(like.size);
+      await file.utimes(like.atime, like.mtime);
+      masks.set(path, mask);
+    }
+    return use(masks);
   });
 }

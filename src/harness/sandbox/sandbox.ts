@@ -6,10 +6,11 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { overlap } from '../workspace/workspace-path.js';
 import { SandboxUnavailableError } from './sandbox.errors.js';
-import { probeSandbox } from './sandbox.probe.js';
+import { probeSandbox, type ProbePlace } from './sandbox.probe.js';
 import type { SandboxRequest, SandboxResult } from './sandbox.run.js';
 import { runInSandbox } from './sandbox.run.js';
-import { Placeholders } from './placeholders.js';
+import { removePlantedPaths } from './planted-paths.js';
+import type { ProtectedPath } from './workspace-scan.js';
 
 const PROBE_MS = 10 * 60 * 1_000;
 /** After one that has failed: a machine that was merely busy is not to be without commands for long. */
@@ -29,7 +30,7 @@ export interface SandboxCapability {
 export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('Sandbox');
   private readonly stopping = new AbortController();
-  private readonly place: { hidden: readonly string[]; unseen: readonly string[] };
+  private readonly place: ProbePlace;
   /** The commands that run or wait, each with its workspace. */
   private readonly turns = new Map<Promise<unknown>, string>();
   private state: SandboxCapability = { available: false, reason: 'It is still being checked.' };
@@ -41,6 +42,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     const service = serviceFolder();
     const data = resolve(config.DATA_DIR);
     this.place = {
+      removed: join(data, 'harness', 'removed'),
       hidden: [service, data].filter((path) => path.startsWith('/usr/') && existsSync(path)),
       unseen: ['/root', join(service, 'package.json'), join(data, 'pg')],
     };
@@ -91,9 +93,18 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     );
   }
 
-  /** Removes what the command of a service that was killed has left in the workspace, before its next command does. */
-  async tidy(workspace: string, signal: AbortSignal): Promise<void> {
-    await this.inTurn(workspace, signal, () => Placeholders.removeLeft(workspace));
+  /**
+   * Removes what the command of a service that was lost has made under protected names, as `run` does after each; answers
+   * the paths. `before` is what `onReady` was called with.
+   */
+  async tidy(
+    workspace: string,
+    before: readonly ProtectedPath[],
+    signal: AbortSignal,
+  ): Promise<string[]> {
+    return this.inTurn(workspace, signal, () =>
+      removePlantedPaths(workspace, before, this.place.removed),
+    );
   }
 
   private async inTurn<T>(
