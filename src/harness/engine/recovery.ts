@@ -258,9 +258,9 @@ export class ToolCallRecovery {
     { tenantId, runId, toolCallId, snapshotSha256 }: HarnessEffect,
   ): Promise<FileOperation[] | undefined> {
     try {
-      await this.sandbox.tidy(root, signal);
       const before = snapshotSha256 && (await this.snapshots.load(tenantId, snapshotSha256));
       if (!before) return undefined;
+      await this.sandbox.tidy(root, before.protectedPaths, signal);
       return await this.snapshots.changesSince({ tenantId, root }, before, signal);
     } catch (error) {
       signal.throwIfAborted();

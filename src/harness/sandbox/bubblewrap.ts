@@ -60,8 +60,8 @@ export interface SandboxLayout {
   readonly workspace: string;
   /** Over paths of the workspace, in the order of mounting. */
   readonly mounts: readonly Mount[];
-  /** What lies over each file that is hidden. */
-  readonly masks: ReadonlyMap<BytePath, string>;
+  /** What lies over each file that is hidden, redacted or newer. */
+  readonly copies: ReadonlyMap<BytePath, string>;
   /** Absolute folders below /usr that are not shown. */
   readonly hidden: readonly string[];
   readonly asRoot: boolean;
@@ -163,7 +163,7 @@ function system(layout: SandboxLayout): string[] {
   ];
 }
 
-function workspaceOf({ workspace, mounts, masks }: SandboxLayout): string[] {
+function workspaceOf({ workspace, mounts, copies }: SandboxLayout): string[] {
   const root = bytesOf(workspace);
   const at = (path: BytePath) => joined(root, path);
   const over = ({ path, cover }: Mount): string[] => {
@@ -172,8 +172,10 @@ function workspaceOf({ workspace, mounts, masks }: SandboxLayout): string[] {
         return ['--bind', at(path), at(path)];
       case 'read-only':
         return ['--ro-bind', at(path), at(path)];
+      case 'newer-file':
+      case 'redacted-file':
       case 'hidden-file':
-        return ['--ro-bind', bytesOf(masks.get(path) ?? '/dev/null'), at(path)];
+        return ['--ro-bind', bytesOf(copies.get(path) ?? '/dev/null'), at(path)];
       case 'hidden-folder':
         return ['--perms', '0000', '--tmpfs', at(path), '--remount-ro', at(path)];
     }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { cp, lstat, mkdir, rename, rm } from 'node:fs/promises';
+import { cp, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { bufferOf, textOf } from './mount.js';
 import { protectedPathsIn, type ProtectedPath } from './workspace-scan.js';
 
 const LIMIT_MS = 60_000;
+const KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
 
 /**
  * Moves what a command has made under a protected name, and repositories that it has made, out of the workspace: other
@@ -37,5 +38,14 @@ async function move(from: Buffer, to: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
     await cp(from.toString(), to, { recursive: true, verbatimSymlinks: true });
     await rm(from, { recursive: true, force: true });
+  }
+}
+
+/** Removes what was moved to the folder more than 30 days ago. */
+export async function forgetPlantedPaths(kept: string): Promise<void> {
+  for (const name of await readdir(kept).catch(() => [])) {
+    const movedAt = Number.parseInt(name, 10);
+    if (movedAt > Date.now() - KEPT_MS) continue;
+    await rm(join(kept, name), { recursive: true, force: true }).catch(() => undefined);
   }
 }

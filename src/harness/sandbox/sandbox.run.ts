@@ -1,13 +1,15 @@
-import { lstat, open, realpath, stat } from 'node:fs/promises';
-import { constants } from 'node:os';
+import { constants } from 'node:fs';
+import { copyFile, lstat, open, realpath, stat, utimes, writeFile } from 'node:fs/promises';
+import { constants as signals } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../fault/tool.error.js';
 import { Bubblewrap, isTaken, ownFiles, sandboxArguments, shellArguments } from './bubblewrap.js';
 import type { SandboxLayout } from './bubblewrap.js';
-import { bufferOf, textOf, type BytePath } from './mount.js';
+import { bufferOf, textOf, type BytePath, type Cover, type Mount } from './mount.js';
 import { removePlantedPaths } from './planted-paths.js';
 import { ProcessGroup, watchProcesses } from './process-limits.js';
+import { withoutSecrets } from './secret-content.js';
 import { SandboxLostError, SandboxUnavailableError } from './sandbox.errors.js';
 import { seccompFilter } from './seccomp-filter.js';
 import { withTemporaryFolder } from './temporary-folder.js';
@@ -48,7 +50,7 @@ export interface SandboxResult {
   /** Whether the end of `output` is missing. */
   readonly truncated: boolean;
   readonly durationMs: number;
-  /** Paths of the workspace that could not be read in the sandbox, because they hold secrets. */
+  /** Paths of the workspace that hold secrets: not readable in the sandbox, or, for a configuration of git, without them. */
   readonly masked: readonly string[];
   /** Protected paths and parts of repositories that the command has made, which were moved out of the workspace. */
   readonly removed: readonly string[];
@@ -140,6 +142,10 @@ export class OutputCollector {
 /** Beyond what is kept, output is read this much slower: 64 MB/s, which leaves the event loop to others. */
 const DISCARD_PAUSE_MS = 1;
 
+/** More than the second in which git takes a file to be as old as its index. */
+const NEWER_MS = 2_000;
+const MASKING: readonly Cover[] = ['redacted-file', 'hidden-file', 'hidden-folder'];
+
 /** The exit code of a command that a signal has ended is this much and the signal's number. */
 const BY_SIGNAL = 128;
 
@@ -170,12 +176,11 @@ export async function runInSandbox(
   const { mounts, protectedPaths } = await scanWorkspace(workspace, signal);
   await request.onReady?.(protectedPaths);
   const asRoot = process.getuid?.() === 0;
-  const hidden = mounts.filter(({ cover }) => cover === 'hidden-file').map(({ path }) => path);
   try {
-    const result = await withMasks(workspace, hidden, (masks) =>
-      execute(request, { ...place, workspace, mounts, masks, asRoot }),
+    const result = await withCopies(workspace, mounts, (copies) =>
+      execute(request, { ...place, workspace, mounts, copies, asRoot }),
     );
-    const masked = mounts.filter(({ cover }) => cover.startsWith('hidden'));
+    const masked = mounts.filter(({ cover }) => MASKING.includes(cover));
     const removed = await removePlantedPaths(workspace, protectedPaths, place.removed);
     return { ...result, masked: masked.map(({ path }) => textOf(path)), removed };
   } catch (error) {
@@ -298,7 +303,7 @@ function resultOf(
 function signalOf(exitCode: number | null): string | null {
   if (exitCode === null || exitCode <= BY_SIGNAL) return null;
   const number = exitCode - BY_SIGNAL;
-  const [name] = Object.entries(constants.signals).find(([, value]) => value === number) ?? [];
+  const [name] = Object.entries(signals.signals).find(([, value]) => value === number) ?? [];
   return name ?? null;
 }
 
@@ -314,22 +319,32 @@ async function checkWorkspace(workspace: string): Promise<void> {
   }
 }
 
-/** Lends a file for each that is hidden: it has the size and time of that one, and no one in the sandbox may read it. */
-async function withMasks<T>(
+/** Lends a file for each mount that lies over one, and that no other process can have made or can change. */
+async function withCopies<T>(
   workspace: string,
-  hidden: readonly BytePath[],
-  use: (masks: ReadonlyMap<BytePath, string>) => Promise<T>,
+  mounts: readonly Mount[],
+  use: (copies: ReadonlyMap<BytePath, string>) => Promise<T>,
 ): Promise<T> {
   return withTemporaryFolder(async (folder) => {
-    const masks = new Map<BytePath, string>();
-    for (const [index, path] of hidden.entries()) {
-      const mask = join(folder, String(index));
-      const like = await lstat(Buffer.concat([Buffer.from(`${workspace}/`), bufferOf(path)]));
-      await using file = await open(mask, 'wx', 0o000);
-      if (like.isFile()) await file.truncate(like.size);
-      await file.utimes(like.atime, like.mtime);
-      masks.set(path, mask);
+    const copies = new Map<BytePath, string>();
+    for (const { path, cover } of mounts) {
+      const original = Buffer.concat([Buffer.from(`${workspace}/`), bufferOf(path)]);
+      const copy = join(folder, String(copies.size));
+      if (cover === 'redacted-file') {
+        await writeFile(copy, await withoutSecrets(original), { flag: 'wx', mode: 0o444 });
+      } else if (cover === 'newer-file') {
+        await copyFile(original, copy, constants.COPYFILE_EXCL);
+        await utimes(copy, new Date(), new Date((await lstat(original)).mtimeMs + NEWER_MS));
+      } else if (cover === 'hidden-file') {
+        const { size, atime, mtime } = await lstat(original);
+        await using file = await open(copy, 'wx', 0o000);
+        await file.truncate(size);
+        await file.utimes(atime, mtime);
+      } else {
+        continue;
+      }
+      copies.set(path, copy);
     }
-    return use(masks);
+    return use(copies);
   });
 }

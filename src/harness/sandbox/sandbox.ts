@@ -9,9 +9,10 @@ import { SandboxUnavailableError } from './sandbox.errors.js';
 import { probeSandbox, type ProbePlace } from './sandbox.probe.js';
 import type { SandboxRequest, SandboxResult } from './sandbox.run.js';
 import { runInSandbox } from './sandbox.run.js';
-import { removePlantedPaths } from './planted-paths.js';
+import { forgetPlantedPaths, removePlantedPaths } from './planted-paths.js';
 import type { ProtectedPath } from './workspace-scan.js';
 
+const LOGGED_PATHS = 20;
 const PROBE_MS = 10 * 60 * 1_000;
 /** After one that has failed: a machine that was merely busy is not to be without commands for long. */
 const PROBE_AGAIN_MS = 30_000;
@@ -88,23 +89,32 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   async run(request: SandboxRequest): Promise<SandboxResult> {
     await this.require();
     const signal = AbortSignal.any([request.signal, this.stopping.signal]);
-    return this.inTurn(request.workspace, signal, () =>
-      runInSandbox({ ...request, signal }, this.place),
-    );
+    return this.inTurn(request.workspace, signal, async () => {
+      const result = await runInSandbox({ ...request, signal }, this.place);
+      this.logRemoved(request.workspace, result.removed);
+      return result;
+    });
   }
 
   /**
-   * Removes what the command of a service that was lost has made under protected names, as `run` does after each; answers
-   * the paths. `before` is what `onReady` was called with.
+   * Removes what the command of a service that was lost has made under protected names, as `run` does after each.
+   * `before` is what `onReady` was called with.
    */
   async tidy(
     workspace: string,
     before: readonly ProtectedPath[],
     signal: AbortSignal,
-  ): Promise<string[]> {
-    return this.inTurn(workspace, signal, () =>
-      removePlantedPaths(workspace, before, this.place.removed),
-    );
+  ): Promise<void> {
+    await this.inTurn(workspace, signal, async () => {
+      this.logRemoved(workspace, await removePlantedPaths(workspace, before, this.place.removed));
+    });
+  }
+
+  private logRemoved(workspace: string, removed: readonly string[]): void {
+    if (removed.length === 0) return;
+    const msg = 'Removed protected paths that a command had made';
+    const paths = removed.slice(0, LOGGED_PATHS);
+    this.logger.warn({ msg, workspace, count: removed.length, paths, keptIn: this.place.removed });
   }
 
   private async inTurn<T>(
@@ -138,6 +148,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private async probe(): Promise<void> {
     try {
+      await forgetPlantedPaths(this.place.removed);
       const reason = await probeSandbox(this.place, this.stopping.signal);
       if (reason !== null && reason !== this.state.reason) {
         this.logger.warn({ msg: 'Sandbox unavailable: shell commands are disabled', reason });

@@ -11,7 +11,7 @@ const ALWAYS =
   /\.(p12|pfx)$|^(id_(rsa|dsa|ecdsa|ed25519).*|\.(git-credentials|netrc|pgpass|htpasswd)|\.plinth-.*\.tmp)$/;
 
 const PATTERNS: readonly RegExp[] = [
-  /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/,
+  /-----BEGIN [A-Z0-9 ]*PRIVATE KEY/,
   // The password in an address; a reference to a variable is none.
   /:\/\/[^\s/:@'"]*:(?![$%{<])[^\s/@'"]{3,}@/,
   // .npmrc, .yarnrc.yml, .pypirc, git's extra headers
@@ -30,15 +30,42 @@ const NO_VALUE =
 /** A random text of some length, whatever it is called. */
 const RANDOM = /[=:]\s*["']?(?=[^\s"']*\d)(?=[^\s"']*[a-z])[A-Za-z0-9+/_-]{32,}={0,2}["']?\s*$/im;
 
+const KEY_FILE = /\.(pem|key)$/;
+/** Certificates and public keys, as PEM has them. */
+const PUBLIC_BLOCKS =
+  /^(?:\s*-----BEGIN ([A-Z0-9 ]*(?:CERTIFICATE|PUBLIC KEY|PARAMETERS|CRL))-----[^-]*-----END \1-----)*\s*$/;
+const SETTINGS_FILE = /^\.(env.*|npmrc)$/;
+/** Nothing, a comment, a section or an assignment. */
+const SETTING = /^\s*([#;].*|\[.*\]|(export\s+)?[^\s=]+\s*=.*)?$/;
+
 /**
  * Whether a file that has the name of a secret holds one, by its content: a private key, a password in an address, a token
- * of a known form, or a value of a variable whose name says that it is one. What cannot be read, is no text or is longer
- * than 256 KiB counts as a secret.
+ * of a known form, or a value of a variable whose name says that it is one. What cannot be read, is not what its name says,
+ * or is longer than 256 KiB counts as a secret.
  */
 export async function holdsSecret(path: Buffer, name: string): Promise<boolean> {
-  if (ALWAYS.test(name.toLowerCase())) return true;
+  const known = name.toLowerCase();
+  if (ALWAYS.test(known)) return true;
   const text = await textIn(path);
   if (text === undefined) return true;
+  if (KEY_FILE.test(known)) return !PUBLIC_BLOCKS.test(text);
+  if (SETTINGS_FILE.test(known) && !text.split('\n').every((line) => SETTING.test(line)))
+    return true;
+  return isSecret(text);
+}
+
+/** A configuration of git without what `holdsSecret` finds in it: addresses stay, passwords in them go. */
+export async function withoutSecrets(path: Buffer): Promise<string> {
+  const lines = ((await textIn(path)) ?? '').split('\n');
+  return lines.map((line) => withoutPassword(line)).join('\n');
+}
+
+function withoutPassword(line: string): string {
+  const shown = line.replace(/:\/\/[^\s/@]*@/g, '://');
+  return isSecret(shown) ? '# A line with a secret is not shown to commands.' : shown;
+}
+
+function isSecret(text: string): boolean {
   return PATTERNS.some((pattern) => pattern.test(text)) || RANDOM.test(text) || hasValue(text);
 }
 

@@ -142,7 +142,8 @@ class Scan {
     const path = joined(folder.path, entry.name);
     const isRepositoryOwn = protection === 'GIT';
     const isProtected = isRepositoryOwn || (protection === 'PROTECTED' && !folder.generated);
-    if (isProtected && !folder.covered && !repositoryPart(textOf(entry.name))) await this.note(path);
+    if (isProtected && !folder.covered && !repositoryPart(textOf(entry.name)))
+      await this.note(path);
     if (this.covers && folder.path === '' && HOLDERS.has(entry.name.toLowerCase())) {
       this.holder(path, entry);
     }
@@ -205,8 +206,11 @@ class Scan {
   /** Addresses of remotes may hold passwords. What else is in a repository's folder is not looked at. */
   private async gitConfigs(path: BytePath, depth: number): Promise<void> {
     const entries = await this.list(path);
-    const config = entries.find(({ name }) => name === 'config');
-    if (config?.isFile()) await this.gitConfig(joined(path, 'config'));
+    for (const entry of entries) {
+      if (entry.name === 'config' && entry.isFile()) await this.gitConfig(joined(path, 'config'));
+      // Git reads files that are as old as its index, and cannot read those that are hidden.
+      if (entry.name === 'index' && entry.isFile()) this.mount(joined(path, 'index'), 'newer-file');
+    }
     if (depth === 0) return;
     const isRepository = entries.some(({ name }) => name === 'HEAD');
     for (const entry of entries) {
@@ -216,7 +220,7 @@ class Scan {
   }
 
   private async gitConfig(path: BytePath): Promise<void> {
-    if (await holdsSecret(this.at(path), 'config')) this.hide(path, false);
+    if (await holdsSecret(this.at(path), 'config')) this.mount(path, 'redacted-file');
   }
 
   private async link(

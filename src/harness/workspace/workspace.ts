@@ -5,7 +5,7 @@ import type { FileState } from './file-operation.js';
 import { sha256 } from '../protocol/ids.js';
 import { PathWalk } from './path-walk.js';
 import type { Arrival } from './path-walk.js';
-import { classifyPath } from './protected-path.js';
+import { classifyPath, isRepository, repositoryPart } from './protected-path.js';
 import type { PathClass } from './protected-path.js';
 import { isUnfinished, StrictFiles } from './strict-files.js';
 import type { RemoveOptions, WriteOptions } from './strict-files.js';
@@ -184,11 +184,15 @@ export class Workspace {
   /**
    * Replaces a file as a whole, or makes it and the folders on the way; it is on the disk afterwards. SYMLINK_ESCAPE when
    * a link lies on the way or is there, HARD_LINK when the file has a second name, CHANGED_MEANWHILE unless the content is
-   * as expected right before the replacement, PROTECTED_PATH below `.git`.
+   * as expected right before the replacement, PROTECTED_PATH below `.git` and where the file would be part of what git
+   * takes for a repository.
    */
   async write(path: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
     refuseGit(path);
-    await this.withPathErrors(path, () => this.strict.write(path, bytes, options));
+    await this.withPathErrors(path, async () => {
+      await this.refuseRepository(path);
+      await this.strict.write(path, bytes, options);
+    });
   }
 
   /** Removes a file. Errors as of `write`. */
@@ -212,6 +216,21 @@ export class Workspace {
   async checkThere(): Promise<void> {
     const now = await stat(this.root, { bigint: true }).catch(() => undefined);
     if (!now || identityOf(now) !== this.identity) throw new WorkspaceGoneError();
+  }
+
+  private async refuseRepository(path: string): Promise<void> {
+    const names = path.split('/');
+    for (const [index, name] of names.entries()) {
+      if (!repositoryPart(name)) continue;
+      const above = names.slice(0, index);
+      const there = await this.entries(above.join('/'), NAMES).catch(() => []);
+      if (!isRepository([...there.map((entry) => entry.name), name])) continue;
+      throw pathError(
+        'PROTECTED_PATH',
+        path,
+        'would be part of a git repository, which no tool may make or change',
+      );
+    }
   }
 
   private async withPathErrors<T>(path: string, work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { BlobStore } from '../../../src/harness/change/blob.store.js';
@@ -78,9 +78,7 @@ async function lostInCommand(): Promise<ParkedRun> {
 describe('a command that a lost process was in the middle of', () => {
   it('is shown with what it has changed and written until then', async () => {
     const run = await lostInCommand();
-    const mark = new Date('2001-02-03T04:05:06Z');
-    harness.write({ '.npmrc': '' });
-    await utimes(join(harness.workspace, '.npmrc'), mark, mark);
+    harness.write({ '.npmrc': 'made by the command', 'sub/.git/hooks/post-checkout': 'the same' });
     await parked.takeUp(TENANT, run);
     await harness.waitFor(run, 'SUSPENDED');
     const [effect] = await effectsOf(run);
@@ -104,8 +102,9 @@ describe('a command that a lost process was in the middle of', () => {
     });
     const path = harness.path(run, `/artifacts/${effect?.artifactId ?? ''}`);
     expect((await harness.session.raw('GET', path)).text).toBe('2 of 5 tests\n');
-    // What stood for protected paths while it ran.
-    expect(existsSync(join(harness.workspace, '.npmrc'))).toBe(false);
+    for (const path of ['.npmrc', 'sub/.git']) {
+      expect(existsSync(join(harness.workspace, path))).toBe(false);
+    }
     done(await harness.post(run, '/cancel'));
   });
 

@@ -97,6 +97,17 @@ describe('the shell tool', () => {
     expect(done.started).toEqual([expect.stringMatching(/^[\da-f]{64}$/)]);
   });
 
+  it('says what was kept from a command, and what of it was removed', async () => {
+    const command = 'cat .env; mkdir -p sub/.vscode; touch sub/.vscode/tasks.json';
+    const files = { '.env': 'API_KEY=canary-of-the-test' };
+    const { content, summary } = await call({ command }, { files });
+    expect(content).toContain('[Secrets are kept from commands: ');
+    expect(content).toContain('".env"');
+    expect(content).toContain('[Removed, because commands must not make ');
+    expect(content).toContain('"sub/.vscode"');
+    expect(summary).toMatch(/; 1 protected paths removed$/);
+  });
+
   it('masks a secret that lies where long output is cut', async () => {
     const secret = 'sk-cut-in-the-middle-of-it';
     harness.plinth.app.get(SecretMask, { strict: false }).learn([secret]);

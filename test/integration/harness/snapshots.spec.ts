@@ -136,23 +136,6 @@ describe('the changes of a command', () => {
     ]);
   });
 
-  it('are seen of a file that is made to look like a placeholder of the sandbox', async () => {
-    files.put('emptied.txt', 'content');
-    files.put('.npmrc', '');
-    const mark = new Date('2001-02-03T04:05:06Z');
-    await utimes(at('.npmrc'), mark, mark);
-    const changes = await changesOf(async () => {
-      files.put('emptied.txt', '');
-      files.put('made.txt', '');
-      for (const name of ['emptied.txt', 'made.txt']) await utimes(at(name), mark, mark);
-      rmSync(at('.npmrc'));
-    });
-    expect(changes.map(({ op, path }) => `${op} ${path}`)).toEqual([
-      'UPDATE emptied.txt',
-      'CREATE made.txt',
-    ]);
-  });
-
   it('are nothing where nothing has changed', async () => {
     files.put('a.txt');
     expect(await changesOf(() => undefined)).toEqual([]);

@@ -157,7 +157,9 @@ describe('the rules are broken, and it is seen,', () => {
       {
         ...realProtocol,
         reconciliationOf: (facts, how) =>
-          facts.state === 'NOT_EXECUTED' ? 'not-executed' : realProtocol.reconciliationOf(facts, how),
+          facts.state === 'NOT_EXECUTED'
+            ? 'not-executed'
+            : realProtocol.reconciliationOf(facts, how),
       },
       oneCommand,
       twoCrashes,

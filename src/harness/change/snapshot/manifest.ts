@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sha256 } from '../../protocol/ids.js';
+import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
 import type { FileOperation, FileState } from '../../workspace/file-operation.js';
 
 /** A regular file as it was found. */
@@ -22,7 +23,14 @@ export interface ManifestFile {
 /** The files of a workspace at one moment, ordered by path. */
 export type Manifest = readonly ManifestFile[];
 
-const VERSION = 1;
+/** What is stored of a workspace before a command. */
+export interface StoredManifest {
+  readonly manifest: Manifest;
+  /** Protected paths that were there: what the command adds to them is removed. */
+  readonly protectedPaths: readonly ProtectedPath[];
+}
+
+const VERSION = 2;
 
 const row = z.tuple([
   z.string(),
@@ -34,26 +42,31 @@ const row = z.tuple([
   z.string().length(64).nullable(),
   z.boolean(),
 ]);
-const stored = z.object({ version: z.literal(VERSION), files: z.array(row) });
+const stored = z.object({
+  version: z.literal(VERSION),
+  files: z.array(row),
+  protectedPaths: z.array(z.tuple([z.string(), z.string()])),
+});
 
 /** The same bytes for the same manifest. */
-export function manifestBytes(manifest: Manifest): Buffer {
+export function manifestBytes({ manifest, protectedPaths }: StoredManifest): Buffer {
   const files = manifest.map(
     ({ path, size, modifiedAt, changedAt, inode, mode, sha256: hash, kept }) =>
       [path, size, modifiedAt, changedAt, inode, mode, hash, kept] as const,
   );
-  return Buffer.from(JSON.stringify({ version: VERSION, files }));
+  return Buffer.from(JSON.stringify({ version: VERSION, files, protectedPaths }));
 }
 
 /** Undefined when the bytes are no manifest of this version. */
-export function readManifest(bytes: Buffer): Manifest | undefined {
-  const result = stored.safeParse(parsed(bytes));
-  return result.data?.files.map(
+export function readManifest(bytes: Buffer): StoredManifest | undefined {
+  const { data } = stored.safeParse(parsed(bytes));
+  const manifest = data?.files.map(
     ([path, size, modifiedAt, changedAt, inode, mode, hash, kept]): ManifestFile => ({
       ...{ path, size, modifiedAt, changedAt, inode, mode, kept },
       sha256: hash,
     }),
   );
+  return manifest && data && { manifest, protectedPaths: data.protectedPaths };
 }
 
 /** Whether it is certainly the same content at the same place: nothing has been written to it since. */

@@ -16,7 +16,6 @@ import type { Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { sha256 } from '../../protocol/ids.js';
-import { isPlaceholder } from '../../sandbox/placeholders.js';
 import { classifyPath } from '../../workspace/protected-path.js';
 import { PATH_BYTES } from '../../workspace/workspace-path.js';
 import { blobPath } from '../blob.path.js';
@@ -234,7 +233,7 @@ function visitFile(
   visit: (file: WalkedFile, open: Opener) => void,
 ): void {
   const stats = lstatSync(name, { throwIfNoEntry: false });
-  if (!stats?.isFile() || isPlaceholder(path, stats)) return;
+  if (!stats?.isFile()) return;
   const { protection, secret } = classifyPath(path);
   if (protection === 'GIT') return;
   const file = { path, secret, mode: stats.mode & 0o777, ...identityIn(stats) };

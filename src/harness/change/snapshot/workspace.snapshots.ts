@@ -11,7 +11,8 @@ import { blobRoot } from '../blob.path.js';
 import { BlobStore } from '../blob.store.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import { manifestBytes, operationsBetween, readManifest } from './manifest.js';
-import type { Manifest } from './manifest.js';
+import type { Manifest, StoredManifest } from './manifest.js';
+import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
 import type { LookAnswer, LookTask } from './snapshot.worker.js';
 
 const WORKER = fileURLToPath(new URL('./snapshot.worker.js', import.meta.url));
@@ -33,10 +34,9 @@ export interface SnapshotTarget {
   readonly root: string;
 }
 
-export interface Snapshot {
-  /** Of the stored manifest. */
+export interface Snapshot extends StoredManifest {
+  /** Of what is stored. */
   readonly sha256: string;
-  readonly manifest: Manifest;
 }
 
 interface Look {
@@ -87,7 +87,11 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
    * The workspace as it is now; its contents and its manifest are kept. Before a command: fails with ToolError TOO_LARGE
    * where that is more than can be looked through.
    */
-  async take(target: SnapshotTarget, signal: AbortSignal): Promise<Snapshot> {
+  async take(
+    target: SnapshotTarget,
+    signal: AbortSignal,
+    protectedPaths: readonly ProtectedPath[] = [],
+  ): Promise<Snapshot> {
     const manifest = await this.look(target, { signal, limitMs: TAKE_MS }).catch(
       (error: unknown) => {
         if (isTimeOut(error)) return undefined;
@@ -95,15 +99,16 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
       },
     );
     if (!manifest) throw tooLarge();
-    const bytes = manifestBytes(manifest);
-    return { sha256: await this.blobs.put(target.tenantId, bytes, { flush: false }), manifest };
+    const taken = { manifest, protectedPaths };
+    const sha256 = await this.blobs.put(target.tenantId, manifestBytes(taken), { flush: false });
+    return { sha256, ...taken };
   }
 
   /** A snapshot that was taken before; undefined when it is lost. */
   async load(tenantId: string, sha256: string): Promise<Snapshot | undefined> {
     const bytes = await this.blobs.get(tenantId, sha256);
-    const manifest = bytes && readManifest(bytes);
-    return manifest && { sha256, manifest };
+    const taken = bytes && readManifest(bytes);
+    return taken && { sha256, ...taken };
   }
 
   /**
