@@ -1,7 +1,7 @@
 import { sha256 } from '../protocol/ids.js';
 import type { HarnessFileChange } from '../store/harness.entity.js';
 
-/** A content by its hash, with permission bits. */
+/** A content by its hash, with the mode of FileState. */
 export interface KeptState {
   readonly sha256: string;
   readonly mode: number;

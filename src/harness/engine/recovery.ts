@@ -113,7 +113,10 @@ export class ToolCallRecovery {
     const findings: Finding[] = [];
     for (const effect of await this.effects.unanswered(context.run)) {
       const found = await this.filesOf(context, effect);
-      const reconciliation = reconciliationOf({ ...effect, hasResult: false }, { recovering, found });
+      const reconciliation = reconciliationOf(
+        { ...effect, hasResult: false },
+        { recovering, found },
+      );
       findings.push({ effect, reconciliation });
     }
     return findings;
@@ -256,12 +259,14 @@ export class ToolCallRecovery {
   private async changesSinceStart(
     { lease: { signal }, workspace: { root } }: RecoveryContext,
     { tenantId, runId, toolCallId, snapshotSha256 }: HarnessEffect,
-  ): Promise<FileOperation[] | undefined> {
+  ): Promise<readonly FileOperation[] | undefined> {
     try {
-      const before = snapshotSha256 && (await this.snapshots.load(tenantId, snapshotSha256));
-      if (!before) return undefined;
-      await this.sandbox.tidy(root, before.protectedPaths, signal);
-      return await this.snapshots.changesSince({ tenantId, root }, before, signal);
+      if (!snapshotSha256) return undefined;
+      const target = { tenantId, root };
+      const paths = await this.snapshots.protectedPathsOf(target, snapshotSha256, signal);
+      if (!paths) return undefined;
+      await this.sandbox.tidy(root, paths, signal);
+      return await this.snapshots.changesSince(target, snapshotSha256, signal);
     } catch (error) {
       signal.throwIfAborted();
       const msg = 'Failed to determine the changes of an interrupted command';

@@ -445,11 +445,13 @@ export class ToolCalls {
 
   /** What the asked person should know about undoing a command; a failing or slow look prevents no question. */
   private async undoNotes({ workspace, lease }: RunContext): Promise<string[]> {
-    const note = await this.snapshots.restorable(workspace, lease.signal).catch((error: unknown) => {
-      const { runId } = lease.claim;
-      this.logger.warn({ msg: 'Failed to determine undoable changes', runId, err: error });
-      return null;
-    });
+    const note = await this.snapshots
+      .restorable(workspace, lease.signal)
+      .catch((error: unknown) => {
+        const { runId } = lease.claim;
+        this.logger.warn({ msg: 'Failed to determine undoable changes', runId, err: error });
+        return null;
+      });
     return note === null ? [] : [note];
   }
 

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { closing, ObstacleError } from '../../platform/filesystem/index.js';
 import type { OpenFolder } from '../../platform/filesystem/index.js';
+import { sha256 } from '../protocol/ids.js';
+import { FOLDER_MODE, kindOf, LINK_MODE } from './file-operation.js';
 import type { FileState } from './file-operation.js';
 import { namesOf } from './workspace-path.js';
 import { pathError } from './workspace.errors.js';
@@ -26,7 +28,7 @@ const HASHED_BYTES = 64 * 1024 * 1024;
 const PERMISSIONS = 0o777;
 
 export interface WriteOptions {
-  /** Permission bits of the file afterwards. */
+  /** As of FileState: a link gets the bytes as its target, a folder is made without anything in it. */
   readonly mode: number;
   /** What must be there until the moment it is replaced; null: nothing. */
   readonly expected: FileState | null;
@@ -46,8 +48,9 @@ interface Parent {
 }
 
 /**
- * Looks at, writes and removes files on whose path no link lies, the file's own name included. What stands in the way is
- * an ObstacleError or a ToolError; nothing has been changed then, and what was prepared is removed.
+ * Looks at, writes and removes files on whose path no link lies, the file's own name included, unless a link or a folder
+ * is expected or written. What stands in the way is an ObstacleError or a ToolError; nothing has been changed then, and
+ * what was prepared is removed.
  */
 export class StrictFiles {
   constructor(private readonly root: OpenFolder) {}
@@ -56,6 +59,16 @@ export class StrictFiles {
   async state(path: string, signal: AbortSignal): Promise<FileState | null> {
     try {
       return await this.inParent(path, (parent) => this.stateIn(parent, signal));
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  }
+
+  /** The file, link or folder that has the path; null when there is none. */
+  async found(path: string, signal: AbortSignal): Promise<FileState | null> {
+    try {
+      return await this.inParent(path, (parent) => this.foundIn(parent, signal));
     } catch (error) {
       if (isMissing(error)) return null;
       throw error;
@@ -79,7 +92,7 @@ export class StrictFiles {
       await this.compare(parent, expected, signal);
       signal.throwIfAborted();
       await this.checkPlace(parent);
-      await parent.folder.remove(parent.name);
+      await this.removeKind(parent, expected);
       await parent.folder.sync();
     });
   }
@@ -107,18 +120,39 @@ export class StrictFiles {
     const { folder, name } = parent;
     const { expected, signal } = options;
     await this.compare(parent, expected, signal);
+    if (kindOf(options.mode) === 'folder') return this.makeFolder(parent, options);
     const temporary = unfinishedName();
-    await folder.create(temporary, bytes, { mode: options.mode & PERMISSIONS, signal });
+    if (kindOf(options.mode) === 'link') await folder.makeLink(temporary, String(bytes));
+    else await folder.create(temporary, bytes, { mode: options.mode & PERMISSIONS, signal });
     try {
       await this.compare(parent, expected, signal);
       signal.throwIfAborted();
       await this.checkPlace(parent);
+      if (expected && kindOf(expected.mode) === 'folder') await folder.removeFolder(name);
       await folder.rename(temporary, name);
     } catch (error) {
       await folder.remove(temporary).catch(() => undefined);
       throw error;
     }
     await folder.sync();
+  }
+
+  /** Makes the folder, or gives the one that is there its permission bits. */
+  private async makeFolder(parent: Parent, { mode, expected }: WriteOptions): Promise<void> {
+    const { folder, name } = parent;
+    await this.checkPlace(parent);
+    if (!expected || kindOf(expected.mode) !== 'folder') {
+      if (expected) await folder.remove(name);
+      await folder.makeFolder(name);
+    }
+    await closing(await folder.folder([name]), (made) => made.setMode(mode & PERMISSIONS));
+    await folder.sync();
+  }
+
+  private async removeKind({ folder, name, names }: Parent, { mode }: FileState): Promise<void> {
+    if (kindOf(mode) !== 'folder') return folder.remove(name);
+    if (await this.removeIfEmpty([...names, name])) return;
+    throw pathError('CHANGED_MEANWHILE', pathOf({ folder, name, names }), 'is no longer empty');
   }
 
   /** CHANGED_MEANWHILE unless the file is as expected; HARD_LINK when a change would reach another name, too. */
@@ -136,8 +170,11 @@ export class StrictFiles {
         'has a second name (a hard link) and is not changed, because the change could reach a file elsewhere. Ask the user to copy it first',
       );
     }
-    const found = stats && (await this.stateIn(parent, signal));
-    if (found?.sha256 === expected?.sha256) return;
+    const isFile = !expected || kindOf(expected.mode) === 'file';
+    const found =
+      stats && (await (isFile ? this.stateIn(parent, signal) : this.foundIn(parent, signal)));
+    const isKind = !found || !expected || kindOf(found.mode) === kindOf(expected.mode);
+    if (isKind && found?.sha256 === expected?.sha256) return;
     throw pathError(
       'CHANGED_MEANWHILE',
       pathOf(parent),
@@ -156,6 +193,19 @@ export class StrictFiles {
       ...(await file.digest(HASHED_BYTES, signal)),
       mode: file.stats.mode & PERMISSIONS,
     }));
+  }
+
+  private async foundIn(parent: Parent, signal: AbortSignal): Promise<FileState> {
+    const { folder, name } = parent;
+    const stats = await folder.stat(name);
+    if (stats.isSymbolicLink()) {
+      const target = Buffer.from(await folder.linkTarget(name));
+      return { sha256: sha256(target), size: target.length, mode: LINK_MODE };
+    }
+    if (stats.isDirectory()) {
+      return { sha256: sha256(''), size: 0, mode: FOLDER_MODE | (stats.mode & PERMISSIONS) };
+    }
+    return this.stateIn(parent, signal);
   }
 
   /** The folder must still be where its names say: it may have been moved away, even out of the workspace. */

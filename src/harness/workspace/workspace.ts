@@ -160,6 +160,11 @@ export class Workspace {
     return this.withPathErrors(path, () => this.strict.state(path, signal));
   }
 
+  /** The same with links and folders, which are told as they are. */
+  async found(path: string, signal: AbortSignal): Promise<FileState | null> {
+    return this.withPathErrors(path, () => this.strict.found(path, signal));
+  }
+
   /** What a folder holds, ordered by name, without unfinished files; the first so many. Links on the way to it are followed inside the root. */
   async entries(path: string, limit: number): Promise<WorkspaceEntry[]> {
     return this.withPathErrors(path, async () => {
@@ -182,7 +187,8 @@ export class Workspace {
   }
 
   /**
-   * Replaces a file as a whole, or makes it and the folders on the way; it is on the disk afterwards. SYMLINK_ESCAPE when
+   * Replaces a file as a whole, or makes it and the folders on the way; it is on the disk afterwards. With the mode of a
+   * link or a folder it makes that. SYMLINK_ESCAPE when
    * a link lies on the way or is there, HARD_LINK when the file has a second name, CHANGED_MEANWHILE unless the content is
    * as expected right before the replacement, PROTECTED_PATH below `.git` and where the file would be part of what git
    * takes for a repository.
@@ -195,7 +201,7 @@ export class Workspace {
     });
   }
 
-  /** Removes a file. Errors as of `write`. */
+  /** Removes a file, a link or an empty folder. Errors as of `write`. */
   async remove(path: string, options: RemoveOptions): Promise<void> {
     refuseGit(path);
     await this.withPathErrors(path, () => this.strict.remove(path, options));

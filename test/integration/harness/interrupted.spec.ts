@@ -65,8 +65,8 @@ async function lostInCommand(): Promise<ParkedRun> {
   harness.write({ 'a.txt': 'one\n', 'same.txt': 'same\n' });
   const { sessionId } = await harness.createSession(ALONE);
   const target = { tenantId: TENANT, root: harness.workspace };
-  const { sha256 } = await app.get(WorkspaceSnapshots, { strict: false }).take(target, signal);
-  const run = await parked.lost(sessionId, [{ ...CALLS.SHELL, snapshotSha256: sha256 }]);
+  const taken = await app.get(WorkspaceSnapshots, { strict: false }).take(target, signal);
+  const run = await parked.lost(sessionId, [{ ...CALLS.SHELL, snapshotSha256: taken }]);
   const effect = { tenantId: TENANT, toolCallId: run.toolCallIds[0] ?? '' };
   const output = app.get(PartialOutputs, { strict: false }).begin(effect, (bytes) => bytes);
   output.add(Buffer.from('2 of 5 tests\n'));
@@ -85,6 +85,7 @@ describe('a command that a lost process was in the middle of', () => {
     const files = [
       { path: 'a.txt', op: 'UPDATE' },
       { path: 'made/b.txt', op: 'CREATE' },
+      { path: 'sub', op: 'CREATE' },
     ];
     expect(effect).toMatchObject({
       state: 'UNCERTAIN',
@@ -96,7 +97,7 @@ describe('a command that a lost process was in the middle of', () => {
     expect(uncertain?.data).toMatchObject({
       toolName: 'shell',
       startedAt: expect.any(Number),
-      fileCount: 2,
+      fileCount: 3,
       files,
       artifactId: effect?.artifactId,
     });

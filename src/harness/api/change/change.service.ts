@@ -13,6 +13,7 @@ import type { HarnessFileChange, HarnessRun } from '../../store/harness.entity.j
 import { FileChangeRepository } from '../../store/file-change.repository.js';
 import { ModelSecrets } from '../../store/secret-mask.js';
 import type { SessionRow } from '../../store/session.repository.js';
+import { kindOf } from '../../workspace/file-operation.js';
 import { relativePath } from '../../workspace/workspace-path.js';
 import { Workspace } from '../../workspace/workspace.js';
 import { RunService } from '../run/run.service.js';
@@ -76,6 +77,7 @@ export class RunChanges {
       views.push({
         path,
         op: net?.op ?? changes.at(-1)?.op ?? 'UPDATE',
+        kind: kindOf(net?.after?.mode ?? net?.before?.mode ?? 0),
         ...(net
           ? await this.records.countsOf(run.tenantId, net, deadline)
           : { additions: 0, deletions: 0 }),
@@ -106,6 +108,7 @@ export class RunChanges {
       const isFull = bytes > DIFF_BYTES;
       files.push({
         ...{ path, op, additions, deletions },
+        kind: kindOf((after ?? before)?.mode ?? 0),
         diff: isFull ? '' : diff,
         truncated: diffTruncated || isFull,
       });

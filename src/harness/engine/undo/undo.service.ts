@@ -336,7 +336,12 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     return stateOfProcess(boot) === 'ended';
   }
 
-  private async reconcileIn({ tenantId, sessionId, runId: id, toolCallId }: OpenUndo): Promise<void> {
+  private async reconcileIn({
+    tenantId,
+    sessionId,
+    runId: id,
+    toolCallId,
+  }: OpenUndo): Promise<void> {
     const session = await this.sessions.find(tenantId, sessionId);
     const effect = await this.effects.find({ tenantId, id }, toolCallId);
     const undo = effect && undoOf(effect);

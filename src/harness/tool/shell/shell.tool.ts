@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { WorkspaceSnapshots, type Snapshot } from '../../change/snapshot/workspace.snapshots.js';
+import { WorkspaceSnapshots } from '../../change/snapshot/workspace.snapshots.js';
 import type { ToolErrorCode } from '../../fault/tool.error.js';
 import { Sandbox } from '../../sandbox/sandbox.js';
 import type { SandboxResult } from '../../sandbox/sandbox.run.js';
@@ -71,17 +71,18 @@ export class ShellCommandTool implements ShellTool<Input> {
     started: ShellStarted,
   ): Promise<ShellOutcome> {
     const target = { tenantId, root: workspace.root };
-    let before: Snapshot | undefined;
+    let before: string | undefined;
     const result = await this.sandbox.run({
       ...{ workspace: workspace.root, command, timeoutMs, signal },
       onReady: async (protectedPaths) => {
         before = await this.snapshots.take(target, signal, protectedPaths);
-        await started(before.sha256);
+        await started(before);
       },
       ...(onOutput && { onOutput }),
     });
     // Also when the run was cancelled meanwhile.
-    const changes = before && (await this.snapshots.changesSince(target, before));
+    const changes =
+      before === undefined ? undefined : await this.snapshots.changesSince(target, before);
     const failure = failureOf(result);
     const { exitCode, signal: endedBy, timedOut } = result;
     const output = commandOutput(result, timeoutMs, this.mask);
