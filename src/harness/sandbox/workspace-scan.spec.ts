@@ -57,6 +57,14 @@ describe('scanWorkspace', () => {
     });
   });
 
+  it('pins the outermost folders alone where a repository lies deep', async () => {
+    const names = Array.from({ length: 300 }, (_, depth) => `n${depth % 10}`);
+    put([...names, '.git/HEAD'].join('/'));
+    const found = Object.entries(await covers());
+    expect(found.filter(([, cover]) => cover === 'pinned')).toHaveLength(8);
+    expect(found.filter(([, cover]) => cover === 'read-only')).toHaveLength(1);
+  });
+
   it('follows no link, and covers where one with such a name leads', async () => {
     put('plain', 'folder/x', 'sub/x');
     symlinkSync('plain', join(root, '.env'));
