@@ -93,14 +93,12 @@ export function changes(task: ChangesTask): Changes | undefined {
   if (!before) throw new Error('What was taken of the workspace before the command is lost.');
   const manifest = look(task, task.before, before);
   if (!manifest) return undefined;
-  let isLost = false;
-  const operations = operationsBetween(before, manifest).map((operation) => {
-    if (!operation.restorable || !operation.before || isKept(task, operation.before)) {
-      return operation;
-    }
-    isLost = true;
-    return { ...operation, restorable: false };
-  });
+  const found = operationsBetween(before, manifest);
+  const lost = new Set(
+    found.filter(({ restorable, before: state }) => restorable && state && !isKept(task, state)),
+  );
+  const operations = found.map((one) => (lost.has(one) ? { ...one, restorable: false } : one));
+  const isLost = lost.size > 0;
   if (isLost) latest.delete(keyOf(task));
   return { operations, isLost };
 }
