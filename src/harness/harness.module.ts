@@ -23,7 +23,6 @@ import {
   InboxService,
 } from './api/approval/approval.service.js';
 import { ApprovalRepository } from './store/approval.repository.js';
-import { ApprovalService } from './engine/approval.service.js';
 import { GrantRepository } from './store/grant.repository.js';
 import { InboxRepository } from './store/inbox.repository.js';
 import { ArtifactRepository } from './store/artifact.repository.js';
@@ -39,7 +38,6 @@ import { UndoRepository } from './store/undo.repository.js';
 import { UndoService } from './engine/undo/undo.service.js';
 import { ContextBuilder } from './context/context.builder.js';
 import { PrefaceRepository } from './store/preface.repository.js';
-import { RunImages } from './context/run.images.js';
 import { SummaryWriter } from './context/summary.js';
 import { SurroundingsReader } from './context/surroundings.js';
 import { TurnMessageRepository } from './store/turn-message.repository.js';
@@ -137,7 +135,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
   providers: [
     ApprovalReviewService,
     ApprovalRepository,
-    ApprovalService,
     GrantRepository,
     GrantService,
     InboxRepository,
@@ -155,7 +152,6 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     UndoService,
     ContextBuilder,
     PrefaceRepository,
-    RunImages,
     SummaryWriter,
     SurroundingsReader,
     TurnMessageRepository,

@@ -27,7 +27,6 @@ const bound: Readonly<Record<string, string>> = {
   // Jobs and sweeps: the tenant of the row
   'attach/parsing/parsing.worker.ts': 'Of the document.',
   'attach/reconciliation/vector-reconciliation.ts': 'Of the knowledge base.',
-  'harness/engine/approval.service.ts': 'Of the run whose approval is over.',
   'harness/engine/event.retention.ts': 'Of the run whose events are removed.',
   'harness/engine/run.worker.ts': 'Of the run.',
   'harness/engine/undo/undo.service.ts': 'Of the run whose undo was interrupted.',

@@ -9,9 +9,10 @@ import type { HarnessRun } from '../store/harness.entity.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { kindOf } from '../workspace/file-operation.js';
 import type { FileOperation, FileState, PlannedFile } from '../workspace/file-operation.js';
+import { firstBytes } from '../workspace/utf8-text.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { BlobStore } from './blob.store.js';
-import { etagOf, netChanges } from './net-change.js';
+import { etagOf, netChanges, sameKept } from './net-change.js';
 import type { DiffTotals, KeptState, NetChange } from './net-change.js';
 import { unifiedDiff } from './unified-diff.js';
 import type { DiffSide, FileDiff } from './unified-diff.js';
@@ -113,16 +114,10 @@ export class FileChanges {
     signal: AbortSignal,
   ): Promise<FilesFound> {
     await this.tidy(workspace, operations, signal);
-    const places = new VacatedPaths(operations);
-    let [before, after] = [0, 0];
-    for (const operation of operations) {
-      const place = await placeOf({ workspace, places }, operation, signal);
-      if (place === 'OTHER') return 'OTHER';
-      if (place !== 'AFTER') before += 1;
-      if (place !== 'BEFORE') after += 1;
-    }
-    if (before === operations.length) return 'BEFORE';
-    return after === operations.length ? 'AFTER' : 'MIXED';
+    const places = await placesOf(workspace, operations, signal);
+    if (places.includes('OTHER')) return 'OTHER';
+    if (!places.includes('AFTER')) return 'BEFORE';
+    return places.includes('BEFORE') ? 'MIXED' : 'AFTER';
   }
 
   /** Those of the operations that may have been carried out: all but those whose files are found as before. */
@@ -131,13 +126,8 @@ export class FileChanges {
     operations: readonly FileOperation[],
     signal: AbortSignal,
   ): Promise<FileOperation[]> {
-    const places = new VacatedPaths(operations);
-    const found: FileOperation[] = [];
-    for (const operation of operations) {
-      const place = await placeOf({ workspace, places }, operation, signal);
-      if (place !== 'BEFORE') found.push(operation);
-    }
-    return found;
+    const places = await placesOf(workspace, operations, signal);
+    return operations.filter((_, index) => places[index] !== 'BEFORE');
   }
 
   /**
@@ -259,7 +249,7 @@ export class FileChanges {
     const vacated = new VacatedPaths();
     for (const operation of operations) {
       const { path, before, after } = operation;
-      if (!sameState(await vacated.state(workspace, operation, signal), before)) {
+      if (!sameKept(await vacated.state(workspace, operation, signal), before)) {
         throw new ToolError(
           'CHANGED_MEANWHILE',
           `${path} is no longer as it was when the change was prepared. Nothing was written. Read it again and repeat the change.`,
@@ -328,6 +318,20 @@ export class FileChanges {
 
 type Place = 'BEFORE' | 'AFTER' | 'BOTH' | 'OTHER';
 
+/** How the file of each operation is found. */
+async function placesOf(
+  workspace: Workspace,
+  operations: readonly FileOperation[],
+  signal: AbortSignal,
+): Promise<Place[]> {
+  const places = new VacatedPaths(operations);
+  const found: Place[] = [];
+  for (const operation of operations) {
+    found.push(await placeOf({ workspace, places }, operation, signal));
+  }
+  return found;
+}
+
 /** `places` are those of all operations: each may stand in the way of another that is not done yet, or is done already. */
 async function placeOf(
   { workspace, places }: { readonly workspace: Workspace; readonly places: VacatedPaths },
@@ -343,13 +347,8 @@ async function placeOf(
     if (error instanceof ToolError) return 'OTHER';
     throw error;
   }
-  if (sameState(state, before)) return sameState(before, after) ? 'BOTH' : 'BEFORE';
-  return sameState(state, after) ? 'AFTER' : 'OTHER';
-}
-
-/** The same content and permissions. */
-function sameState(one: FileState | null, other: FileState | null): boolean {
-  return one?.sha256 === other?.sha256 && one?.mode === other?.mode;
+  if (sameKept(state, before)) return sameKept(before, after) ? 'BOTH' : 'BEFORE';
+  return sameKept(state, after) ? 'AFTER' : 'OTHER';
 }
 
 function lost(path: string): ToolError {
@@ -450,6 +449,6 @@ function cutLines(text: string, limitBytes: number): { text: string; cut: boolea
   if (bytes.length <= limitBytes) return { text, cut: false };
   const end = bytes.lastIndexOf(0x0a, limitBytes - 1) + 1;
   if (end > 0) return { text: bytes.toString('utf8', 0, end), cut: true };
-  // One line that is too long by itself: no half of a character at its end.
-  return { text: bytes.toString('utf8', 0, limitBytes).replace(/\ufffd{1,3}$/, ''), cut: true };
+  // One line that is too long by itself.
+  return { text: firstBytes(text, limitBytes), cut: true };
 }

@@ -1,11 +1,9 @@
 import { sha256 } from '../protocol/ids.js';
 import type { HarnessFileChange } from '../store/harness.entity.js';
+import type { FileState } from '../workspace/file-operation.js';
 
 /** A content by its hash, with the mode of FileState. */
-export interface KeptState {
-  readonly sha256: string;
-  readonly mode: number;
-}
+export type KeptState = Pick<FileState, 'sha256' | 'mode'>;
 
 type Recorded = Pick<
   HarnessFileChange,
@@ -45,6 +43,7 @@ export function stateAfter({ afterSha256, afterMode }: Recorded): KeptState | nu
   return afterSha256 === null ? null : { sha256: afterSha256, mode: afterMode ?? 0o644 };
 }
 
+/** The same content and permissions. */
 export function sameKept(one: KeptState | null, other: KeptState | null): boolean {
   return one?.sha256 === other?.sha256 && one?.mode === other?.mode;
 }

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { z } from 'zod';
 import { sendableTokens } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
-import type { ToolDefinition } from '../../provider/index.js';
+import type { ContentPart, ToolDefinition } from '../../provider/index.js';
+import { Artifacts } from '../change/artifacts.js';
 import type { Plan } from '../protocol/plan.js';
 import type { HarnessRun } from '../store/harness.entity.js';
 import type { RunSkills } from '../store/run-skills.js';
@@ -12,11 +14,11 @@ import { DataMark } from './data-mark.js';
 import { fit } from './fitting.js';
 import type { Fit } from './fitting.js';
 import type { ContextParts } from './rendering.js';
-import { RunImages } from './run.images.js';
 import { SummaryWriter } from './summary.js';
 import { surroundingMessages, SurroundingsReader } from './surroundings.js';
 import { systemText } from './system.text.js';
 import { TurnMessageRepository } from '../store/turn-message.repository.js';
+import type { TurnMessage } from '../store/turn-message.repository.js';
 
 export interface ContextInput {
   readonly run: HarnessRun;
@@ -35,13 +37,19 @@ export interface ModelRequest extends Fit {
   readonly contextLimit: number;
 }
 
+const imageMetadata = z.object({
+  images: z.array(
+    z.object({ artifactId: z.string(), mediaType: z.string(), detail: z.string().optional() }),
+  ),
+});
+
 /** Builds what a model is sent: rules, surroundings, and as much of the run as fits its window. */
 @Injectable()
 export class ContextBuilder {
   constructor(
     private readonly messages: TurnMessageRepository,
     private readonly surroundings: SurroundingsReader,
-    private readonly images: RunImages,
+    private readonly artifacts: Artifacts,
     private readonly summaries: SummaryWriter,
   ) {}
 
@@ -61,6 +69,26 @@ export class ContextBuilder {
     return { ...fitted, tools, contextLimit: limit };
   }
 
+  /** The images of a requirement as parts of the message, in their order. A text stands for those that cannot be shown. */
+  async imagesOf(
+    run: Pick<HarnessRun, 'id' | 'tenantId'>,
+    message: TurnMessage | undefined,
+    { supportsVision }: Pick<ResolvedChatModel, 'supportsVision'>,
+  ): Promise<ContentPart[]> {
+    const { success, data } = imageMetadata.safeParse(message?.metadata);
+    if (!success) return [];
+    const isBlind = supportsVision === false;
+    const parts: ContentPart[] = [];
+    for (const { artifactId, mediaType: mimeType, detail } of data.images) {
+      const bytes = isBlind
+        ? undefined
+        : (await this.artifacts.find(run, artifactId))?.bytes?.toString('base64');
+      if (bytes === undefined) parts.push({ type: 'text', text: missingText(isBlind) });
+      else parts.push({ type: 'image', mimeType, data: bytes, ...detailOf(detail) });
+    }
+    return parts;
+  }
+
   private async partsOf(input: ContextInput, limit: number): Promise<ContextParts> {
     const { run, model, skills, workspace, tools, signal } = input;
     const mark = new DataMark(run.id);
@@ -77,7 +105,7 @@ export class ContextBuilder {
         ...surroundingMessages(surroundings, mark, limit),
       ],
       conversation,
-      images: await this.images.of(run, conversation.initial, model),
+      images: await this.imagesOf(run, conversation.initial, model),
       skills,
       tools,
       mark,
@@ -90,4 +118,16 @@ export class ContextBuilder {
 function planText({ summary, steps, files }: Plan): string {
   const lines = steps.map(({ id, text, status }) => `- ${id} ${status}: ${text}`);
   return [summary, 'Steps:', ...lines, `Files: ${files.join(', ') || 'none'}`].join('\n');
+}
+
+/** Services know low and high, and decide themselves where nothing is said. */
+function detailOf(wanted = 'auto'): { readonly detail?: 'low' | 'high' } {
+  if (wanted === 'auto') return {};
+  return { detail: wanted === 'low' ? 'low' : 'high' };
+}
+
+function missingText(isBlind: boolean): string {
+  return isBlind
+    ? '[A picture is missing here: this model cannot see pictures.]'
+    : '[A picture is missing here: its content was lost.]';
 }

@@ -9,29 +9,27 @@ export interface CountedUsage extends Usage {
   readonly estimated: boolean;
 }
 
+interface Written {
+  readonly text: string;
+  readonly thinking: string;
+  readonly toolCalls: readonly ToolCall[];
+}
+
 /** What the service has reported, with estimates for what it has not; no request is empty, so 0 is no report. */
 export function countedUsage(
   reported: Usage | undefined,
-  { sentTokens, written }: { readonly sentTokens: number; readonly written: string },
+  call: Written & { readonly sentTokens: number },
 ): CountedUsage {
   const input = reported?.inputTokens ?? 0;
   const output = reported?.outputTokens ?? 0;
-  const inputTokens = input > 0 ? input : sentTokens;
-  const outputTokens = output > 0 ? output : estimateTokens(written);
+  const inputTokens = input > 0 ? input : call.sentTokens;
+  const outputTokens = output > 0 ? output : estimateTokens(writtenIn(call));
   const estimated = inputTokens !== input || outputTokens !== output;
   return { raw: undefined, ...reported, inputTokens, outputTokens, estimated };
 }
 
 /** Everything that a model has written, to estimate its tokens. */
-export function writtenIn({
-  text,
-  thinking,
-  toolCalls,
-}: {
-  readonly text: string;
-  readonly thinking: string;
-  readonly toolCalls: readonly ToolCall[];
-}): string {
+export function writtenIn({ text, thinking, toolCalls }: Written): string {
   const calls = toolCalls.map((call) => call.name + call.arguments);
   return [thinking, text, ...calls].join('');
 }

@@ -8,7 +8,7 @@ import { retryCall, UpstreamError } from '../../provider/index.js';
 import type { ChatMessage } from '../../provider/index.js';
 import { storableText } from '../store/storable.js';
 import type { Unit } from './conversation.js';
-import { countedUsage, tokensOf, writtenIn } from './counted.usage.js';
+import { countedUsage, tokensOf } from './counted.usage.js';
 import type { CountedUsage } from './counted.usage.js';
 import type { DataMark } from './data-mark.js';
 import type { NoSummary, Summary, SummaryWish } from './fitting.js';
@@ -98,10 +98,9 @@ export class SummaryWriter {
         ),
       { attempts: TRIES, signal },
     );
-    const { text, toolCalls } = answer;
-    const written = writtenIn({ text, thinking: answer.reasoning, toolCalls });
-    const sentTokens = tokensOf(messages);
-    return { text, usage: countedUsage(answer.usage, { sentTokens, written }) };
+    const { text, reasoning: thinking, toolCalls } = answer;
+    const call = { sentTokens: tokensOf(messages), text, thinking, toolCalls };
+    return { text, usage: countedUsage(answer.usage, call) };
   }
 }
 

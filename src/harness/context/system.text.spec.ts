@@ -47,9 +47,9 @@ describe('systemText', () => {
     ['READ_ONLY', 'ON_REQUEST', 'BUILD', 'you read and answer', 'Phase'],
     ['WORKSPACE_WRITE', 'ON_REQUEST', 'PLAN', 'submit a plan', 'the plan is approved'],
     ['WORKSPACE_WRITE', 'ON_REQUEST', 'BUILD', 'Each command is asked for', 'submit a plan'],
-    ['WORKSPACE_WRITE', 'NEVER', 'BUILD', 'Nobody is asked', 'A person is asked'],
+    ['WORKSPACE_WRITE', 'NEVER', 'BUILD', 'No one is asked', 'A person is asked'],
     ['FULL_ACCESS', 'ON_REQUEST', 'BUILD', 'A person is asked', 'Each command'],
-    ['FULL_ACCESS', 'NEVER', 'BUILD', 'Nobody is asked', 'and commands are refused'],
+    ['FULL_ACCESS', 'NEVER', 'BUILD', 'No one is asked', 'and commands are refused'],
   ] as const)('tells %s with %s in %s what it may do', (...facts) => {
     const [permissionMode, approvalPolicy, phase, says, saysNot] = facts;
     const told = text({ run: { ...run, permissionMode, approvalPolicy, phase } });

@@ -12,19 +12,21 @@ import { countedUsage, writtenIn } from '../context/counted.usage.js';
 import type { CountedUsage } from '../context/counted.usage.js';
 import { costOf } from '../protocol/run.values.js';
 import { newId, sha256 } from '../protocol/ids.js';
+import type { RunClaim } from '../protocol/lease.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import type { NewEffect } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
+import type { EventDraft } from '../store/event.catalogue.js';
 import { EventRepository } from '../store/event.repository.js';
 import { MessageRepository } from '../store/message.repository.js';
 import { ModelCallRepository } from '../store/model-call.repository.js';
 import type { ModelCallEnd, ModelCallStart } from '../store/model-call.repository.js';
 import type { RunWriter } from '../store/run-writer.js';
 import type { HarnessRun } from '../store/harness.entity.js';
+import type { MaskedText } from '../store/masked-text.js';
 import { RunLedger } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { ToolRegistry } from '../tool/tools.js';
-import { DeltaLog } from './delta.log.js';
 import type { RunContext, RunLease } from './run.context.js';
 
 /** A call of the model whose beginning is stored. */
@@ -39,6 +41,8 @@ interface StartedCall {
 export interface ModelAnswer extends StartedCall {
   readonly iteration: number;
   readonly attempt: number;
+  /** The number of the run's last event when the try began. */
+  readonly sequence: number;
   text: string;
   thinking: string;
   readonly toolCalls: ToolCall[];
@@ -107,9 +111,9 @@ export class ModelCalls {
   async call(context: RunContext, request: ModelRequest): Promise<ModelResult> {
     const iteration = context.run.iteration + 1;
     for (let attempt = 1; ; attempt += 1) {
-      const { answer, sequence } = await this.begin(context, request, { iteration, attempt });
+      const answer = await this.begin(context, request, { iteration, attempt });
       try {
-        await this.receive(context, request, { answer, sequence });
+        await this.receive(context, request, answer);
         return { kind: 'answer', answer };
       } catch (error) {
         const failure = upstreamError(context.lease, error);
@@ -153,7 +157,7 @@ export class ModelCalls {
       });
       if (effects.length > 0) await this.effects.prepare(writer.run, effects);
       announce(writer, answer, { effects, messageId });
-      const used = countedUsage(usage, { ...answer, written: writtenIn(answer) });
+      const used = countedUsage(usage, answer);
       writer.set({ contextUsed: used.inputTokens });
       await this.endCall(writer, answer, { state: 'DONE', durationMs, used, model });
       if (effects.length > 0) return 'next';
@@ -202,32 +206,32 @@ export class ModelCalls {
     });
   }
 
-  /** Stores that a try begins; answers it and the number of the event that says so. */
+  /** Stores that a try begins. */
   private async begin(
     { lease }: RunContext,
     { contextLimit, tokens: sentTokens }: ModelRequest,
     { iteration, attempt }: Pick<ModelAnswer, 'iteration' | 'attempt'>,
-  ): Promise<{ readonly answer: ModelAnswer; readonly sequence: number }> {
+  ): Promise<ModelAnswer> {
     return this.ledger.asOwner(lease.claim, async (writer) => {
       writer.set({ iteration, contextLimit });
       const call = await this.beginCall(writer, { attempt, purpose: 'TURN', sentTokens });
       const data = { effectId: call.effectId, iteration, attempt };
       writer.event('model.turn.started', data, { stepId: stepIdOf(iteration) });
-      const answer: ModelAnswer = {
-        ...{ ...call, iteration, attempt, text: '', thinking: '', toolCalls: [] },
+      return {
+        ...{ ...call, iteration, attempt, sequence: writer.run.nextEventSequence },
+        ...{ text: '', thinking: '', toolCalls: [] },
         ...{ finish: { reason: 'other' }, usage: undefined, durationMs: 0 },
       };
-      return { answer, sequence: writer.run.nextEventSequence };
     });
   }
 
   private async receive(
     { lease, model }: RunContext,
     request: ModelRequest,
-    { answer, sequence }: { readonly answer: ModelAnswer; readonly sequence: number },
+    answer: ModelAnswer,
   ): Promise<void> {
     const { adapter, connection, providerCode } = model;
-    const { effectId, iteration } = answer;
+    const { effectId, iteration, sequence } = answer;
     const { claim, signal } = lease;
     const log = new DeltaLog(this.ledger, this.events, {
       ...{ claim, effectId, iteration, sequence, mask: this.mask },
@@ -262,9 +266,7 @@ export class ModelCalls {
       lease.cause === 'cancelled' ? 'RUN_CANCELLED' : (ABANDONED[failure.kind] ?? 'PROVIDER_ERROR');
     await this.ledger.asOwner(lease.claim, async (writer) => {
       const state = lease.signal.aborted ? 'ABANDONED' : 'FAILED';
-      const used = wasTaken(answer, failure)
-        ? countedUsage(usage, { ...answer, written: writtenIn(answer) })
-        : undefined;
+      const used = wasTaken(answer, failure) ? countedUsage(usage, answer) : undefined;
       const data = { effectId, outcome: 'ABANDONED', code: errorCode } as const;
       writer.event('model.turn.abandoned', data, { stepId: stepIdOf(writer.run.iteration) });
       await this.endCall(writer, answer, { state, durationMs, errorCode, used, model });
@@ -455,4 +457,133 @@ export function failureOf(
 ): Extract<ModelResult, { kind: 'unavailable' | 'refused' }> {
   const mayPass = error.retryable || PASSING.includes(error.kind);
   return { kind: mayPass ? 'unavailable' : 'refused', error };
+}
+
+const CHARACTERS = 512;
+const MERGE_MS = 100;
+/** From so many events on, deltas are merged for longer; from LAST_DELTA on they are not stored. */
+const MERGE_LONGER_FROM = 15_000;
+const MERGE_LONGER_MS = 2_000;
+const LAST_DELTA = 20_000;
+
+const DELTA_TYPES = ['assistant.thinking.delta', 'assistant.text.delta'] as const;
+type DeltaType = (typeof DELTA_TYPES)[number];
+
+interface Delta {
+  readonly type: DeltaType;
+  delta: string;
+}
+
+interface DeltaContext {
+  readonly claim: RunClaim;
+  readonly effectId: string;
+  readonly iteration: number;
+  /** The number of the run's last event. */
+  readonly sequence: number;
+  readonly mask: SecretMask;
+}
+
+/**
+ * Stores the deltas of a model call while they arrive: merged to one event per 100 ms or 512 characters, in their order,
+ * without the secrets of the service. A failed write is thrown by the next `add` or by `flush`.
+ */
+export class DeltaLog {
+  private readonly masked: Readonly<Record<DeltaType, MaskedText>>;
+  private pending: Delta[] = [];
+  private characters = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private writing: Promise<void> = Promise.resolve();
+  private failure: Error | undefined;
+  private sequence: number;
+  private warned = false;
+
+  constructor(
+    private readonly ledger: RunLedger,
+    private readonly events: EventRepository,
+    private readonly context: DeltaContext,
+  ) {
+    this.sequence = context.sequence;
+    const { mask } = context;
+    this.masked = {
+      'assistant.text.delta': mask.pieces(),
+      'assistant.thinking.delta': mask.pieces(),
+    };
+  }
+
+  add(type: DeltaType, delta: string): void {
+    if (this.failure) throw this.failure;
+    this.put(type, this.masked[type].add(delta));
+    if (this.characters >= CHARACTERS && !this.isLong) this.write();
+    else if (this.pending.length > 0) {
+      this.timer ??= setTimeout(() => this.write(), this.isLong ? MERGE_LONGER_MS : MERGE_MS);
+    }
+  }
+
+  /** Resolves when everything is stored. */
+  async flush(): Promise<void> {
+    for (const type of DELTA_TYPES) this.put(type, this.masked[type].end());
+    this.write();
+    await this.writing;
+    if (this.failure) throw this.failure;
+  }
+
+  /** Discards what is not stored yet, for a call that has failed. */
+  async drop(): Promise<void> {
+    clearTimeout(this.timer);
+    this.pending = [];
+    await this.writing;
+  }
+
+  private put(type: DeltaType, delta: string): void {
+    if (delta === '') return;
+    const last = this.pending.at(-1);
+    if (last?.type === type) last.delta += delta;
+    else this.pending.push({ type, delta });
+    this.characters += delta.length;
+  }
+
+  private get isLong(): boolean {
+    return this.sequence >= MERGE_LONGER_FROM;
+  }
+
+  private write(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.characters = 0;
+    const { pending } = this;
+    this.pending = [];
+    if (pending.length === 0) return;
+    this.writing = this.writing
+      .then(() => this.store(pending))
+      .catch((error: unknown) => {
+        this.failure = error instanceof Error ? error : new Error(String(error));
+      });
+  }
+
+  private async store(deltas: readonly Delta[]): Promise<void> {
+    if (this.failure) return;
+    const { claim, effectId, iteration } = this.context;
+    if (this.sequence >= LAST_DELTA) {
+      await this.warn();
+      return;
+    }
+    const subject = { stepId: stepIdOf(iteration) };
+    const drafts = deltas.map(({ type, delta }): EventDraft => ({
+      type,
+      data: { effectId, delta },
+      subject,
+    }));
+    this.sequence = await this.ledger.append(claim, drafts);
+  }
+
+  /** Once for the run. */
+  private async warn(): Promise<void> {
+    if (this.warned) return;
+    this.warned = true;
+    const { claim } = this.context;
+    const run = { tenantId: claim.tenantId, id: claim.runId };
+    if (await this.events.has(run, 'limit.warning', LAST_DELTA)) return;
+    const data = { kind: 'events', count: this.sequence, limit: LAST_DELTA };
+    await this.ledger.append(claim, [{ type: 'limit.warning', data }]);
+  }
 }

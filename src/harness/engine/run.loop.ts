@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { isConnectionFailure } from '../../platform/database/index.js';
 import { DomainError, NotFoundError } from '../../platform/error/index.js';
+import { closing } from '../../platform/filesystem/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { ModelResolver } from '../../model/index.js';
 import { UpstreamError } from '../../provider/index.js';
@@ -33,7 +34,6 @@ import {
   WorkspaceRefusedError,
 } from './run.context.js';
 import type { RunContext, RunLease } from './run.context.js';
-import { RunEnding } from './run.ending.js';
 import {
   budgetEnd,
   failedEnd,
@@ -41,8 +41,9 @@ import {
   LOOP_WINDOW,
   loopVerdict,
   refusalEnd,
-} from './stop.conditions.js';
-import type { LoopFinding } from './stop.conditions.js';
+  RunEnding,
+} from './run.ending.js';
+import type { LoopFinding } from './run.ending.js';
 import { ToolCallRecovery } from './recovery.js';
 import type { RecoveryContext } from './recovery.js';
 import { ToolCalls } from './tool.calls.js';
@@ -99,14 +100,11 @@ export class RunLoop {
     await this.roots.check(tenantId, root, workspaceIdentity).catch((error: unknown) => {
       throw error instanceof DomainError ? new WorkspaceRefusedError(error.message) : error;
     });
-    const workspace = await Workspace.open(root, workspaceIdentity);
-    try {
+    await closing(await Workspace.open(root, workspaceIdentity), async (workspace) => {
       const claimed = { lease, run, workspace };
       if (!(await this.recovery.reconcile(claimed))) return;
       await this.loop(await this.contextOf(claimed, session));
-    } finally {
-      await workspace.close();
-    }
+    });
   }
 
   private async contextOf(claimed: RecoveryContext, session: SessionRow): Promise<RunContext> {

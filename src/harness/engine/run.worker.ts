@@ -11,6 +11,7 @@ import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
 import type { RunClaim } from '../protocol/lease.js';
 import { claimOf, isEnded } from '../protocol/run.state.js';
+import { ApprovalRepository } from '../store/approval.repository.js';
 import { ClaimRepository } from '../store/claim.repository.js';
 import type { DueRun } from '../store/claim.repository.js';
 import { EffectRepository } from '../store/effect.repository.js';
@@ -21,10 +22,8 @@ import { RunRowRepository } from '../store/run-row.repository.js';
 import type { RunWriter } from '../store/run-writer.js';
 import { SessionRepository } from '../store/session.repository.js';
 import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
-import { ApprovalService } from './approval.service.js';
-import { Attempts } from './attempts.js';
 import { RunLease } from './run.context.js';
-import { RunEnding } from './run.ending.js';
+import { failedEnd, RunEnding } from './run.ending.js';
 import { RunLoop } from './run.loop.js';
 
 const SWEEP_MS = 15_000;
@@ -64,7 +63,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly sessions: SessionRepository,
     private readonly locks: WorkspaceLockRepository,
     private readonly effects: EffectRepository,
-    private readonly approvals: ApprovalService,
+    private readonly approvals: ApprovalRepository,
     private readonly loop: RunLoop,
     private readonly ending: RunEnding,
   ) {}
@@ -85,6 +84,15 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   async beforeApplicationShutdown(): Promise<void> {
     this.unsubscribe?.();
     await Promise.all(this.sweeps.map((sweep) => sweep.stop()));
+  }
+
+  /** Ends the runs with an approval that is past its time; one whose row is locked is left to the next sweep. */
+  async expireDue(): Promise<void> {
+    const due = await this.approvals.dueRuns(AT_ONCE);
+    const runs = due.map(({ tenantId, runId: id }) => ({ tenantId, id }));
+    await this.forEach(runs, 'Failed to expire approval', ({ tenantId, id }) =>
+      this.ledger.asOtherIfFree(tenantId, id, (writer) => this.ending.expire(writer)),
+    );
   }
 
   /** Ends cancelled runs whose owner has not ended them in time. */
@@ -119,7 +127,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   private async sweep(): Promise<void> {
-    await this.attempts.try('Failed to expire approvals', () => this.approvals.expireDue());
+    await this.attempts.try('Failed to expire approvals', () => this.expireDue());
     await this.attempts.try('Failed to look for ended processes', () => this.expireLost());
     await this.attempts.try('Failed to look for waiting runs', async () => {
       for (const { id, tenantId } of await this.claims.due(AT_ONCE)) {
@@ -230,11 +238,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     this.logger.error({ msg: 'Run failed permanently', runId: id, recoveries: recoveryAttempts });
     const message =
       'The server was lost several times while it worked on this run. What was done stays; start a new run to go on.';
-    await this.ending.end(writer, {
-      status: 'FAILED',
-      stopReason: 'RECOVERY_EXHAUSTED',
-      error: { code: 'RECOVERY_EXHAUSTED', message },
-    });
+    await this.ending.end(writer, failedEnd('RECOVERY_EXHAUSTED', message));
   }
 
   private async reasonToWait(writer: RunWriter): Promise<QueueReason | undefined> {
@@ -257,5 +261,33 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     if (writer.run.reason === reason || writer.run.status !== 'QUEUED') return;
     writer.set({ reason });
     writer.event('run.queued', { ...writer.statusData, reason });
+  }
+}
+
+/** Failures that are remembered; when there are more, all are forgotten and logged again. */
+const MOST = 1_000;
+
+/**
+ * Logs repeated failures once: work that is tried again and again, such as a sweep, is logged when it first fails, and again
+ * only when it has succeeded in between or fails for another reason.
+ */
+export class Attempts {
+  private readonly failures = new Map<string, string>();
+
+  constructor(private readonly logger: Logger) {}
+
+  /** Never fails. `what` and the run identify an attempt; both are logged. */
+  async try(what: string, work: () => Promise<unknown>, runId?: string): Promise<void> {
+    const key = `${what} ${runId ?? ''}`;
+    try {
+      await work();
+      this.failures.delete(key);
+    } catch (error) {
+      const cause = String(error);
+      if (this.failures.get(key) === cause) return;
+      if (this.failures.size >= MOST) this.failures.clear();
+      this.failures.set(key, cause);
+      this.logger.error({ msg: what, ...(runId !== undefined && { runId }), err: error });
+    }
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import PQueue from 'p-queue';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { isConnectionFailure } from '../../platform/database/index.js';
@@ -9,15 +10,18 @@ import type { ToolDefinition } from '../../provider/index.js';
 import { FileChanges } from '../change/file-changes.js';
 import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
 import { RollBackFailedError, ToolError } from '../fault/tool.error.js';
-import type { GrantSubject } from '../protocol/approval.js';
+import { availableDecisions } from '../protocol/approval.js';
+import type { Grants, GrantSubject } from '../protocol/approval.js';
 import { FencedError } from '../protocol/lease.js';
 import type { Plan } from '../protocol/plan.js';
-import { decidePolicy, planApprovalNeeded } from '../protocol/policy.js';
-import type { PolicySubject } from '../protocol/policy.js';
+import { decidePolicy } from '../protocol/policy.js';
+import type { FileSubject, PolicySubject } from '../protocol/policy.js';
 import { CancelRequestedError } from '../protocol/run.state.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import { commandGrant, pathGrants, subjectHash } from '../store/approval.ask.js';
 import type { ApprovalAsk } from '../store/approval.ask.js';
+import { ApprovalRepository } from '../store/approval.repository.js';
+import type { ApprovalRow } from '../store/approval.repository.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
@@ -32,6 +36,7 @@ import { SecretMask } from '../store/secret-mask.js';
 import { boundCall } from '../tool/tool.js';
 import type {
   BoundCall,
+  FilePlan,
   FileTool,
   HarnessTool,
   OfferFacts,
@@ -43,9 +48,7 @@ import type {
 } from '../tool/tool.js';
 import { ToolRegistry } from '../tool/tools.js';
 import type { FileOperation } from '../workspace/file-operation.js';
-import { ApprovalService } from './approval.service.js';
-import { filesSubject } from './files.subject.js';
-import { inParallel } from './in-parallel.js';
+import type { Workspace } from '../workspace/workspace.js';
 import { InputIntake } from './input.intake.js';
 import { PartialOutputs } from './partial.outputs.js';
 import { callerOf, PermissionRevokedError, UnrecordedError } from './run.context.js';
@@ -93,7 +96,7 @@ export class ToolCalls {
     private readonly ledger: RunLedger,
     private readonly registry: ToolRegistry,
     private readonly sandbox: Sandbox,
-    private readonly approvals: ApprovalService,
+    private readonly approvals: ApprovalRepository,
     private readonly grants: GrantRepository,
     private readonly switches: HarnessSwitches,
     private readonly callers: UserCallers,
@@ -333,15 +336,9 @@ export class ToolCalls {
     toolContext,
     startedAt,
   }: Execution<RunTool>): Promise<CallResult> {
-    const { run } = context;
     const decision = await tool.decide(input, toolContext);
     const durationMs = performance.now() - startedAt;
     switch (decision.kind) {
-      case 'answer':
-        await this.results.record(context, effect, {
-          ...{ outcome: doneOutcome(decision.outcome), durationMs },
-        });
-        return 'done';
       case 'update-plan': {
         const { plan } = decision;
         const outcome = doneOutcome(decision.outcome);
@@ -352,11 +349,8 @@ export class ToolCalls {
         return 'done';
       }
       case 'propose-plan': {
-        const isReviewed = planApprovalNeeded(run);
-        const plan = {
-          ...decision.plan,
-          reviewState: isReviewed ? 'AWAITING_APPROVAL' : 'APPROVED',
-        } as const;
+        const { plan } = decision;
+        const isReviewed = plan.reviewState === 'AWAITING_APPROVAL';
         const content = isReviewed
           ? 'The plan is submitted. A person reviews it now; what follows tells whether it is approved.'
           : 'The plan is approved. Carry it out now.';
@@ -457,11 +451,38 @@ export class ToolCalls {
 
   private async parkFor({ lease }: RunContext, asks: readonly ApprovalAsk[]): Promise<void> {
     await this.ledger.asOwner(lease.claim, async (writer) => {
-      const rows = await this.approvals.request(writer, asks);
+      const rows = await this.requestApprovals(writer, asks);
       writer.park('TOOL');
       const pendingApprovals = rows.map(({ id }) => id);
       writer.event('run.waiting_for_approval', { ...writer.statusData, pendingApprovals });
     });
+  }
+
+  /** Stores the asks as pending and adds their events. Parking the run, in the same transaction, is the caller's. */
+  async requestApprovals(writer: RunWriter, asks: readonly ApprovalAsk[]): Promise<ApprovalRow[]> {
+    if (asks.length === 0) return [];
+    const { run } = writer;
+    const rows = await this.approvals.insert(run, asks, this.config.HARNESS_APPROVAL_HOURS);
+    for (const row of rows) {
+      const { id: approvalId, toolCallId, toolName, summary, argumentsSha256, argumentsJson } = row;
+      writer.event(
+        'approval.requested',
+        {
+          approvalId,
+          toolName,
+          summary,
+          argumentsSha256,
+          argumentsJson,
+          state: 'PENDING',
+          expectedRevision: row.revision,
+          expiresAt: row.expiresAt.getTime(),
+          available: availableDecisions(row.grantable),
+          notes: row.notes,
+        },
+        { stepId: stepIdOf(run.iteration), toolCallId, approvalId },
+      );
+    }
+    return rows;
   }
 
   private async requireWrites({ run }: RunContext): Promise<void> {
@@ -595,4 +616,70 @@ function submitPlan(writer: RunWriter, plan: Plan): void {
   }
   writer.park('PLAN');
   writer.event('run.waiting_for_input', { ...writer.statusData, reason: 'plan' });
+}
+
+/** What a change of files is to the policy: which of them are protected, planned, granted, or lost unread. */
+export function filesSubject(
+  { files }: FilePlan,
+  {
+    workspace,
+    plan,
+    grants,
+  }: { readonly workspace: Workspace; readonly plan: Plan | null; readonly grants: Grants },
+): PolicySubject & { readonly kind: 'files' } {
+  const planned = plannedPaths(plan, workspace);
+  return {
+    kind: 'files',
+    files: files.map(({ operation: { path, op }, unread }): FileSubject => {
+      const { protection, secret } = workspace.classify(path);
+      return {
+        path,
+        protection,
+        secret,
+        destructive: op === 'DELETE' || (op === 'UPDATE' && unread),
+        planned: planned.has(path),
+        granted: grants.path(path),
+      };
+    }),
+  };
+}
+
+/** The paths that an approved plan names, as tools normalise them. A path that no tool would take allows nothing. */
+function plannedPaths(plan: Plan | null, workspace: Workspace): ReadonlySet<string> {
+  const paths = new Set<string>();
+  if (plan?.reviewState !== 'APPROVED') return paths;
+  for (const file of plan.files) {
+    try {
+      paths.add(workspace.pathOf(file));
+    } catch {
+      // Said when the plan was made; it does no harm here.
+    }
+  }
+  return paths;
+}
+
+/**
+ * Executes the tasks, so many at a time; answers the results in the order of the list. After a failure no further task
+ * begins, and the failure is thrown only when none is executing any more: what the tasks depend on may then be closed.
+ */
+export async function inParallel<T>(
+  tasks: readonly (() => Promise<T>)[],
+  concurrency: number,
+): Promise<T[]> {
+  const queue = new PQueue({ concurrency });
+  const results: T[] = [];
+  let failure: { readonly cause: unknown } | undefined;
+  for (const [index, task] of tasks.entries()) {
+    void queue.add(async () => {
+      try {
+        results[index] = await task();
+      } catch (cause) {
+        failure ??= { cause };
+        queue.clear();
+      }
+    });
+  }
+  await queue.onIdle();
+  if (failure) throw failure.cause;
+  return results;
 }

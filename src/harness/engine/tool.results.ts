@@ -16,6 +16,7 @@ import { RunLedger } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import type { ShellOutcome, ToolOutcome } from '../tool/tool.js';
 import type { FileOperation } from '../workspace/file-operation.js';
+import { firstBytes } from '../workspace/utf8-text.js';
 import type { RunContext } from './run.context.js';
 
 /** How a tool call has ended, before it is stored. */
@@ -224,9 +225,5 @@ function firstLine(text: string): string {
 
 function cut(content: string, longest: number): string {
   if (Buffer.byteLength(content) <= longest) return content;
-  const head = Buffer.from(content)
-    .subarray(0, longest)
-    .toString('utf8')
-    .replace(/\ufffd$/, '');
-  return `${head}\n[cut: the result was longer than ${longest} bytes]`;
+  return `${firstBytes(content, longest)}\n[cut: the result was longer than ${longest} bytes]`;
 }

@@ -44,18 +44,16 @@ export interface PolicyFacts {
   readonly approvalPolicy: ApprovalPolicy;
 }
 
-export type DecidePolicy = (facts: PolicyFacts, subject: PolicySubject) => PolicyDecision;
-
 const ALLOW: PolicyDecision = { verdict: 'allow' };
 const ASK: PolicyDecision = { verdict: 'ask', grantable: false };
 const ASK_OR_GRANT: PolicyDecision = { verdict: 'ask', grantable: true };
 
 /**
- * Who may do what: a pure function of the session's mode and policy and of what the
- * call would do. What the workspace, a skill, the model or a tool result says is no argument of it. A call that touches
- * several files is treated as its strictest file.
+ * Who may do what: a pure function of the session's mode and policy and of what the call would do. What the workspace, a
+ * skill, the model or a tool result says is no argument of it. A call that touches several files is treated as its
+ * strictest file.
  */
-export const decidePolicy: DecidePolicy = (facts, subject) => {
+export function decidePolicy(facts: PolicyFacts, subject: PolicySubject): PolicyDecision {
   switch (subject.kind) {
     case 'run':
       return ALLOW;
@@ -66,7 +64,7 @@ export const decidePolicy: DecidePolicy = (facts, subject) => {
     case 'files':
       return ofFiles(facts, subject.files);
   }
-};
+}
 
 /** Whether a person reviews the plan before anything is changed. A READ_ONLY run has no plan step. */
 export function planApprovalNeeded({ permissionMode, approvalPolicy }: PolicyFacts): boolean {

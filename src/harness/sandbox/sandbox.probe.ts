@@ -4,10 +4,13 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import { BUBBLEWRAP } from './bubblewrap.js';
-import { SandboxUnavailableError } from './sandbox.errors.js';
-import { runInSandbox } from './sandbox.run.js';
+import {
+  removeOldFolders,
+  runInSandbox,
+  SandboxUnavailableError,
+  withTemporaryFolder,
+} from './sandbox.run.js';
 import type { SandboxPlace } from './sandbox.run.js';
-import { removeOldFolders, withTemporaryFolder } from './temporary-folder.js';
 
 const TIME_LIMIT_MS = 20_000;
 

@@ -1,6 +1,17 @@
 import { constants } from 'node:fs';
-import { copyFile, lstat, open, realpath, stat, utimes, writeFile } from 'node:fs/promises';
-import { constants as signals } from 'node:os';
+import {
+  copyFile,
+  lstat,
+  mkdtemp,
+  open,
+  readdir,
+  realpath,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { constants as signals, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../fault/tool.error.js';
@@ -10,9 +21,7 @@ import { bufferOf, textOf, type BytePath, type Cover, type Mount } from './mount
 import { removePlantedPaths } from './planted-paths.js';
 import { ProcessGroup, watchProcesses } from './process-limits.js';
 import { withoutSecrets } from './secret-content.js';
-import { SandboxLostError, SandboxUnavailableError } from './sandbox.errors.js';
 import { seccompFilter } from './seccomp-filter.js';
-import { withTemporaryFolder } from './temporary-folder.js';
 import { scanWorkspace, type ProtectedPath } from './workspace-scan.js';
 
 export interface SandboxRequest {
@@ -57,6 +66,28 @@ export interface SandboxResult {
 }
 
 type Ending = Omit<SandboxResult, 'masked' | 'removed'>;
+
+/** Commands cannot be run; nothing was started. */
+export class SandboxUnavailableError extends ToolError {
+  constructor(
+    /** For the operator: what is wrong and, where that is known, what to change. */
+    readonly reason: string,
+  ) {
+    super(
+      'SANDBOX_UNAVAILABLE',
+      `The command was not run: there is no sandbox for it here. ${reason} Go on without commands.`,
+    );
+  }
+}
+
+/** bwrap was ended from outside in the middle of a command, which has ended with it: how far it has come is unknown. */
+export class SandboxLostError extends Error {
+  override readonly name = 'SandboxLostError';
+
+  constructor() {
+    super('The sandbox was ended from outside while a command ran, so its outcome is unknown.');
+  }
+}
 
 /** What is kept of a command's output. */
 export const WHOLE_OUTPUT_BYTES = 5 * 2 ** 20;
@@ -347,4 +378,32 @@ async function withCopies<T>(
     }
     return use(copies);
   });
+}
+
+const PREFIX = 'plinth-sandbox-';
+/** Longer than any command may take. */
+const OLD_MS = 60 * 60 * 1_000;
+
+/** Lends a new folder that only the service's user can enter, and removes it with all that is in it. */
+export async function withTemporaryFolder<T>(use: (path: string) => Promise<T>): Promise<T> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), PREFIX)));
+  try {
+    return await use(folder);
+  } finally {
+    // What cannot be removed now is left to `removeOldFolders`: no work has failed for it.
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+/** Removes what services that were killed have left. */
+export async function removeOldFolders(): Promise<void> {
+  for (const name of await readdir(tmpdir()).catch(() => [])) {
+    if (!name.startsWith(PREFIX)) continue;
+    const folder = join(tmpdir(), name);
+    const found = await lstat(folder).catch(() => undefined);
+    if (!found?.isDirectory() || found.mtimeMs > Date.now() - OLD_MS) continue;
+    // No other process can have put anything in it.
+    if (found.uid !== process.geteuid?.() || (found.mode & 0o077) !== 0) continue;
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+  }
 }

@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { overlap } from '../workspace/workspace-path.js';
-import { SandboxUnavailableError } from './sandbox.errors.js';
+import { packageRoot } from '../workspace/workspace-roots.js';
+import { forgetPlantedPaths, removePlantedPaths } from './planted-paths.js';
 import { probeSandbox, type ProbePlace } from './sandbox.probe.js';
 import type { SandboxRequest, SandboxResult } from './sandbox.run.js';
-import { runInSandbox } from './sandbox.run.js';
-import { forgetPlantedPaths, removePlantedPaths } from './planted-paths.js';
+import { runInSandbox, SandboxUnavailableError } from './sandbox.run.js';
 import type { ProtectedPath } from './workspace-scan.js';
 
 const LOGGED_PATHS = 20;
@@ -33,14 +33,14 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly place: ProbePlace;
   /** The commands that run or wait, each with its workspace. */
-  private readonly turns = new Map<Promise<unknown>, string>();
+  private readonly commands = new Map<Promise<unknown>, string>();
   private state: SandboxCapability = { available: false, reason: 'It is still being checked.' };
   private probing: Promise<void> | undefined;
   private again: Promise<void> = Promise.resolve();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(@Inject(CONFIG) config: Config) {
-    const service = serviceFolder();
+    const service = packageRoot();
     const data = resolve(config.DATA_DIR);
     this.place = {
       removed: join(data, 'harness', 'removed'),
@@ -64,7 +64,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     this.stopping.abort();
     await this.probing;
     await this.again;
-    await Promise.all(this.turns.keys());
+    await Promise.all(this.commands.keys());
   }
 
   /** Resolves once the sandbox has been checked; never rejects. */
@@ -81,15 +81,16 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /**
-   * Runs the command and answers how it ended; nothing of it runs any more then. Commands wait for earlier
-   * ones of the same workspace, and of those above and below it: what is covered by its path must not be moved meanwhile. Fails with a ToolError when the command was not started: SANDBOX_UNAVAILABLE, TOO_LARGE or
-   * PROTECTED_PATH where secrets and protected paths cannot be kept from it; with the signal's reason when that aborts
-   * before. Any other error leaves open what the command has done.
+   * Runs the command and answers how it ended; nothing of it runs any more then. Commands wait for earlier ones of the
+   * same workspace, and of those above and below it: what is covered by its path must not be moved meanwhile. Fails with a
+   * ToolError when the command was not started: SANDBOX_UNAVAILABLE, TOO_LARGE or PROTECTED_PATH where secrets and
+   * protected paths cannot be kept from it; with the signal's reason when that aborts before. Any other error leaves open
+   * what the command has done.
    */
   async run(request: SandboxRequest): Promise<SandboxResult> {
     await this.require();
     const signal = AbortSignal.any([request.signal, this.stopping.signal]);
-    return this.inTurn(request.workspace, signal, async () => {
+    return this.afterEarlier(request.workspace, signal, async () => {
       const result = await runInSandbox({ ...request, signal }, this.place);
       this.logRemoved(request.workspace, result.removed);
       return result;
@@ -105,7 +106,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     before: readonly ProtectedPath[],
     signal: AbortSignal,
   ): Promise<void> {
-    await this.inTurn(workspace, signal, async () => {
+    await this.afterEarlier(workspace, signal, async () => {
       this.logRemoved(workspace, await removePlantedPaths(workspace, before, this.place.removed));
     });
   }
@@ -117,24 +118,24 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     this.logger.warn({ msg, workspace, count: removed.length, paths, keptIn: this.place.removed });
   }
 
-  private async inTurn<T>(
+  private async afterEarlier<T>(
     workspace: string,
     signal: AbortSignal,
     act: () => Promise<T>,
   ): Promise<T> {
-    const earlier = [...this.turns].filter(([, other]) => overlap(other, workspace));
-    const before = Promise.all(earlier.map(([turn]) => turn));
+    const earlier = [...this.commands].filter(([, other]) => overlap(other, workspace));
+    const before = Promise.all(earlier.map(([command]) => command));
     const waiting = Promise.withResolvers<never>();
     const giveUp = () => waiting.reject(signal.reason);
     signal.addEventListener('abort', giveUp, { once: true });
-    const turn = before.then(() => {
+    const command = before.then(() => {
       signal.removeEventListener('abort', giveUp);
       return act();
     });
-    const settled = turn.catch(() => undefined);
-    this.turns.set(settled, workspace);
-    void settled.then(() => this.turns.delete(settled));
-    return Promise.race([turn, waiting.promise]);
+    const settled = command.catch(() => undefined);
+    this.commands.set(settled, workspace);
+    void settled.then(() => this.commands.delete(settled));
+    return Promise.race([command, waiting.promise]);
   }
 
   private probeLater(): void {
@@ -159,11 +160,4 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
       this.state = { available: false, reason: 'The service is stopping.' };
     }
   }
-}
-
-/** The folder of package.json, which lies above both the sources and the built files. */
-function serviceFolder(): string {
-  let folder = import.meta.dirname;
-  while (!existsSync(join(folder, 'package.json')) && folder !== '/') folder = dirname(folder);
-  return folder;
 }

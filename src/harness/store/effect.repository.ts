@@ -121,7 +121,11 @@ export class EffectRepository {
   }
 
   /** Stores what a person has said about an uncertain effect; false when it is not uncertain any more. */
-  async resolve({ tenantId }: RunKey, toolCallId: string, by: ToolCallResolution): Promise<boolean> {
+  async resolve(
+    { tenantId }: RunKey,
+    toolCallId: string,
+    by: ToolCallResolution,
+  ): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE harness_effect
           SET state = $3, resolution = $4, resolved_by = $5, note = $6, result = $7, error_code = $8,

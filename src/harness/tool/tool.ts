@@ -122,13 +122,11 @@ export interface RunTool<Input = unknown> extends ToolBase<Input> {
 }
 
 export type RunToolDecision =
-  /** Answered at once. */
-  | { readonly kind: 'answer'; readonly outcome: ToolOutcome }
-  /** The plan is replaced, and reviewed where the policy asks for it. */
+  /** The plan is replaced, and reviewed where its state says so. */
   | { readonly kind: 'propose-plan'; readonly plan: Plan; readonly summary: string }
   | { readonly kind: 'update-plan'; readonly plan: Plan; readonly outcome: ToolOutcome }
   /** The run parks until the user answers. */
-  | { readonly kind: 'ask'; readonly question: Question; readonly summary: string };
+  | { readonly kind: 'ask'; readonly question: Question };
 
 export interface Question {
   readonly text: string;

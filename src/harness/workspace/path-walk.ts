@@ -32,19 +32,12 @@ interface Position {
 export class PathWalk {
   private hops = 0;
 
-  private constructor(
+  constructor(
     private readonly root: { readonly folder: OpenFolder; readonly path: string },
     private readonly path: string,
   ) {}
 
-  static async arrive(
-    root: { readonly folder: OpenFolder; readonly path: string },
-    path: string,
-  ): Promise<Arrival> {
-    return new PathWalk(root, path).walk();
-  }
-
-  private async walk(): Promise<Arrival> {
+  async arrive(): Promise<Arrival> {
     let pending: readonly string[] = namesOf(this.path);
     let position: Position = { at: await this.root.folder.folder([]), done: [] };
     try {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ToolWorkspace } from '../../../test/support/tool-workspace.js';
-import { isUnfinished, unfinishedName } from './strict-files.js';
+import { isUnfinished, unfinishedName } from './workspace.js';
 
 let here: ToolWorkspace;
 

@@ -1,3 +1,5 @@
+import { StringDecoder } from 'node:string_decoder';
+
 /** The bytes as text, a byte order mark included; undefined for binary content and for other encodings. */
 export function utf8Text(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined;
@@ -6,4 +8,9 @@ export function utf8Text(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The beginning of the text, of at most so many bytes, without half a character at its end. */
+export function firstBytes(text: string, bytes: number): string {
+  return new StringDecoder('utf8').write(Buffer.from(text).subarray(0, bytes));
 }

@@ -1,16 +1,17 @@
+import { randomBytes } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { closing, identityOf, ObstacleError, OpenFolder } from '../../platform/filesystem/index.js';
 import type { OpenFile } from '../../platform/filesystem/index.js';
-import type { FileState } from './file-operation.js';
 import { sha256 } from '../protocol/ids.js';
+import { FOLDER_MODE, kindOf, LINK_MODE } from './file-operation.js';
+import type { FileState } from './file-operation.js';
 import { PathWalk } from './path-walk.js';
 import type { Arrival } from './path-walk.js';
 import { classifyPath, isRepository, repositoryPart } from './protected-path.js';
 import type { PathClass } from './protected-path.js';
-import { isUnfinished, StrictFiles } from './strict-files.js';
-import type { RemoveOptions, WriteOptions } from './strict-files.js';
 import { asToolError, pathError, WorkspaceGoneError } from './workspace.errors.js';
-import { relativePath, relativeTo } from './workspace-path.js';
+import { namesOf, relativePath, relativeTo } from './workspace-path.js';
 
 /** A file that was read. */
 export interface WorkspaceFile {
@@ -38,7 +39,44 @@ export interface WorkspaceEntry {
   readonly modifiedAt: number;
 }
 
-/** Names that one folder may hold to be listed at all. */
+/** As classifyPath knows them: a file may hold a secret before it has its own name. */
+const UNFINISHED = /^\.plinth-[\da-f]{32}\.tmp$/;
+
+/** A name that cannot be guessed, for a file that is written before it takes the place of another. */
+export function unfinishedName(): string {
+  return `.plinth-${randomBytes(16).toString('hex')}.tmp`;
+}
+
+export function isUnfinished(name: string): boolean {
+  return UNFINISHED.test(name);
+}
+
+/** Files that are hashed to compare them. */
+const HASHED_BYTES = 64 * 1024 * 1024;
+
+const PERMISSIONS = 0o777;
+
+interface WriteOptions {
+  /** As of FileState: a link gets the bytes as its target, a folder is made without anything in it. */
+  readonly mode: number;
+  /** What must be there until the moment it is replaced; null: nothing. */
+  readonly expected: FileState | null;
+  readonly signal: AbortSignal;
+}
+
+interface RemoveOptions {
+  readonly expected: FileState;
+  readonly signal: AbortSignal;
+}
+
+/** A folder below the root, with what leads to it. */
+interface Parent {
+  readonly folder: OpenFolder;
+  readonly names: readonly string[];
+  readonly name: string;
+}
+
+/** Names that one folder may hold to be looked through. */
 const NAMES = 100_000;
 /** How often a name is looked up again that turns into a link in the moment it is opened. */
 const TRIES = 10;
@@ -48,19 +86,16 @@ const TRIES = 10;
  * Reading follows links as long as they end inside; writing follows none. Every name is opened in the folder opened
  * before, so that nothing outside is ever read or written, however fast files and links are swapped meanwhile (on systems
  * without /proc, where the harness offers no shell, that last promise does not hold). What a model can do something about
- * is a ToolError; a root that is no longer the same is a WorkspaceGoneError.
+ * is a ToolError; a root that is no longer the same is a WorkspaceGoneError. A change that fails has changed nothing, and
+ * what was prepared for it is removed.
  */
 export class Workspace {
-  private readonly strict: StrictFiles;
-
   private constructor(
     /** Absolute and canonical. */
     readonly root: string,
     private readonly identity: string,
     private readonly folder: OpenFolder,
-  ) {
-    this.strict = new StrictFiles(folder);
-  }
+  ) {}
 
   /** Opens the root, which must still be the folder of that identity (`device:inode`): WorkspaceGoneError otherwise. */
   static async open(root: string, identity: string): Promise<Workspace> {
@@ -127,7 +162,7 @@ export class Workspace {
         bytes,
         sha256: sha256(bytes),
         size: bytes.length,
-        mode: mode & 0o777,
+        mode: mode & PERMISSIONS,
         links,
       };
     });
@@ -139,9 +174,10 @@ export class Workspace {
     work: (file: OpenFile, realPath: string) => Promise<T>,
   ): Promise<T> {
     return this.withPathErrors(path, async () => {
-      const { file, realPath } = await this.retried(path, ({ folder, name, realPath }) =>
-        this.openFile({ folder, name, realPath }),
-      );
+      const { file, realPath } = await this.retried(path, async ({ folder, name, realPath }) => {
+        if (name === undefined) throw new ObstacleError('no-file');
+        return { file: await openRegular(folder, name), realPath };
+      });
       return closing(file, async () => {
         const place = await file.place();
         if (place !== undefined && relativeTo(await this.folder.place(), place) === undefined) {
@@ -157,12 +193,26 @@ export class Workspace {
    * folder or anything else, TOO_LARGE above 64 MiB.
    */
   async state(path: string, signal: AbortSignal): Promise<FileState | null> {
-    return this.withPathErrors(path, () => this.strict.state(path, signal));
+    return this.withPathErrors(path, async () => {
+      try {
+        return await this.inParent(path, (parent) => this.stateIn(parent, signal));
+      } catch (error) {
+        if (isMissing(error)) return null;
+        throw error;
+      }
+    });
   }
 
   /** The same with links and folders, which are told as they are. */
   async found(path: string, signal: AbortSignal): Promise<FileState | null> {
-    return this.withPathErrors(path, () => this.strict.found(path, signal));
+    return this.withPathErrors(path, async () => {
+      try {
+        return await this.inParent(path, (parent) => this.foundIn(parent, signal));
+      } catch (error) {
+        if (isMissing(error)) return null;
+        throw error;
+      }
+    });
   }
 
   /** What a folder holds, ordered by name, without unfinished files; the first so many. Links on the way to it are followed inside the root. */
@@ -187,35 +237,62 @@ export class Workspace {
   }
 
   /**
-   * Replaces a file as a whole, or makes it and the folders on the way; it is on the disk afterwards. With the mode of a
-   * link or a folder it makes that. SYMLINK_ESCAPE when
-   * a link lies on the way or is there, HARD_LINK when the file has a second name, CHANGED_MEANWHILE unless the content is
-   * as expected right before the replacement, PROTECTED_PATH below `.git` and where the file would be part of what git
-   * takes for a repository.
+   * Replaces a file as a whole, or makes it and the folders on the way: a reader sees the old or the new one, and it is on
+   * the disk afterwards. With the mode of a link or a folder it makes that. SYMLINK_ESCAPE when a link lies on the way or
+   * is there, HARD_LINK when the file has a second name, CHANGED_MEANWHILE unless the content is as expected right before
+   * the replacement, PROTECTED_PATH below `.git` and where the file would be part of what git takes for a repository.
    */
   async write(path: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
     refuseGit(path);
     await this.withPathErrors(path, async () => {
       await this.refuseRepository(path);
-      await this.strict.write(path, bytes, options);
+      const made: string[][] = [];
+      try {
+        await this.makeParents(path, made);
+        await this.inParent(path, (parent) => this.replace(parent, bytes, options));
+      } catch (error) {
+        await this.unmake(made);
+        throw error;
+      }
     });
   }
 
   /** Removes a file, a link or an empty folder. Errors as of `write`. */
-  async remove(path: string, options: RemoveOptions): Promise<void> {
+  async remove(path: string, { expected, signal }: RemoveOptions): Promise<void> {
     refuseGit(path);
-    await this.withPathErrors(path, () => this.strict.remove(path, options));
+    await this.withPathErrors(path, () =>
+      this.inParent(path, async (parent) => {
+        await this.compare(parent, expected, signal);
+        signal.throwIfAborted();
+        await this.checkPlace(parent);
+        await this.removeKind(parent, expected);
+        await parent.folder.sync();
+      }),
+    );
   }
 
   /** Removes the folders that held the path as far as they are empty, from the innermost on, at most so many; never the root. */
   async removeEmptyFolders(path: string, most = Infinity): Promise<void> {
     refuseGit(path);
-    await this.withPathErrors(path, () => this.strict.removeEmptyFolders(path, most));
+    await this.withPathErrors(path, async () => {
+      let names = namesOf(path).slice(0, -1);
+      for (let count = 0; names.length > 0 && count < most; count += 1) {
+        const isRemoved = await this.removeIfEmpty(names);
+        if (!isRemoved) return;
+        names = names.slice(0, -1);
+      }
+    });
   }
 
   /** Removes unfinished files beside the path. Call it only when no process can be writing there. Errors as of `state`. */
   async removeUnfinished(path: string): Promise<void> {
-    await this.withPathErrors(path, () => this.strict.removeUnfinished(path));
+    await this.withPathErrors(path, () =>
+      this.inParent(path, async ({ folder }) => {
+        const left = ((await folder.entries(NAMES)) ?? []).filter(({ name }) => isUnfinished(name));
+        for (const { name } of left) await folder.remove(name);
+        if (left.length > 0) await folder.sync();
+      }),
+    );
   }
 
   /** WorkspaceGoneError when another folder, or none, is now where the root was opened. */
@@ -249,7 +326,7 @@ export class Workspace {
   }
 
   private async arrive(path: string): Promise<Arrival> {
-    return PathWalk.arrive({ folder: this.folder, path: this.root }, path);
+    return new PathWalk({ folder: this.folder, path: this.root }, path).arrive();
   }
 
   /** Does the last step of a walk; walks again when the last name has become a link in between. */
@@ -265,17 +342,150 @@ export class Workspace {
     }
   }
 
-  private async openFile({
-    folder,
-    name,
-    realPath,
-  }: Arrival): Promise<{ file: OpenFile; realPath: string }> {
-    if (name === undefined) throw new ObstacleError('no-file');
+  private async replace(parent: Parent, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+    const { folder, name } = parent;
+    const { expected, signal } = options;
+    await this.compare(parent, expected, signal);
+    if (kindOf(options.mode) === 'folder') return this.makeFolder(parent, options);
+    const temporary = unfinishedName();
+    if (kindOf(options.mode) === 'link') await folder.makeLink(temporary, String(bytes));
+    else await folder.create(temporary, bytes, { mode: options.mode & PERMISSIONS, signal });
+    try {
+      await this.compare(parent, expected, signal);
+      signal.throwIfAborted();
+      await this.checkPlace(parent);
+      if (expected && kindOf(expected.mode) === 'folder') await folder.removeFolder(name);
+      await folder.rename(temporary, name);
+    } catch (error) {
+      await folder.remove(temporary).catch(() => undefined);
+      throw error;
+    }
+    await folder.sync();
+  }
+
+  /** Makes the folder, or gives the one that is there its permission bits. */
+  private async makeFolder(parent: Parent, { mode, expected }: WriteOptions): Promise<void> {
+    const { folder, name } = parent;
+    await this.checkPlace(parent);
+    if (!expected || kindOf(expected.mode) !== 'folder') {
+      if (expected) await folder.remove(name);
+      await folder.makeFolder(name);
+    }
+    await closing(await folder.folder([name]), (made) => made.setMode(mode & PERMISSIONS));
+    await folder.sync();
+  }
+
+  private async removeKind({ folder, name, names }: Parent, { mode }: FileState): Promise<void> {
+    if (kindOf(mode) !== 'folder') return folder.remove(name);
+    if (await this.removeIfEmpty([...names, name])) return;
+    throw pathError('CHANGED_MEANWHILE', pathOf({ folder, name, names }), 'is no longer empty');
+  }
+
+  /** CHANGED_MEANWHILE unless the file is as expected; HARD_LINK when a change would reach another name, too. */
+  private async compare(
+    parent: Parent,
+    expected: FileState | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { folder, name } = parent;
+    const stats = await statOrNull(folder, name);
+    if (stats && stats.isFile() && stats.nlink > 1) {
+      throw pathError(
+        'HARD_LINK',
+        pathOf(parent),
+        'has a second name (a hard link) and is not changed, because the change could reach a file elsewhere. Ask the user to copy it first',
+      );
+    }
+    const isFile = !expected || kindOf(expected.mode) === 'file';
+    const found =
+      stats && (await (isFile ? this.stateIn(parent, signal) : this.foundIn(parent, signal)));
+    const isKind = !found || !expected || kindOf(found.mode) === kindOf(expected.mode);
+    if (isKind && found?.sha256 === expected?.sha256) return;
+    throw pathError(
+      'CHANGED_MEANWHILE',
+      pathOf(parent),
+      expected
+        ? 'has been changed or removed since it was read. Read it again'
+        : 'was created by another program in the meantime. Read it first',
+    );
+  }
+
+  private async stateIn({ folder, name }: Parent, signal: AbortSignal): Promise<FileState> {
+    return closing(await openRegular(folder, name), async (file) => ({
+      ...(await file.digest(HASHED_BYTES, signal)),
+      mode: file.stats.mode & PERMISSIONS,
+    }));
+  }
+
+  private async foundIn(parent: Parent, signal: AbortSignal): Promise<FileState> {
+    const { folder, name } = parent;
     const stats = await folder.stat(name);
-    if (stats.isSymbolicLink()) throw new ObstacleError('link');
-    // Never opens a device, even for a moment.
-    if (!stats.isFile()) throw new ObstacleError('no-file');
-    return { file: await folder.file(name), realPath };
+    if (stats.isSymbolicLink()) {
+      const target = Buffer.from(await folder.linkTarget(name));
+      return { sha256: sha256(target), size: target.length, mode: LINK_MODE };
+    }
+    if (stats.isDirectory()) {
+      return { sha256: sha256(''), size: 0, mode: FOLDER_MODE | (stats.mode & PERMISSIONS) };
+    }
+    return this.stateIn(parent, signal);
+  }
+
+  /** The folder must still be where its names say: it may have been moved away, even out of the workspace. */
+  private async checkPlace(parent: Parent): Promise<void> {
+    const [at, root] = [await parent.folder.place(), await this.folder.place()];
+    if (at === [root, ...parent.names].join('/')) return;
+    throw pathError(
+      'CHANGED_MEANWHILE',
+      pathOf(parent),
+      'lies in a folder that was moved or removed meanwhile. Look with list_files',
+    );
+  }
+
+  private async inParent<T>(path: string, work: (parent: Parent) => Promise<T>): Promise<T> {
+    const all = namesOf(path);
+    const name = all.at(-1);
+    // The root itself.
+    if (name === undefined) throw new ObstacleError('no-file');
+    const names = all.slice(0, -1);
+    const folder = await this.folder.folder(names);
+    return closing(folder, () => work({ folder, names, name }));
+  }
+
+  private async makeParents(path: string, made: string[][]): Promise<void> {
+    const names = namesOf(path).slice(0, -1);
+    for (const [index, name] of names.entries()) {
+      const above = names.slice(0, index);
+      await closing(await this.folder.folder(above), async (folder) => {
+        if (await statOrNull(folder, name)) return;
+        await folder.makeFolder(name);
+        made.push([...above, name]);
+        await folder.sync();
+      });
+    }
+  }
+
+  private async unmake(made: readonly (readonly string[])[]): Promise<void> {
+    for (const names of made.toReversed()) {
+      await this.removeIfEmpty(names).catch(() => undefined);
+    }
+  }
+
+  private async removeIfEmpty(names: readonly string[]): Promise<boolean> {
+    const name = names.at(-1);
+    if (name === undefined) return false;
+    try {
+      await closing(await this.folder.folder(names.slice(0, -1)), async (folder) => {
+        await folder.removeFolder(name);
+        await folder.sync();
+      });
+      return true;
+    } catch (error) {
+      if (isMissing(error)) return true;
+      if (['ENOTEMPTY', 'EEXIST', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '')) {
+        return false;
+      }
+      throw error;
+    }
   }
 }
 
@@ -301,4 +511,29 @@ async function entryOf(folder: OpenFolder, name: string): Promise<WorkspaceEntry
     if (error instanceof ObstacleError && error.obstacle === 'missing') return undefined;
     throw error;
   }
+}
+
+/** Opens a regular file; an ObstacleError for a link and for anything else, which is never opened, even for a moment. */
+async function openRegular(folder: OpenFolder, name: string): Promise<OpenFile> {
+  const stats = await folder.stat(name);
+  if (stats.isSymbolicLink()) throw new ObstacleError('link');
+  if (!stats.isFile()) throw new ObstacleError('no-file');
+  return folder.file(name);
+}
+
+async function statOrNull(folder: OpenFolder, name: string): Promise<Stats | null> {
+  try {
+    return await folder.stat(name);
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof ObstacleError && error.obstacle === 'missing';
+}
+
+function pathOf({ names, name }: Parent): string {
+  return [...names, name].join('/');
 }

@@ -12,7 +12,7 @@ import type { ScriptStep } from '../../../simulator/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { GrantRepository } from '../../../src/harness/store/grant.repository.js';
 import { EventRepository } from '../../../src/harness/store/event.repository.js';
-import { DeltaLog } from '../../../src/harness/engine/delta.log.js';
+import { DeltaLog } from '../../../src/harness/engine/model.calls.js';
 import { SecretMask } from '../../../src/harness/store/secret-mask.js';
 import { pendingOf } from '../../support/approvals.js';
 import { ownRun } from '../../support/harness-run.js';

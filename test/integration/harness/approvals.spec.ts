@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
-import { ApprovalService } from '../../../src/harness/engine/approval.service.js';
+import { RunWorker } from '../../../src/harness/engine/run.worker.js';
 import { sha256 } from '../../../src/harness/protocol/ids.js';
 import * as approvals from '../../support/approvals.js';
 import type { Approval, Decided } from '../../support/approvals.js';
@@ -308,7 +308,7 @@ describe('an approval whose time is over', () => {
     const run = await waiting([CALLS.EDIT, CALLS.SHELL]);
     const other = await waiting();
     await age(run);
-    await harness.plinth.app.get(ApprovalService).expireDue();
+    await harness.plinth.app.get(RunWorker).expireDue();
     expect(await harness.run(run)).toMatchObject({
       status: 'FAILED',
       stopReason: 'APPROVAL_EXPIRED',
@@ -341,12 +341,12 @@ describe('an approval whose time is over', () => {
       const run = await waiting();
       const approval = await only(run);
       await age(run);
-      const service = harness.plinth.app.get(ApprovalService);
+      const worker = harness.plinth.app.get(RunWorker);
       const answers = await Promise.all([
         decide(run, approval),
-        service.expireDue(),
+        worker.expireDue(),
         decide(run, approval, { decision: 'DENY' }),
-        service.expireDue(),
+        worker.expireDue(),
       ]);
       expect([answers[0].code, answers[2].code]).toEqual([409, 409]);
       expect(await only(run)).toMatchObject({ state: 'EXPIRED' });

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { RunImages } from '../../../src/harness/context/run.images.js';
+import { ContextBuilder } from '../../../src/harness/context/context.builder.js';
 import { TurnMessageRepository } from '../../../src/harness/store/turn-message.repository.js';
 import { HarnessSkills } from '../../../src/harness/context/skills.js';
 import { startHarness } from '../../support/harness.js';
@@ -173,10 +173,10 @@ describe('what a model is sent', () => {
     const { app } = harness.plinth;
     const key = { tenantId: '000000', id: run.runId };
     const [initial] = await app.get(TurnMessageRepository, { strict: false }).ofRun(key, 0);
-    const pictures = app.get(RunImages, { strict: false });
-    const shown = await pictures.of(key, initial, { supportsVision: true });
+    const contexts = app.get(ContextBuilder, { strict: false });
+    const shown = await contexts.imagesOf(key, initial, { supportsVision: true });
     expect(shown).toEqual([{ type: 'image', mimeType: 'image/gif', data: GIF, detail: 'high' }]);
-    const missing = await pictures.of(key, initial, { supportsVision: false });
+    const missing = await contexts.imagesOf(key, initial, { supportsVision: false });
     expect(missing).toMatchObject([{ type: 'text' }]);
     expect(JSON.stringify(missing)).toContain('cannot see pictures');
   });

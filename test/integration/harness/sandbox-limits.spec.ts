@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from '@jest/globals';
-import { removeOldFolders } from '../../../src/harness/sandbox/temporary-folder.js';
+import { removeOldFolders } from '../../../src/harness/sandbox/sandbox.run.js';
 import { describeSandboxed, TestSandbox } from '../../support/sandbox.js';
 import { eventually } from '../../support/wait.js';
 

@@ -3,7 +3,6 @@ import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { Database } from '../../../platform/database/index.js';
 import { NotFoundError } from '../../../platform/error/index.js';
-import { ApprovalService } from '../../engine/approval.service.js';
 import { RunEnding } from '../../engine/run.ending.js';
 import type { ApprovalState, Decision } from '../../protocol/approval.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
@@ -52,7 +51,6 @@ const STATE_AFTER: Readonly<Record<Decision, ApprovalState>> = {
 export class ApprovalReviewService {
   constructor(
     private readonly approvals: ApprovalRepository,
-    private readonly service: ApprovalService,
     private readonly grants: GrantRepository,
     private readonly runs: RunService,
     private readonly ledger: RunLedger,
@@ -86,7 +84,7 @@ export class ApprovalReviewService {
       }
       if (approval.isDue) {
         // The sweep has not seen it yet. To the approver its time was over when the shown clock said so.
-        await this.service.expire(writer);
+        await this.ending.expire(writer);
         return approval;
       }
       await this.decide(caller, { writer, approval }, body);

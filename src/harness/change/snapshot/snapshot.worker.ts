@@ -288,9 +288,9 @@ const ENTRIES = 250_000;
 const PERMISSIONS = 0o777;
 const NOTHING = Buffer.alloc(0);
 
-export class TooManyFilesError extends Error {}
+class TooManyFilesError extends Error {}
 
-export interface WalkedFile extends FileIdentity {
+interface WalkedFile extends FileIdentity {
   readonly kind: FileKind;
   /** Below the workspace, with `/` between names. */
   readonly path: string;
@@ -303,7 +303,7 @@ export interface WalkedFile extends FileIdentity {
 }
 
 /** Opens the file for reading, unless it has become something else. */
-export type Opener = () => number;
+type Opener = () => number;
 
 /**
  * Visits the regular files, links and folders of a workspace, in a fixed order. Links are not followed. Special files are
@@ -312,7 +312,7 @@ export type Opener = () => number;
  * for one that does nothing else.
  * Throws TooManyFilesError where there are more than 250,000 files and folders.
  */
-export function walkFiles(root: string, visit: (file: WalkedFile, open: Opener) => void): void {
+function walkFiles(root: string, visit: (file: WalkedFile, open: Opener) => void): void {
   let entries = 0;
   const walk = (folder: number, path: string): void => {
     // Names below an open handle: what openat(2) does, which Node does not offer.
@@ -337,7 +337,7 @@ export function walkFiles(root: string, visit: (file: WalkedFile, open: Opener) 
   inFolder(root, (opened) => walk(opened, ''));
 }
 
-export function identityIn({ size, mtimeMs, ctimeMs, ino }: Stats): FileIdentity {
+function identityIn({ size, mtimeMs, ctimeMs, ino }: Stats): FileIdentity {
   return { size, modifiedAt: mtimeMs, changedAt: ctimeMs, inode: ino };
 }
 

@@ -7,6 +7,7 @@ import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import { inTenant } from '../../../platform/database/index.js';
 import { DomainError, NotFoundError } from '../../../platform/error/index.js';
+import { closing } from '../../../platform/filesystem/index.js';
 import { processId, stateOfProcess } from '../../../platform/lease/index.js';
 import { IntervalJob } from '../../../platform/queue/index.js';
 import { FileChanges } from '../../change/file-changes.js';
@@ -143,12 +144,9 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     await this.requireIdle(run);
     const { tenantId, workspace: path, workspaceIdentity } = session;
     await this.roots.check(tenantId, path, workspaceIdentity);
-    const workspace = await Workspace.open(path, workspaceIdentity);
-    try {
-      return await this.performIn(workspace, caller, request);
-    } finally {
-      await workspace.close();
-    }
+    return closing(await Workspace.open(path, workspaceIdentity), (workspace) =>
+      this.performIn(workspace, caller, request),
+    );
   }
 
   /** One round: looks at every undo in progress, and ends those that no process executes any more. */
@@ -346,16 +344,16 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     const effect = await this.effects.find({ tenantId, id }, toolCallId);
     const undo = effect && undoOf(effect);
     if (!session || !undo) return;
-    const workspace = await opened(session);
+    const { workspace: path, workspaceIdentity } = session;
+    const workspace = await Workspace.open(path, workspaceIdentity).catch((error: unknown) => {
+      if (error instanceof DomainError) return undefined;
+      throw error;
+    });
     if (!workspace) {
       await this.markUncertain(undo);
       return;
     }
-    try {
-      await this.reconcile(undo, { tenantId, workspace });
-    } finally {
-      await workspace.close();
-    }
+    await closing(workspace, () => this.reconcile(undo, { tenantId, workspace }));
   }
 
   /** Ends an undo whose process is gone, by what it finds of the files. */
@@ -437,19 +435,6 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
       await work(writer);
       await this.locks.release(writer.run);
     });
-  }
-}
-
-/** Undefined when the workspace is no longer there. */
-async function opened({
-  workspace,
-  workspaceIdentity,
-}: SessionRow): Promise<Workspace | undefined> {
-  try {
-    return await Workspace.open(workspace, workspaceIdentity);
-  } catch (error) {
-    if (error instanceof DomainError) return undefined;
-    throw error;
   }
 }
 

@@ -18,16 +18,18 @@ import {
 } from './editable-file.js';
 import { parsePatch, refused } from './patch.js';
 import type { Hunk, PatchSection } from './patch.js';
-import { ambiguous, LARGEST_TEXT, tooLarge } from './text-edit.js';
 import {
+  ambiguous,
   BlockSearch,
   closestRegion,
   decodeText,
   encodeText,
   joinLines,
+  LARGEST_TEXT,
   linesOf,
-} from './text-lines.js';
-import type { FoundBlock, FoundBy, Line } from './text-lines.js';
+  tooLarge,
+} from './text-edit.js';
+import type { FoundBlock, FoundBy, Line } from './text-edit.js';
 
 const LARGEST_BYTES = 256 * 1024;
 const MOST_FILES = 50;
@@ -137,10 +139,7 @@ function checkPlaces(context: ToolContext, sections: readonly PatchSection[]): v
 }
 
 /** Verifies one part of the patch and says what it does; changes nothing. */
-async function planSection(
-  context: ToolContext,
-  section: PatchSection,
-): Promise<PlannedSection> {
+async function planSection(context: ToolContext, section: PatchSection): Promise<PlannedSection> {
   const path = pathOfFile(context, section.path);
   switch (section.kind) {
     case 'add':

@@ -9,7 +9,7 @@ import { ToolWorkspace } from '../../../../test/support/tool-workspace.js';
 import { Grants } from '../../protocol/approval.js';
 import { decidePolicy } from '../../protocol/policy.js';
 import type { PolicyDecision } from '../../protocol/policy.js';
-import { filesSubject } from '../../engine/files.subject.js';
+import { filesSubject } from '../../engine/tool.calls.js';
 import type { Plan } from '../../protocol/plan.js';
 import { sha256 } from '../../protocol/ids.js';
 import { ToolError } from '../../fault/tool.error.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { codesOf, occurrences } from './text-lines.js';
+import { codesOf, occurrences } from './text-edit.js';
 
 function placesOf(text: string, pattern: string): number[] {
   return occurrences(codesOf(text), codesOf(pattern));

@@ -57,7 +57,10 @@ export class PlanCreateTool implements RunTool<CreateInput> {
     return phase === 'PLAN' ? undefined : 'The plan is approved already. Carry it out.';
   }
 
-  async decide(given: CreateInput, { run, plan, workspace }: ToolContext): Promise<RunToolDecision> {
+  async decide(
+    given: CreateInput,
+    { run, plan, workspace }: ToolContext,
+  ): Promise<RunToolDecision> {
     if (run.permissionMode === 'READ_ONLY' || run.phase !== 'PLAN') {
       throw new ToolError(
         'PLAN_ERROR',
@@ -271,7 +274,6 @@ export class AskUserTool implements RunTool<AskInput> {
     return {
       kind: 'ask',
       question: { text: storableText(question), options: options.map(storableText) },
-      summary: 'asked the user',
     };
   }
 }

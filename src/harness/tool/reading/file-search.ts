@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { Injectable, Logger } from '@nestjs/common';
 import { z } from 'zod';
 import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
+import type { OpenFile } from '../../../platform/filesystem/index.js';
 import { ToolError } from '../../fault/tool.error.js';
 import { SECRET_PATTERNS } from '../../workspace/protected-path.js';
 import type { Workspace } from '../../workspace/workspace.js';
@@ -146,6 +147,27 @@ export async function searchPlace(workspace: Workspace, given = ''): Promise<str
   }
   if (path !== '') await requireFileOrFolder(workspace, path);
   return path;
+}
+
+/**
+ * Works with a file that a search has found; undefined when it must not be shown: it is secret, belongs to git, is gone,
+ * or is only reached over a link.
+ */
+export async function withShownFile<T>(
+  workspace: Workspace,
+  path: string,
+  work: (file: OpenFile) => Promise<T>,
+): Promise<T | undefined> {
+  const { protection, secret } = workspace.classify(path);
+  if (secret || protection === 'GIT') return undefined;
+  try {
+    return await workspace.withFile(path, async (file, realPath) =>
+      realPath === path ? work(file) : undefined,
+    );
+  } catch (error) {
+    if (error instanceof ToolError) return undefined;
+    throw error;
+  }
 }
 
 /** The error for a pattern that ripgrep or picomatch refuses. */

@@ -5,8 +5,7 @@ import type { Workspace } from '../../workspace/workspace.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 import { askedFor, counted, pathText, shownList, TimeLimit } from '../answer.js';
-import { withShownFile } from '../text-file.js';
-import { FileSearch, invalidPattern, searchPlace } from './file-search.js';
+import { FileSearch, invalidPattern, searchPlace, withShownFile } from './file-search.js';
 import { SearchPatternError, SearchStoppedError } from './glob.js';
 
 const RESULTS = 200;

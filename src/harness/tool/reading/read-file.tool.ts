@@ -1,12 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
+import { ToolError } from '../../fault/tool.error.js';
 import type { PolicySubject } from '../../protocol/policy.js';
 import { SecretMask } from '../../store/secret-mask.js';
-import { askedFor, counted } from '../answer.js';
-import { readSubject, readTextFile, textPage } from '../text-file.js';
+import { utf8Text } from '../../workspace/utf8-text.js';
+import type { Workspace, WorkspaceFile } from '../../workspace/workspace.js';
+import { askedFor, clipped, counted, pathText, ShownLines, sizeOf, TimeLimit } from '../answer.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 
 const LINES = 2_000;
+const FILE_BYTES = 20 * 1024 * 1024;
+const SECONDS = 30;
+const LINE_CHARACTERS = 2_000;
+const SUGGESTIONS = 3;
+/** Names of a folder that are compared with a misspelled one. */
+const COMPARED_NAMES = 2_000;
 
 const input = z.strictObject({
   path: z.string().describe('Path of the file, relative to the workspace.'),
@@ -30,14 +38,19 @@ export class ReadFileTool implements ReadTool<Input> {
     return `read ${askedFor(path)}`;
   }
 
-  subject({ path }: Input, context: ToolContext): Promise<PolicySubject> {
-    return readSubject(context, path);
+  /** Whether the file is secret. NOT_FOUND names similar paths; SECRET_PATH for a link to a secret file. */
+  async subject({ path: given }: Input, { workspace }: ToolContext): Promise<PolicySubject> {
+    const path = workspace.pathOf(given);
+    const realPath = await withSuggestions(workspace, path, () => workspace.realPathOf(path));
+    requireNoSecretLink(workspace, path, realPath);
+    return { kind: 'read', secret: workspace.classify(path).secret };
   }
 
   async run(given: Input, context: ToolContext): Promise<ToolOutcome> {
     const { offset = 1, limit = LINES } = given;
     const file = await readTextFile(context, given.path);
     const { path, realPath, sha256, isExact } = file;
+    // A line is masked before it is cut: afterwards half of a secret would not be recognised.
     const masked = (line: string): string => this.mask.apply(line);
     const { content, lines, total, isCut } = textPage(file, { offset, limit, masked });
     const remark = isExact
@@ -53,4 +66,152 @@ export class ReadFileTool implements ReadTool<Input> {
       seen: [{ path: realPath, sha256 }],
     };
   }
+}
+
+interface TextFile extends Pick<WorkspaceFile, 'path' | 'realPath' | 'sha256'> {
+  readonly text: string;
+  /** False when the file is not valid UTF-8: U+FFFD stands for what cannot be shown. */
+  readonly isExact: boolean;
+}
+
+/**
+ * Reads a file of at most 20 MiB. ToolError: NOT_FOUND, NOT_A_FILE, TOO_LARGE, SYMLINK_ESCAPE, SECRET_PATH, NOT_TEXT for
+ * binary content, and TIMED_OUT after 30 seconds.
+ */
+async function readTextFile({ workspace, signal }: ToolContext, given: string): Promise<TextFile> {
+  const path = workspace.pathOf(given);
+  const time = new TimeLimit(signal, SECONDS);
+  const file = await withSuggestions(workspace, path, () =>
+    workspace.read(path, { limitBytes: FILE_BYTES, signal: time.signal }),
+  ).catch((error: unknown) => {
+    time.check();
+    throw error;
+  });
+  const { realPath, sha256, bytes, size } = file;
+  // It may have become a link since the policy was asked.
+  requireNoSecretLink(workspace, path, realPath);
+  if (bytes.includes(0)) {
+    throw new ToolError(
+      'NOT_TEXT',
+      `${path} is a binary file of ${sizeOf(size)} and cannot be shown as text.`,
+    );
+  }
+  const text = utf8Text(bytes);
+  return { path, realPath, sha256, text: text ?? bytes.toString(), isExact: text !== undefined };
+}
+
+/** Some lines of a text, numbered, with a remark that says what is missing. */
+interface TextPage {
+  readonly content: string;
+  /** Lines that it holds. */
+  readonly lines: number;
+  /** Lines of the whole text. */
+  readonly total: number;
+  readonly isCut: boolean;
+}
+
+interface PageQuery {
+  /** First line, from 1 on. */
+  readonly offset: number;
+  readonly limit: number;
+  /** Masks a line before it is cut: afterwards half of a secret would not be recognised. */
+  readonly masked: (line: string) => string;
+}
+
+/** INVALID_ARGUMENTS when the text has fewer lines. An empty text has one page without lines. */
+function textPage({ text, path }: TextFile, { offset, limit, masked }: PageQuery): TextPage {
+  const all = linesOf(text);
+  const total = all.length;
+  if (total === 0 && offset === 1) {
+    return { content: '[The file is empty.]', lines: 0, total, isCut: false };
+  }
+  if (offset > total) {
+    throw new ToolError(
+      'INVALID_ARGUMENTS',
+      `${path} has only ${counted(total, 'line')}; offset=${offset} is behind its end. Give a smaller offset.`,
+    );
+  }
+  const shown = new ShownLines();
+  let last = offset - 1;
+  for (const line of all.slice(offset - 1, offset - 1 + limit)) {
+    // The editing tools handle carriage returns themselves.
+    const visible = clipped(masked(line.replace(/\r$/, '')), LINE_CHARACTERS);
+    if (!shown.add(`${last + 1}\t${visible}`)) break;
+    last += 1;
+  }
+  const remark =
+    last < total
+      ? `[Lines ${offset} to ${last} of ${total}. Go on with offset=${last + 1}.]`
+      : `[End of the file, ${counted(total, 'line')}.]`;
+  return { content: shown.text(remark), lines: last - offset + 1, total, isCut: last < total };
+}
+
+/** What follows the last line break is a line only if there is something. */
+function linesOf(text: string): string[] {
+  const lines = text.replace(/^\ufeff/, '').split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}
+
+/** Refused whatever the policy says: consent to a name is no consent to what is behind it. */
+function requireNoSecretLink(workspace: Workspace, path: string, realPath: string): void {
+  if (realPath === path || !workspace.classify(realPath).secret) return;
+  throw new ToolError(
+    'SECRET_PATH',
+    `${path} is a link to ${realPath}, which may hold secrets. Links to such files are not followed. If you need it, ask for ${realPath} itself.`,
+  );
+}
+
+/** Adds similar paths to NOT_FOUND. */
+async function withSuggestions<T>(
+  workspace: Workspace,
+  path: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ToolError) || error.code !== 'NOT_FOUND') throw error;
+    const similar = await similarPaths(workspace, path);
+    if (similar.length === 0) throw error;
+    throw new ToolError(
+      'NOT_FOUND',
+      `There is no ${pathText(path)}. Did you mean ${similar.map(pathText).join(', ')}?`,
+    );
+  }
+}
+
+/** Existing paths with a similar spelling, the nearest first. */
+async function similarPaths(workspace: Workspace, path: string): Promise<string[]> {
+  const names = path.split('/');
+  for (let depth = names.length - 1; depth >= 0; depth -= 1) {
+    const folder = names.slice(0, depth).join('/');
+    const entries = await workspace.entries(folder, COMPARED_NAMES).catch(() => undefined);
+    if (!entries) continue;
+    const wanted = names[depth] ?? '';
+    return entries
+      .map(({ name, kind }) => ({
+        path: [...names.slice(0, depth), name].join('/') + (kind === 'folder' ? '/' : ''),
+        distance: editDistance(wanted.toLowerCase(), name.toLowerCase()),
+      }))
+      .filter(({ distance }) => distance <= Math.max(2, wanted.length / 3))
+      .sort((a, b) => a.distance - b.distance)
+      .slice(0, SUGGESTIONS)
+      .map((similar) => similar.path);
+  }
+  return [];
+}
+
+/** Levenshtein distance. */
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [index, character] of [...one].entries()) {
+    const next = [index + 1];
+    for (const [at, replaced] of [...other].entries()) {
+      const same = (row[at] ?? 0) + (character === replaced ? 0 : 1);
+      next.push(Math.min((row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1, same));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

@@ -5,8 +5,7 @@ import type { PolicySubject } from '../../protocol/policy.js';
 import { SecretMask } from '../../store/secret-mask.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 import { askedFor, counted, pathText, ShownLines, TimeLimit } from '../answer.js';
-import { withShownFile } from '../text-file.js';
-import { FileSearch, invalidPattern, searchPlace } from './file-search.js';
+import { FileSearch, invalidPattern, searchPlace, withShownFile } from './file-search.js';
 import type { FoundLine, TextQuery } from './file-search.js';
 import { SearchPatternError, SearchStoppedError } from './glob.js';
 

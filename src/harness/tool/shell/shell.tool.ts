@@ -5,6 +5,7 @@ import type { ToolErrorCode } from '../../fault/tool.error.js';
 import { Sandbox } from '../../sandbox/sandbox.js';
 import type { SandboxResult } from '../../sandbox/sandbox.run.js';
 import { SecretMask } from '../../store/secret-mask.js';
+import { firstBytes } from '../../workspace/utf8-text.js';
 import type { ShellOutcome, ShellStarted, ShellTool, ToolContext, ToolOutcome } from '../tool.js';
 
 const COMMAND_BYTES = 8 * 1_024;
@@ -190,24 +191,11 @@ function outputText(bytes: Buffer): string {
   return bytes.toString('utf8').replace(ESCAPES, '').replace(CONTROLS, '\ufffd');
 }
 
-/** The beginning of the text, of at most so many bytes, without half a character at its end. */
-function firstBytes(text: string, bytes: number): string {
-  const all = Buffer.from(text);
-  if (all.length <= bytes) return text;
-  let end = bytes;
-  while (end > 0 && isContinuation(all[end])) end -= 1;
-  return all.toString('utf8', 0, end);
-}
-
 /** The end of the text, of at most so many bytes, without half a character at its beginning. */
 function lastBytes(text: string, bytes: number): string {
   const all = Buffer.from(text);
-  if (all.length <= bytes) return text;
-  let start = all.length - bytes;
-  while (start < all.length && isContinuation(all[start])) start += 1;
+  let start = Math.max(0, all.length - bytes);
+  // Bytes that continue a character.
+  while (((all[start] ?? 0) & 0xc0) === 0x80) start += 1;
   return all.toString('utf8', start);
-}
-
-function isContinuation(byte: number | undefined): boolean {
-  return byte !== undefined && (byte & 0xc0) === 0x80;
 }

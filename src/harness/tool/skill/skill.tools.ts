@@ -1,4 +1,3 @@
-import { StringDecoder } from 'node:string_decoder';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { DomainError, NotFoundError } from '../../../platform/error/index.js';
@@ -10,6 +9,7 @@ import type { PolicySubject } from '../../protocol/policy.js';
 import { BUILT_IN } from '../../store/run-skills.js';
 import type { RunSkills } from '../../store/run-skills.js';
 import { SkillRepository } from '../../store/skill.repository.js';
+import { firstBytes } from '../../workspace/utf8-text.js';
 import { SHOWN_BYTES } from '../answer.js';
 import type { OfferFacts, ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 
@@ -103,7 +103,7 @@ export class ReadSkillResourceTool implements ReadTool<ResourceInput> {
     });
     const bytes = Buffer.byteLength(text);
     if (offset > 0 && offset >= text.length) throw beyond(path, text, offset);
-    const shown = shownOf(text, offset);
+    const shown = firstBytes(text.slice(offset), SHOWN_BYTES);
     const isCut = offset + shown.length < text.length;
     const event = {
       type: 'skill.resource_read',
@@ -142,12 +142,6 @@ function beyond(path: string, text: string, offset: number): ToolError {
     'INVALID_ARGUMENTS',
     `${path} has only ${text.length} characters; offset ${offset} is behind its end. Give a smaller offset.`,
   );
-}
-
-/** What fits into one answer, without half a character at its end. */
-function shownOf(text: string, offset: number): string {
-  const rest = Buffer.from(text.slice(offset));
-  return new StringDecoder('utf8').write(rest.subarray(0, SHOWN_BYTES));
 }
 
 function goOn(text: string, next: number): string {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { PastCall } from '../store/effect.repository.js';
 import { UpstreamError } from '../../provider/index.js';
 import { HarnessRun } from '../store/harness.entity.js';
-import { budgetEnd, loopEnd, loopVerdict, refusalEnd } from './stop.conditions.js';
+import { budgetEnd, loopEnd, loopVerdict, refusalEnd } from './run.ending.js';
 
 function call(name: string, over: Partial<PastCall> = {}): PastCall {
   return {
