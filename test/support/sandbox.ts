@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { mkdtemp, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,12 +8,15 @@ import { Sandbox } from '../../src/harness/sandbox/sandbox.js';
 import type { SandboxRequest, SandboxResult } from '../../src/harness/sandbox/sandbox.run.js';
 
 /** One is enough for a file of tests: it holds nothing but whether sandboxes can be used. */
-const shared = new Sandbox(
-  loadConfig({ DATA_DIR: join(tmpdir(), 'plinth-no-data'), SECRET_KEY: 'x'.repeat(32) }),
-);
+const dataFolder = join(tmpdir(), `plinth-sandbox-data-${process.pid}`);
+const shared = new Sandbox(loadConfig({ DATA_DIR: dataFolder, SECRET_KEY: 'x'.repeat(32) }));
+process.once('exit', () => rmSync(dataFolder, { recursive: true, force: true }));
 
 /** A real sandbox and a workspace of its own. */
 export class TestSandbox {
+  /** What is removed from workspaces. */
+  static readonly removed = join(dataFolder, 'harness', 'removed');
+
   private constructor(
     /** Holds the workspace, and whatever must not be reached from it. */
     readonly folder: string,

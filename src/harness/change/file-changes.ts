@@ -7,6 +7,7 @@ import { FileChangeRepository } from '../store/file-change.repository.js';
 import type { NewFileChange } from '../store/file-change.repository.js';
 import type { HarnessRun } from '../store/harness.entity.js';
 import { SecretMask } from '../store/secret-mask.js';
+import { kindOf } from '../workspace/file-operation.js';
 import type { FileOperation, FileState, PlannedFile } from '../workspace/file-operation.js';
 import { firstBytes } from '../workspace/utf8-text.js';
 import type { Workspace } from '../workspace/workspace.js';
@@ -248,14 +249,14 @@ export class FileChanges {
     const vacated = new VacatedPaths();
     for (const operation of operations) {
       const { path, before, after } = operation;
-      if (!sameKept(await vacated.state(workspace, path, signal), before)) {
+      if (!sameKept(await vacated.state(workspace, operation, signal), before)) {
         throw new ToolError(
           'CHANGED_MEANWHILE',
           `${path} is no longer as it was when the change was prepared. Nothing was written. Read it again and repeat the change.`,
         );
       }
       if (after && !(await this.blobs.has(tenantId, after.sha256))) throw lost(path);
-      if (!after) vacated.add(operation);
+      vacated.add(operation);
     }
   }
 
@@ -334,12 +335,13 @@ async function placesOf(
 /** `places` are those of all operations: each may stand in the way of another that is not done yet, or is done already. */
 async function placeOf(
   { workspace, places }: { readonly workspace: Workspace; readonly places: VacatedPaths },
-  { path, before, after }: FileOperation,
+  operation: FileOperation,
   signal: AbortSignal,
 ): Promise<Place> {
+  const { before, after } = operation;
   let state: FileState | null;
   try {
-    state = await places.state(workspace, path, signal);
+    state = await places.state(workspace, operation, signal);
   } catch (error) {
     // A folder, a link or a hard link has taken the file's place.
     if (error instanceof ToolError) return 'OTHER';
@@ -362,6 +364,13 @@ export function foldersOf(path: string): string[] {
   return names.slice(1).map((_, index) => names.slice(0, names.length - 1 - index).join('/'));
 }
 
+/** A path with what is expected there and what is to be there: only where one of them is a link or folder may it be one. */
+interface Compared {
+  readonly path: string;
+  readonly before: KeptState | null;
+  readonly after: KeptState | null;
+}
+
 /**
  * What stands in the place of other files until operations have removed it: a file where a folder is to be, or folders,
  * which go with their last file, where a file is to be.
@@ -370,29 +379,48 @@ export class VacatedPaths {
   private readonly files = new Set<string>();
   private readonly folders = new Set<string>();
 
+  /** Those of the operations that are done, or all where any of them may be. */
   constructor(operations: readonly FileOperation[] = []) {
-    for (const operation of operations) this.add(operation);
+    for (const { path, madeFolders = 0 } of operations) this.vacate(path, madeFolders);
   }
 
-  add({ path, madeFolders = 0 }: FileOperation): void {
+  /** What the operation removes, or replaces by a folder. */
+  add({ path, before, after, madeFolders = 0 }: FileOperation): void {
+    const isFolder = after && kindOf(after.mode) === 'folder';
+    const wasFolder = before && kindOf(before.mode) === 'folder';
+    if (!after || (isFolder && !wasFolder)) this.vacate(path, madeFolders);
+  }
+
+  private vacate(path: string, madeFolders: number): void {
     this.files.add(path);
     for (const folder of foldersOf(path).slice(0, madeFolders)) this.folders.add(folder);
   }
 
   /** What is at the path; null where only what the operations remove is in its place. Else as `Workspace.state`. */
-  async state(workspace: Workspace, path: string, signal: AbortSignal): Promise<FileState | null> {
+  async state(
+    workspace: Workspace,
+    { path, before, after }: Compared,
+    signal: AbortSignal,
+  ): Promise<FileState | null> {
+    const isFile = [before, after].every((state) => !state || kindOf(state.mode) === 'file');
     try {
-      return await workspace.state(path, signal);
+      return await (isFile ? workspace.state(path, signal) : workspace.found(path, signal));
     } catch (error) {
       if (this.isCause(error, path)) return null;
       throw error;
     }
   }
 
+  /** Whether an operation removes the file, link or folder with the path. */
+  has(path: string): boolean {
+    return this.files.has(path) || this.folders.has(path);
+  }
+
   private isCause(error: unknown, path: string): boolean {
     if (!(error instanceof ToolError)) return false;
     if (error.code === 'NOT_A_FILE') return this.folders.has(path);
-    return error.code === 'NOT_A_FOLDER' && foldersOf(path).some((one) => this.files.has(one));
+    const isBehindOne = ['NOT_A_FOLDER', 'SYMLINK_ESCAPE'].includes(error.code);
+    return isBehindOne && foldersOf(path).some((one) => this.files.has(one));
   }
 }
 

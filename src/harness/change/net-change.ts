@@ -2,7 +2,7 @@ import { sha256 } from '../protocol/ids.js';
 import type { HarnessFileChange } from '../store/harness.entity.js';
 import type { FileState } from '../workspace/file-operation.js';
 
-/** A content by its hash, with permission bits. */
+/** A content by its hash, with the mode of FileState. */
 export type KeptState = Pick<FileState, 'sha256' | 'mode'>;
 
 type Recorded = Pick<

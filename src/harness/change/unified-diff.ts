@@ -1,5 +1,6 @@
 import { formatPatch, structuredPatch } from 'diff';
 import type { StructuredPatch, StructuredPatchHunk } from 'diff';
+import { kindOf } from '../workspace/file-operation.js';
 import { utf8Text } from '../workspace/utf8-text.js';
 
 /** Largest file that is compared line by line. */
@@ -7,12 +8,14 @@ const LARGEST_BYTES = 4 * 1024 * 1024;
 /** How long the search for the smallest difference may take; after it, what lies between the common ends is replaced. */
 const SEARCH_MS = 200;
 const CONTEXT_LINES = 3;
+/** What git puts before the permission bits of a file. */
+const FILE_MODE = 0o100000;
 const NO_NEWLINE = '\\ No newline at end of file';
 
 /** One side of a change: undefined content was not kept. */
 export interface DiffSide {
   readonly content: Buffer | undefined;
-  /** Permission bits. */
+  /** As of FileState. */
   readonly mode: number;
 }
 
@@ -80,7 +83,8 @@ function headerOf({ path, before, after }: DiffInput): Header {
 }
 
 function modeOf({ mode }: DiffSide): string {
-  return `100${(mode & 0o777).toString(8).padStart(3, '0')}`;
+  const kind = kindOf(mode) === 'file' ? FILE_MODE : 0;
+  return (mode | kind).toString(8).padStart(6, '0');
 }
 
 function contentOf(side: DiffSide | null): Buffer | undefined {

@@ -259,12 +259,14 @@ export class ToolCallRecovery {
   private async changesSinceStart(
     { lease: { signal }, workspace: { root } }: RecoveryContext,
     { tenantId, runId, toolCallId, snapshotSha256 }: HarnessEffect,
-  ): Promise<FileOperation[] | undefined> {
+  ): Promise<readonly FileOperation[] | undefined> {
     try {
-      await this.sandbox.tidy(root, signal);
-      const before = snapshotSha256 && (await this.snapshots.load(tenantId, snapshotSha256));
-      if (!before) return undefined;
-      return await this.snapshots.changesSince({ tenantId, root }, before, signal);
+      if (!snapshotSha256) return undefined;
+      const target = { tenantId, root };
+      const paths = await this.snapshots.protectedPathsOf(target, snapshotSha256, signal);
+      if (!paths) return undefined;
+      await this.sandbox.tidy(root, paths, signal);
+      return await this.snapshots.changesSince(target, snapshotSha256, signal);
     } catch (error) {
       signal.throwIfAborted();
       const msg = 'Failed to determine the changes of an interrupted command';

@@ -60,22 +60,17 @@ export interface SandboxLayout {
   readonly workspace: string;
   /** Over paths of the workspace, in the order of mounting. */
   readonly mounts: readonly Mount[];
-  /** An empty file, to lie over files that are hidden. */
-  readonly emptyFile: string;
+  /** What lies over each file that is hidden, redacted or newer. */
+  readonly copies: ReadonlyMap<BytePath, string>;
   /** Absolute folders below /usr that are not shown. */
   readonly hidden: readonly string[];
-  /** Names in the workspace of empty files and folders that are not its own. */
-  readonly placeholders: readonly string[];
   readonly asRoot: boolean;
 }
 
 type File = readonly [path: string, content: string];
 
 /** Files that the sandbox has of its own. A command learns nothing of the host from those in /etc. */
-export function ownFiles({
-  asRoot,
-  placeholders,
-}: Pick<SandboxLayout, 'asRoot' | 'placeholders'>): File[] {
+export function ownFiles({ asRoot }: Pick<SandboxLayout, 'asRoot'>): File[] {
   const id = asRoot ? UNPRIVILEGED : (process.getuid?.() ?? UNPRIVILEGED);
   const group = asRoot ? UNPRIVILEGED : (process.getgid?.() ?? UNPRIVILEGED);
   return [
@@ -86,8 +81,8 @@ export function ownFiles({
     ['/etc/group', `sandbox:x:${group}:\nnogroup:x:65534:\n`],
     ['/etc/hosts', '127.0.0.1 localhost sandbox\n::1 localhost\n'],
     ['/etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files\n'],
-    // `git status` is not to report them.
-    ['/tmp/home/.config/git/ignore', placeholders.map((name) => `/${name}\n`).join('')],
+    // A file that is hidden has its size and time of change, and so is not reported as changed.
+    ['/tmp/home/.config/git/config', '[core]\n\tcheckStat = minimal\n\ttrustctime = false\n'],
   ];
 }
 
@@ -168,7 +163,7 @@ function system(layout: SandboxLayout): string[] {
   ];
 }
 
-function workspaceOf({ workspace, mounts, emptyFile }: SandboxLayout): string[] {
+function workspaceOf({ workspace, mounts, copies }: SandboxLayout): string[] {
   const root = bytesOf(workspace);
   const at = (path: BytePath) => joined(root, path);
   const over = ({ path, cover }: Mount): string[] => {
@@ -177,10 +172,12 @@ function workspaceOf({ workspace, mounts, emptyFile }: SandboxLayout): string[] 
         return ['--bind', at(path), at(path)];
       case 'read-only':
         return ['--ro-bind', at(path), at(path)];
+      case 'newer-file':
+      case 'redacted-file':
       case 'hidden-file':
-        return ['--ro-bind', bytesOf(emptyFile), at(path)];
+        return ['--ro-bind', bytesOf(copies.get(path) ?? '/dev/null'), at(path)];
       case 'hidden-folder':
-        return emptyFolder(at(path));
+        return ['--perms', '0000', '--tmpfs', at(path), '--remount-ro', at(path)];
     }
   };
   return ['--bind', root, root, ...mounts.flatMap(over)];
@@ -190,10 +187,6 @@ function closing({ workspace, hidden }: SandboxLayout): string[] {
   // Of /proc because a command that is root outside could else set the machine's kernel parameters (measured).
   const readOnly = [...hidden.map(bytesOf), '/proc', '/dev', '/'];
   return [...readOnly.flatMap((path) => ['--remount-ro', path]), '--chdir', bytesOf(workspace)];
-}
-
-function emptyFolder(path: BytePath): string[] {
-  return ['--perms', '0555', '--tmpfs', path, '--remount-ro', path];
 }
 
 /** Debian's package. Looked for nowhere else: neither PATH nor a workspace can name another program. */

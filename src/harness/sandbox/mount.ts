@@ -10,9 +10,13 @@ export type Cover =
   | 'pinned'
   /** Can be read, and not changed. */
   | 'read-only'
-  /** An empty file. */
+  /** A copy of it in which no secrets are. */
+  | 'redacted-file'
+  /** A copy of it that is two seconds newer. */
+  | 'newer-file'
+  /** A file of the same size and time that cannot be read. */
   | 'hidden-file'
-  /** An empty folder. */
+  /** A folder that cannot be read. */
   | 'hidden-folder';
 
 export interface Mount {
@@ -43,7 +47,14 @@ export function foldersAbove(path: BytePath): BytePath[] {
   return names.map((_, index) => names.slice(0, index + 1).join('/'));
 }
 
-const STRICTNESS: readonly Cover[] = ['pinned', 'read-only', 'hidden-file', 'hidden-folder'];
+const STRICTNESS: readonly Cover[] = [
+  'pinned',
+  'read-only',
+  'newer-file',
+  'redacted-file',
+  'hidden-file',
+  'hidden-folder',
+];
 
 /**
  * The mounts in the order in which they are to be made: a folder before what is in it, one a path, and none below a

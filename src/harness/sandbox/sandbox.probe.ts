@@ -48,7 +48,7 @@ done
 IFS= read -r -d '' variable </proc/1/environ && say 'sees variables of the first process'
 while IFS= read -r -d '' path; do [ -e "$path" ] && say "sees $path"; done <unseen
 [ "$(cat .env 2>/dev/null)" = '' ] || say 'can read a secret file'
-{ mkdir -p .git/hooks; } 2>/dev/null && say 'can make a repository'
+{ mkdir -p .git/hooks sub/.git; } 2>/dev/null
 for name in core_pattern domainname; do
   [ -w "/proc/sys/kernel/$name" ] && say "can set kernel.$name"
 done
@@ -100,15 +100,18 @@ async function explore(
   }
   await writeFile(outside, 'untouched', { flag: 'wx', mode: 0o600 });
   const { hidden } = place;
+  const removed = join(folder, 'removed');
   const request = { workspace, command: SCRIPT, timeoutMs: TIME_LIMIT_MS, signal };
-  const result = await runInSandbox(request, { hidden });
+  const result = await runInSandbox(request, { hidden, removed });
   signal.throwIfAborted();
   const findings = (await readFile(join(workspace, 'findings'), 'utf8')).split('\n').slice(0, -1);
   if (findings.pop() !== 'done') {
     throw new Error(`The check ended early: ${result.output.toString().slice(0, 1_000)}`);
   }
   if ((await readFile(outside, 'utf8')) !== 'untouched') findings.push('can write outside');
-  if (await exists(join(workspace, '.git'))) findings.push('leaves a folder .git behind');
+  for (const path of ['.git', 'sub/.git']) {
+    if (await exists(join(workspace, path))) findings.push(`can make a repository: ${path}`);
+  }
   return findings;
 }
 

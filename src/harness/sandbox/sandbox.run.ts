@@ -1,14 +1,28 @@
-import { lstat, mkdtemp, open, readdir, realpath, rm, stat } from 'node:fs/promises';
-import { constants, tmpdir } from 'node:os';
+import { constants } from 'node:fs';
+import {
+  copyFile,
+  lstat,
+  mkdtemp,
+  open,
+  readdir,
+  realpath,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { constants as signals, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ToolError } from '../fault/tool.error.js';
 import { Bubblewrap, isTaken, ownFiles, sandboxArguments, shellArguments } from './bubblewrap.js';
 import type { SandboxLayout } from './bubblewrap.js';
-import { Placeholders } from './placeholders.js';
+import { bufferOf, textOf, type BytePath, type Cover, type Mount } from './mount.js';
+import { removePlantedPaths } from './planted-paths.js';
 import { ProcessGroup, watchProcesses } from './process-limits.js';
+import { withoutSecrets } from './secret-content.js';
 import { seccompFilter } from './seccomp-filter.js';
-import { scanWorkspace } from './workspace-scan.js';
+import { scanWorkspace, type ProtectedPath } from './workspace-scan.js';
 
 export interface SandboxRequest {
   /** The canonical path of the workspace's root: what the command may write, and where it starts. */
@@ -19,6 +33,8 @@ export interface SandboxRequest {
   readonly signal: AbortSignal;
   /** Called with every piece of output, also with those that are not kept; awaited before more is read. Must not fail. */
   readonly onOutput?: (piece: Buffer) => Promise<void> | void;
+  /** Awaited before the command starts, with what `Sandbox.tidy` needs should this process be lost. */
+  readonly onReady?: (protectedPaths: readonly ProtectedPath[]) => Promise<void>;
 }
 
 /** How a command ended that was started. Nothing of it runs any more. */
@@ -43,7 +59,13 @@ export interface SandboxResult {
   /** Whether the end of `output` is missing. */
   readonly truncated: boolean;
   readonly durationMs: number;
+  /** Paths of the workspace that hold secrets: not readable in the sandbox, or, for a configuration of git, without them. */
+  readonly masked: readonly string[];
+  /** Protected paths and parts of repositories that the command has made, which were moved out of the workspace. */
+  readonly removed: readonly string[];
 }
+
+type Ending = Omit<SandboxResult, 'masked' | 'removed'>;
 
 /** Commands cannot be run; nothing was started. */
 export class SandboxUnavailableError extends ToolError {
@@ -151,10 +173,16 @@ export class OutputCollector {
 /** Beyond what is kept, output is read this much slower: 64 MB/s, which leaves the event loop to others. */
 const DISCARD_PAUSE_MS = 1;
 
+/** More than the second in which git takes a file to be as old as its index. */
+const NEWER_MS = 2_000;
+const MASKING: readonly Cover[] = ['redacted-file', 'hidden-file', 'hidden-folder'];
+
 /** The exit code of a command that a signal has ended is this much and the signal's number. */
 const BY_SIGNAL = 128;
 
 export interface SandboxPlace {
+  /** Where what is removed from workspaces is kept for a month. */
+  readonly removed: string;
   /** Absolute folders that a command must not see even where they lie below /usr. */
   readonly hidden: readonly string[];
 }
@@ -176,26 +204,24 @@ export async function runInSandbox(
     throw new ToolError('INVALID_ARGUMENTS', 'A command cannot hold a zero byte.');
   }
   await checkWorkspace(workspace);
-  const placeholders = await Placeholders.make(workspace);
+  const { mounts, protectedPaths } = await scanWorkspace(workspace, signal);
+  await request.onReady?.(protectedPaths);
+  const asRoot = process.getuid?.() === 0;
   try {
-    const mounts = await scanWorkspace(workspace, signal);
-    const asRoot = process.getuid?.() === 0;
-    return await withEmptyFile((emptyFile) =>
-      execute(request, {
-        ...place,
-        workspace,
-        mounts,
-        emptyFile,
-        placeholders: placeholders.names,
-        asRoot,
-      }),
+    const result = await withCopies(workspace, mounts, (copies) =>
+      execute(request, { ...place, workspace, mounts, copies, asRoot }),
     );
-  } finally {
-    await placeholders.remove();
+    const masked = mounts.filter(({ cover }) => MASKING.includes(cover));
+    const removed = await removePlantedPaths(workspace, protectedPaths, place.removed);
+    return { ...result, masked: masked.map(({ path }) => textOf(path)), removed };
+  } catch (error) {
+    // However it has ended; what is wrong with this is said by the next command.
+    await removePlantedPaths(workspace, protectedPaths, place.removed).catch(() => undefined);
+    throw error;
   }
 }
 
-async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<SandboxResult> {
+async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<Ending> {
   const filter = seccompFilter();
   if (!filter) {
     const reason = `There is no system call filter for ${process.arch} processors.`;
@@ -288,7 +314,7 @@ async function collect(
 function resultOf(
   collector: OutputCollector,
   end: { exitCode: number | undefined; stopped: Stopped | undefined; durationMs: number },
-): SandboxResult {
+): Ending {
   const exitCode = end.stopped ? null : (end.exitCode ?? null);
   return {
     exitCode,
@@ -308,7 +334,7 @@ function resultOf(
 function signalOf(exitCode: number | null): string | null {
   if (exitCode === null || exitCode <= BY_SIGNAL) return null;
   const number = exitCode - BY_SIGNAL;
-  const [name] = Object.entries(constants.signals).find(([, value]) => value === number) ?? [];
+  const [name] = Object.entries(signals.signals).find(([, value]) => value === number) ?? [];
   return name ?? null;
 }
 
@@ -324,12 +350,33 @@ async function checkWorkspace(workspace: string): Promise<void> {
   }
 }
 
-/** Lends the path of an empty file that no other process can have made or can change. */
-async function withEmptyFile<T>(use: (path: string) => Promise<T>): Promise<T> {
+/** Lends a file for each mount that lies over one, and that no other process can have made or can change. */
+async function withCopies<T>(
+  workspace: string,
+  mounts: readonly Mount[],
+  use: (copies: ReadonlyMap<BytePath, string>) => Promise<T>,
+): Promise<T> {
   return withTemporaryFolder(async (folder) => {
-    const path = join(folder, 'empty');
-    await (await open(path, 'wx', 0o444)).close();
-    return use(path);
+    const copies = new Map<BytePath, string>();
+    for (const { path, cover } of mounts) {
+      const original = Buffer.concat([Buffer.from(`${workspace}/`), bufferOf(path)]);
+      const copy = join(folder, String(copies.size));
+      if (cover === 'redacted-file') {
+        await writeFile(copy, await withoutSecrets(original), { flag: 'wx', mode: 0o444 });
+      } else if (cover === 'newer-file') {
+        await copyFile(original, copy, constants.COPYFILE_EXCL);
+        await utimes(copy, new Date(), new Date((await lstat(original)).mtimeMs + NEWER_MS));
+      } else if (cover === 'hidden-file') {
+        const { size, atime, mtime } = await lstat(original);
+        await using file = await open(copy, 'wx', 0o000);
+        await file.truncate(size);
+        await file.utimes(atime, mtime);
+      } else {
+        continue;
+      }
+      copies.set(path, copy);
+    }
+    return use(copies);
   });
 }
 

@@ -6,11 +6,13 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { overlap } from '../workspace/workspace-path.js';
 import { packageRoot } from '../workspace/workspace-roots.js';
-import { probeSandbox } from './sandbox.probe.js';
+import { forgetPlantedPaths, removePlantedPaths } from './planted-paths.js';
+import { probeSandbox, type ProbePlace } from './sandbox.probe.js';
 import type { SandboxRequest, SandboxResult } from './sandbox.run.js';
 import { runInSandbox, SandboxUnavailableError } from './sandbox.run.js';
-import { Placeholders } from './placeholders.js';
+import type { ProtectedPath } from './workspace-scan.js';
 
+const LOGGED_PATHS = 20;
 const PROBE_MS = 10 * 60 * 1_000;
 /** After one that has failed: a machine that was merely busy is not to be without commands for long. */
 const PROBE_AGAIN_MS = 30_000;
@@ -29,7 +31,7 @@ export interface SandboxCapability {
 export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('Sandbox');
   private readonly stopping = new AbortController();
-  private readonly place: { hidden: readonly string[]; unseen: readonly string[] };
+  private readonly place: ProbePlace;
   /** The commands that run or wait, each with its workspace. */
   private readonly commands = new Map<Promise<unknown>, string>();
   private state: SandboxCapability = { available: false, reason: 'It is still being checked.' };
@@ -41,6 +43,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     const service = packageRoot();
     const data = resolve(config.DATA_DIR);
     this.place = {
+      removed: join(data, 'harness', 'removed'),
       hidden: [service, data].filter((path) => path.startsWith('/usr/') && existsSync(path)),
       unseen: ['/root', join(service, 'package.json'), join(data, 'pg')],
     };
@@ -87,14 +90,32 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   async run(request: SandboxRequest): Promise<SandboxResult> {
     await this.require();
     const signal = AbortSignal.any([request.signal, this.stopping.signal]);
-    return this.afterEarlier(request.workspace, signal, () =>
-      runInSandbox({ ...request, signal }, this.place),
-    );
+    return this.afterEarlier(request.workspace, signal, async () => {
+      const result = await runInSandbox({ ...request, signal }, this.place);
+      this.logRemoved(request.workspace, result.removed);
+      return result;
+    });
   }
 
-  /** Removes what the command of a service that was killed has left in the workspace, before its next command does. */
-  async tidy(workspace: string, signal: AbortSignal): Promise<void> {
-    await this.afterEarlier(workspace, signal, () => Placeholders.removeLeft(workspace));
+  /**
+   * Removes what the command of a service that was lost has made under protected names, as `run` does after each.
+   * `before` is what `onReady` was called with.
+   */
+  async tidy(
+    workspace: string,
+    before: readonly ProtectedPath[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.afterEarlier(workspace, signal, async () => {
+      this.logRemoved(workspace, await removePlantedPaths(workspace, before, this.place.removed));
+    });
+  }
+
+  private logRemoved(workspace: string, removed: readonly string[]): void {
+    if (removed.length === 0) return;
+    const msg = 'Removed protected paths that a command had made';
+    const paths = removed.slice(0, LOGGED_PATHS);
+    this.logger.warn({ msg, workspace, count: removed.length, paths, keptIn: this.place.removed });
   }
 
   private async afterEarlier<T>(
@@ -128,6 +149,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private async probe(): Promise<void> {
     try {
+      await forgetPlantedPaths(this.place.removed);
       const reason = await probeSandbox(this.place, this.stopping.signal);
       if (reason !== null && reason !== this.state.reason) {
         this.logger.warn({ msg: 'Sandbox unavailable: shell commands are disabled', reason });

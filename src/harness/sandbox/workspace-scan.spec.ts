@@ -16,27 +16,29 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 function put(...paths: string[]): void {
   for (const path of paths) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), '');
+    writeFileSync(join(root, path), 'password = "canary"\n');
   }
 }
 
 async function covers(limits?: ScanLimits): Promise<Record<string, string>> {
-  const mounts = await scanWorkspace(root, signal, limits);
+  const { mounts } = await scanWorkspace(root, signal, limits);
   return Object.fromEntries(mounts.map(({ path, cover }) => [path, cover]));
 }
 
 describe('scanWorkspace', () => {
-  it('finds secrets at any depth, and protected paths outside of what tools have made', async () => {
+  it('finds secrets and repositories at any depth, and protected paths outside of what tools have made', async () => {
     put('a.txt', '.env', 'a/b/c/d/e/.env', 'node_modules/p/.env', 'node_modules/p/.vscode/x');
     put('.vscode/x', 'a/.mcp.json', 'credentials/x', 'dist/.git/config', '.github/x');
     expect(await covers()).toEqual({
       '.env': 'hidden-file',
       'a/b/c/d/e/.env': 'hidden-file',
       'node_modules/p/.env': 'hidden-file',
-      'dist/.git/config': 'hidden-file',
+      dist: 'pinned',
+      'dist/.git': 'read-only',
+      'dist/.git/config': 'redacted-file',
       '.vscode': 'read-only',
       'a/.mcp.json': 'read-only',
-      credentials: 'hidden-folder',
+      'credentials/x': 'hidden-file',
       '.github': 'pinned',
     });
   });
@@ -48,11 +50,19 @@ describe('scanWorkspace', () => {
       a: 'pinned',
       'a/b': 'pinned',
       'a/b/.git': 'read-only',
-      'a/b/.git/config': 'hidden-file',
-      'a/b/.git/modules/m/config': 'hidden-file',
+      'a/b/.git/config': 'redacted-file',
+      'a/b/.git/modules/m/config': 'redacted-file',
       worktree: 'pinned',
       'worktree/.git': 'read-only',
     });
+  });
+
+  it('pins the outermost folders alone where a repository lies deep', async () => {
+    const names = Array.from({ length: 300 }, (_, depth) => `n${depth % 10}`);
+    put([...names, '.git/HEAD'].join('/'));
+    const found = Object.entries(await covers());
+    expect(found.filter(([, cover]) => cover === 'pinned')).toHaveLength(8);
+    expect(found.filter(([, cover]) => cover === 'read-only')).toHaveLength(1);
   });
 
   it('follows no link, and covers where one with such a name leads', async () => {

@@ -195,7 +195,7 @@ export class HarnessEffect {
   @Uuid(nullable) artifactId: string | null;
   @Flag() reconciled: boolean;
 
-  /** What a person has said about it after nobody knew its outcome. */
+  /** What a person has said about it after its outcome was unknown. */
   @Varchar(20, nullable) resolution: Resolution | null;
   @Bigint(nullable) resolvedBy: number | null;
   @Varchar(4000, nullable) note: string | null;

@@ -1,15 +1,29 @@
 import { readFileSync } from 'node:fs';
 
-/** A file's content and permission bits. */
+/** The content of a file with its permission bits; or a link with its target, or a folder. */
 export interface FileState {
-  /** SHA-256 of the content, lower-case hex. */
+  /** SHA-256 of the content, lower-case hex; of a link, of its target; of a folder, of nothing. */
   readonly sha256: string;
   readonly size: number;
-  /** Permission bits, as in 0o644. */
+  /** Permission bits, as in 0o644; of a link LINK_MODE, of a folder FOLDER_MODE and its permission bits. */
   readonly mode: number;
 }
 
-/** One change of one file, as it is written down before it happens. Null: the file is not there. */
+export type FileKind = 'file' | 'link' | 'folder';
+
+/** As git and the system write them. */
+export const LINK_MODE = 0o120000;
+export const FOLDER_MODE = 0o040000;
+const KIND_BITS = 0o170000;
+
+/** What a mode of FileState is of. */
+export function kindOf(mode: number): FileKind {
+  const kind = mode & KIND_BITS;
+  if (kind === LINK_MODE) return 'link';
+  return kind === FOLDER_MODE ? 'folder' : 'file';
+}
+
+/** One change of one file, link or folder, as it is written down before it happens. Null: it is not there. */
 export interface FileOperation {
   /** Below the workspace, with `/` between names. */
   readonly path: string;

@@ -124,8 +124,43 @@ function isSecret(names: readonly string[]): boolean {
   return SECRET_PLACES.includes(`${names.at(-2) ?? ''}/${last}`);
 }
 
+/**
+ * Whether a folder with these names in it is a repository to git, whatever the folder is called: programs that git runs
+ * are named in its `config` and lie in its `hooks`.
+ */
+export function isRepository(names: readonly string[]): boolean {
+  const found = new Set(names.map(folded));
+  return (
+    found.has('head') && (found.has('commondir') || (found.has('objects') && found.has('refs')))
+  );
+}
+
+const REPOSITORY_PARTS: Readonly<Record<string, RepositoryPart>> = {
+  head: 'control',
+  config: 'control',
+  'config.worktree': 'control',
+  hooks: 'control',
+  info: 'control',
+  commondir: 'control',
+  modules: 'control',
+  worktrees: 'control',
+  objects: 'content',
+  refs: 'content',
+};
+
+/** What a file or folder right below a repository's folder is: 'control' tells git what to do, 'content' is its data. */
+export type RepositoryPart = 'control' | 'content';
+
+export function repositoryPart(name: string): RepositoryPart | undefined {
+  return REPOSITORY_PARTS[folded(name)];
+}
+
+/** Nothing to fold but its case. */
+const PLAIN = /^[\x21-\x7e]*[\x21-\x2d\x2f-\x7e]$/;
+
 /** Case, compatible forms, invisible characters, and dots and spaces at the end, which Windows drops. */
 function folded(name: string): string {
+  if (PLAIN.test(name)) return name.toLowerCase();
   return name
     .normalize('NFKC')
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')

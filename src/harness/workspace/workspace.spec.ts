@@ -371,6 +371,34 @@ describe.each(pathAttacks)('$name', (attack) => {
   });
 });
 
+describe('a repository', () => {
+  const write = (path: string): Promise<void> =>
+    workspace.write(path, Buffer.from('x'), { mode: 0o644, expected: null, signal });
+
+  it.each([
+    [['bare/HEAD', 'bare/refs/heads/main'], 'bare/objects/ab/cdef'],
+    [['bare/objects/keep', 'bare/refs/keep'], 'bare/HEAD'],
+    [['deep/er/HEAD'], 'deep/er/commondir'],
+    [['objects/keep', 'refs/keep'], 'head'],
+  ])('is not made of %j and %s', async (there, last) => {
+    for (const path of there) await write(path);
+    await expect(write(last)).rejects.toMatchObject({ code: 'PROTECTED_PATH' });
+    expect(existsSync(join(root, last))).toBe(false);
+  });
+
+  it('that is there is not changed, and folders with such names are none', async () => {
+    for (const path of ['bare/HEAD', 'bare/objects/x', 'bare/refs/x']) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), '');
+    }
+    await expect(write('bare/config')).rejects.toMatchObject({ code: 'PROTECTED_PATH' });
+    await expect(write('bare/hooks/update')).rejects.toMatchObject({ code: 'PROTECTED_PATH' });
+    await write('game/objects/tree.txt');
+    await write('game/config/keys.txt');
+    await write('HEAD');
+  });
+});
+
 describe('while a folder is swapped with a link to the outside', () => {
   /** Until both sides of the swaps were met. */
   function swapped(

@@ -4,10 +4,11 @@ import { stat } from 'node:fs/promises';
 import { closing, identityOf, ObstacleError, OpenFolder } from '../../platform/filesystem/index.js';
 import type { OpenFile } from '../../platform/filesystem/index.js';
 import { sha256 } from '../protocol/ids.js';
+import { FOLDER_MODE, kindOf, LINK_MODE } from './file-operation.js';
 import type { FileState } from './file-operation.js';
 import { PathWalk } from './path-walk.js';
 import type { Arrival } from './path-walk.js';
-import { classifyPath } from './protected-path.js';
+import { classifyPath, isRepository, repositoryPart } from './protected-path.js';
 import type { PathClass } from './protected-path.js';
 import { asToolError, pathError, WorkspaceGoneError } from './workspace.errors.js';
 import { namesOf, relativePath, relativeTo } from './workspace-path.js';
@@ -56,7 +57,7 @@ const HASHED_BYTES = 64 * 1024 * 1024;
 const PERMISSIONS = 0o777;
 
 interface WriteOptions {
-  /** Permission bits of the file afterwards. */
+  /** As of FileState: a link gets the bytes as its target, a folder is made without anything in it. */
   readonly mode: number;
   /** What must be there until the moment it is replaced; null: nothing. */
   readonly expected: FileState | null;
@@ -202,6 +203,18 @@ export class Workspace {
     });
   }
 
+  /** The same with links and folders, which are told as they are. */
+  async found(path: string, signal: AbortSignal): Promise<FileState | null> {
+    return this.withPathErrors(path, async () => {
+      try {
+        return await this.inParent(path, (parent) => this.foundIn(parent, signal));
+      } catch (error) {
+        if (isMissing(error)) return null;
+        throw error;
+      }
+    });
+  }
+
   /** What a folder holds, ordered by name, without unfinished files; the first so many. Links on the way to it are followed inside the root. */
   async entries(path: string, limit: number): Promise<WorkspaceEntry[]> {
     return this.withPathErrors(path, async () => {
@@ -225,12 +238,14 @@ export class Workspace {
 
   /**
    * Replaces a file as a whole, or makes it and the folders on the way: a reader sees the old or the new one, and it is on
-   * the disk afterwards. SYMLINK_ESCAPE when a link lies on the way or is there, HARD_LINK when the file has a second name,
-   * CHANGED_MEANWHILE unless the content is as expected right before the replacement, PROTECTED_PATH below `.git`.
+   * the disk afterwards. With the mode of a link or a folder it makes that. SYMLINK_ESCAPE when a link lies on the way or
+   * is there, HARD_LINK when the file has a second name, CHANGED_MEANWHILE unless the content is as expected right before
+   * the replacement, PROTECTED_PATH below `.git` and where the file would be part of what git takes for a repository.
    */
   async write(path: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
     refuseGit(path);
     await this.withPathErrors(path, async () => {
+      await this.refuseRepository(path);
       const made: string[][] = [];
       try {
         await this.makeParents(path, made);
@@ -242,7 +257,7 @@ export class Workspace {
     });
   }
 
-  /** Removes a file. Errors as of `write`. */
+  /** Removes a file, a link or an empty folder. Errors as of `write`. */
   async remove(path: string, { expected, signal }: RemoveOptions): Promise<void> {
     refuseGit(path);
     await this.withPathErrors(path, () =>
@@ -250,7 +265,7 @@ export class Workspace {
         await this.compare(parent, expected, signal);
         signal.throwIfAborted();
         await this.checkPlace(parent);
-        await parent.folder.remove(parent.name);
+        await this.removeKind(parent, expected);
         await parent.folder.sync();
       }),
     );
@@ -286,6 +301,21 @@ export class Workspace {
     if (!now || identityOf(now) !== this.identity) throw new WorkspaceGoneError();
   }
 
+  private async refuseRepository(path: string): Promise<void> {
+    const names = path.split('/');
+    for (const [index, name] of names.entries()) {
+      if (!repositoryPart(name)) continue;
+      const above = names.slice(0, index);
+      const there = await this.entries(above.join('/'), NAMES).catch(() => []);
+      if (!isRepository([...there.map((entry) => entry.name), name])) continue;
+      throw pathError(
+        'PROTECTED_PATH',
+        path,
+        'would be part of a git repository, which no tool may make or change',
+      );
+    }
+  }
+
   private async withPathErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
     await this.checkThere();
     try {
@@ -316,18 +346,39 @@ export class Workspace {
     const { folder, name } = parent;
     const { expected, signal } = options;
     await this.compare(parent, expected, signal);
+    if (kindOf(options.mode) === 'folder') return this.makeFolder(parent, options);
     const temporary = unfinishedName();
-    await folder.create(temporary, bytes, { mode: options.mode & PERMISSIONS, signal });
+    if (kindOf(options.mode) === 'link') await folder.makeLink(temporary, String(bytes));
+    else await folder.create(temporary, bytes, { mode: options.mode & PERMISSIONS, signal });
     try {
       await this.compare(parent, expected, signal);
       signal.throwIfAborted();
       await this.checkPlace(parent);
+      if (expected && kindOf(expected.mode) === 'folder') await folder.removeFolder(name);
       await folder.rename(temporary, name);
     } catch (error) {
       await folder.remove(temporary).catch(() => undefined);
       throw error;
     }
     await folder.sync();
+  }
+
+  /** Makes the folder, or gives the one that is there its permission bits. */
+  private async makeFolder(parent: Parent, { mode, expected }: WriteOptions): Promise<void> {
+    const { folder, name } = parent;
+    await this.checkPlace(parent);
+    if (!expected || kindOf(expected.mode) !== 'folder') {
+      if (expected) await folder.remove(name);
+      await folder.makeFolder(name);
+    }
+    await closing(await folder.folder([name]), (made) => made.setMode(mode & PERMISSIONS));
+    await folder.sync();
+  }
+
+  private async removeKind({ folder, name, names }: Parent, { mode }: FileState): Promise<void> {
+    if (kindOf(mode) !== 'folder') return folder.remove(name);
+    if (await this.removeIfEmpty([...names, name])) return;
+    throw pathError('CHANGED_MEANWHILE', pathOf({ folder, name, names }), 'is no longer empty');
   }
 
   /** CHANGED_MEANWHILE unless the file is as expected; HARD_LINK when a change would reach another name, too. */
@@ -345,8 +396,11 @@ export class Workspace {
         'has a second name (a hard link) and is not changed, because the change could reach a file elsewhere. Ask the user to copy it first',
       );
     }
-    const found = stats && (await this.stateIn(parent, signal));
-    if (found?.sha256 === expected?.sha256) return;
+    const isFile = !expected || kindOf(expected.mode) === 'file';
+    const found =
+      stats && (await (isFile ? this.stateIn(parent, signal) : this.foundIn(parent, signal)));
+    const isKind = !found || !expected || kindOf(found.mode) === kindOf(expected.mode);
+    if (isKind && found?.sha256 === expected?.sha256) return;
     throw pathError(
       'CHANGED_MEANWHILE',
       pathOf(parent),
@@ -361,6 +415,19 @@ export class Workspace {
       ...(await file.digest(HASHED_BYTES, signal)),
       mode: file.stats.mode & PERMISSIONS,
     }));
+  }
+
+  private async foundIn(parent: Parent, signal: AbortSignal): Promise<FileState> {
+    const { folder, name } = parent;
+    const stats = await folder.stat(name);
+    if (stats.isSymbolicLink()) {
+      const target = Buffer.from(await folder.linkTarget(name));
+      return { sha256: sha256(target), size: target.length, mode: LINK_MODE };
+    }
+    if (stats.isDirectory()) {
+      return { sha256: sha256(''), size: 0, mode: FOLDER_MODE | (stats.mode & PERMISSIONS) };
+    }
+    return this.stateIn(parent, signal);
   }
 
   /** The folder must still be where its names say: it may have been moved away, even out of the workspace. */

@@ -1,6 +1,16 @@
 import { constants } from 'node:fs';
 import type { BigIntStats, Dirent, Stats } from 'node:fs';
-import { lstat, mkdir, open, opendir, readlink, rename, rmdir, unlink } from 'node:fs/promises';
+import {
+  lstat,
+  mkdir,
+  open,
+  opendir,
+  readlink,
+  rename,
+  rmdir,
+  symlink,
+  unlink,
+} from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { HANDLES, hasHandlePaths } from './handle-path.js';
 import { obstacleOf, opened } from './obstacle.js';
@@ -102,6 +112,16 @@ export class OpenFolder {
 
   async makeFolder(name: string): Promise<void> {
     await attempted(() => mkdir(this.wayTo(name)));
+  }
+
+  /** Makes a link with this target, which is not looked at. */
+  async makeLink(name: string, target: string): Promise<void> {
+    await attempted(() => symlink(target, this.wayTo(name)));
+  }
+
+  /** Sets the permission bits of this folder. */
+  async setMode(mode: number): Promise<void> {
+    await this.handle.chmod(mode);
   }
 
   /** Moves `from` to `to`, replacing what is there; a link at `to` is replaced itself. */

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { BlobStore } from '../../../src/harness/change/blob.store.js';
@@ -65,8 +65,8 @@ async function lostInCommand(): Promise<ParkedRun> {
   harness.write({ 'a.txt': 'one\n', 'same.txt': 'same\n' });
   const { sessionId } = await harness.createSession(ALONE);
   const target = { tenantId: TENANT, root: harness.workspace };
-  const { sha256 } = await app.get(WorkspaceSnapshots, { strict: false }).take(target, signal);
-  const run = await parked.lost(sessionId, [{ ...CALLS.SHELL, snapshotSha256: sha256 }]);
+  const taken = await app.get(WorkspaceSnapshots, { strict: false }).take(target, signal);
+  const run = await parked.lost(sessionId, [{ ...CALLS.SHELL, snapshotSha256: taken }]);
   const effect = { tenantId: TENANT, toolCallId: run.toolCallIds[0] ?? '' };
   const output = app.get(PartialOutputs, { strict: false }).begin(effect, (bytes) => bytes);
   output.add(Buffer.from('2 of 5 tests\n'));
@@ -78,15 +78,14 @@ async function lostInCommand(): Promise<ParkedRun> {
 describe('a command that a lost process was in the middle of', () => {
   it('is shown with what it has changed and written until then', async () => {
     const run = await lostInCommand();
-    const mark = new Date('2001-02-03T04:05:06Z');
-    harness.write({ '.npmrc': '' });
-    await utimes(join(harness.workspace, '.npmrc'), mark, mark);
+    harness.write({ '.npmrc': 'made by the command', 'sub/.git/hooks/post-checkout': 'the same' });
     await parked.takeUp(TENANT, run);
     await harness.waitFor(run, 'SUSPENDED');
     const [effect] = await effectsOf(run);
     const files = [
       { path: 'a.txt', op: 'UPDATE' },
       { path: 'made/b.txt', op: 'CREATE' },
+      { path: 'sub', op: 'CREATE' },
     ];
     expect(effect).toMatchObject({
       state: 'UNCERTAIN',
@@ -98,14 +97,15 @@ describe('a command that a lost process was in the middle of', () => {
     expect(uncertain?.data).toMatchObject({
       toolName: 'shell',
       startedAt: expect.any(Number),
-      fileCount: 2,
+      fileCount: 3,
       files,
       artifactId: effect?.artifactId,
     });
     const path = harness.path(run, `/artifacts/${effect?.artifactId ?? ''}`);
     expect((await harness.session.raw('GET', path)).text).toBe('2 of 5 tests\n');
-    // What stood for protected paths while it ran.
-    expect(existsSync(join(harness.workspace, '.npmrc'))).toBe(false);
+    for (const path of ['.npmrc', 'sub/.git']) {
+      expect(existsSync(join(harness.workspace, path))).toBe(false);
+    }
     done(await harness.post(run, '/cancel'));
   });
 

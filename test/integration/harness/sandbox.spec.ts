@@ -1,12 +1,12 @@
+import { execSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { chmod, link, mkdir, readlink, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync, watch } from 'node:fs';
+import { chmod, link, mkdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { Placeholders } from '../../../src/harness/sandbox/placeholders.js';
 import { describeSandboxed, TestSandbox } from '../../support/sandbox.js';
 import { eventually } from '../../support/wait.js';
 
@@ -188,15 +188,41 @@ describe('what a command cannot see', () => {
 
   it('is a secret behind a link, or in a folder with such a name', async () => {
     await using box = await TestSandbox.start({
-      'config/settings': 'canary-linked',
-      'credentials/list': 'canary-in-folder',
+      'config/settings': 'TOKEN=canary-linked',
+      'credentials/list': 'password: canary-in-folder',
+      '.aws/anything': 'canary-of-a-service',
       'plain.txt': 'no secret',
     });
     await symlink('config/settings', box.at('.env'));
-    const seen = await box.output('cat .env config/settings plain.txt; ls -R credentials');
+    const seen = await box.output('cat .env config/settings plain.txt credentials/list; ls .aws');
     expect(seen).not.toContain('canary');
     expect(seen).toContain('no secret');
     expect(await readlink(box.at('.env'))).toBe('config/settings');
+  });
+
+  it('is never silently empty: it cannot be read, is named, and git sees no change', async () => {
+    await using box = await TestSandbox.start({
+      '.env': 'API_KEY=canary-value',
+      'app.txt': 'text',
+    });
+    const git = `git -C ${box.workspace} -c user.name=x -c user.email=x@x.test`;
+    execSync(`${git} init -q && ${git} add -f . && ${git} commit -qm first`);
+    const result = await box.run('cat .env; git status --porcelain; git diff --stat');
+    expect(result.output.toString()).toBe('cat: .env: Permission denied\n');
+    expect(result.masked).toEqual(['.env']);
+  });
+
+  it('is not a file that merely has the name of one', async () => {
+    const files = {
+      'test/.env': '# of the tests\nNODE_ENV=test\nPORT=3000\nAPI_KEY=changeme\n',
+      '.npmrc': 'registry=https://registry.example/\nsave-exact=true\n',
+      'ca.pem': '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
+      'src/credentials.ts': 'export interface Credentials { readonly token: string }\n',
+    };
+    await using box = await TestSandbox.start(files);
+    const result = await box.run(`cat ${Object.keys(files).join(' ')}`);
+    expect(result.output.toString()).toBe(Object.values(files).join(''));
+    expect(result.masked).toEqual([]);
   });
 
   it('is a secret whose name is no UTF-8', async () => {
@@ -344,30 +370,84 @@ describe('what a command cannot change', () => {
     expect(everythingIn(box.workspace)).toEqual(['.mcp.json', '.vscode']);
   });
 
-  it('removes what a service that was killed has left', async () => {
-    await using box = await TestSandbox.start();
-    const mark = new Date('2001-02-03T04:05:06Z');
-    await mkdir(box.at('.git'));
-    await box.write('.npmrc', '');
-    for (const name of ['.git', '.npmrc']) await utimes(box.at(name), mark, mark);
-    await box.run('true');
-    expect(everythingIn(box.workspace)).toEqual([]);
+  it('shows no name of its own in the workspace, to no one and at no time', async () => {
+    await using box = await TestSandbox.start({ 'a.txt': '', 'sub/b.txt': '' });
+    const seen = new Set<string>();
+    const watchers = ['', 'sub'].map((folder) =>
+      watch(box.at(folder), (_, name) => seen.add(join(folder, name ?? ''))),
+    );
+    try {
+      for (let round = 0; round < 20; round += 1) await box.run(`echo ${round} > sub/made.txt`);
+      await eventually(() => seen.has('sub/made.txt'), Boolean);
+    } finally {
+      for (const watcher of watchers) watcher.close();
+    }
+    expect([...seen].filter((path) => path !== 'sub' && path !== 'sub/made.txt')).toEqual([]);
   });
 
-  it('removes the same without a command, and nothing outside or of anybody else', async () => {
-    await using box = await TestSandbox.start({ '.mcp.json': '{}', '.envrc': '' });
-    const mark = new Date('2001-02-03T04:05:06Z');
-    const outside = join(box.folder, 'outside');
-    await mkdir(join(outside, 'workflows'), { recursive: true });
-    await symlink(outside, box.at('.github'));
-    await mkdir(box.at('.vscode'));
-    await box.write('.npmrc', '');
-    for (const name of ['.vscode', '.npmrc', '.mcp.json', '.github/workflows']) {
-      await utimes(box.at(name), mark, mark);
-    }
-    await Placeholders.removeLeft(box.workspace);
-    expect(readdirSync(box.workspace).sort()).toEqual(['.envrc', '.github', '.mcp.json']);
-    expect(readdirSync(outside)).toEqual(['workflows']);
+  it.each([
+    ['a repository', 'git init -q sub && echo x > sub/.git/hooks/post-checkout', ['sub/.git']],
+    ['the file of a worktree', 'mkdir sub; echo "gitdir: ../evil" > sub/.git', ['sub/.git']],
+    ['a link to a repository', 'mkdir sub real; ln -s ../real sub/.git', ['sub/.git']],
+    ['a repository among what tools make', 'mkdir -p node_modules/a/.git', ['node_modules/a/.git']],
+    [
+      'a bare repository',
+      'mkdir -p bare/objects bare/refs bare/hooks; echo "ref: refs/heads/a" > bare/HEAD; echo "[core] fsmonitor = evil" > bare/config',
+      ['bare/HEAD', 'bare/config', 'bare/hooks', 'bare/objects', 'bare/refs'],
+    ],
+    ['what makes a folder one', 'echo "ref: refs/heads/a" > almost/HEAD', ['almost/HEAD']],
+    [
+      'what makes a folder one that shares another',
+      'mkdir s; touch s/HEAD s/commondir',
+      ['s/HEAD', 's/commondir'],
+    ],
+    [
+      'protected paths below the root',
+      'mkdir -p sub/.vscode deep/er/.husky; echo "{}" > sub/.vscode/tasks.json; touch sub/.envrc sub/.npmrc deep/er/.husky/pre-commit',
+      ['deep/er/.husky', 'sub/.envrc', 'sub/.npmrc', 'sub/.vscode'],
+    ],
+  ])('is what git and other programs would obey: %s', async (_, command, removed) => {
+    await using box = await TestSandbox.start({
+      'almost/objects/keep': '',
+      'almost/refs/keep': '',
+      'almost/config/of-the-user': '',
+    });
+    const result = await box.run(command);
+    expect(result.removed).toEqual(removed);
+    const left = everythingIn(box.workspace);
+    for (const path of removed) expect(left).not.toContain(path);
+    expect(await box.read('almost/config/of-the-user')).toBe('');
+    expect((await box.run('true')).removed).toEqual([]);
+  });
+
+  it('is a bare repository that is there, which it can read', async () => {
+    await using box = await TestSandbox.start({
+      'fixtures/bare/HEAD': 'ref: refs/heads/main',
+      'fixtures/bare/config': '[core]',
+      'fixtures/bare/objects/keep': '',
+      'fixtures/bare/refs/keep': '',
+    });
+    const seen = await box.output(
+      'cat fixtures/bare/HEAD; echo "[core] fsmonitor = evil" > fixtures/bare/config; mkdir fixtures/bare/hooks; mv fixtures moved; true',
+    );
+    expect(seen).toContain('ref: refs/heads/main');
+    expect(await box.read('fixtures/bare/config')).toBe('[core]');
+    expect(existsSync(box.at('fixtures/bare/hooks'))).toBe(false);
+  });
+
+  it('may be moved with the folder that it is in', async () => {
+    await using box = await TestSandbox.start({ 'packages/a/.envrc': 'use flake' });
+    expect((await box.run('mv packages/a packages/b')).removed).toEqual([]);
+    expect(await box.read('packages/b/.envrc')).toBe('use flake');
+  });
+
+  it('is kept for a month where the operator finds it', async () => {
+    await using box = await TestSandbox.start();
+    await box.run('mkdir -p sub/.vscode; echo "{}" > sub/.vscode/tasks.json');
+    const [kept = ''] = readdirSync(TestSandbox.removed).sort().reverse();
+    expect(readFileSync(join(TestSandbox.removed, kept, 'sub/.vscode/tasks.json'), 'utf8')).toBe(
+      '{}\n',
+    );
   });
 
   // S6

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readlinkSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { CONFIG } from '../../../src/platform/config/index.js';
 import type { Config } from '../../../src/platform/config/index.js';
-import { BlobStore } from '../../../src/harness/change/blob.store.js';
 import { WorkspaceSnapshots } from '../../../src/harness/change/snapshot/workspace.snapshots.js';
 import { Sandbox } from '../../../src/harness/sandbox/sandbox.js';
 import type { ToolContext, ShellOutcome } from '../../../src/harness/tool/tool.js';
@@ -97,6 +96,17 @@ describe('the shell tool', () => {
     expect(done.started).toEqual([expect.stringMatching(/^[\da-f]{64}$/)]);
   });
 
+  it('says what was kept from a command, and what of it was removed', async () => {
+    const command = 'cat .env; mkdir -p sub/.vscode; touch sub/.vscode/tasks.json';
+    const files = { '.env': 'API_KEY=canary-of-the-test' };
+    const { content, summary } = await call({ command }, { files });
+    expect(content).toContain('[Secrets are kept from commands: ');
+    expect(content).toContain('".env"');
+    expect(content).toContain('[Removed, because commands must not make ');
+    expect(content).toContain('"sub/.vscode"');
+    expect(summary).toMatch(/; 1 protected paths removed$/);
+  });
+
   it('masks a secret that lies where long output is cut', async () => {
     const secret = 'sk-cut-in-the-middle-of-it';
     harness.plinth.app.get(SecretMask, { strict: false }).learn([secret]);
@@ -132,7 +142,7 @@ describe('the shell tool', () => {
     class Overfull extends WorkspaceSnapshots {
       override changesSince = async (): Promise<undefined> => undefined;
     }
-    const snapshots = new Overfull(app.get<Config>(CONFIG), app.get(BlobStore, { strict: false }));
+    const snapshots = new Overfull(app.get<Config>(CONFIG));
     const sandbox = app.get(Sandbox, { strict: false });
     const mask = app.get(SecretMask, { strict: false });
     const said = await call(
@@ -210,6 +220,61 @@ describe('a run with commands', () => {
     });
     const results = (await harness.messages(run)).filter(({ role }) => role === 'TOOL');
     expect(results.at(-1)?.['content']).toContain('"name": "example"');
+  });
+
+  it('records links and folders that they change, and takes them back and does them again', async () => {
+    const workspace = (path: string): string => join(harness.workspace, path);
+    harness.write({ 'target.txt': 'text', 'filled/a.txt': 'a' });
+    symlinkSync('target.txt', workspace('goes'));
+    mkdirSync(workspace('empty'));
+    mkdirSync(workspace('locked'));
+    const command =
+      'rm goes; ln -s target.txt made; rmdir empty; mkdir -p new/folder; chmod 700 locked; rm -r filled; ln -s target.txt filled; touch new/file';
+    const run = await building({ permissionMode: 'FULL_ACCESS', approvalPolicy: 'NEVER' }, command);
+    expect(await harness.ended(run)).toMatchObject({ status: 'COMPLETED' });
+    const { data } = done(
+      await harness.session.get<{ path: string; op: string; kind: string; undoable: boolean }[]>(
+        harness.path(run, '/files'),
+      ),
+    );
+    expect(data.map(({ op, kind, path }) => `${op} ${kind} ${path}`)).toEqual([
+      'DELETE folder empty',
+      'UPDATE link filled',
+      'DELETE file filled/a.txt',
+      'DELETE link goes',
+      'UPDATE folder locked',
+      'CREATE link made',
+      'CREATE file new/file',
+      'CREATE folder new/folder',
+    ]);
+    const diff = done(await harness.session.get<{ text: string }>(harness.path(run, '/diff')));
+    expect(diff.data.text).toContain('new file mode 120000');
+
+    done(await harness.post(run, '/undo'));
+    expect(readlinkSync(workspace('goes'))).toBe('target.txt');
+    expect(readFileSync(workspace('filled/a.txt'), 'utf8')).toBe('a');
+    expect(statSync(workspace('empty')).isDirectory()).toBe(true);
+    expect(statSync(workspace('locked')).mode & 0o777).toBe(0o755);
+    for (const path of ['made', 'new']) expect(existsSync(workspace(path))).toBe(false);
+
+    done(await harness.post(run, '/redo'));
+    expect(readlinkSync(workspace('filled'))).toBe('target.txt');
+    expect(readlinkSync(workspace('made'))).toBe('target.txt');
+    expect(statSync(workspace('locked')).mode & 0o777).toBe(0o700);
+    expect(statSync(workspace('new/folder')).isDirectory()).toBe(true);
+    for (const path of ['goes', 'empty']) expect(existsSync(workspace(path))).toBe(false);
+  });
+
+  it('leaves a folder that a command has made where others have put something into it', async () => {
+    const run = await building(
+      { permissionMode: 'FULL_ACCESS', approvalPolicy: 'NEVER' },
+      'mkdir shared',
+    );
+    await harness.ended(run);
+    harness.write({ 'shared/of-a-person.txt': 'x' });
+    const refused = await harness.post(run, '/undo');
+    expect(refused).toMatchObject({ code: 409 });
+    expect(existsSync(join(harness.workspace, 'shared/of-a-person.txt'))).toBe(true);
   });
 
   // S3, S8, S16, S17, S21, S23: no command is allowed for how it looks.

@@ -52,7 +52,7 @@ function target(): { tenantId: string; root: string } {
 }
 
 /** What `act` has changed in the workspace. */
-async function changesOf(act: () => unknown): Promise<FileOperation[]> {
+async function changesOf(act: () => unknown): Promise<readonly FileOperation[]> {
   const before = await snapshots.take(target(), signal);
   await act();
   const changes = await snapshots.changesSince(target(), before, signal);
@@ -136,23 +136,6 @@ describe('the changes of a command', () => {
     ]);
   });
 
-  it('are seen of a file that is made to look like a placeholder of the sandbox', async () => {
-    files.put('emptied.txt', 'content');
-    files.put('.npmrc', '');
-    const mark = new Date('2001-02-03T04:05:06Z');
-    await utimes(at('.npmrc'), mark, mark);
-    const changes = await changesOf(async () => {
-      files.put('emptied.txt', '');
-      files.put('made.txt', '');
-      for (const name of ['emptied.txt', 'made.txt']) await utimes(at(name), mark, mark);
-      rmSync(at('.npmrc'));
-    });
-    expect(changes.map(({ op, path }) => `${op} ${path}`)).toEqual([
-      'UPDATE emptied.txt',
-      'CREATE made.txt',
-    ]);
-  });
-
   it('are nothing where nothing has changed', async () => {
     files.put('a.txt');
     expect(await changesOf(() => undefined)).toEqual([]);
@@ -210,27 +193,65 @@ describe('the changes of a command', () => {
     }
   });
 
-  it('are not those of links, special files, git and folders that scans skip', async () => {
-    files.put('real.txt', 'real');
-    files.put('becomes-link.txt', 'was a file');
-    for (const folder of ['.git', '.idea', 'node_modules', 'target', 'dist', 'build', 'a/.git']) {
-      files.put(`${folder}/x`, 'before');
-    }
+  it('are not those of special files, git and folders that scans skip', async () => {
+    const skipped = ['.git', '.idea', 'node_modules', 'target', 'dist', 'build', 'a/.git'];
+    for (const folder of skipped) files.put(`${folder}/x`, 'before');
     const server = createServer();
     const changes = await changesOf(async () => {
-      for (const folder of ['.git', '.idea', 'node_modules', 'target', 'dist', 'build', 'a/.git']) {
+      for (const folder of skipped) {
         files.put(`${folder}/x`, 'after');
         files.put(`${folder}/y`, 'new');
       }
-      symlinkSync(files.outside, at('link'));
-      symlinkSync('real.txt', at('link.txt'));
-      symlinkSync('..', at('up'));
-      rmSync(at('becomes-link.txt'));
-      symlinkSync(join(files.outside, 'secret.txt'), at('becomes-link.txt'));
       await new Promise<void>((done) => server.listen(at('socket'), done));
     });
     server.close();
-    expect(changes.map(({ op, path }) => `${op} ${path}`)).toEqual(['DELETE becomes-link.txt']);
+    expect(changes).toEqual([]);
+  });
+
+  it('are links, which are not followed, with their targets', async () => {
+    files.put('real.txt', 'real');
+    files.put('becomes-link.txt', 'was a file');
+    symlinkSync('real.txt', at('goes'));
+    symlinkSync('real.txt', at('turns'));
+    const changes = await changesOf(() => {
+      symlinkSync(files.outside, at('made'));
+      rmSync(at('goes'));
+      rmSync(at('turns'));
+      symlinkSync('..', at('turns'));
+      rmSync(at('becomes-link.txt'));
+      symlinkSync('real.txt', at('becomes-link.txt'));
+    });
+    const link = (target: string) => ({
+      sha256: sha256(target),
+      size: Buffer.byteLength(target),
+      mode: 0o120000,
+    });
+    expect(changes).toMatchObject([
+      { op: 'DELETE', path: 'goes', before: link('real.txt'), restorable: true },
+      { op: 'UPDATE', path: 'becomes-link.txt', before: { mode: 0o644 }, after: link('real.txt') },
+      { op: 'UPDATE', path: 'turns', before: link('real.txt'), after: link('..') },
+      { op: 'CREATE', path: 'made', after: link(files.outside) },
+    ]);
+  });
+
+  it('are empty folders and permission bits of folders; others belong to what is in them', async () => {
+    await mkdir(at('goes'), { recursive: true });
+    await mkdir(at('locked'), { recursive: true });
+    files.put('gone/with/its.txt', 'file');
+    const changes = await changesOf(async () => {
+      rmSync(at('goes'), { recursive: true });
+      rmSync(at('gone'), { recursive: true });
+      chmodSync(at('locked'), 0o700);
+      await mkdir(at('made/empty'), { recursive: true });
+      files.put('new/for/a.txt', 'file');
+    });
+    expect(changes).toMatchObject([
+      { op: 'DELETE', path: 'goes', before: { mode: 0o040755 } },
+      { op: 'DELETE', path: 'gone/with/its.txt', madeFolders: 2 },
+      { op: 'UPDATE', path: 'locked', before: { mode: 0o040755 }, after: { mode: 0o040700 } },
+      { op: 'CREATE', path: 'made/empty', after: { mode: 0o040755 }, madeFolders: 1 },
+      { op: 'CREATE', path: 'new/for/a.txt', madeFolders: 2 },
+    ]);
   });
 
   // S35
@@ -294,7 +315,7 @@ describe('a snapshot', () => {
     const kept = keptContents();
     // Unreadable now for whoever would look: times and numbers are all that is asked for.
     const second = await snapshots.take(target(), signal);
-    expect(second.sha256).toBe(first.sha256);
+    expect(second).toBe(first);
     expect(keptContents()).toEqual(kept);
     files.put('f1.txt', 'changed');
     await snapshots.take(target(), signal);
@@ -304,17 +325,18 @@ describe('a snapshot', () => {
 
   it('is found again by its hash, also by another process', async () => {
     files.put('a.txt', 'before');
-    const { sha256: hash } = await snapshots.take(target(), signal);
+    const hash = await snapshots.take(target(), signal, [['.vscode', '1:2']]);
     files.put('a.txt', 'after');
-    const other = new WorkspaceSnapshots(plinth.app.get<Config>(CONFIG), blobs);
-    const found = await other.load(TENANT, hash);
-    if (!found) throw new Error('The snapshot is lost.');
-    expect(await other.changesSince(target(), found, signal)).toMatchObject([
+    const other = new WorkspaceSnapshots(plinth.app.get<Config>(CONFIG));
+    expect(await other.protectedPathsOf(target(), hash, signal)).toEqual([['.vscode', '1:2']]);
+    expect(await other.changesSince(target(), hash, signal)).toMatchObject([
       { path: 'a.txt', before: { sha256: sha256('before') }, after: { sha256: sha256('after') } },
     ]);
-    expect(await other.load(TENANT, sha256('nothing'))).toBeUndefined();
-    expect(await other.load(TENANT, sha256('after'))).toBeUndefined();
-    expect(await other.load('000001', hash)).toBeUndefined();
+    for (const lost of [sha256('nothing'), sha256('after')]) {
+      expect(await other.protectedPathsOf(target(), lost, signal)).toBeUndefined();
+    }
+    const stranger = { ...target(), tenantId: '000001' };
+    expect(await other.protectedPathsOf(stranger, hash, signal)).toBeUndefined();
     await other.onApplicationShutdown();
   });
 

@@ -27,6 +27,7 @@ import { FileChangeRepository } from '../../store/file-change.repository.js';
 import type { HarnessFileChange, HarnessRun } from '../../store/harness.entity.js';
 import { ModelSecrets } from '../../store/secret-mask.js';
 import type { SessionRow } from '../../store/session.repository.js';
+import { kindOf } from '../../workspace/file-operation.js';
 import { relativePath } from '../../workspace/workspace-path.js';
 import { Workspace } from '../../workspace/workspace.js';
 import { UuidPipe } from '../identifiers.js';
@@ -140,6 +141,7 @@ export class ChangeController {
       views.push({
         path,
         op: net?.op ?? changes.at(-1)?.op ?? 'UPDATE',
+        kind: kindOf(net?.after?.mode ?? net?.before?.mode ?? 0),
         ...(net
           ? await this.records.countsOf(run.tenantId, net, deadline)
           : { additions: 0, deletions: 0 }),
@@ -217,6 +219,7 @@ export class ChangeController {
       const isFull = bytes > DIFF_BYTES;
       files.push({
         ...{ path, op, additions, deletions },
+        kind: kindOf((after ?? before)?.mode ?? 0),
         diff: isFull ? '' : diff,
         truncated: diffTruncated || isFull,
       });

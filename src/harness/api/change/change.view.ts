@@ -13,12 +13,17 @@ import {
 } from '../../../platform/http/index.js';
 import { CONFLICTS } from '../../engine/undo/undo.inspection.js';
 import type { ConflictReason } from '../../engine/undo/undo.inspection.js';
+import type { FileKind } from '../../workspace/file-operation.js';
 
 const OPS = ['CREATE', 'UPDATE', 'DELETE'];
+const KIND = oneOf<FileKind>(['file', 'link', 'folder'], {
+  description: 'What is there now, or was there before',
+});
 /** What a run has changed in one file, from before its first change to after its last. */
 export class FileDiffView extends View({
   path: text({ example: 'src/add.js' }),
   op: oneOf(OPS),
+  kind: KIND,
   additions: nullable(integer({ description: 'Lines; null for what is no text' })),
   deletions: nullable(integer({ description: 'Lines; null for what is no text' })),
   diff: text({ description: 'Unified, at most 64 KiB' }),
@@ -39,6 +44,7 @@ export class RunDiffView extends View({
 export class ChangedFileView extends View({
   path: text({ example: 'src/add.js' }),
   op: oneOf(OPS),
+  kind: KIND,
   additions: nullable(integer({ description: 'Lines; null for what is no text' })),
   deletions: nullable(integer({ description: 'Lines; null for what is no text' })),
   changeIds: numbers({ description: 'Its changes that are not undone, oldest first' }),

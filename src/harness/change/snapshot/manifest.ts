@@ -1,28 +1,39 @@
+import { posix } from 'node:path';
 import { z } from 'zod';
 import { sha256 } from '../../protocol/ids.js';
+import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
+import { kindOf } from '../../workspace/file-operation.js';
 import type { FileOperation, FileState } from '../../workspace/file-operation.js';
 
-/** A regular file as it was found. */
+/** A file, a link or a folder as it was found. */
 export interface ManifestFile {
   /** Below the workspace, with `/` between names. */
   readonly path: string;
+  /** Bytes; of a folder the number of names in it. */
   readonly size: number;
-  /** Milliseconds with fractions. A command can set the first back, and not the second. */
+  /** Milliseconds with fractions; 0 of a folder. A command can set the first back, and not the second. */
   readonly modifiedAt: number;
   readonly changedAt: number;
   readonly inode: number;
-  /** Permission bits. */
+  /** As of FileState. */
   readonly mode: number;
-  /** Of the content, lower-case hex; null where it was not read. */
+  /** Of the content, lower-case hex; null where it was not read. That of a link is its target, a folder has none. */
   readonly sha256: string | null;
   /** Whether the content is kept. */
   readonly kept: boolean;
 }
 
-/** The files of a workspace at one moment, ordered by path. */
+/** The files, links and folders of a workspace at one moment, ordered by path. */
 export type Manifest = readonly ManifestFile[];
 
-const VERSION = 1;
+/** What is stored of a workspace before a command. */
+export interface StoredManifest {
+  readonly manifest: Manifest;
+  /** Protected paths that were there: what the command adds to them is removed. */
+  readonly protectedPaths: readonly ProtectedPath[];
+}
+
+const VERSION = 2;
 
 const row = z.tuple([
   z.string(),
@@ -34,26 +45,31 @@ const row = z.tuple([
   z.string().length(64).nullable(),
   z.boolean(),
 ]);
-const stored = z.object({ version: z.literal(VERSION), files: z.array(row) });
+const stored = z.object({
+  version: z.literal(VERSION),
+  files: z.array(row),
+  protectedPaths: z.array(z.tuple([z.string(), z.string()])),
+});
 
 /** The same bytes for the same manifest. */
-export function manifestBytes(manifest: Manifest): Buffer {
+export function manifestBytes({ manifest, protectedPaths }: StoredManifest): Buffer {
   const files = manifest.map(
     ({ path, size, modifiedAt, changedAt, inode, mode, sha256: hash, kept }) =>
       [path, size, modifiedAt, changedAt, inode, mode, hash, kept] as const,
   );
-  return Buffer.from(JSON.stringify({ version: VERSION, files }));
+  return Buffer.from(JSON.stringify({ version: VERSION, files, protectedPaths }));
 }
 
 /** Undefined when the bytes are no manifest of this version. */
-export function readManifest(bytes: Buffer): Manifest | undefined {
-  const result = stored.safeParse(parsed(bytes));
-  return result.data?.files.map(
+export function readManifest(bytes: Buffer): StoredManifest | undefined {
+  const { data } = stored.safeParse(parsed(bytes));
+  const manifest = data?.files.map(
     ([path, size, modifiedAt, changedAt, inode, mode, hash, kept]): ManifestFile => ({
       ...{ path, size, modifiedAt, changedAt, inode, mode, kept },
       sha256: hash,
     }),
   );
+  return manifest && data && { manifest, protectedPaths: data.protectedPaths };
 }
 
 /** Whether it is certainly the same content at the same place: nothing has been written to it since. */
@@ -69,23 +85,51 @@ export function isSameFile(one: FileIdentity, other: FileIdentity): boolean {
 export type FileIdentity = Pick<ManifestFile, 'inode' | 'size' | 'modifiedAt' | 'changedAt'>;
 
 /**
- * What has become of the files: removed ones first, so that there is room for what has taken their names. A file that was
- * only touched has not changed.
+ * What has become of the files, links and folders: removed ones first, so that there is room for what has taken their
+ * names. A file that was only touched has not changed. A folder that came or went with what is in it is told as
+ * `madeFolders` of that; an empty one by itself.
  */
 export function operationsBetween(before: Manifest, after: Manifest): FileOperation[] {
-  const found = new Map(after.map((file) => [file.path, file]));
-  const known = new Map(before.map((file) => [file.path, file]));
-  const removed = before
-    .filter(({ path }) => !found.has(path))
-    .map((file) => operation('DELETE', { before: file }));
+  const known = byPath(before);
+  const found = byPath(after);
+  const removed = before.filter(({ path }) => !found.has(path));
+  const made = after.filter(({ path }) => !known.has(path));
   const others = after.flatMap((file) => {
     const earlier = known.get(file.path);
-    if (!earlier) return [operation('CREATE', { after: file })];
-    return isUnchanged(earlier, file)
-      ? []
-      : [operation('UPDATE', { before: earlier, after: file })];
+    return earlier && !isUnchanged(earlier, file)
+      ? [operation('UPDATE', { before: earlier, after: file })]
+      : [];
   });
-  return [...removed, ...others];
+  return [
+    ...withFolders(removed, (file) => operation('DELETE', { before: file })),
+    ...others,
+    ...withFolders(made, (file) => operation('CREATE', { after: file })),
+  ];
+}
+
+/** Operations of what has come, or gone: of folders only where nothing is, or was, in them. */
+function withFolders(
+  files: Manifest,
+  operationOf: (file: ManifestFile) => FileOperation,
+): FileOperation[] {
+  const folders = new Set(files.filter(isFolder).map(({ path }) => path));
+  return files
+    .filter((file) => !isFolder(file) || file.size === 0)
+    .map((file) => {
+      let count = 0;
+      for (let above = posix.dirname(file.path); folders.has(above); count += 1) {
+        above = posix.dirname(above);
+      }
+      return { ...operationOf(file), ...(count > 0 && { madeFolders: count }) };
+    });
+}
+
+function isFolder({ mode }: ManifestFile): boolean {
+  return kindOf(mode) === 'folder';
+}
+
+export function byPath(manifest: Manifest): Map<string, ManifestFile> {
+  return new Map(manifest.map((file) => [file.path, file]));
 }
 
 function isUnchanged(before: ManifestFile, after: ManifestFile): boolean {
@@ -108,7 +152,8 @@ function operation(
 }
 
 function stateOf(file: ManifestFile): FileState {
-  return { sha256: file.sha256 ?? unreadHash(file), size: file.size, mode: file.mode };
+  const size = isFolder(file) ? 0 : file.size;
+  return { sha256: file.sha256 ?? unreadHash(file), size, mode: file.mode };
 }
 
 /** Stands for a content that was not read: no content has this hash, and another state of the file has another one. */

@@ -2,26 +2,32 @@ import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
+  readlinkSync,
   readSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import type { Stats } from 'node:fs';
+import { isUtf8 } from 'node:buffer';
 import { dirname, join } from 'node:path';
+import { LRUCache } from 'lru-cache';
 import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { sha256 } from '../../protocol/ids.js';
-import { isPlaceholder } from '../../sandbox/placeholders.js';
 import { classifyPath } from '../../workspace/protected-path.js';
 import { PATH_BYTES } from '../../workspace/workspace-path.js';
 import { blobPath } from '../blob.path.js';
-import { isSameFile } from './manifest.js';
-import type { FileIdentity, Manifest, ManifestFile } from './manifest.js';
+import { FOLDER_MODE, LINK_MODE } from '../../workspace/file-operation.js';
+import type { FileKind, FileOperation, FileState } from '../../workspace/file-operation.js';
+import { byPath, isSameFile, manifestBytes, operationsBetween, readManifest } from './manifest.js';
+import type { FileIdentity, Manifest, ManifestFile, StoredManifest } from './manifest.js';
 
 const MIB = 2 ** 20;
 
@@ -33,36 +39,136 @@ const KEPT_BYTES = 500 * MIB;
 const HASHED_BYTES = 64 * MIB;
 const PIECE_BYTES = MIB;
 
-export interface LookTask {
+/** Files of which the state is remembered, over all workspaces. */
+const REMEMBERED = { max: 1_000, maxSize: 400_000 };
+
+export interface Place {
   readonly root: string;
   readonly tenantId: string;
   /** Where contents are kept (blob.path.ts). */
   readonly blobs: string;
-  /** The workspace as it was found last; contents of files that have not changed since are not read again. */
-  readonly known: Manifest;
-  /** Files that are not kept are hashed where they differ from this one; undefined: not at all. */
-  readonly earlier?: Manifest | undefined;
 }
 
-/** Finds the files of a workspace and keeps the contents that are not kept yet; undefined where there are too many files. */
-export function look(task: LookTask): Manifest | undefined {
-  const known = byPath(task.known);
-  const earlier = task.earlier && byPath(task.earlier);
+export interface TakeTask extends Place {
+  readonly protectedPaths: StoredManifest['protectedPaths'];
+  /** What was taken of the workspace last, for a thread that has just begun. */
+  readonly known: string | undefined;
+}
+
+export interface ChangesTask extends Place {
+  /** What was taken before the command. */
+  readonly before: string;
+}
+
+/** What has changed; `isLost`: a content that was kept is no longer there. */
+export interface Changes {
+  readonly operations: readonly FileOperation[];
+  readonly isLost: boolean;
+}
+
+/** How each workspace was found last: what has not changed since is not read again. */
+const latest = new LRUCache<string, Manifest>({ ...REMEMBERED, sizeCalculation: rowsOf });
+/** Stored manifests by their hashes. */
+const stored = new LRUCache<string, StoredManifest>({
+  ...REMEMBERED,
+  sizeCalculation: ({ manifest }) => rowsOf(manifest),
+});
+
+/**
+ * Stores what a workspace holds, with the contents that are not kept yet, and answers the hash of the manifest; undefined
+ * where there are too many files.
+ */
+export function take(task: TakeTask): string | undefined {
+  const manifest = look(task, task.known);
+  if (!manifest) return undefined;
+  const taken = { manifest, protectedPaths: task.protectedPaths };
+  const hash = keep(manifestBytes(taken), task);
+  stored.set(hash, taken);
+  return hash;
+}
+
+/** Undefined where there are too many files by now. Fails when what was taken before is lost. */
+export function changes(task: ChangesTask): Changes | undefined {
+  const before = storedManifest(task, task.before)?.manifest;
+  if (!before) throw new Error('What was taken of the workspace before the command is lost.');
+  const manifest = look(task, task.before, before);
+  if (!manifest) return undefined;
+  const found = operationsBetween(before, manifest);
+  const lost = new Set(
+    found.filter(({ restorable, before: state }) => restorable && state && !isKept(task, state)),
+  );
+  const operations = found.map((one) => (lost.has(one) ? { ...one, restorable: false } : one));
+  const isLost = lost.size > 0;
+  if (isLost) latest.delete(keyOf(task));
+  return { operations, isLost };
+}
+
+/** Undefined when what was taken is lost. */
+export function protectedPathsOf(
+  task: Place & { readonly hash: string },
+): StoredManifest['protectedPaths'] | undefined {
+  return storedManifest(task, task.hash)?.protectedPaths;
+}
+
+function look(place: Place, known: string | undefined, earlier?: Manifest): Manifest | undefined {
+  const last = latest.get(keyOf(place)) ?? (known && storedManifest(place, known)?.manifest);
+  const found = byPath(last || []);
+  const compared = earlier && byPath(earlier);
   const room = new Room();
   const manifest: ManifestFile[] = [];
   const add = (file: WalkedFile, open: Opener): void => {
-    const keep = room.reserve(file);
-    const before = known.get(file.path);
-    if (before && isSameFile(before, file) && (before.kept || !keep)) {
-      manifest.push({ ...before, mode: file.mode });
+    const before = found.get(file.path);
+    if (file.kind !== 'file') {
+      const same = before?.mode === file.mode && before.sha256 === sha256(file.content);
+      manifest.push(same ? { ...before, ...identityOf(file) } : kept(file, place));
       return;
     }
-    const other = earlier?.get(file.path);
-    const hash = earlier !== undefined && !(other && isSameFile(other, file));
-    manifest.push(keep || hash ? read(file, open, keep && task) : unread(file));
+    const isKept = room.reserve(file);
+    if (before && isSameFile(before, file) && (before.kept || !isKept)) {
+      manifest.push(before.mode === file.mode ? before : { ...before, mode: file.mode });
+      return;
+    }
+    const other = compared?.get(file.path);
+    const hash = compared !== undefined && !(other && isSameFile(other, file));
+    manifest.push(isKept || hash ? read(file, open, isKept && place) : unread(file));
   };
-  if (!walked(task.root, add)) return undefined;
-  return manifest.sort((one, other) => (one.path < other.path ? -1 : 1));
+  if (!walked(place.root, add)) return undefined;
+  manifest.sort((one, other) => (one.path < other.path ? -1 : 1));
+  latest.set(keyOf(place), manifest);
+  return manifest;
+}
+
+function kept(file: WalkedFile, place: Place): ManifestFile {
+  return { ...unread(file), sha256: keep(file.content, place), kept: true };
+}
+
+function storedManifest(place: Place, hash: string): StoredManifest | undefined {
+  const remembered = stored.get(hash);
+  // That of another tenant is not there for this one.
+  const path = blobPath(place.blobs, place.tenantId, hash);
+  if (remembered && existsSync(path)) return remembered;
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch {
+    return undefined;
+  }
+  const found = sha256(bytes) === hash ? readManifest(bytes) : undefined;
+  if (found) stored.set(hash, found);
+  return found;
+}
+
+/** A content that was lost, or cut, since it was kept cannot be put back. */
+function isKept({ blobs, tenantId }: Place, { sha256: hash, size }: FileState): boolean {
+  return lstatSync(blobPath(blobs, tenantId, hash), { throwIfNoEntry: false })?.size === size;
+}
+
+function keyOf({ tenantId, root }: Place): string {
+  return `${tenantId}:${root}`;
+}
+
+function rowsOf({ length }: Manifest): number {
+  return length + 1;
 }
 
 /** How many files there are whose changes could not be undone; secrets, which commands cannot change, are not counted. */
@@ -70,7 +176,7 @@ export function countUnkept(root: string): number | undefined {
   const room = new Room();
   let count = 0;
   const isDone = walked(root, (file) => {
-    if (!room.reserve(file) && !file.secret) count += 1;
+    if (file.kind === 'file' && !room.reserve(file) && !file.secret) count += 1;
   });
   return isDone ? count : undefined;
 }
@@ -100,7 +206,7 @@ function walked(root: string, visit: (file: WalkedFile, open: Opener) => void): 
 }
 
 /** What is read is the file that was opened, whatever has its name meanwhile. One that cannot be read counts as unread. */
-function read(file: WalkedFile, open: Opener, keepFor: LookTask | false): ManifestFile {
+function read(file: WalkedFile, open: Opener, keepFor: Place | false): ManifestFile {
   let opened: number;
   try {
     opened = open();
@@ -150,7 +256,7 @@ function hashOf(opened: number, limit: number): string | null {
  * As BlobStore.put does it, without waiting for the disk: contents that a loss of power has damaged are told from whole
  * ones when they are read.
  */
-function keep(content: Buffer, { blobs, tenantId }: LookTask): string {
+function keep(content: Buffer, { blobs, tenantId }: Place): string {
   const hash = sha256(content);
   const path = blobPath(blobs, tenantId, hash);
   // One that a loss of power has truncated is written again.
@@ -168,24 +274,30 @@ function keep(content: Buffer, { blobs, tenantId }: LookTask): string {
   return hash;
 }
 
-function byPath(manifest: Manifest): Map<string, ManifestFile> {
-  return new Map(manifest.map((file) => [file.path, file]));
+function unread(file: WalkedFile): ManifestFile {
+  return { path: file.path, ...identityOf(file), mode: file.mode, sha256: null, kept: false };
 }
 
-function unread({ path, size, modifiedAt, changedAt, inode, mode }: WalkedFile): ManifestFile {
-  return { path, size, modifiedAt, changedAt, inode, mode, sha256: null, kept: false };
+function identityOf({ size, modifiedAt, changedAt, inode }: FileIdentity): FileIdentity {
+  return { size, modifiedAt, changedAt, inode };
 }
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 const ENTRIES = 250_000;
+const PERMISSIONS = 0o777;
+const NOTHING = Buffer.alloc(0);
 
 class TooManyFilesError extends Error {}
 
 interface WalkedFile extends FileIdentity {
+  readonly kind: FileKind;
   /** Below the workspace, with `/` between names. */
   readonly path: string;
+  /** As of FileState. */
   readonly mode: number;
+  /** The target of a link; nothing otherwise. */
+  readonly content: Buffer;
   /** Its content is likely to be a credential. */
   readonly secret: boolean;
 }
@@ -194,8 +306,8 @@ interface WalkedFile extends FileIdentity {
 type Opener = () => number;
 
 /**
- * Visits the regular files of a workspace, in a fixed order. Links and special files are not followed and not visited,
- * and neither are names that are no UTF-8, paths of more than 4,096 bytes, what git keeps, and the folders that scans
+ * Visits the regular files, links and folders of a workspace, in a fixed order. Links are not followed. Special files are
+ * not visited, and neither are names and targets that are no UTF-8, paths of more than 4,096 bytes, what git keeps, and the folders that scans
  * skip. Every name is looked up in the folder opened before, so that nothing outside is ever read. Blocks its thread: only
  * for one that does nothing else.
  * Throws TooManyFilesError where there are more than 250,000 files and folders.
@@ -208,14 +320,18 @@ function walkFiles(root: string, visit: (file: WalkedFile, open: Opener) => void
     const found = readdirSync(at, { withFileTypes: true });
     entries += found.length;
     if (entries > ENTRIES) throw new TooManyFilesError();
+    if (path !== '') visit(folderOf(folder, path, found.length), neverOpened);
     for (const entry of found.sort((one, other) => (one.name < other.name ? -1 : 1))) {
       if (SKIPPED_FOLDERS.has(entry.name)) continue;
       const below = path === '' ? entry.name : `${path}/${entry.name}`;
       // Nothing could put it back.
       if (Buffer.byteLength(below) > PATH_BYTES) continue;
       const name = `${at}/${entry.name}`;
-      if (entry.isDirectory()) inFolder(name, (opened) => walk(opened, below));
-      else if (entry.isFile()) visitFile(name, below, visit);
+      if (entry.isDirectory()) {
+        if (classifyPath(below).protection === 'GIT') continue;
+        inFolder(name, (opened) => walk(opened, below));
+      } else if (entry.isFile()) visitFile(name, below, visit);
+      else if (entry.isSymbolicLink()) visitLink(name, below, visit);
     }
   };
   inFolder(root, (opened) => walk(opened, ''));
@@ -231,11 +347,51 @@ function visitFile(
   visit: (file: WalkedFile, open: Opener) => void,
 ): void {
   const stats = lstatSync(name, { throwIfNoEntry: false });
-  if (!stats?.isFile() || isPlaceholder(path, stats)) return;
+  if (!stats?.isFile()) return;
   const { protection, secret } = classifyPath(path);
   if (protection === 'GIT') return;
-  const file = { path, secret, mode: stats.mode & 0o777, ...identityIn(stats) };
+  const mode = stats.mode & PERMISSIONS;
+  const file = {
+    kind: 'file',
+    path,
+    secret,
+    mode,
+    content: NOTHING,
+    ...identityIn(stats),
+  } as const;
   visit(file, () => openSync(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+}
+
+function visitLink(
+  name: string,
+  path: string,
+  visit: (file: WalkedFile, open: Opener) => void,
+): void {
+  const { protection, secret } = classifyPath(path);
+  if (protection === 'GIT') return;
+  let content: Buffer;
+  let stats: Stats;
+  try {
+    content = readlinkSync(name, 'buffer');
+    stats = lstatSync(name);
+  } catch {
+    return;
+  }
+  if (!isUtf8(content)) return;
+  const link = { kind: 'link', path, secret, mode: LINK_MODE, content } as const;
+  visit({ ...link, ...identityIn(stats), size: content.length }, neverOpened);
+}
+
+/** Its times say when names in it have changed: they are no part of it. */
+function folderOf(opened: number, path: string, size: number): WalkedFile {
+  const { mode, ino } = fstatSync(opened);
+  const identity = { size, modifiedAt: 0, changedAt: 0, inode: ino };
+  const permissions = FOLDER_MODE | (mode & PERMISSIONS);
+  return { kind: 'folder', path, secret: false, mode: permissions, content: NOTHING, ...identity };
+}
+
+function neverOpened(): never {
+  throw new Error('Only files are opened.');
 }
 
 /** A folder that is gone meanwhile, or must not be opened, is left out. */

@@ -8,11 +8,9 @@ import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import { ToolError } from '../../fault/tool.error.js';
 import { blobRoot } from '../blob.path.js';
-import { BlobStore } from '../blob.store.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
-import { manifestBytes, operationsBetween, readManifest } from './manifest.js';
-import type { Manifest } from './manifest.js';
-import type { LookTask } from './snapshot.worker.js';
+import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
+import type { Changes, ChangesTask, Place, TakeTask } from './snapshot.worker.js';
 
 const WORKER = fileURLToPath(new URL('./snapshot.worker.js', import.meta.url));
 /** One that has had nothing to do for so long ends. */
@@ -24,26 +22,20 @@ const CHANGES_MS = 2 * 60 * 1_000;
 /** With the waiting: a person is not to be asked later for it. */
 const COUNT_MS = 15_000;
 
-/** Files of which the state is remembered, over all workspaces. */
-const REMEMBERED_FILES = 200_000;
-
 export interface SnapshotTarget {
   readonly tenantId: string;
   /** The canonical path of the workspace. */
   readonly root: string;
 }
 
-export interface Snapshot {
-  /** Of the stored manifest. */
-  readonly sha256: string;
-  readonly manifest: Manifest;
-}
-
-interface Look {
-  readonly signal: AbortSignal;
+type Work = {
   readonly limitMs: number;
-  readonly earlier?: Manifest;
-}
+} & (
+  | { readonly name: 'take'; readonly task: TakeTask }
+  | { readonly name: 'changes'; readonly task: ChangesTask }
+  | { readonly name: 'protectedPathsOf'; readonly task: Place & { readonly hash: string } }
+  | { readonly name: 'countUnkept'; readonly task: string }
+);
 
 /**
  * What a workspace holds before and after a command, so that its changes can be found and undone. A content is read and
@@ -58,17 +50,10 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   private thread: Piscina | undefined;
   private readonly queue = new PQueue({ concurrency: 1 });
   private readonly stopping = new AbortController();
-  /** The last manifest of a workspace. */
-  private readonly remembered = new LRUCache<string, Manifest>({
-    max: 1_000,
-    maxSize: REMEMBERED_FILES,
-    sizeCalculation: ({ length }) => length + 1,
-  });
+  /** What was taken of a workspace last. */
+  private readonly taken = new LRUCache<string, string>({ max: 1_000 });
 
-  constructor(
-    @Inject(CONFIG) config: Config,
-    private readonly blobs: BlobStore,
-  ) {
+  constructor(@Inject(CONFIG) config: Config) {
     this.blobRoot = blobRoot(config.DATA_DIR);
   }
 
@@ -78,43 +63,51 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   }
 
   /**
-   * The workspace as it is now; its contents and its manifest are kept. Before a command: fails with ToolError TOO_LARGE
-   * where that is more than can be looked through.
+   * The workspace as it is now, with the protected paths that are there; its contents are kept. Answers the hash of what
+   * was stored. Before a command: fails with ToolError TOO_LARGE where that is more than can be looked through.
    */
-  async take(target: SnapshotTarget, signal: AbortSignal): Promise<Snapshot> {
-    const manifest = await this.look(target, { signal, limitMs: TAKE_MS }).catch(
+  async take(
+    target: SnapshotTarget,
+    signal: AbortSignal,
+    protectedPaths: readonly ProtectedPath[] = [],
+  ): Promise<string> {
+    const task = { ...this.placeOf(target), protectedPaths, known: this.taken.get(keyOf(target)) };
+    const taken = await this.run({ name: 'take', task, limitMs: TAKE_MS }, signal).catch(
       (error: unknown) => {
         if (isTimeOut(error)) return undefined;
         throw error;
       },
     );
-    if (!manifest) throw tooLarge();
-    const bytes = manifestBytes(manifest);
-    return { sha256: await this.blobs.put(target.tenantId, bytes, { flush: false }), manifest };
+    if (taken === undefined) throw tooLarge();
+    this.taken.set(keyOf(target), taken as string);
+    return taken as string;
   }
 
-  /** A snapshot that was taken before; undefined when it is lost. */
-  async load(tenantId: string, sha256: string): Promise<Snapshot | undefined> {
-    const bytes = await this.blobs.get(tenantId, sha256);
-    const manifest = bytes && readManifest(bytes);
-    return manifest && { sha256, manifest };
+  /** The protected paths that were there when it was taken; undefined when it is lost. */
+  async protectedPathsOf(
+    target: SnapshotTarget,
+    hash: string,
+    signal: AbortSignal,
+  ): Promise<readonly ProtectedPath[] | undefined> {
+    const task = { ...this.placeOf(target), hash };
+    const work = { name: 'protectedPathsOf', task, limitMs: CHANGES_MS } as const;
+    return (await this.run(work, signal)) as readonly ProtectedPath[] | undefined;
   }
 
   /**
-   * What has changed since; the contents as they are now are kept, too. Undefined where there are too many files by now.
-   * After two minutes of work it fails.
+   * What has changed since that was taken; the contents as they are now are kept, too. Undefined where there are too many
+   * files by now. Fails when what was taken is lost, and after two minutes of work.
    */
   async changesSince(
     target: SnapshotTarget,
-    { manifest }: Snapshot,
+    before: string,
     signal: AbortSignal = this.stopping.signal,
-  ): Promise<FileOperation[] | undefined> {
-    const found = await this.look(target, { signal, limitMs: CHANGES_MS, earlier: manifest });
-    if (!found) return undefined;
-    const changes = operationsBetween(manifest, found);
-    const checked: FileOperation[] = [];
-    for (const change of changes) checked.push(await this.checked(target, change));
-    return checked;
+  ): Promise<readonly FileOperation[] | undefined> {
+    const task = { ...this.placeOf(target), before };
+    const work = { name: 'changes', task, limitMs: CHANGES_MS } as const;
+    const found = (await this.run(work, signal)) as Changes | undefined;
+    if (found?.isLost) this.taken.delete(keyOf(target));
+    return found?.operations;
   }
 
   /**
@@ -126,8 +119,8 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
     signal: AbortSignal,
   ): Promise<string | null> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
-    const how = { signal: limit, limitMs: COUNT_MS };
-    const count = (await this.run('countUnkept', root, how)) as number | undefined;
+    const work = { name: 'countUnkept', task: root, limitMs: COUNT_MS } as const;
+    const count = (await this.run(work, limit)) as number | undefined;
     if (count === undefined) {
       return 'The workspace has so many files that commands are refused until it has fewer.';
     }
@@ -136,30 +129,12 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
     return `Changes of ${files} could not be undone: they are larger than 2 MiB, or beyond the first 20,000 files and 500 MiB of the workspace.`;
   }
 
-  private async look(target: SnapshotTarget, look: Look): Promise<Manifest | undefined> {
-    const { earlier } = look;
-    const known = this.remembered.get(keyOf(target)) ?? [];
-    const task: LookTask = { ...target, blobs: this.blobRoot, known, earlier };
-    const manifest = (await this.run('look', task, look)) as Manifest | undefined;
-    if (manifest) this.remembered.set(keyOf(target), manifest);
-    return manifest;
-  }
-
-  /** A content that was lost, or cut, since it was kept cannot be put back. */
-  private async checked(target: SnapshotTarget, change: FileOperation): Promise<FileOperation> {
-    if (!change.restorable || !change.before) return change;
-    const { sha256, size } = change.before;
-    if ((await this.blobs.sizeOf(target.tenantId, sha256)) === size) return change;
-    this.remembered.delete(keyOf(target));
-    return { ...change, restorable: false };
+  private placeOf(target: SnapshotTarget): Place {
+    return { ...target, blobs: this.blobRoot };
   }
 
   /** Its time begins with its turn: others may be slow. */
-  private async run(
-    name: 'look' | 'countUnkept',
-    task: unknown,
-    { signal: given, limitMs }: Look,
-  ): Promise<unknown> {
+  private async run({ name, task, limitMs }: Work, given: AbortSignal): Promise<unknown> {
     const signal = AbortSignal.any([given, this.stopping.signal]);
     return this.queue.add(
       async () => {

@@ -4,12 +4,12 @@ import { BlobStore } from '../../change/blob.store.js';
 import { foldersOf, VacatedPaths } from '../../change/file-changes.js';
 import { sameKept, stateAfter, stateBefore } from '../../change/net-change.js';
 import type { KeptState } from '../../change/net-change.js';
-import { WorkspaceSnapshots } from '../../change/snapshot/workspace.snapshots.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { ToolErrorCode } from '../../fault/tool.error.js';
 import { EffectRepository } from '../../store/effect.repository.js';
-import type { HarnessEffect, HarnessFileChange, HarnessRun } from '../../store/harness.entity.js';
+import type { HarnessFileChange, HarnessRun } from '../../store/harness.entity.js';
 import type { UndoDirection } from '../../store/undo.repository.js';
+import { kindOf } from '../../workspace/file-operation.js';
 import type { FileOperation, FileState } from '../../workspace/file-operation.js';
 import type { Workspace } from '../../workspace/workspace.js';
 
@@ -160,6 +160,7 @@ function conflictOf(changes: readonly HarnessFileChange[], reason: ConflictReaso
 
 /** Largest content that is kept for a later redo; the workspace compares no larger files. */
 const KEPT_BYTES = 64 * 1024 * 1024;
+const ENTRIES = 100_000;
 
 interface InspectionTarget {
   readonly tenantId: string;
@@ -196,7 +197,6 @@ export class UndoInspection {
   constructor(
     private readonly blobs: BlobStore,
     private readonly effects: EffectRepository,
-    private readonly snapshots: WorkspaceSnapshots,
   ) {}
 
   /**
@@ -213,13 +213,13 @@ export class UndoInspection {
   }> {
     const ready: ReadyFile[] = [];
     const conflicts: UndoConflict[] = [];
-    const paths = new Set(selections.map(({ path }) => path));
+    const paths = new Set(selections.filter((one) => !isFolder(one)).map(({ path }) => path));
     const place = { ...target, freed: new VacatedPaths(), paths };
     for (const selection of selections) {
       const found = await this.inspectWithin(place, selection, signal);
       if (typeof found === 'string') conflicts.push(conflictOf(selection.changes, found));
       else ready.push({ selection, operation: found });
-      if (typeof found === 'object' && !found.after) place.freed.add(found);
+      if (typeof found === 'object') place.freed.add(found);
     }
     return { ready, conflicts };
   }
@@ -237,7 +237,7 @@ export class UndoInspection {
     }
   }
 
-  /** The folders above the selected files that were made by the calls that made the files. */
+  /** The folders above the selected files that were made, or removed, by the calls that made or removed the files. */
   async madeFolders(
     run: HarnessRun,
     selections: readonly FileSelection[],
@@ -248,23 +248,11 @@ export class UndoInspection {
     const made = new Set<string>();
     for (const effect of await this.effects.ofRun(run)) {
       if (!calls.has(effect.toolCallId)) continue;
-      for (const folder of await this.madeBy(effect)) made.add(folder);
+      for (const { path, madeFolders = 0 } of effect.operations) {
+        for (const folder of foldersOf(path).slice(0, madeFolders)) made.add(folder);
+      }
     }
     return made;
-  }
-
-  /** A command has made the folders that held no file in the snapshot before it. */
-  private async madeBy(effect: HarnessEffect): Promise<readonly string[]> {
-    const { effectClass, operations, tenantId, snapshotSha256 } = effect;
-    const created = operations.filter(({ op }) => op === 'CREATE');
-    if (created.length === 0) return [];
-    if (effectClass !== 'SHELL') {
-      return created.flatMap(({ path, madeFolders = 0 }) => foldersOf(path).slice(0, madeFolders));
-    }
-    const before = snapshotSha256 && (await this.snapshots.load(tenantId, snapshotSha256));
-    if (!before) return [];
-    const known = new Set(before.manifest.flatMap(({ path }) => foldersOf(path)));
-    return created.flatMap(({ path }) => foldersOf(path)).filter((folder) => !known.has(folder));
   }
 
   private async inspectWithin(
@@ -291,7 +279,7 @@ export class UndoInspection {
     if (place.workspace.classify(path).protection === 'GIT') return 'PROTECTED';
     let found: FileState | null;
     try {
-      found = await stateOf(place, path, signal);
+      found = await stateOf(place, selection, signal);
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
       // Where its folder is a file, the file does not exist.
@@ -301,6 +289,9 @@ export class UndoInspection {
     if (sameKept(found, wanted)) return undefined;
     if (!restorable) return 'NOT_RESTORABLE';
     if (!sameKept(found, selection.expected)) return 'CHANGED_SINCE';
+    if (found && kindOf(found.mode) === 'folder' && !(await isVacated(place, selection))) {
+      return 'CHANGED_SINCE';
+    }
     const size = wanted && (await this.blobs.sizeOf(tenantId, wanted.sha256));
     if (size === undefined) return 'CONTENT_LOST';
     const after = wanted && { ...wanted, size: size ?? 0 };
@@ -311,14 +302,36 @@ export class UndoInspection {
 /** HARD_LINK for a file with a second name; the errors of `Workspace.state` otherwise. */
 async function stateOf(
   { workspace, freed }: Place,
-  path: string,
+  { path, expected: before, wanted: after }: FileSelection,
   signal: AbortSignal,
 ): Promise<FileState | null> {
-  const state = await freed.state(workspace, path, signal);
-  if (!state) return null;
+  const state = await freed.state(workspace, { path, before, after }, signal);
+  if (!state || kindOf(state.mode) !== 'file') return state;
   const links = await workspace.withFile(path, async ({ stats }) => stats.nlink);
   if (links > 1) throw new ToolError('HARD_LINK', 'The file has a second name.');
   return state;
+}
+
+/** Whether the folder can be removed, or stays: what is in it goes before it. */
+async function isVacated(
+  { workspace, freed }: Place,
+  { path, wanted }: FileSelection,
+): Promise<boolean> {
+  if (wanted && kindOf(wanted.mode) === 'folder') return true;
+  const pending = [path];
+  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
+    for (const { name, kind } of await workspace.entries(folder, ENTRIES)) {
+      const below = `${folder}/${name}`;
+      if (freed.has(below)) continue;
+      if (kind !== 'folder') return false;
+      pending.push(below);
+    }
+  }
+  return true;
+}
+
+function isFolder({ expected, wanted }: FileSelection): boolean {
+  return [expected, wanted].some((state) => state && kindOf(state.mode) === 'folder');
 }
 
 function operationOf(

@@ -48,7 +48,7 @@ export class ShellCommandTool implements ShellTool<Input> {
   readonly effectClass = 'SHELL';
   readonly input = input;
   readonly description =
-    'Runs a bash command in a sandbox and answers its output and exit code. The workspace can be written, /tmp lasts for one command; there is no network and no input. Nothing of it goes on running afterwards, and no variables are kept for the next command. Files that may hold secrets are empty there, and .git and other protected paths are read-only; empty files and folders dated 2001-02-03 merely stand for protected ones that do not exist. The output is cut to 48 KiB in the middle: filter long output in the command. For reading, searching and editing files use the tools for that.';
+    'Runs a bash command in a sandbox and answers its output and exit code. The workspace can be written, /tmp lasts for one command; there is no network and no input. Nothing of it goes on running afterwards, and no variables are kept for the next command. Files that hold secrets cannot be read there, and .git and other protected paths are read-only; repositories and protected paths that a command makes are removed after it. The output is cut to 48 KiB in the middle: filter long output in the command. For reading, searching and editing files use the tools for that.';
 
   constructor(
     private readonly sandbox: Sandbox,
@@ -71,17 +71,19 @@ export class ShellCommandTool implements ShellTool<Input> {
     { run: { tenantId }, workspace, signal, onOutput }: ToolContext,
     started: ShellStarted,
   ): Promise<ShellOutcome> {
-    await this.sandbox.require();
     const target = { tenantId, root: workspace.root };
-    const before = await this.snapshots.take(target, signal);
-    await started(before.sha256);
-    const request = {
+    let before: string | undefined;
+    const result = await this.sandbox.run({
       ...{ workspace: workspace.root, command, timeoutMs, signal },
+      onReady: async (protectedPaths) => {
+        before = await this.snapshots.take(target, signal, protectedPaths);
+        await started(before);
+      },
       ...(onOutput && { onOutput }),
-    };
-    const result = await this.sandbox.run(request);
+    });
     // Also when the run was cancelled meanwhile.
-    const changes = await this.snapshots.changesSince(target, before);
+    const changes =
+      before === undefined ? undefined : await this.snapshots.changesSince(target, before);
     const failure = failureOf(result);
     const { exitCode, signal: endedBy, timedOut } = result;
     const output = commandOutput(result, timeoutMs, this.mask);
@@ -100,10 +102,11 @@ function failureOf({ cancelled, timedOut, exitCode }: SandboxResult): ToolErrorC
   return exitCode === 0 ? undefined : 'COMMAND_FAILED';
 }
 
+const NAMED_PATHS = 10;
+const NAMED_CHARACTERS = 200;
 /** What a model reads of a command, with the lines about it. */
 const SHOWN_BYTES = 48 * 1_024;
 const LINES_BYTES = 512;
-const SIDE_BYTES = (SHOWN_BYTES - LINES_BYTES) / 2;
 
 /**
  * What the model reads of a command: how it has ended, then its output or the beginning and the end of it, without
@@ -115,14 +118,41 @@ export function commandOutput(
   mask: SecretMask,
 ): Pick<ToolOutcome, 'content' | 'summary' | 'truncated' | 'whole'> {
   const ending = endingOf(result, timeoutMs);
-  const { text, truncated } = shownOutput(result, mask);
+  const remarks = remarksOn(result);
+  const room = SHOWN_BYTES - LINES_BYTES - Buffer.byteLength(remarks.join('\n'));
+  const { text, truncated } = shownOutput(result, mask, Math.floor(room / 2));
   const seconds = (result.durationMs / 1_000).toFixed(1);
+  const count = result.removed.length;
   return {
-    content: `${ending}\n${text === '' ? '[No output.]' : text}`,
-    summary: `${ending} after ${seconds} s`,
+    content: [ending, text === '' ? '[No output.]' : text, ...remarks].join('\n'),
+    summary: `${ending} after ${seconds} s${count > 0 ? `; ${count} protected paths removed` : ''}`,
     truncated,
     ...(truncated && { whole: result.output }),
   };
+}
+
+function remarksOn({ masked, removed }: SandboxResult): string[] {
+  const remarks: string[] = [];
+  if (masked.length > 0) {
+    remarks.push(
+      `[Secrets are kept from commands: these files cannot be read, or are shown without them: ${named(masked)}.]`,
+    );
+  }
+  if (removed.length > 0) {
+    remarks.push(
+      `[Removed, because commands must not make repositories or protected paths: ${named(removed)}. Use write_file for a protected file that the user wants.]`,
+    );
+  }
+  return remarks;
+}
+
+/** The first paths, and how many there are more. */
+function named(paths: readonly string[]): string {
+  const first = paths
+    .slice(0, NAMED_PATHS)
+    .map((path) => JSON.stringify(path.slice(0, NAMED_CHARACTERS)));
+  const more = paths.length - first.length;
+  return `${first.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 function endingOf(result: SandboxResult, timeoutMs: number): string {
@@ -136,17 +166,18 @@ function endingOf(result: SandboxResult, timeoutMs: number): string {
 function shownOutput(
   result: SandboxResult,
   mask: SecretMask,
+  sideBytes: number,
 ): { text: string; truncated: boolean } {
   const { outputBytes } = result;
-  if (outputBytes <= 2 * SIDE_BYTES) {
+  if (outputBytes <= 2 * sideBytes) {
     const text = mask.apply(outputText(result.output));
     // What is no text grows when it becomes one.
-    if (Buffer.byteLength(text) <= 2 * SIDE_BYTES) return { text, truncated: false };
+    if (Buffer.byteLength(text) <= 2 * sideBytes) return { text, truncated: false };
   }
   // With all of a secret that lies across the cut.
-  const wanted = SIDE_BYTES + mask.longest();
-  const head = firstBytes(mask.applyToBeginning(outputText(result.head(wanted))), SIDE_BYTES);
-  const tail = lastBytes(mask.applyToEnd(outputText(result.tail(wanted))), SIDE_BYTES);
+  const wanted = sideBytes + mask.longest();
+  const head = firstBytes(mask.applyToBeginning(outputText(result.head(wanted))), sideBytes);
+  const tail = lastBytes(mask.applyToEnd(outputText(result.tail(wanted))), sideBytes);
   const remark = `[The output has ${outputBytes} bytes; this is its beginning and its end. Repeat the command with a filter to see more.]`;
   return { text: `${head}\n${remark}\n${tail}`, truncated: true };
 }
