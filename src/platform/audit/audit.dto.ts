@@ -1,4 +1,16 @@
-import { Id, PageQuery, Text, TimeRange, TimeRangeField } from '../http/index.js';
+import {
+  Id,
+  integer,
+  nullable,
+  PageQuery,
+  schema,
+  Text,
+  text,
+  time,
+  TimeRange,
+  TimeRangeField,
+  View,
+} from '../http/index.js';
 
 export class AuditListQuery extends PageQuery {
   @Text({ optional: true, max: 40, example: 'login' })
@@ -19,3 +31,20 @@ export class AuditListQuery extends PageQuery {
   @TimeRangeField()
   params?: TimeRange;
 }
+
+export class AuditEntryView extends View({
+  id: integer({ example: 1 }),
+  actorId: nullable(integer({ description: 'null when the request had no sign-in' })),
+  actorName: nullable(text({ example: 'admin' })),
+  action: text({ example: 'update' }),
+  targetType: text({ example: 'provider' }),
+  targetId: nullable(text({ example: '12' })),
+  detail: schema<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: true,
+    example: { status: 1 },
+  }),
+  ip: nullable(text({ example: '127.0.0.1' })),
+  requestId: nullable(text({ description: 'The X-Request-Id of the answer' })),
+  createTime: time(),
+}) {}

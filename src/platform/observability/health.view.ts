@@ -1,38 +1,24 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { decimal, object, oneOf, optional, schema, text, View } from '../http/index.js';
 
 export type CheckStatus = 'up' | 'down';
 
-export class LiveView {
-  @ApiProperty({ example: 'up' })
-  status: 'up';
-}
+export class LiveView extends View({
+  status: schema<'up'>({ type: String, example: 'up' }),
+}) {}
 
-export class CheckView {
-  @ApiProperty({ enum: ['up', 'down'] })
-  status: CheckStatus;
+export class CheckView extends View({
+  status: oneOf<CheckStatus>(['up', 'down']),
+  kind: text({ description: 'What does the work in this installation', example: 'embedded' }),
+  latencyMs: optional(decimal({ description: 'Absent when nothing had to be asked' })),
+}) {}
 
-  @ApiProperty({ description: 'What does the work in this installation', example: 'embedded' })
-  kind: string;
+export class ChecksView extends View({
+  store: object(CheckView, { description: 'kind: embedded or postgresql' }),
+  queue: object(CheckView, { description: 'kind: in process or redis' }),
+  vectorStore: object(CheckView, { description: 'kind: pgvector, qdrant or exact' }),
+}) {}
 
-  @ApiProperty({ required: false, description: 'Absent when nothing had to be asked' })
-  latencyMs?: number;
-}
-
-export class ChecksView {
-  @ApiProperty({ description: 'kind: embedded or postgresql' })
-  store: CheckView;
-
-  @ApiProperty({ description: 'kind: in process or redis' })
-  queue: CheckView;
-
-  @ApiProperty({ description: 'kind: pgvector, qdrant or exact' })
-  vectorStore: CheckView;
-}
-
-export class ReadyView {
-  @ApiProperty({ enum: ['up', 'down', 'stopping'] })
-  status: CheckStatus | 'stopping';
-
-  @ApiProperty()
-  checks: ChecksView;
-}
+export class ReadyView extends View({
+  status: oneOf<CheckStatus | 'stopping'>(['up', 'down', 'stopping']),
+  checks: object(ChecksView),
+}) {}

@@ -1,17 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { wireTime } from '../http/index.js';
+import { text, View, wireTime } from '../http/index.js';
 import type { StoredFile } from './storage.entity.js';
 
-export class UploadView {
-  @ApiProperty({ example: '/resource/oss/download/1' })
-  url: string;
-
-  @ApiProperty({ example: 'logo.png' })
-  fileName: string;
-
-  @ApiProperty({ example: '1' })
-  ossId: string;
-}
+export class UploadView extends View({
+  url: text({ example: '/resource/oss/download/1' }),
+  fileName: text({ example: 'logo.png' }),
+  ossId: text({ example: '1' }),
+}) {}
 
 export class StoredFileView extends UploadView {
   @ApiProperty({ example: 'logo.png' })
