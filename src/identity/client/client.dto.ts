@@ -1,4 +1,19 @@
-import { Id, OneOf, PageQuery, Text, Texts, Whole } from '../../platform/http/index.js';
+import {
+  Id,
+  number,
+  nullable,
+  OneOf,
+  oneOf,
+  PageQuery,
+  Text,
+  text,
+  Texts,
+  texts,
+  time,
+  View,
+  Whole,
+} from '../../platform/http/index.js';
+import type { Client } from './client.entity.js';
 
 const STATUS = ['0', '1'];
 /** In seconds. The integer column could hold 68 years. */
@@ -74,4 +89,22 @@ export class ClientStatusDto {
 
   @OneOf(STATUS)
   status: string;
+}
+
+/** A client without its secret. */
+export class ClientView extends View({
+  id: number({ example: 1 }),
+  clientId: text({ example: 'e5cd7e4891bf95d1d19206ce24a7b32e' }),
+  clientKey: text({ example: 'pc' }),
+  grantTypeList: texts({ example: ['password'] }),
+  grantType: text({ example: 'password' }),
+  deviceType: nullable(text({ example: 'pc' })),
+  activeTimeout: number({ example: 1_800 }),
+  timeout: number({ example: 604_800 }),
+  status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
+  createTime: time(),
+}) {}
+
+export function toClientView(client: Client): ClientView {
+  return ClientView.of(client, { grantTypeList: client.grantType.split(',') });
 }

@@ -1,4 +1,22 @@
-import { Id, Ids, OneOf, PageQuery, Text, Texts, Whole } from '../../platform/http/index.js';
+import {
+  flag,
+  Id,
+  Ids,
+  nullable,
+  number,
+  OneOf,
+  oneOf,
+  PageQuery,
+  Text,
+  text,
+  Texts,
+  texts,
+  time,
+  View,
+  Whole,
+} from '../../platform/http/index.js';
+import { SUPERADMIN_ROLE } from './role.entity.js';
+import type { Role } from './role.entity.js';
 
 const STATUS = ['0', '1'];
 
@@ -67,4 +85,22 @@ export class RoleStatusDto {
 
   @OneOf(STATUS)
   status: string;
+}
+
+export class RoleView extends View({
+  roleId: number({ example: 2 }),
+  roleName: text({ example: 'Administrator' }),
+  roleKey: text({ example: 'admin' }),
+  roleSort: number({ example: 1 }),
+  status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
+  permissions: texts({ example: ['system:model:list'] }),
+  remark: nullable(text()),
+  createTime: time(),
+  flag: flag({ description: 'Whether the user has the role' }),
+  superAdmin: flag({ description: 'Whether this is the role of super administrators' }),
+}) {}
+
+export function toRoleView(role: Role, isHeld = false): RoleView {
+  const superAdmin = role.roleKey === SUPERADMIN_ROLE;
+  return RoleView.of(role, { roleId: role.id, flag: isHeld, superAdmin });
 }

@@ -1,4 +1,4 @@
-import { Text } from '../../platform/http/index.js';
+import { flag, integer, list, nullable, Text, text, View } from '../../platform/http/index.js';
 
 /** The fields that both existing clients send. Those of other grant types are ignored. */
 export class LoginDto {
@@ -46,3 +46,34 @@ export class RegisterDto {
   @Text({ optional: true, max: 64, description: 'The id of the captcha' })
   uuid?: string;
 }
+
+export class LoginView extends View({
+  access_token: text({
+    description: 'Send it as `Authorization: Bearer <token>` together with `clientid`',
+  }),
+  refresh_token: nullable(text()),
+  expire_in: integer({ example: 604_800, description: 'Seconds' }),
+  refresh_expire_in: nullable(integer()),
+  client_id: text(),
+  scope: nullable(text()),
+  openid: nullable(text()),
+}) {}
+
+export class CaptchaView extends View({
+  captchaEnabled: flag({
+    description: 'False: no captcha is required, and the other fields are null',
+  }),
+  uuid: nullable(text()),
+  img: nullable(text({ description: 'A PNG in Base64, without prefix' })),
+}) {}
+
+export class TenantChoiceView extends View({
+  tenantId: text({ example: '000000' }),
+  companyName: text({ example: 'Default' }),
+  domain: nullable(text()),
+}) {}
+
+export class TenantChoicesView extends View({
+  tenantEnabled: flag({ example: true }),
+  voList: list(TenantChoiceView),
+}) {}

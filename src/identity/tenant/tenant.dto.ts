@@ -1,11 +1,19 @@
 import {
   Flag,
+  flag,
   GIVEN_TIME,
   GIVEN_TIME_MESSAGE,
   Id,
+  integer,
+  nullable,
+  number,
   OneOf,
+  oneOf,
   PageQuery,
   Text,
+  text,
+  time,
+  View,
   Whole,
 } from '../../platform/http/index.js';
 
@@ -107,3 +115,22 @@ export class TenantStatusDto {
   @OneOf(STATUS)
   status: string;
 }
+
+export class TenantView extends View({
+  id: number({ example: 1 }),
+  tenantId: text({ example: '000000' }),
+  companyName: text({ example: 'Default' }),
+  contactUserName: nullable(text()),
+  contactPhone: nullable(text()),
+  licenseNumber: nullable(text()),
+  address: nullable(text()),
+  domain: nullable(text()),
+  intro: nullable(text()),
+  remark: nullable(text()),
+  packageId: nullable(integer({ description: 'Always null; existing consoles read it' })),
+  expireTime: nullable(text({ example: '2030-12-31 00:00:00' })),
+  accountCount: number({ example: -1 }),
+  status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
+  registerEnabled: flag(),
+  createTime: time(),
+}) {}
