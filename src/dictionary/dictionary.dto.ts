@@ -1,4 +1,18 @@
-import { Id, OneOf, PageQuery, Text, Whole } from '../platform/http/index.js';
+import {
+  flag,
+  Id,
+  integer,
+  nullable,
+  OneOf,
+  oneOf,
+  PageQuery,
+  Text,
+  text,
+  time,
+  View,
+  Whole,
+} from '../platform/http/index.js';
+import type { DictionaryEntry, DictionaryType } from './dictionary.entity.js';
 
 export const DICTIONARY_TYPE_NAME = /^[a-z][a-z0-9_]*$/;
 
@@ -98,4 +112,35 @@ export class UpdateDictionaryEntryBody extends DictionaryEntryDetails {
 
   @Text({ optional: true, min: 1, max: 100 })
   dictValue?: string;
+}
+
+export class DictionaryTypeView extends View({
+  dictId: integer({ example: 1 }),
+  dictName: text({ example: 'Model categories' }),
+  dictType: text({ example: 'chat_model_category' }),
+  remark: nullable(text()),
+  createTime: time(),
+}) {}
+
+export class DictionaryEntryView extends View({
+  dictCode: integer({ example: 1 }),
+  dictSort: integer({ example: 1 }),
+  sort: integer({ example: 1, description: 'Same as dictSort' }),
+  dictLabel: text({ example: 'Chat' }),
+  dictValue: text({ example: 'chat' }),
+  dictType: text({ example: 'chat_model_category' }),
+  cssClass: nullable(text()),
+  listClass: nullable(text()),
+  isDefault: oneOf(['Y', 'N']),
+  seeded: flag({ description: 'Built in: the value cannot change, the entry cannot be deleted' }),
+  remark: nullable(text()),
+  createTime: time(),
+}) {}
+
+export function toDictionaryTypeView(type: DictionaryType): DictionaryTypeView {
+  return DictionaryTypeView.of(type, { dictId: type.id });
+}
+
+export function toDictionaryEntryView(entry: DictionaryEntry): DictionaryEntryView {
+  return DictionaryEntryView.of(entry, { dictCode: entry.id, sort: entry.dictSort });
 }
