@@ -1,4 +1,4 @@
-import { Decimal, Flag, Id, Text, Texts, Whole } from '../platform/http/index.js';
+import { Decimal, Flag, flag, Id, Text, Texts, View, Whole } from '../platform/http/index.js';
 
 /** One message to a model. Fields that the documented clients do not send are optional additions. */
 export class SendBody {
@@ -47,3 +47,7 @@ export class SendBody {
   @Texts({ optional: true, maxItems: 8, max: 100, description: 'Stop sequences' })
   stop?: string[];
 }
+
+export class StopView extends View({
+  stopped: flag({ description: 'False when there was no running answer' }),
+}) {}

@@ -1,4 +1,5 @@
-import { Id, PageQuery, Text } from '../platform/http/index.js';
+import { Id, nullable, number, PageQuery, Text, text, time, View } from '../platform/http/index.js';
+import type { ChatSession } from './session.entity.js';
 
 export class SessionListQuery extends PageQuery {
   @Text({ optional: true, max: 255, description: 'Part of the title' })
@@ -28,4 +29,19 @@ export class CreateSessionBody {
 export class UpdateSessionBody extends CreateSessionBody {
   @Id({ description: 'The session to change' })
   id: number;
+}
+
+export class SessionView extends View({
+  id: text({ example: '12', description: 'A string of digits' }),
+  userId: number({ example: 3 }),
+  sessionTitle: text({ example: 'Holiday plans' }),
+  sessionContent: text(),
+  conversationId: nullable(text()),
+  remark: nullable(text()),
+  createTime: time({ example: '2026-01-31 12:00:00' }),
+  updateTime: time({ example: '2026-01-31 12:00:00' }),
+}) {}
+
+export function toSessionView(session: ChatSession): SessionView {
+  return SessionView.of(session, { id: String(session.id) });
 }
