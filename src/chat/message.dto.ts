@@ -2,12 +2,13 @@ import {
   decimal,
   flag,
   Id,
+  Input,
   list,
   nullable,
   number,
   OneOf,
   oneOf,
-  PageQuery,
+  pageFields,
   Text,
   text,
   time,
@@ -17,47 +18,27 @@ import type { ChatMessage, MessageRole } from './message.entity.js';
 
 const roles: readonly MessageRole[] = ['user', 'assistant', 'system'];
 
-export class MessageListQuery extends PageQuery {
-  @Id({ optional: true, description: 'All messages of this session, oldest first' })
-  sessionId?: number;
+export class MessageListQuery extends Input({
+  ...pageFields,
+  sessionId: Id({ optional: true, description: 'All messages of this session, oldest first' }),
+  content: Text({ optional: true, max: 10_000, description: 'Part of the text' }),
+  role: OneOf(roles, { optional: true }),
+  modelName: Text({ optional: true, max: 200, description: 'Part of the model name' }),
+}) {}
 
-  @Text({ optional: true, max: 10_000, description: 'Part of the text' })
-  content?: string;
+export class CreateMessageBody extends Input({
+  sessionId: Id({ description: 'One of the caller’s sessions' }),
+  role: OneOf(roles),
+  content: Text({ max: 1_000_000 }),
+  modelName: Text({ optional: true, max: 200 }),
+  remark: Text({ optional: true, max: 500 }),
+}) {}
 
-  @OneOf(roles, { optional: true })
-  role?: MessageRole;
-
-  @Text({ optional: true, max: 200, description: 'Part of the model name' })
-  modelName?: string;
-}
-
-export class CreateMessageBody {
-  @Id({ description: 'One of the caller’s sessions' })
-  sessionId: number;
-
-  @OneOf(roles)
-  role: MessageRole;
-
-  @Text({ max: 1_000_000 })
-  content: string;
-
-  @Text({ optional: true, max: 200 })
-  modelName?: string;
-
-  @Text({ optional: true, max: 500 })
-  remark?: string;
-}
-
-export class UpdateMessageBody {
-  @Id({ description: 'The message to change' })
-  id: number;
-
-  @Text({ optional: true, max: 1_000_000 })
-  content?: string;
-
-  @Text({ optional: true, max: 500 })
-  remark?: string;
-}
+export class UpdateMessageBody extends Input({
+  id: Id({ description: 'The message to change' }),
+  content: Text({ optional: true, max: 1_000_000 }),
+  remark: Text({ optional: true, max: 500 }),
+}) {}
 
 /** A fragment that was sent to the model. */
 export class SourceView extends View({

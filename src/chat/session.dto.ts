@@ -1,35 +1,36 @@
-import { Id, nullable, number, PageQuery, Text, text, time, View } from '../platform/http/index.js';
+import {
+  Id,
+  Input,
+  nullable,
+  number,
+  pageFields,
+  Text,
+  text,
+  time,
+  View,
+} from '../platform/http/index.js';
 import type { ChatSession } from './session.entity.js';
 
-export class SessionListQuery extends PageQuery {
-  @Text({ optional: true, max: 255, description: 'Part of the title' })
-  sessionTitle?: string;
+export class SessionListQuery extends Input({
+  ...pageFields,
+  sessionTitle: Text({ optional: true, max: 255, description: 'Part of the title' }),
+  sessionContent: Text({ optional: true, max: 10_000, description: 'Part of the content' }),
+  conversationId: Text({ optional: true, max: 64 }),
+}) {}
 
-  @Text({ optional: true, max: 10_000, description: 'Part of the content' })
-  sessionContent?: string;
+const sessionFields = {
+  sessionTitle: Text({ optional: true, max: 255, example: 'Holiday plans' }),
+  sessionContent: Text({ optional: true, max: 100_000 }),
+  conversationId: Text({ optional: true, max: 64 }),
+  remark: Text({ optional: true, max: 500 }),
+};
 
-  @Text({ optional: true, max: 64 })
-  conversationId?: string;
-}
+export class CreateSessionBody extends Input(sessionFields) {}
 
-export class CreateSessionBody {
-  @Text({ optional: true, max: 255, example: 'Holiday plans' })
-  sessionTitle?: string;
-
-  @Text({ optional: true, max: 100_000 })
-  sessionContent?: string;
-
-  @Text({ optional: true, max: 64 })
-  conversationId?: string;
-
-  @Text({ optional: true, max: 500 })
-  remark?: string;
-}
-
-export class UpdateSessionBody extends CreateSessionBody {
-  @Id({ description: 'The session to change' })
-  id: number;
-}
+export class UpdateSessionBody extends Input({
+  ...sessionFields,
+  id: Id({ description: 'The session to change' }),
+}) {}
 
 export class SessionView extends View({
   id: text({ example: '12', description: 'A string of digits' }),

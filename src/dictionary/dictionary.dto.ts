@@ -1,11 +1,12 @@
 import {
   flag,
   Id,
+  Input,
   integer,
   nullable,
   OneOf,
   oneOf,
-  PageQuery,
+  pageFields,
   Text,
   text,
   time,
@@ -25,94 +26,59 @@ const TYPE_NAME = {
 const SORT = { min: -1_000_000, max: 1_000_000 };
 const YES_NO = ['Y', 'N'];
 
-export class DictionaryTypeListQuery extends PageQuery {
-  @Text({ optional: true, max: 100, description: 'Part of the name' })
-  dictName?: string;
+export class DictionaryTypeListQuery extends Input({
+  ...pageFields,
+  dictName: Text({ optional: true, max: 100, description: 'Part of the name' }),
+  dictType: Text({ optional: true, max: 100, description: 'Part of the type' }),
+}) {}
 
-  @Text({ optional: true, max: 100, description: 'Part of the type' })
-  dictType?: string;
-}
+export class CreateDictionaryTypeBody extends Input({
+  dictName: Text({ max: 100, example: 'Model categories' }),
+  dictType: Text(TYPE_NAME),
+  remark: Text({ optional: true, max: 500 }),
+}) {}
 
-export class CreateDictionaryTypeBody {
-  @Text({ max: 100, example: 'Model categories' })
-  dictName: string;
+export class UpdateDictionaryTypeBody extends Input({
+  dictId: Id(),
+  dictName: Text({ optional: true, min: 1, max: 100 }),
+  dictType: Text({
+    ...TYPE_NAME,
+    optional: true,
+    description: 'Its entries get the new type as well',
+  }),
+  remark: Text({ optional: true, max: 500 }),
+}) {}
 
-  @Text(TYPE_NAME)
-  dictType: string;
+export class DictionaryEntryListQuery extends Input({
+  ...pageFields,
+  dictType: Text({ optional: true, max: 100, example: 'chat_model_category' }),
+  dictLabel: Text({ optional: true, max: 100, description: 'Part of the label' }),
+  dictValue: Text({ optional: true, max: 100, description: 'Part of the value' }),
+}) {}
 
-  @Text({ optional: true, max: 500 })
-  remark?: string;
-}
+const dictionaryEntryFields = {
+  dictSort: Whole({ ...SORT, optional: true }),
+  sort: Whole({ ...SORT, optional: true, description: 'Same as dictSort, which takes precedence' }),
+  cssClass: Text({ optional: true, max: 100 }),
+  listClass: Text({ optional: true, max: 100 }),
+  isDefault: OneOf(YES_NO, { optional: true }),
+  remark: Text({ optional: true, max: 500 }),
+};
 
-export class UpdateDictionaryTypeBody {
-  @Id()
-  dictId: number;
+export class CreateDictionaryEntryBody extends Input({
+  ...dictionaryEntryFields,
+  dictType: Text(TYPE_NAME),
+  dictLabel: Text({ max: 100, example: 'Chat' }),
+  dictValue: Text({ max: 100, example: 'chat' }),
+}) {}
 
-  @Text({ optional: true, min: 1, max: 100 })
-  dictName?: string;
-
-  @Text({ ...TYPE_NAME, optional: true, description: 'Its entries get the new type as well' })
-  dictType?: string;
-
-  @Text({ optional: true, max: 500 })
-  remark?: string;
-}
-
-export class DictionaryEntryListQuery extends PageQuery {
-  @Text({ optional: true, max: 100, example: 'chat_model_category' })
-  dictType?: string;
-
-  @Text({ optional: true, max: 100, description: 'Part of the label' })
-  dictLabel?: string;
-
-  @Text({ optional: true, max: 100, description: 'Part of the value' })
-  dictValue?: string;
-}
-
-class DictionaryEntryDetails {
-  @Whole({ ...SORT, optional: true })
-  dictSort?: number;
-
-  @Whole({ ...SORT, optional: true, description: 'Same as dictSort, which takes precedence' })
-  sort?: number;
-
-  @Text({ optional: true, max: 100 })
-  cssClass?: string;
-
-  @Text({ optional: true, max: 100 })
-  listClass?: string;
-
-  @OneOf(YES_NO, { optional: true })
-  isDefault?: string;
-
-  @Text({ optional: true, max: 500 })
-  remark?: string;
-}
-
-export class CreateDictionaryEntryBody extends DictionaryEntryDetails {
-  @Text(TYPE_NAME)
-  dictType: string;
-
-  @Text({ max: 100, example: 'Chat' })
-  dictLabel: string;
-
-  @Text({ max: 100, example: 'chat' })
-  dictValue: string;
-}
-
-export class UpdateDictionaryEntryBody extends DictionaryEntryDetails {
-  @Id()
-  dictCode: number;
-
-  @Text({ ...TYPE_NAME, optional: true })
-  dictType?: string;
-
-  @Text({ optional: true, min: 1, max: 100 })
-  dictLabel?: string;
-
-  @Text({ optional: true, min: 1, max: 100 })
-  dictValue?: string;
-}
+export class UpdateDictionaryEntryBody extends Input({
+  ...dictionaryEntryFields,
+  dictCode: Id(),
+  dictType: Text({ ...TYPE_NAME, optional: true }),
+  dictLabel: Text({ optional: true, min: 1, max: 100 }),
+  dictValue: Text({ optional: true, min: 1, max: 100 }),
+}) {}
 
 export class DictionaryTypeView extends View({
   dictId: integer({ example: 1 }),

@@ -1,10 +1,11 @@
 import {
   Id,
-  number,
+  Input,
   nullable,
+  number,
   OneOf,
   oneOf,
-  PageQuery,
+  pageFields,
   Text,
   text,
   Texts,
@@ -19,77 +20,51 @@ const STATUS = ['0', '1'];
 /** In seconds. The integer column could hold 68 years. */
 const TEN_YEARS = 315_360_000;
 
-export class ClientListQuery extends PageQuery {
-  @Text({ optional: true })
-  clientId?: string;
-
-  @Text({ optional: true, description: 'Part of the key' })
-  clientKey?: string;
-
-  @Text({ optional: true, description: '0 enabled, 1 disabled' })
-  status?: string;
-}
+export class ClientListQuery extends Input({
+  ...pageFields,
+  clientId: Text({ optional: true }),
+  clientKey: Text({ optional: true, description: 'Part of the key' }),
+  status: Text({ optional: true, description: '0 enabled, 1 disabled' }),
+}) {}
 
 /** The optional fields of a client. */
-class ClientDto {
-  @Text({ optional: true, max: 32, example: 'pc' })
-  deviceType?: string;
-
-  @Whole({
+const clientFields = {
+  deviceType: Text({ optional: true, max: 32, example: 'pc' }),
+  activeTimeout: Whole({
     optional: true,
     min: 1,
     max: TEN_YEARS,
     description: 'Seconds without a request after which a sign-in ends; applies to new sign-ins',
-  })
-  activeTimeout?: number;
-
-  @Whole({
+  }),
+  timeout: Whole({
     optional: true,
     min: 1,
     max: TEN_YEARS,
     description: 'Seconds after which a sign-in ends in any case; applies to new sign-ins',
-  })
-  timeout?: number;
+  }),
+  status: OneOf(STATUS, { optional: true }),
+};
 
-  @OneOf(STATUS, { optional: true })
-  status?: string;
-}
+export class NewClientDto extends Input({
+  ...clientFields,
+  clientKey: Text({ max: 32, example: 'mobile' }),
+  clientSecret: Text({ max: 200, description: 'Stored as a digest and never returned' }),
+  grantTypeList: Texts({ max: 32, maxItems: 7, example: ['password'], description: 'Grant types' }),
+}) {}
 
-export class NewClientDto extends ClientDto {
-  @Text({ max: 32, example: 'mobile' })
-  clientKey: string;
+export class ChangedClientDto extends Input({
+  ...clientFields,
+  id: Id(),
+  clientKey: Text({ optional: true, min: 1, max: 32 }),
+  clientSecret: Text({ optional: true, max: 200, description: 'Empty: the stored one stays' }),
+  grantTypeList: Texts({ optional: true, max: 32, maxItems: 7 }),
+}) {}
 
-  @Text({ max: 200, description: 'Stored as a digest and never returned' })
-  clientSecret: string;
-
-  @Texts({ max: 32, maxItems: 7, example: ['password'], description: 'Grant types' })
-  grantTypeList: string[];
-}
-
-export class ChangedClientDto extends ClientDto {
-  @Id()
-  id: number;
-
-  @Text({ optional: true, min: 1, max: 32 })
-  clientKey?: string;
-
-  @Text({ optional: true, max: 200, description: 'Empty: the stored one stays' })
-  clientSecret?: string;
-
-  @Texts({ optional: true, max: 32, maxItems: 7 })
-  grantTypeList?: string[];
-}
-
-export class ClientStatusDto {
-  @Id({ optional: true })
-  id?: number;
-
-  @Text({ optional: true, max: 64, description: 'Instead of id' })
-  clientId?: string;
-
-  @OneOf(STATUS)
-  status: string;
-}
+export class ClientStatusDto extends Input({
+  id: Id({ optional: true }),
+  clientId: Text({ optional: true, max: 64, description: 'Instead of id' }),
+  status: OneOf(STATUS),
+}) {}
 
 /** A client without its secret. */
 export class ClientView extends View({

@@ -1,51 +1,39 @@
-import { flag, integer, list, nullable, Text, text, View } from '../../platform/http/index.js';
+import {
+  flag,
+  Input,
+  integer,
+  list,
+  nullable,
+  Text,
+  text,
+  View,
+} from '../../platform/http/index.js';
 
 /** The fields that both existing clients send. Those of other grant types are ignored. */
-export class LoginDto {
-  @Text({ max: 64, example: 'e5cd7e4891bf95d1d19206ce24a7b32e' })
-  clientId: string;
+export class LoginDto extends Input({
+  clientId: Text({ max: 64, example: 'e5cd7e4891bf95d1d19206ce24a7b32e' }),
+  grantType: Text({ max: 32, example: 'password' }),
+  tenantId: Text({ optional: true, max: 20, example: '000000', description: 'Default: 000000' }),
+  username: Text({ optional: true, max: 64, example: 'admin' }),
+  password: Text({ optional: true, max: 200 }),
+  code: Text({ optional: true, max: 20, description: 'The text of the captcha, if required' }),
+  uuid: Text({ optional: true, max: 64, description: 'The id of the captcha' }),
+}) {}
 
-  @Text({ max: 32, example: 'password' })
-  grantType: string;
-
-  @Text({ optional: true, max: 20, example: '000000', description: 'Default: 000000' })
-  tenantId?: string;
-
-  @Text({ optional: true, max: 64, example: 'admin' })
-  username?: string;
-
-  @Text({ optional: true, max: 200 })
-  password?: string;
-
-  @Text({ optional: true, max: 20, description: 'The text of the captcha, if required' })
-  code?: string;
-
-  @Text({ optional: true, max: 64, description: 'The id of the captcha' })
-  uuid?: string;
-}
-
-export class RegisterDto {
-  @Text({ max: 64, example: 'e5cd7e4891bf95d1d19206ce24a7b32e' })
-  clientId: string;
-
-  @Text({ max: 32, example: 'password' })
-  grantType: string;
-
-  @Text({ optional: true, max: 20, example: '000000', description: 'Default: 000000' })
-  tenantId?: string;
-
-  @Text({ min: 2, max: 64, example: 'jo@example.com', description: 'Often an e-mail address' })
-  username: string;
-
-  @Text({ min: 5, max: 72 })
-  password: string;
-
-  @Text({ optional: true, max: 20, description: 'The text of the captcha, if required' })
-  code?: string;
-
-  @Text({ optional: true, max: 64, description: 'The id of the captcha' })
-  uuid?: string;
-}
+export class RegisterDto extends Input({
+  clientId: Text({ max: 64, example: 'e5cd7e4891bf95d1d19206ce24a7b32e' }),
+  grantType: Text({ max: 32, example: 'password' }),
+  tenantId: Text({ optional: true, max: 20, example: '000000', description: 'Default: 000000' }),
+  username: Text({
+    min: 2,
+    max: 64,
+    example: 'jo@example.com',
+    description: 'Often an e-mail address',
+  }),
+  password: Text({ min: 5, max: 72 }),
+  code: Text({ optional: true, max: 20, description: 'The text of the captcha, if required' }),
+  uuid: Text({ optional: true, max: 64, description: 'The id of the captcha' }),
+}) {}
 
 export class LoginView extends View({
   access_token: text({

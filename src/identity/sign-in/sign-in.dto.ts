@@ -1,8 +1,9 @@
 import {
   flag,
+  Input,
   nullable,
   number,
-  PageQuery,
+  pageFields,
   Text,
   text,
   time,
@@ -12,13 +13,11 @@ import {
 } from '../../platform/http/index.js';
 import type { OpenSignIn } from '../login-session/login-session.repository.js';
 
-export class SignInListQuery extends PageQuery {
-  @Text({ optional: true, description: 'Part of the name' })
-  userName?: string;
-
-  @Text({ optional: true, description: 'Part of the address' })
-  ipaddr?: string;
-}
+export class SignInListQuery extends Input({
+  ...pageFields,
+  userName: Text({ optional: true, description: 'Part of the name' }),
+  ipaddr: Text({ optional: true, description: 'Part of the address' }),
+}) {}
 
 export class SignInView extends View({
   tokenId: uuid({ description: 'Id of the sign-in; not its token' }),

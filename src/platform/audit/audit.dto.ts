@@ -1,36 +1,26 @@
 import {
   Id,
+  Input,
   integer,
   nullable,
-  PageQuery,
+  pageFields,
   schema,
   Text,
   text,
   time,
-  TimeRange,
   TimeRangeField,
   View,
 } from '../http/index.js';
 
-export class AuditListQuery extends PageQuery {
-  @Text({ optional: true, max: 40, example: 'login' })
-  action?: string;
-
-  @Text({ optional: true, max: 40, example: 'provider' })
-  targetType?: string;
-
-  @Text({ optional: true, max: 64 })
-  targetId?: string;
-
-  @Id({ optional: true })
-  actorId?: number;
-
-  @Text({ optional: true, max: 64, description: 'Part of the name' })
-  actorName?: string;
-
-  @TimeRangeField()
-  params?: TimeRange;
-}
+export class AuditListQuery extends Input({
+  ...pageFields,
+  action: Text({ optional: true, max: 40, example: 'login' }),
+  targetType: Text({ optional: true, max: 40, example: 'provider' }),
+  targetId: Text({ optional: true, max: 64 }),
+  actorId: Id({ optional: true }),
+  actorName: Text({ optional: true, max: 64, description: 'Part of the name' }),
+  params: TimeRangeField(),
+}) {}
 
 export class AuditEntryView extends View({
   id: integer({ example: 1 }),
