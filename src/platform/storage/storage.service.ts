@@ -9,12 +9,11 @@ import type { Page } from '../http/index.js';
 import { suffixOf } from './file-name.js';
 import { FileOwners } from './file-owners.js';
 import { FileStorage } from './file-storage.js';
-import type { StoredFileListQuery } from './storage.dto.js';
+import { toStoredFileView, toUploadView } from './storage.dto.js';
+import type { StoredFileListQuery, StoredFileView, UploadView } from './storage.dto.js';
 import type { StoredFile } from './storage.entity.js';
 import { FileInUseError, UnreadableUploadError } from './storage.errors.js';
 import { StorageRepository } from './storage.repository.js';
-import { toStoredFileView, toUploadView } from './storage.view.js';
-import type { StoredFileView, UploadView } from './storage.view.js';
 import { isRefused } from './upload.engine.js';
 import type { ReceivedFile, UploadedPart } from './upload.engine.js';
 
