@@ -23,11 +23,7 @@ export class PermissionController {
     const grantable = permissionCatalogue.filter(
       (info) => isSuperAdmin(caller) || !info.installation,
     );
-    const rows = grantable.map(({ permission, group, description }) => ({
-      permission,
-      group,
-      description,
-    }));
+    const rows = grantable.map((info) => PermissionView.of(info));
     return new Page(rows, rows.length);
   }
 }
