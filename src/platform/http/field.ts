@@ -3,6 +3,7 @@ import type { Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import type { ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
+import type { TransformFnParams } from 'class-transformer';
 import {
   ArrayMaxSize,
   IsArray,
@@ -20,7 +21,6 @@ import {
   MinLength,
   NotContains,
 } from 'class-validator';
-import { Clearable } from './clearable.decorator.js';
 
 /**
  * Fields of a request, each declared once: the type for TypeScript, what OpenAPI shows, what is accepted, and how the
@@ -216,6 +216,17 @@ export const Ids: Kind<number[], FieldOptions> = (options: FieldOptions = {}) =>
     }),
   ]);
 };
+
+/**
+ * An empty text arrives as null, which empties the field; absent and null leave it as it is. It stands below the
+ * field's other decorator, because class-transformer applies the lowest last.
+ */
+export function Clearable(): PropertyDecorator {
+  return Transform(({ value, obj, key }: TransformFnParams): unknown => {
+    const sent: unknown = (obj as Record<string, unknown>)[key];
+    return sent === '' ? null : value;
+  });
+}
 
 /** The values that are given: without those that are undefined. */
 export function defined<Values extends object>(values: Values): Partial<Values> {

@@ -1,7 +1,7 @@
-export { Clearable } from './clearable.decorator.js';
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
 export {
+  Clearable,
   Decimal,
   defined,
   Flag,
@@ -16,7 +16,6 @@ export {
 } from './field.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
-export { GIVEN_TIME, GIVEN_TIME_MESSAGE, givenTime } from './given-time.js';
 export { pageFields, PageQuery, rowsOf } from './page.query.js';
 export {
   Answers,
@@ -29,8 +28,16 @@ export {
   AnswersStatus,
 } from './answer.decorator.js';
 export { sseFrame, SseWriter } from './sse.writer.js';
-export { readTimeRange, TimeRange, TimeRangeField, TimeRangeQuery } from './time-range.js';
-export { wireTime } from './wire-time.js';
+export {
+  GIVEN_TIME,
+  GIVEN_TIME_MESSAGE,
+  givenTime,
+  readTimeRange,
+  TimeRange,
+  TimeRangeField,
+  TimeRangeQuery,
+  wireTime,
+} from './time.js';
 export { currentRequest, requestContext } from './request-context.js';
 export type { RequestContext } from './request-context.js';
 export {

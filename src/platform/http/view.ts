@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { ApiPropertyOptions } from '@nestjs/swagger';
 import type { Type } from '@nestjs/common';
-import { wireTime } from './wire-time.js';
+import { wireTime } from './time.js';
 
 /**
  * Fields of an answer, each declared once: the type for TypeScript and the schema for OpenAPI. The order of the fields is

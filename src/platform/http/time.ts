@@ -2,9 +2,34 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiHideProperty, ApiQuery } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsOptional, ValidateNested } from 'class-validator';
+import { InvalidInputError } from '../error/index.js';
 import { Input, Text } from './field.js';
 import type { Field } from './field.js';
-import { GIVEN_TIME, GIVEN_TIME_MESSAGE, givenTime } from './given-time.js';
+
+/** Times on the wire are `yyyy-MM-dd HH:mm:ss` in the process' time zone, which the configuration sets. */
+export function wireTime(date: Date): string;
+export function wireTime(date: Date | null | undefined): string | null;
+export function wireTime(date: Date | null | undefined): string | null {
+  if (!date) return null;
+  const two = (n: number): string => String(n).padStart(2, '0');
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+/** A time in the format of the wire, or a day. */
+export const GIVEN_TIME = /^(\d{4}-\d{2}-\d{2}( \d{2}:\d{2}(:\d{2})?)?)?$/;
+export const GIVEN_TIME_MESSAGE = 'must be a time like 2026-01-31 18:30:00, or a day';
+
+/**
+ * Reads a time in the zone that times on the wire are in: its start or, as the end of a range, the first
+ * moment after that second or day.
+ */
+export function givenTime(field: string, text: string, edge: 'start' | 'end'): Date {
+  const [day, time = edge === 'start' ? '00:00:00' : '23:59:59'] = text.split(' ');
+  const read = new Date(`${day}T${time}`);
+  if (Number.isNaN(read.getTime())) throw new InvalidInputError(`${field}: there is no ${text}.`);
+  return edge === 'end' ? new Date(read.getTime() + 1_000) : read;
+}
 
 /** A range as existing clients write it: `params[beginTime]`, `params[endTime]`; both ends are included. */
 export class TimeRange extends Input({
@@ -30,7 +55,7 @@ export function TimeRangeQuery(): MethodDecorator {
   );
 }
 
-export interface Moments {
+interface Moments {
   readonly from: Date | undefined;
   /** The end of the range, exclusive. */
   readonly until: Date | undefined;
