@@ -17,19 +17,13 @@ const TASK_ID = 200;
 const LARGEST_SEED = 2_147_483_647;
 const LONGEST_SECONDS = 3_600;
 
+/** A text that must be given. */
+const needed = (max: number, description: string, example?: string) =>
+  Text({ max, description, ...(example && { example }), missing: '$property must not be empty' });
+
 export class ImageBody extends Input({
-  model: Text({
-    max: MODEL,
-    description: 'modelName of a model of category image',
-    example: 'painter',
-    missing: 'model must not be empty',
-  }),
-  prompt: Text({
-    max: TEXT,
-    description: 'What is to be seen',
-    example: 'A lighthouse at dusk',
-    missing: 'prompt must not be empty',
-  }),
+  model: needed(MODEL, 'modelName of a model of category image', 'painter'),
+  prompt: needed(TEXT, 'What is to be seen', 'A lighthouse at dusk'),
   size: Text({
     optional: true,
     max: WORD,
@@ -45,18 +39,8 @@ export class ImageBody extends Input({
 }) {}
 
 export class SpeechBody extends Input({
-  model: Text({
-    max: MODEL,
-    description: 'modelName of a model of category audio',
-    example: 'speaker',
-    missing: 'model must not be empty',
-  }),
-  input: Text({
-    max: TEXT,
-    description: 'What is to be said',
-    example: 'Welcome aboard.',
-    missing: 'input must not be empty',
-  }),
+  model: needed(MODEL, 'modelName of a model of category audio', 'speaker'),
+  input: needed(TEXT, 'What is to be said', 'Welcome aboard.'),
   voice: Text({
     optional: true,
     max: WORD,
@@ -81,18 +65,8 @@ export class SpeechBody extends Input({
 }) {}
 
 export class VideoBody extends Input({
-  model: Text({
-    max: MODEL,
-    description: 'modelName of a model of category video',
-    example: 'filmer',
-    missing: 'model must not be empty',
-  }),
-  prompt: Text({
-    max: TEXT,
-    description: 'What is to happen',
-    example: 'Waves roll onto a beach',
-    missing: 'prompt must not be empty',
-  }),
+  model: needed(MODEL, 'modelName of a model of category video', 'filmer'),
+  prompt: needed(TEXT, 'What is to happen', 'Waves roll onto a beach'),
   size: Text({
     optional: true,
     max: WORD,
@@ -109,26 +83,20 @@ export class VideoBody extends Input({
 }) {}
 
 export class VideoQuery extends Input({
-  model: Text({
-    max: MODEL,
-    description: 'The model that makes the video',
-    missing: 'model must not be empty',
-  }),
-  videoId: Text({
-    max: TASK_ID,
-    description: 'The id that POST /media/video answered',
-    missing: 'videoId must not be empty',
-  }),
+  model: needed(MODEL, 'The model that makes the video'),
+  videoId: needed(TASK_ID, 'The id that POST /media/video answered'),
 }) {}
 
 export class PredictionQuery extends Input({
-  model: Text({
-    max: MODEL,
-    description: 'The model that the task was given to',
-    missing: 'model must not be empty',
-  }),
+  model: needed(MODEL, 'The model that the task was given to'),
+  predictionId: needed(TASK_ID, 'The id that the task was answered with'),
+}) {}
+
+export class ContentQuery extends Input({
+  model: needed(MODEL, 'The model that the task was given to'),
   predictionId: Text({
-    max: TASK_ID,
+    pattern: /^[A-Za-z0-9_-]{1,128}$/,
+    patternMessage: 'must be 1 to 128 letters, digits, _ and -',
     description: 'The id that the task was answered with',
     missing: 'predictionId must not be empty',
   }),

@@ -13,7 +13,7 @@ import {
   ContentRefusedError,
 } from './content.checks.js';
 import { ContentClient } from './content.client.js';
-import type { ContentQuery } from './content.dto.js';
+import type { ContentQuery } from '../media.dto.js';
 import {
   ClientGoneError,
   ContentResource,
