@@ -7,7 +7,7 @@ import { ConfigError, loadConfig } from './platform/config/index.js';
 import type { Config } from './platform/config/index.js';
 import { DirectoryInUseError, inTenant } from './platform/database/index.js';
 import { DomainError } from './platform/error/index.js';
-import { InitialPassword, UserCallers } from './identity/index.js';
+import { IdentitySeed, UserCallers } from './identity/index.js';
 import { ProgressLine } from './import-progress.js';
 import { KnowledgeService } from './knowledge/index.js';
 import { startFailure } from './platform/observability/index.js';
@@ -95,7 +95,7 @@ async function importInto(config: Config, given: Arguments, signal: AbortSignal)
   const app = await createApp(config, { log });
   try {
     await app.init();
-    const login = app.get(InitialPassword).take();
+    const login = app.get(IdentitySeed).takeInitialLogin();
     if (login) process.stderr.write(`${passwordLine(login)}\n`);
     const { tenantId, userName, knowledgeId, path, dryRun } = given;
     const caller = await app.get(UserCallers).named(userName, tenantId, tenantId);

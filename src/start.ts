@@ -9,7 +9,7 @@ import {
 import { createApp } from './app.js';
 import { ConfigError, loadConfig } from './platform/config/index.js';
 import type { Config } from './platform/config/index.js';
-import { InitialPassword } from './identity/index.js';
+import { IdentitySeed } from './identity/index.js';
 import {
   reportUncaughtErrors,
   startFailure,
@@ -40,7 +40,7 @@ async function run(config: Config): Promise<void> {
   const app = await createApp(config);
   reportUncaughtErrors();
   await app.init();
-  const login = app.get(InitialPassword).take();
+  const login = app.get(IdentitySeed).takeInitialLogin();
   if (login && config.demo && config.embedded) await keepInitialPassword(config, login);
   if (config.ROLE === 'worker') {
     stopOnSignals(app, config.SHUTDOWN_GRACE_SECONDS);

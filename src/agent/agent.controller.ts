@@ -13,7 +13,13 @@ import {
 import type { Page } from '../platform/http/index.js';
 import { AgentListQuery, CreateAgentBody, UpdateAgentBody } from './agent.dto.js';
 import { AgentService } from './agent.service.js';
-import { AgentOptionView, AgentView, SkillOptionView } from './agent.view.js';
+import {
+  AgentOptionView,
+  AgentView,
+  McpToolView,
+  SkillOptionView,
+  WorkflowsView,
+} from './agent.view.js';
 
 @ApiTags('agents')
 @Controller('agent/agent')
@@ -85,5 +91,31 @@ export class AgentController {
   @AnswersStatus()
   remove(@CurrentCaller() caller: Caller, @Param('ids', IdsPipe) ids: number[]): Promise<void> {
     return this.agents.remove(caller, ids);
+  }
+}
+
+/** The agent form of existing clients requests this list (docs/WIRE.md, Agents). */
+@ApiTags('agents')
+@Controller('mcp/tool')
+export class McpToolController {
+  /** The MCP tools that an agent can bind. The list is empty: there are none yet. */
+  @Get('all')
+  @RequirePermission('agent:agent:list')
+  @AnswersArray(McpToolView)
+  all(): McpToolView[] {
+    return [];
+  }
+}
+
+/** Existing end-user apps request this list beside the agents (docs/WIRE.md, Agents). */
+@ApiTags('agents')
+@Controller('workflow/public')
+export class WorkflowController {
+  /** The public workflows. The list is empty: there are none yet. */
+  @Get('search')
+  @LoginOnly()
+  @Answers(WorkflowsView)
+  search(): WorkflowsView {
+    return { records: [], total: 0 };
   }
 }

@@ -4,17 +4,14 @@ import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
 import { SkillModule } from '../skill/index.js';
 import { Agent } from './agent.entity.js';
-import { AgentBindings } from './agent.bindings.js';
-import { AgentController } from './agent.controller.js';
+import { AgentController, McpToolController, WorkflowController } from './agent.controller.js';
 import { AgentRepository } from './agent.repository.js';
 import { AgentService } from './agent.service.js';
-import { McpToolController } from './mcp-tool.controller.js';
-import { WorkflowController } from './workflow.controller.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Agent]), KnowledgeModule, ModelModule, SkillModule],
   controllers: [AgentController, McpToolController, WorkflowController],
-  providers: [AgentBindings, AgentRepository, AgentService],
+  providers: [AgentRepository, AgentService],
   exports: [AgentService],
 })
 export class AgentModule {}

@@ -10,26 +10,35 @@ export type AgentValues = Partial<
   Omit<Agent, 'id' | 'tenantId' | 'userId' | 'createTime' | 'updateTime'>
 >;
 
-/** The columns that a conversation needs. */
-export interface AgentRow {
+/** An agent as a conversation uses it, with undefined for what is left to the model. */
+export interface AgentForChat {
   readonly id: number;
   readonly name: string;
   readonly modelId: number;
+  readonly systemPrompt: string | undefined;
+  /** The existing bases, in the order of binding. */
+  readonly knowledgeIds: readonly number[];
+  readonly skillNames: readonly string[];
+  readonly enableThinking: boolean;
+  readonly temperature: number | undefined;
+  readonly topP: number | undefined;
+  readonly maxTokens: number | undefined;
+}
+
+type OwnSetting = 'systemPrompt' | 'temperature' | 'topP' | 'maxTokens';
+
+interface AgentRow extends Omit<AgentForChat, OwnSetting> {
   readonly hasModel: boolean;
+  readonly status: string;
   readonly systemPrompt: string | null;
-  readonly enableThinking: string;
   readonly temperature: number | null;
   readonly topP: number | null;
   readonly maxTokens: number | null;
-  readonly skillNames: string[];
-  /** Of the existing bases, in the order of binding. */
-  readonly knowledgeIds: number[];
-  readonly status: string;
 }
 
 const AGENT_FOR_CHAT = `SELECT a.id, a.agent_name AS name, a.model_id AS "modelId", m.id IS NOT NULL AS "hasModel",
-      a.system_prompt AS "systemPrompt", a.enable_thinking AS "enableThinking", a.temperature, a.top_p AS "topP",
-      a.max_tokens AS "maxTokens", a.skill_names AS "skillNames", a.status,
+      CASE WHEN a.system_prompt ~ '\\S' THEN a.system_prompt END AS "systemPrompt",
+      a.enable_thinking = '1' AS "enableThinking", a.temperature, a.top_p AS "topP", a.max_tokens AS "maxTokens", a.skill_names AS "skillNames", a.status,
       (SELECT coalesce(jsonb_agg(k.id ORDER BY bound.place), '[]')
          FROM jsonb_array_elements_text(a.knowledge_ids) WITH ORDINALITY AS bound (id, place)
          JOIN knowledge_base k ON k.tenant_id = a.tenant_id AND k.id = bound.id::bigint) AS "knowledgeIds"
@@ -39,7 +48,7 @@ const AGENT_FOR_CHAT = `SELECT a.id, a.agent_name AS name, a.model_id AS "modelI
 /** The agents of a tenant, joined with models and knowledge bases for their names. */
 @Injectable()
 export class AgentRepository {
-  private readonly agents: TenantScoped<Agent>;
+  readonly agents: TenantScoped<Agent>;
 
   constructor(private readonly database: Database) {
     this.agents = new TenantScoped(database, Agent, 'The agent');
@@ -52,10 +61,6 @@ export class AgentRepository {
       ...(status && { status }),
     };
     return this.agents.page(tenantId, query, where, { updateTime: 'DESC', id: 'DESC' });
-  }
-
-  async get(tenantId: string, id: number): Promise<Agent> {
-    return this.agents.get(tenantId, id);
   }
 
   /** The enabled agents, last changed first. */
@@ -88,22 +93,6 @@ export class AgentRepository {
     const named = (models: boolean): Map<number, string> =>
       new Map(rows.filter(({ isModel }) => isModel === models).map(({ id, name }) => [id, name]));
     return { models: named(true), knowledge: named(false) };
-  }
-
-  async insert(
-    tenantId: string,
-    values: AgentValues & { readonly userId: number | null },
-  ): Promise<number> {
-    const { id } = await this.agents.insert(tenantId, values);
-    return id;
-  }
-
-  async update(tenantId: string, id: number, change: AgentValues): Promise<void> {
-    await this.agents.update(tenantId, id, change);
-  }
-
-  async remove(tenantId: string, ids: readonly number[]): Promise<void> {
-    await this.agents.remove(tenantId, ids);
   }
 
   /** Removes a knowledge base from every agent, without changing their update time. */

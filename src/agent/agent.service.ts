@@ -3,42 +3,37 @@ import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
+import { defined } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { KnowledgeContents } from '../knowledge/index.js';
+import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
+import { ModelService } from '../model/index.js';
 import { SkillCatalogue } from '../skill/index.js';
-import { AgentBindings } from './agent.bindings.js';
 import type { AgentListQuery, CreateAgentBody, UpdateAgentBody } from './agent.dto.js';
 import type { Agent } from './agent.entity.js';
-import { AgentDisabledError, AgentWithoutModelError } from './agent.errors.js';
+import {
+  AgentDisabledError,
+  AgentModelError,
+  AgentWithoutModelError,
+  NoMcpToolsError,
+  TooManyBoundError,
+  UnknownSkillError,
+} from './agent.errors.js';
 import { AgentRepository } from './agent.repository.js';
-import type { AgentValues } from './agent.repository.js';
+import type { AgentForChat, AgentValues } from './agent.repository.js';
 import { toAgentOptionView, toAgentView } from './agent.view.js';
 import type { AgentOptionView, AgentView, SkillOptionView } from './agent.view.js';
 
-/** An agent as a conversation uses it. Unset generation parameters are undefined. */
-export interface AgentForChat {
-  readonly id: number;
-  readonly name: string;
-  readonly modelId: number;
-  readonly systemPrompt: string | undefined;
-  /** The existing bases, in the order of binding. */
-  readonly knowledgeIds: readonly number[];
-  readonly skillNames: readonly string[];
-  readonly enableThinking: boolean;
-  readonly temperature: number | undefined;
-  readonly topP: number | undefined;
-  readonly maxTokens: number | undefined;
-}
-
+const MOST_KNOWLEDGE_BASES = 20;
+const MOST_SKILLS = 50;
 const ENABLED = '0';
-const ON = '1';
 
 /** Agents: managed with permissions, usable by every user of the tenant. */
 @Injectable()
 export class AgentService {
   constructor(
     private readonly agents: AgentRepository,
-    private readonly bindings: AgentBindings,
+    private readonly models: ModelService,
+    private readonly knowledge: KnowledgeService,
     private readonly skills: SkillCatalogue,
     private readonly database: Database,
     private readonly audit: AuditLog,
@@ -60,7 +55,7 @@ export class AgentService {
   }
 
   async get(caller: Caller, id: number): Promise<AgentView> {
-    const agent = await this.agents.get(caller.tenantId, id);
+    const agent = await this.agents.agents.get(caller.tenantId, id);
     return toAgentView(agent, await this.agents.boundNames(caller.tenantId, [agent]));
   }
 
@@ -81,29 +76,24 @@ export class AgentService {
   async forChat(caller: Caller, agentId: number): Promise<AgentForChat> {
     const agent = await this.agents.forChat(caller.tenantId, agentId);
     if (!agent) throw new NotFoundError('The agent');
-    if (agent.status !== ENABLED) throw new AgentDisabledError(agent.name);
-    if (!agent.hasModel) throw new AgentWithoutModelError(agent.name);
-    const { id, name, modelId, knowledgeIds, skillNames } = agent;
+    const { hasModel, status, systemPrompt, temperature, topP, maxTokens, ...bound } = agent;
+    if (status !== ENABLED) throw new AgentDisabledError(agent.name);
+    if (!hasModel) throw new AgentWithoutModelError(agent.name);
     return {
-      id,
-      name,
-      modelId,
-      systemPrompt: agent.systemPrompt?.trim() ? agent.systemPrompt : undefined,
-      knowledgeIds,
-      skillNames,
-      enableThinking: agent.enableThinking === ON,
-      temperature: agent.temperature ?? undefined,
-      topP: agent.topP ?? undefined,
-      maxTokens: agent.maxTokens ?? undefined,
+      ...bound,
+      systemPrompt: systemPrompt ?? undefined,
+      temperature: temperature ?? undefined,
+      topP: topP ?? undefined,
+      maxTokens: maxTokens ?? undefined,
     };
   }
 
   async create(caller: Caller, body: CreateAgentBody): Promise<AgentView> {
     const values = readAgent(body);
     return this.database.transaction(async () => {
-      await this.bindings.check(caller, values);
+      await this.checkBindings(caller, values);
       const userId = caller.userId || null;
-      const id = await this.agents.insert(caller.tenantId, { ...values, userId });
+      const { id } = await this.agents.agents.insert(caller.tenantId, { ...values, userId });
       const { agentName, modelId, knowledgeIds = [] } = values;
       await this.record(caller, 'create', id, { agentName, modelId, knowledgeIds });
       return this.get(caller, id);
@@ -114,9 +104,9 @@ export class AgentService {
     const { id } = body;
     const values = readAgent(body);
     return this.database.transaction(async () => {
-      const before = await this.agents.get(caller.tenantId, id);
-      await this.bindings.check(caller, values, before);
-      await this.agents.update(caller.tenantId, id, values);
+      const before = await this.agents.agents.get(caller.tenantId, id);
+      await this.checkBindings(caller, values, before);
+      await this.agents.agents.update(caller.tenantId, id, values);
       await this.record(caller, 'update', id, changeForAudit(before, values));
       return this.get(caller, id);
     });
@@ -124,9 +114,48 @@ export class AgentService {
 
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     await this.database.transaction(async () => {
-      await this.agents.remove(caller.tenantId, ids);
+      await this.agents.agents.remove(caller.tenantId, ids);
       for (const id of ids) await this.record(caller, 'delete', id);
     });
+  }
+
+  /**
+   * Throws the DomainError that says what to correct. The caller needs read access to knowledge bases that are new to the
+   * agent; bound ones are kept without a check, so that every editor of agents can save every agent.
+   */
+  private async checkBindings(caller: Caller, values: AgentValues, before?: Agent): Promise<void> {
+    const { modelId, knowledgeIds, skillNames, mcpToolIds = [] } = values;
+    if (mcpToolIds.length > 0) throw new NoMcpToolsError();
+    if (skillNames) this.checkSkills(skillNames);
+    if (modelId !== undefined) await this.checkModel(caller, modelId);
+    if (knowledgeIds) await this.checkKnowledge(caller, knowledgeIds, before?.knowledgeIds ?? []);
+  }
+
+  private checkSkills(names: readonly string[]): void {
+    if (names.length > MOST_SKILLS) {
+      throw new TooManyBoundError('skills', names.length, MOST_SKILLS);
+    }
+    const known = this.skills.documents.map(({ name }) => name);
+    const unknown = names.filter((name) => !known.includes(name));
+    if (unknown.length > 0) throw new UnknownSkillError(unknown, known);
+  }
+
+  private async checkModel(caller: Caller, modelId: number): Promise<void> {
+    const { modelName, category } = await this.models.get(caller, modelId);
+    if (category !== 'chat') throw new AgentModelError(modelName, category);
+  }
+
+  private async checkKnowledge(
+    caller: Caller,
+    ids: readonly number[],
+    bound: readonly number[],
+  ): Promise<void> {
+    if (ids.length > MOST_KNOWLEDGE_BASES) {
+      throw new TooManyBoundError('knowledge bases', ids.length, MOST_KNOWLEDGE_BASES);
+    }
+    for (const id of ids) {
+      if (!bound.includes(id)) await this.knowledge.readable(caller, id);
+    }
   }
 
   private async record(
@@ -141,12 +170,8 @@ export class AgentService {
 
 /** The columns that a body changes, lists without duplicates. */
 function readAgent(body: CreateAgentBody | UpdateAgentBody): AgentValues {
-  const { ...fields } = body;
-  const values = Object.fromEntries(
-    Object.entries<unknown>(fields).filter(
-      ([field, value]) => field !== 'id' && value !== undefined,
-    ),
-  ) as AgentValues;
+  const { id: _, ...fields } = { id: 0, ...body };
+  const values: AgentValues = defined(fields);
   if (values.agentName) values.agentName = values.agentName.trim();
   if (values.knowledgeIds) values.knowledgeIds = [...new Set(values.knowledgeIds)];
   if (values.skillNames) values.skillNames = [...new Set(values.skillNames)];

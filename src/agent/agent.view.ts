@@ -1,72 +1,42 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { wireTime } from '../platform/http/index.js';
+import {
+  integer,
+  integers,
+  list,
+  nullable,
+  number,
+  oneOf,
+  text,
+  texts,
+  time,
+  View,
+} from '../platform/http/index.js';
 import type { Agent } from './agent.entity.js';
 
-const ids = { type: 'array', items: { type: 'integer' } } as const;
-const notGiven = { nullable: true, description: 'null: the default of the model' };
+const notGiven = { description: 'null: the default of the model' };
 
 /** An agent as its editors see it. Absent texts are ''. */
-export class AgentView {
-  @ApiProperty({ type: 'integer', example: 1 })
-  id: number;
-
-  @ApiProperty({ example: 'Support' })
-  agentName: string;
-
-  @ApiProperty({ example: 'Answers questions about our products' })
-  agentDescribe: string;
-
-  @ApiProperty({ example: '' })
-  agentShow: string;
-
-  @ApiProperty({ type: 'integer', example: 1 })
-  modelId: number;
-
-  @ApiProperty({ type: String, nullable: true, description: 'null: the model was deleted' })
-  modelName: string | null;
-
-  @ApiProperty({ enum: ['0', '1'] })
-  enableThinking: string;
-
-  @ApiProperty({ example: 'You answer in two sentences.' })
-  systemPrompt: string;
-
-  @ApiProperty({ ...ids, example: [] })
-  mcpToolIds: number[];
-
-  @ApiProperty({ type: [String], example: [] })
-  mcpToolNames: string[];
-
-  @ApiProperty({ type: [String], example: ['pdf'] })
-  skillNames: string[];
-
-  @ApiProperty({ ...ids, example: [1], description: 'Deleted ones are left out' })
-  knowledgeIds: number[];
-
-  @ApiProperty({ type: [String], example: ['Handbook'], description: 'In the order of the ids' })
-  knowledgeNames: string[];
-
-  @ApiProperty({ type: Number, ...notGiven })
-  temperature: number | null;
-
-  @ApiProperty({ type: Number, ...notGiven })
-  topP: number | null;
-
-  @ApiProperty({ type: 'integer', ...notGiven })
-  maxTokens: number | null;
-
-  @ApiProperty({ enum: ['0', '1'], description: '0 enabled, 1 disabled' })
-  status: string;
-
-  @ApiProperty({ example: '' })
-  remark: string;
-
-  @ApiProperty({ example: '2026-01-31 18:30:00' })
-  createTime: string;
-
-  @ApiProperty({ example: '2026-01-31 18:30:00' })
-  updateTime: string;
-}
+export class AgentView extends View({
+  id: integer({ example: 1 }),
+  agentName: text({ example: 'Support' }),
+  agentDescribe: text({ example: 'Answers questions about our products' }),
+  agentShow: text({ example: '' }),
+  modelId: integer({ example: 1 }),
+  modelName: nullable(text({ description: 'null: the model was deleted' })),
+  enableThinking: oneOf(['0', '1']),
+  systemPrompt: text({ example: 'You answer in two sentences.' }),
+  mcpToolIds: integers({ example: [] }),
+  mcpToolNames: texts({ example: [] }),
+  skillNames: texts({ example: ['pdf'] }),
+  knowledgeIds: integers({ example: [1], description: 'Deleted ones are left out' }),
+  knowledgeNames: texts({ example: ['Handbook'], description: 'In the order of the ids' }),
+  temperature: nullable(number(notGiven)),
+  topP: nullable(number(notGiven)),
+  maxTokens: nullable(integer(notGiven)),
+  status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
+  remark: text({ example: '' }),
+  createTime: time(),
+  updateTime: time(),
+}) {}
 
 /** Names of bound records by id; deleted ones are missing. */
 export interface BoundNames {
@@ -75,53 +45,27 @@ export interface BoundNames {
 }
 
 export function toAgentView(agent: Agent, names: BoundNames): AgentView {
-  const { id, agentName, modelId, enableThinking, mcpToolIds, skillNames, status } = agent;
-  const { temperature, topP, maxTokens } = agent;
-  const bases = agent.knowledgeIds.flatMap((baseId) => {
-    const name = names.knowledge.get(baseId);
-    return name === undefined ? [] : [{ baseId, name }];
-  });
-  return {
-    id,
-    agentName,
+  const knowledgeIds = agent.knowledgeIds.filter((id) => names.knowledge.has(id));
+  return AgentView.of(agent, {
     agentDescribe: agent.agentDescribe ?? '',
     agentShow: agent.agentShow ?? '',
-    modelId,
-    modelName: names.models.get(modelId) ?? null,
-    enableThinking,
+    modelName: names.models.get(agent.modelId) ?? null,
     systemPrompt: agent.systemPrompt ?? '',
-    mcpToolIds,
     mcpToolNames: [],
-    skillNames,
-    knowledgeIds: bases.map(({ baseId }) => baseId),
-    knowledgeNames: bases.map(({ name }) => name),
-    temperature,
-    topP,
-    maxTokens,
-    status,
+    knowledgeIds,
+    knowledgeNames: knowledgeIds.map((id) => names.knowledge.get(id) ?? ''),
     remark: agent.remark ?? '',
-    createTime: wireTime(agent.createTime),
-    updateTime: wireTime(agent.updateTime),
-  };
+  });
 }
 
 /** An agent as end users see it: without its prompt and bindings. */
-export class AgentOptionView {
-  @ApiProperty({ type: 'integer', example: 1 })
-  id: number;
-
-  @ApiProperty({ example: 'Support' })
-  agentName: string;
-
-  @ApiProperty({ example: 'Answers questions about our products' })
-  agentDescribe: string;
-
-  @ApiProperty({ example: '' })
-  agentShow: string;
-
-  @ApiProperty({ type: String, nullable: true, description: 'null: the model was deleted' })
-  modelName: string | null;
-}
+export class AgentOptionView extends View({
+  id: integer({ example: 1 }),
+  agentName: text({ example: 'Support' }),
+  agentDescribe: text({ example: 'Answers questions about our products' }),
+  agentShow: text({ example: '' }),
+  modelName: nullable(text({ description: 'null: the model was deleted' })),
+}) {}
 
 /** What the repository reads for an AgentOptionView. */
 export type AgentOption = Pick<Agent, 'id' | 'agentName' | 'agentDescribe' | 'agentShow'> & {
@@ -133,10 +77,23 @@ export function toAgentOptionView(agent: AgentOption): AgentOptionView {
   return { ...agent, agentDescribe: agentDescribe ?? '', agentShow: agentShow ?? '' };
 }
 
-export class SkillOptionView {
-  @ApiProperty({ example: 'pdf' })
-  name: string;
+export class SkillOptionView extends View({
+  name: text({ example: 'pdf' }),
+  description: text({ example: 'Reads, creates, changes and checks PDF files.' }),
+}) {}
 
-  @ApiProperty({ example: 'Reads, creates, changes and checks PDF files.' })
-  description: string;
-}
+export class McpToolView extends View({
+  id: integer({ example: 1 }),
+  name: text({ example: 'search' }),
+}) {}
+
+export class WorkflowView extends View({
+  uuid: text({ example: '018f6a2e-0000-7000-8000-000000000000' }),
+  title: text({ example: 'Report' }),
+  remark: text({ example: '' }),
+}) {}
+
+export class WorkflowsView extends View({
+  records: list(WorkflowView, { example: [] }),
+  total: integer({ example: 0 }),
+}) {}

@@ -1,42 +1,49 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
 import { isForeignKeyViolation } from '../platform/database/index.js';
 import { DomainError, setEnvelopeCode, unexpectedMessage } from '../platform/error/index.js';
 import { currentRequest } from '../platform/http/index.js';
 import type { SseWriter } from '../platform/http/index.js';
-import type { ResolvedChatModel } from '../model/index.js';
+import { estimateMessageTokens, estimateTokens } from '../model/index.js';
 import { Metrics } from '../platform/observability/index.js';
 import { UpstreamError } from '../provider/index.js';
-import type { ChatMessage } from '../provider/index.js';
-import { citationsIn } from './augmentation/citations.js';
-import { referenceOf } from './augmentation/sources.js';
-import { doneFrame, errorFrames, usageFrame } from './chat.frames.js';
+import type { ChatMessage, Usage } from '../provider/index.js';
+import { citationsIn, referenceOf } from './augmentation/sources.js';
+import { IdempotencyInProgressError, IdempotencyMismatchError } from './chat.errors.js';
+import {
+  contentFrame,
+  doneFrame,
+  errorFrames,
+  reasoningFrame,
+  sourcesFrame,
+  usageFrame,
+} from './chat.frames.js';
 import { publicMessage } from './chat.turn.js';
 import type { Turn, TurnOutcome } from './chat.turn.js';
-import { turnUsage } from './chat.usage.js';
+import { RunningTurns } from './running-turns.js';
 import { TurnRepository } from './turn.repository.js';
-import type { TurnAnswer } from './turn.repository.js';
-
-export interface EndedTurn {
-  readonly turn: Turn;
-  readonly model: ResolvedChatModel;
-  readonly messages: readonly ChatMessage[];
-  readonly outcome: TurnOutcome;
-}
+import type { StoredAnswer, StoredTurn, TurnAnswer, TurnUsage } from './turn.repository.js';
 
 const STORE_RETRY_MS = 500;
 
 /** Length of the column. */
 const LONGEST_ERROR = 500;
 
-/** Ends an answer: stores and counts it, then notifies the client, so that `done` means stored. */
+const INTERRUPTED =
+  'The service stopped while this message was being answered. Send it with a new key.';
+
+/** Ends an answer: stores and counts it, then notifies the client, so that `done` means stored; and repeats stored ones. */
 @Injectable()
 export class ChatAnswer {
   private readonly logger = new Logger('Chat');
 
   constructor(
+    @Inject(CONFIG) private readonly config: Config,
     private readonly turns: TurnRepository,
+    private readonly running: RunningTurns,
     private readonly metrics: Metrics,
   ) {}
 
@@ -47,19 +54,38 @@ export class ChatAnswer {
     writer.write(errorFrames(message));
   }
 
-  async end(caller: Caller, ended: EndedTurn): Promise<void> {
-    const { turn, model, messages, outcome } = ended;
+  /**
+   * Writes the stored turn of a repeated key instead of calling the model again; false for a new key. Throws when the key
+   * belongs to another message or a running turn.
+   */
+  async replay(
+    caller: Caller,
+    key: string,
+    requestHash: string | undefined,
+    writer: SseWriter,
+  ): Promise<boolean> {
+    const turn = await this.turns.findByKey(caller, key);
+    if (!turn) return false;
+    if (turn.requestHash !== requestHash) throw new IdempotencyMismatchError();
+    if (turn.answer) writer.write(framesOf(turn.answer));
+    else if (this.isLost(turn)) writer.write(errorFrames(INTERRUPTED));
+    else throw new IdempotencyInProgressError();
+    return true;
+  }
+
+  /** `messages` are those that were sent to the model. */
+  async end(turn: Turn, messages: readonly ChatMessage[], outcome: TurnOutcome): Promise<void> {
     const failed = outcome.state === 'failed';
     const error = failed ? this.messageOf(outcome.error).slice(0, LONGEST_ERROR) : undefined;
     const usage = turnUsage(turn.usage, messages, turn.text + turn.reasoning);
-    this.count(ended);
+    this.count(turn, outcome);
     const citations = turn.sources && citationsIn(turn.text, turn.sources.length);
-    const stored = await this.store(caller, {
+    const stored = await this.store(turn.caller, {
       turnId: turn.id,
-      sessionId: turn.sessionId,
+      sessionId: turn.body.sessionId,
       content: turn.text,
       reasoning: turn.reasoning,
-      modelName: model.modelName,
+      modelName: turn.plan.model.modelName,
       state: outcome.state,
       finishReason: outcome.finishReason,
       error,
@@ -98,9 +124,8 @@ export class ChatAnswer {
     }
   }
 
-  private count({ turn, model, outcome }: EndedTurn): void {
-    const { error, state } = outcome;
-    const provider = model.providerCode;
+  private count(turn: Turn, { error, state }: TurnOutcome): void {
+    const provider = turn.plan.model.providerCode;
     const failure = error instanceof UpstreamError ? error.kind : 'error';
     const outcomes = { complete: 'ok', stopped: 'aborted', failed: failure };
     this.metrics.upstreamCall({
@@ -111,6 +136,12 @@ export class ChatAnswer {
     });
     if (turn.firstTokenMs !== undefined)
       this.metrics.firstToken(provider, turn.firstTokenMs / 1_000);
+  }
+
+  /** True when no process can be writing the answer any more. */
+  private isLost(turn: StoredTurn): boolean {
+    if (this.running.has(turn.turnId)) return false;
+    return this.config.embedded || turn.ageSeconds > this.config.CHAT_STREAM_TIMEOUT_SECONDS;
   }
 
   private messageOf(error: unknown): string {
@@ -127,4 +158,32 @@ const SHUTDOWN =
 
 function codeOf(error: unknown): number {
   return error instanceof DomainError ? error.code : 500;
+}
+
+function framesOf(answer: StoredAnswer): string {
+  const text =
+    (answer.sources ? sourcesFrame(answer.sources) : '') +
+    (answer.reasoning ? reasoningFrame(answer.reasoning) : '') +
+    (answer.content === '' ? '' : contentFrame(answer.content));
+  if (answer.state === 'failed') return text + errorFrames(answer.error ?? INTERRUPTED);
+  return text + usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop');
+}
+
+/** The provider's counts; missing ones are estimated from the texts and marked as estimated. */
+export function turnUsage(
+  usage: Usage | undefined,
+  sent: readonly ChatMessage[],
+  answer: string,
+): TurnUsage {
+  const inputTokens = usage?.inputTokens;
+  const outputTokens = usage?.outputTokens;
+  const input =
+    inputTokens ?? sent.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+  const output = outputTokens ?? estimateTokens(answer);
+  return {
+    inputTokens: input,
+    outputTokens: output,
+    totalTokens: usage?.totalTokens ?? input + output,
+    estimated: inputTokens === undefined || outputTokens === undefined,
+  };
 }

@@ -1,14 +1,31 @@
-import { Body, Controller, Headers, Param, Post, Res, UseFilters } from '@nestjs/common';
+import { Body, Catch, Controller, Headers, Param, Post, Res, UseFilters } from '@nestjs/common';
+import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, LoginOnly } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
-import { Answers, AnswersRaw, IdPipe, NoEnvelope } from '../platform/http/index.js';
-import { SendBody } from './chat.dto.js';
-import { ChatErrorFilter } from './chat-error.filter.js';
+import { InvalidInputError, setEnvelopeCode } from '../platform/error/index.js';
+import { Answers, AnswersRaw, IdPipe, NoEnvelope, SseWriter } from '../platform/http/index.js';
+import { SendBody, StopView } from './chat.dto.js';
+import { errorFrames } from './chat.frames.js';
 import { ChatService } from './chat.service.js';
-import { StopView } from './chat.view.js';
 import { SessionService } from './session.service.js';
+
+/** Far longer than this stream lasts. */
+const NO_PING = 60_000;
+
+/** Answers invalid fields of a chat message as a stream, because clients of this route read nothing else. */
+@Catch(InvalidInputError)
+export class ChatErrorFilter implements ExceptionFilter {
+  catch(error: InvalidInputError, host: ArgumentsHost): void {
+    const response = host.switchToHttp().getResponse<Response>();
+    setEnvelopeCode(response, error.code);
+    const writer = new SseWriter(response, NO_PING);
+    writer.start();
+    writer.write(errorFrames(error.message));
+    writer.end();
+  }
+}
 
 @ApiTags('chat')
 @Controller('chat')
@@ -31,7 +48,7 @@ export class ChatController {
     @Headers('idempotency-key') idempotencyKey: string | undefined,
     @Res() response: Response,
   ): Promise<void> {
-    await this.chat.send(caller, { body, idempotencyKey: idempotencyKey?.slice(0, 200) }, response);
+    await this.chat.send(caller, body, idempotencyKey?.slice(0, 200), response);
   }
 
   /** Stops the running answer of a session, from any connection. */

@@ -1,7 +1,6 @@
 import { sseFrame } from '../platform/http/index.js';
-import type { Citations } from './augmentation/citations.js';
-import type { Source, SourceReference } from './augmentation/sources.js';
-import type { TurnUsage } from './chat.usage.js';
+import type { Citations, Source, SourceReference } from './augmentation/sources.js';
+import type { TurnUsage } from './turn.repository.js';
 
 /**
  * The frames of /chat/send. Existing clients read `content`, `done` and `[ERROR]` and ignore the others

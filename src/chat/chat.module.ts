@@ -7,18 +7,13 @@ import { RetrievalModule } from '../retrieval/index.js';
 import { ChatMessage } from './message.entity.js';
 import { ChatSession } from './session.entity.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
-import { StandaloneQuestion } from './augmentation/standalone-question.js';
 import { ChatAnswer } from './chat.answer.js';
 import { ChatController } from './chat.controller.js';
-import { ChatPlanner } from './chat.plan.js';
-import { ChatReplay } from './chat.replay.js';
 import { ChatService } from './chat.service.js';
 import { MessageController } from './message.controller.js';
-import { MessageRepository } from './message.repository.js';
 import { MessageService } from './message.service.js';
 import { RunningTurns } from './running-turns.js';
 import { SessionController } from './session.controller.js';
-import { SessionRepository } from './session.repository.js';
 import { SessionService } from './session.service.js';
 import { TurnRepository } from './turn.repository.js';
 
@@ -35,15 +30,10 @@ import { TurnRepository } from './turn.repository.js';
     ChatService,
     ChatAnswer,
     ChatAugmentation,
-    ChatPlanner,
-    StandaloneQuestion,
-    ChatReplay,
     RunningTurns,
     TurnRepository,
     SessionService,
-    SessionRepository,
     MessageService,
-    MessageRepository,
   ],
 })
 export class ChatModule {}

@@ -7,6 +7,12 @@ import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { SseWriter } from '../platform/http/index.js';
+import { AgentService } from '../agent/index.js';
+import type { AgentForChat } from '../agent/index.js';
+import { KnowledgeService } from '../knowledge/index.js';
+import type { KnowledgeBase } from '../knowledge/index.js';
+import { ModelResolver } from '../model/index.js';
+import type { ResolvedChatModel } from '../model/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
 import { ChatAnswer } from './chat.answer.js';
@@ -15,27 +21,10 @@ import { TooManyStreamsError, TurnInProgressError } from './chat.errors.js';
 import { sourcesFrame } from './chat.frames.js';
 import { historyWindow, sourceCharacters } from './chat.history.js';
 import type { HistoryLimits, StoredMessage } from './chat.history.js';
-import { ChatPlanner } from './chat.plan.js';
-import type { TurnPlan } from './chat.plan.js';
-import { ChatReplay } from './chat.replay.js';
 import { Turn } from './chat.turn.js';
-import type { TurnLimits, TurnOutcome } from './chat.turn.js';
+import type { TurnLimits, TurnOutcome, TurnPlan } from './chat.turn.js';
 import { RunningTurns } from './running-turns.js';
 import { TurnRepository } from './turn.repository.js';
-
-export interface SendRequest {
-  readonly body: SendBody;
-  readonly idempotencyKey: string | undefined;
-}
-
-/** A turn that has begun, with its plan. */
-interface Conversation {
-  readonly turn: Turn;
-  readonly plan: TurnPlan;
-  readonly body: SendBody;
-  /** The question without history. */
-  readonly alone: ChatMessage[];
-}
 
 /** One message to a model and its answer: checks, stores the question, streams and stores the answer. */
 @Injectable()
@@ -44,13 +33,14 @@ export class ChatService {
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    private readonly planner: ChatPlanner,
+    private readonly models: ModelResolver,
+    private readonly agents: AgentService,
+    private readonly knowledge: KnowledgeService,
     private readonly augmentation: ChatAugmentation,
     private readonly turns: TurnRepository,
     private readonly running: RunningTurns,
     private readonly streams: OpenStreams,
     private readonly answers: ChatAnswer,
-    private readonly replay: ChatReplay,
   ) {
     this.limits = {
       connectMs: config.CHAT_CONNECT_TIMEOUT_SECONDS * 1_000,
@@ -61,11 +51,16 @@ export class ChatService {
   }
 
   /** Answers as an event stream, errors included; resolves when the stream has ended and the turn is stored. */
-  async send(caller: Caller, request: SendRequest, response: ServerResponse): Promise<void> {
+  async send(
+    caller: Caller,
+    body: SendBody,
+    idempotencyKey: string | undefined,
+    response: ServerResponse,
+  ): Promise<void> {
     const writer = new SseWriter(response, this.config.CHAT_PING_SECONDS * 1_000);
     writer.start();
     try {
-      await this.answer(caller, request, writer);
+      await this.answer(caller, body, idempotencyKey, writer);
     } catch (error) {
       this.answers.refuse(writer, error);
     } finally {
@@ -73,17 +68,20 @@ export class ChatService {
     }
   }
 
-  private async answer(caller: Caller, request: SendRequest, writer: SseWriter): Promise<void> {
-    const { body, idempotencyKey } = request;
+  private async answer(
+    caller: Caller,
+    body: SendBody,
+    idempotencyKey: string | undefined,
+    writer: SseWriter,
+  ): Promise<void> {
     this.admit(caller);
     const requestHash = idempotencyKey === undefined ? undefined : hashOf(body);
-    if (idempotencyKey !== undefined && requestHash !== undefined) {
-      const sent = { key: idempotencyKey, requestHash };
-      if (await this.replay.answered(caller, sent, writer)) return;
+    if (idempotencyKey !== undefined) {
+      if (await this.answers.replay(caller, idempotencyKey, requestHash, writer)) return;
     }
-    const plan = await this.planner.plan(caller, body);
+    const plan = await this.plan(caller, body);
     const alone = historyWindow([], questionOf(body.content), historyLimits(plan));
-    const turn = new Turn(caller.tenantId, body.sessionId, writer);
+    const turn = new Turn(caller, body, plan, writer);
     const begun = await this.turns.begin(caller, {
       turnId: turn.id,
       sessionId: body.sessionId,
@@ -93,26 +91,45 @@ export class ChatService {
       requestHash,
     });
     if (!begun) throw await this.refusal(caller, body);
-    turn.settled = this.runTurn(caller, { turn, plan, body, alone });
+    turn.settled = this.runTurn(turn, alone);
     await turn.settled;
   }
 
-  /** Runs the turn; it always ends with a stored answer. */
-  private async runTurn(caller: Caller, what: Conversation): Promise<void> {
-    const { turn, plan } = what;
-    const { model, generation } = plan;
+  /**
+   * The agent's model and knowledge bases take precedence over those of the request. The caller needs read access to a
+   * base that the request names; those of an agent were checked when they were bound. Throws a DomainError for what
+   * cannot be used.
+   */
+  private async plan(caller: Caller, body: SendBody): Promise<TurnPlan> {
+    if (body.agentId === undefined) {
+      const model = await this.models.resolveChat(caller, body.model);
+      return planOf(body, { model, bases: await this.requested(caller, body) });
+    }
+    const agent = await this.agents.forChat(caller, body.agentId);
+    const model = await this.models.resolveChatById(caller, agent.modelId);
+    const bound = await this.knowledge.ofTenant(caller.tenantId, agent.knowledgeIds);
+    const bases = bound.length > 0 ? bound : await this.requested(caller, body);
+    return planOf(body, { model, bases, agent });
+  }
+
+  private async requested(caller: Caller, { knowledgeId }: SendBody): Promise<KnowledgeBase[]> {
+    return knowledgeId === undefined ? [] : [await this.knowledge.readable(caller, knowledgeId)];
+  }
+
+  /** Runs the turn; it always ends with a stored answer. `alone` is the question without history. */
+  private async runTurn(turn: Turn, alone: ChatMessage[]): Promise<void> {
     this.running.add(turn);
-    const release = this.streams.add(caller, (why) => turn.stop(why));
-    let messages = what.alone;
+    const release = this.streams.add(turn.caller, (why) => turn.stop(why));
+    let messages = alone;
     let outcome: TurnOutcome;
     try {
-      messages = await this.messagesOf(caller, what);
-      outcome = await turn.run(model, messages, { generation, limits: this.limits });
+      messages = await this.messagesOf(turn, alone);
+      outcome = await turn.run(messages, this.limits);
     } catch (error) {
       outcome = turn.outcomeOf(error);
     }
     try {
-      await this.answers.end(caller, { turn, model, messages, outcome });
+      await this.answers.end(turn, messages, outcome);
     } finally {
       release();
       this.running.remove(turn);
@@ -120,12 +137,9 @@ export class ChatService {
   }
 
   /** The messages for the model: prompt, history, and the question with retrieved fragments. */
-  private async messagesOf(
-    caller: Caller,
-    { turn, plan, body, alone }: Conversation,
-  ): Promise<ChatMessage[]> {
-    const stored =
-      body.sessionId === undefined ? [] : await this.history(caller, turn, body.sessionId);
+  private async messagesOf(turn: Turn, alone: ChatMessage[]): Promise<ChatMessage[]> {
+    const { caller, plan, body } = turn;
+    const stored = await this.history(turn);
     if (stored.length === 0 && plan.bases.length === 0) return alone;
     const limits = historyLimits(plan);
     const question = questionOf(body.content);
@@ -143,9 +157,10 @@ export class ChatService {
     return historyWindow(stored, questionOf(augmented.question), limits);
   }
 
-  private history(caller: Caller, turn: Turn, sessionId: number): Promise<StoredMessage[]> {
+  private async history({ id, caller, body }: Turn): Promise<StoredMessage[]> {
+    if (body.sessionId === undefined) return [];
     const limit = this.config.CHAT_HISTORY_MESSAGES;
-    return this.turns.history(caller, sessionId, { turnId: turn.id, limit });
+    return this.turns.history(caller, body.sessionId, { turnId: id, limit });
   }
 
   private admit(caller: Caller): void {
@@ -159,6 +174,29 @@ export class ChatService {
       body.sessionId !== undefined && (await this.turns.ownsSession(caller, body.sessionId));
     return known ? new TurnInProgressError() : new NotFoundError('The chat session');
   }
+}
+
+function planOf(
+  body: SendBody,
+  found: {
+    readonly model: ResolvedChatModel;
+    readonly bases: readonly KnowledgeBase[];
+    readonly agent?: AgentForChat;
+  },
+): TurnPlan {
+  const { model, bases, agent } = found;
+  return {
+    model,
+    bases,
+    systemPrompt: agent?.systemPrompt?.trim() || undefined,
+    generation: {
+      thinking: body.enableThinking ?? (agent?.enableThinking === true ? true : undefined),
+      temperature: body.temperature ?? agent?.temperature ?? undefined,
+      topP: body.topP ?? agent?.topP ?? undefined,
+      maxTokens: body.maxTokens ?? agent?.maxTokens ?? model.maxOutput,
+      stop: body.stop,
+    },
+  };
 }
 
 function questionOf(content: string): ChatMessage {

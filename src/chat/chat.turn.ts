@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import type { Caller } from '../platform/access/index.js';
 import { DomainError, setEnvelopeCode } from '../platform/error/index.js';
+import { defined } from '../platform/http/index.js';
 import type { SseWriter } from '../platform/http/index.js';
+import type { KnowledgeBase } from '../knowledge/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import { retryBeforeFirstPart } from '../provider/index.js';
 import type { CallLimits, ChatMessage, ChatPart, Usage } from '../provider/index.js';
+import type { SendBody } from './chat.dto.js';
 import { AnswerTooLongError, TurnStopped } from './chat.errors.js';
 import type { StopReason } from './chat.errors.js';
 import { contentFrame, reasoningFrame } from './chat.frames.js';
@@ -20,6 +24,16 @@ export interface Generation {
   readonly topP: number | undefined;
   readonly maxTokens: number | undefined;
   readonly stop: readonly string[] | undefined;
+}
+
+/** How a message is answered. */
+export interface TurnPlan {
+  readonly model: ResolvedChatModel;
+  /** The prompt of the agent. */
+  readonly systemPrompt: string | undefined;
+  /** The knowledge bases to search; often none. */
+  readonly bases: readonly KnowledgeBase[];
+  readonly generation: Generation;
 }
 
 export interface TurnLimits extends CallLimits {
@@ -54,8 +68,9 @@ export class Turn {
   private over = false;
 
   constructor(
-    readonly tenantId: string,
-    readonly sessionId: number | undefined,
+    readonly caller: Caller,
+    readonly body: SendBody,
+    readonly plan: TurnPlan,
     private readonly writer: SseWriter,
   ) {
     writer.onClose(() => this.stop('client-left'));
@@ -88,13 +103,12 @@ export class Turn {
 
   /** Calls the model and writes its answer until it ends, fails or is stopped. */
   async run(
-    model: ResolvedChatModel,
     messages: readonly ChatMessage[],
-    how: { generation: Generation; limits: TurnLimits },
+    { attempts, ...limits }: TurnLimits,
   ): Promise<TurnOutcome> {
     const { signal } = this.abort;
-    const { attempts, ...limits } = how.limits;
-    const call = { model: model.modelName, messages, ...defined(how.generation) };
+    const { model, generation } = this.plan;
+    const call = { model: model.modelName, messages, ...defined(generation) };
     try {
       signal.throwIfAborted();
       const open = (): AsyncIterable<readonly ChatPart[]> =>
@@ -180,8 +194,4 @@ export class Turn {
 /** The message of a failure for clients and the stored answer; undefined when only the log may have it. */
 export function publicMessage(error: unknown): string | undefined {
   return error instanceof DomainError ? error.message : undefined;
-}
-
-function defined(generation: Generation): Partial<Generation> {
-  return Object.fromEntries(Object.entries(generation).filter(([, value]) => value !== undefined));
 }

@@ -11,9 +11,13 @@ import {
   IdsPipe,
 } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { CreateMessageBody, MessageListQuery, UpdateMessageBody } from './message.dto.js';
+import {
+  CreateMessageBody,
+  MessageListQuery,
+  MessageView,
+  UpdateMessageBody,
+} from './message.dto.js';
 import { MessageService } from './message.service.js';
-import { MessageView } from './message.view.js';
 
 @ApiTags('chat messages')
 @Controller('system/message')

@@ -1,46 +1,88 @@
-import { Id, OneOf, PageQuery, Text } from '../platform/http/index.js';
-import type { MessageRole } from './message.entity.js';
+import {
+  decimal,
+  flag,
+  Id,
+  Input,
+  list,
+  nullable,
+  number,
+  OneOf,
+  oneOf,
+  pageFields,
+  Text,
+  text,
+  time,
+  View,
+} from '../platform/http/index.js';
+import type { ChatMessage, MessageRole } from './message.entity.js';
 
 const roles: readonly MessageRole[] = ['user', 'assistant', 'system'];
 
-export class MessageListQuery extends PageQuery {
-  @Id({ optional: true, description: 'All messages of this session, oldest first' })
-  sessionId?: number;
+export class MessageListQuery extends Input({
+  ...pageFields,
+  sessionId: Id({ optional: true, description: 'All messages of this session, oldest first' }),
+  content: Text({ optional: true, max: 10_000, description: 'Part of the text' }),
+  role: OneOf(roles, { optional: true }),
+  modelName: Text({ optional: true, max: 200, description: 'Part of the model name' }),
+}) {}
 
-  @Text({ optional: true, max: 10_000, description: 'Part of the text' })
-  content?: string;
+export class CreateMessageBody extends Input({
+  sessionId: Id({ description: 'One of the caller’s sessions' }),
+  role: OneOf(roles),
+  content: Text({ max: 1_000_000 }),
+  modelName: Text({ optional: true, max: 200 }),
+  remark: Text({ optional: true, max: 500 }),
+}) {}
 
-  @OneOf(roles, { optional: true })
-  role?: MessageRole;
+export class UpdateMessageBody extends Input({
+  id: Id({ description: 'The message to change' }),
+  content: Text({ optional: true, max: 1_000_000 }),
+  remark: Text({ optional: true, max: 500 }),
+}) {}
 
-  @Text({ optional: true, max: 200, description: 'Part of the model name' })
-  modelName?: string;
-}
+/** A fragment that was sent to the model. */
+export class SourceView extends View({
+  number: number({ example: 1, description: 'The number by which the answer cites it' }),
+  cited: flag({ example: true, description: 'Whether the answer cites it' }),
+  knowledgeId: number({ example: 3 }),
+  docId: text({ example: 'a1b2c3d4e5' }),
+  fid: text({ example: 'k3v9x0a2bq', description: 'fid of the fragment' }),
+  document: text({ example: 'warranty.pdf' }),
+  page: nullable(number()),
+  headings: nullable(text()),
+  location: nullable(text()),
+  score: decimal({ example: 0.83 }),
+}) {}
 
-export class CreateMessageBody {
-  @Id({ description: 'One of the caller’s sessions' })
-  sessionId: number;
+export class MessageView extends View({
+  id: text({ example: '40' }),
+  sessionId: nullable(text({ example: '12' })),
+  userId: number({ example: 3 }),
+  role: oneOf(['user', 'assistant', 'system']),
+  content: text({ description: 'Never null; empty when a turn failed before its first token' }),
+  reasoningContent: nullable(text({ description: 'Thinking text of the model' })),
+  modelName: nullable(text()),
+  state: oneOf(['complete', 'stopped', 'failed']),
+  finishReason: nullable(text({ example: 'stop' })),
+  error: nullable(text({ description: 'Why the answer failed' })),
+  inputTokens: nullable(number()),
+  outputTokens: nullable(number()),
+  totalTokens: number({ example: 120 }),
+  usageEstimated: flag({
+    description: 'True when the provider sent no usage and the counts are estimates',
+  }),
+  firstTokenMs: nullable(number()),
+  durationMs: nullable(number()),
+  sources: list(SourceView, { description: 'The fragments that were sent to the model' }),
+  remark: nullable(text()),
+  createTime: time({ example: '2026-01-31 12:00:00' }),
+}) {}
 
-  @OneOf(roles)
-  role: MessageRole;
-
-  @Text({ max: 1_000_000 })
-  content: string;
-
-  @Text({ optional: true, max: 200 })
-  modelName?: string;
-
-  @Text({ optional: true, max: 500 })
-  remark?: string;
-}
-
-export class UpdateMessageBody {
-  @Id({ description: 'The message to change' })
-  id: number;
-
-  @Text({ optional: true, max: 1_000_000 })
-  content?: string;
-
-  @Text({ optional: true, max: 500 })
-  remark?: string;
+export function toMessageView(message: ChatMessage): MessageView {
+  return MessageView.of(message, {
+    id: String(message.id),
+    sessionId: message.sessionId === null ? null : String(message.sessionId),
+    reasoningContent: message.reasoning,
+    sources: message.sources ?? [],
+  });
 }

@@ -1,47 +1,63 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
-import { Database } from '../platform/database/index.js';
+import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
-import type { CreateMessageBody, MessageListQuery, UpdateMessageBody } from './message.dto.js';
-import { MessageRepository } from './message.repository.js';
-import { toMessageView } from './message.view.js';
-import type { MessageView } from './message.view.js';
-import { SessionRepository } from './session.repository.js';
+import { toMessageView } from './message.dto.js';
+import type {
+  CreateMessageBody,
+  MessageListQuery,
+  MessageView,
+  UpdateMessageBody,
+} from './message.dto.js';
+import { ChatMessage } from './message.entity.js';
+import { SessionService } from './session.service.js';
 
 /** The messages of the caller's own conversations. A turn stores its messages itself. */
 @Injectable()
 export class MessageService {
+  private readonly messages: TenantScoped<ChatMessage>;
+
   constructor(
-    private readonly messages: MessageRepository,
-    private readonly sessions: SessionRepository,
+    private readonly sessions: SessionService,
     private readonly database: Database,
     private readonly audit: AuditLog,
-  ) {}
-
-  async list(caller: Caller, query: MessageListQuery): Promise<Page<MessageView>> {
-    const page = await this.messages.page(caller.tenantId, caller.userId, query);
-    return page.map(toMessageView);
+  ) {
+    this.messages = new TenantScoped(database, ChatMessage, 'The chat message');
   }
 
-  async detail(caller: Caller, id: number): Promise<MessageView> {
-    return toMessageView(await this.messages.get(caller.tenantId, caller.userId, id));
+  async list({ tenantId, userId }: Caller, query: MessageListQuery): Promise<Page<MessageView>> {
+    const { sessionId, content, role, modelName } = query;
+    const where = {
+      userId,
+      ...(sessionId && { sessionId }),
+      ...(content && { content: containing(content) }),
+      ...(role && { role }),
+      ...(modelName && { modelName: containing(modelName) }),
+    };
+    return (await this.messages.page(tenantId, query, where, { id: 'ASC' })).map(toMessageView);
+  }
+
+  async detail({ tenantId, userId }: Caller, id: number): Promise<MessageView> {
+    return toMessageView(await this.messages.get(tenantId, id, { userId }));
   }
 
   /** Returns the id of the new message as a string. */
   async create(caller: Caller, body: CreateMessageBody): Promise<string> {
     const { tenantId, userId } = caller;
-    await this.sessions.get(tenantId, userId, body.sessionId);
-    return String(await this.messages.insert(tenantId, userId, body));
+    await this.sessions.detail(caller, body.sessionId);
+    const { id } = await this.messages.insert(tenantId, { ...body, userId });
+    return String(id);
   }
 
-  async update(caller: Caller, { id, ...values }: UpdateMessageBody): Promise<void> {
-    await this.messages.update(caller.tenantId, caller.userId, id, values);
+  async update({ tenantId, userId }: Caller, { id, ...values }: UpdateMessageBody): Promise<void> {
+    await this.messages.update(tenantId, id, values, { userId });
   }
 
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+    const { tenantId, userId } = caller;
     await this.database.transaction(async () => {
-      await this.messages.remove(caller.tenantId, caller.userId, ids);
+      await this.messages.remove(tenantId, ids, { userId });
       for (const id of ids) {
         await this.audit.record(caller, { action: 'delete', target: 'chat_message', id });
       }

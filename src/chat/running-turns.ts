@@ -29,7 +29,8 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
   async onApplicationBootstrap(): Promise<void> {
     this.unsubscribe = this.bus.subscribe('chat.stop', ({ tenantId, sessionId }) => {
       for (const turn of this.turns.values()) {
-        if (turn.tenantId === tenantId && turn.sessionId === sessionId) turn.stop('stopped');
+        const isMeant = turn.caller.tenantId === tenantId && turn.body.sessionId === sessionId;
+        if (isMeant) turn.stop('stopped');
       }
     });
     // The embedded store has one process, so at its start no turn can be alive.
@@ -71,10 +72,10 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   private async renewLeases(): Promise<void> {
-    const inSessions = [...this.turns.values()].filter((turn) => turn.sessionId !== undefined);
+    const inSessions = [...this.turns.values()].filter(({ body }) => body.sessionId !== undefined);
     if (inSessions.length === 0) return;
     const stopped = await this.repository.renew(
-      inSessions.map((turn) => ({ tenantId: turn.tenantId, turnId: turn.id })),
+      inSessions.map(({ id, caller }) => ({ tenantId: caller.tenantId, turnId: id })),
     );
     for (const turnId of stopped) this.turns.get(turnId)?.stop('stopped');
   }

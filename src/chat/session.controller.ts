@@ -11,9 +11,13 @@ import {
   IdsPipe,
 } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { CreateSessionBody, SessionListQuery, UpdateSessionBody } from './session.dto.js';
+import {
+  CreateSessionBody,
+  SessionListQuery,
+  SessionView,
+  UpdateSessionBody,
+} from './session.dto.js';
 import { SessionService } from './session.service.js';
-import { SessionView } from './session.view.js';
 
 @ApiTags('chat sessions')
 @Controller('system/session')

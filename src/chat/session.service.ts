@@ -1,47 +1,64 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
-import { Database } from '../platform/database/index.js';
+import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { EventBus } from '../platform/event/index.js';
 import type { Page } from '../platform/http/index.js';
-import type { CreateSessionBody, SessionListQuery, UpdateSessionBody } from './session.dto.js';
-import { SessionRepository } from './session.repository.js';
-import { toSessionView } from './session.view.js';
-import type { SessionView } from './session.view.js';
+import { toSessionView } from './session.dto.js';
+import type {
+  CreateSessionBody,
+  SessionListQuery,
+  SessionView,
+  UpdateSessionBody,
+} from './session.dto.js';
+import { ChatSession } from './session.entity.js';
+import { TurnRepository } from './turn.repository.js';
 
 /** The caller's own conversations; those of others are answered as not found. */
 @Injectable()
 export class SessionService {
+  private readonly sessions: TenantScoped<ChatSession>;
+
   constructor(
-    private readonly sessions: SessionRepository,
+    private readonly turns: TurnRepository,
     private readonly database: Database,
     private readonly bus: EventBus,
     private readonly audit: AuditLog,
-  ) {}
-
-  async list(caller: Caller, query: SessionListQuery): Promise<Page<SessionView>> {
-    const page = await this.sessions.page(caller.tenantId, caller.userId, query);
-    return page.map(toSessionView);
+  ) {
+    this.sessions = new TenantScoped(database, ChatSession, 'The chat session');
   }
 
-  async detail(caller: Caller, id: number): Promise<SessionView> {
-    return toSessionView(await this.sessions.get(caller.tenantId, caller.userId, id));
+  async list({ tenantId, userId }: Caller, query: SessionListQuery): Promise<Page<SessionView>> {
+    const { sessionTitle, sessionContent, conversationId } = query;
+    const where = {
+      userId,
+      ...(sessionTitle && { sessionTitle: containing(sessionTitle) }),
+      ...(sessionContent && { sessionContent: containing(sessionContent) }),
+      ...(conversationId && { conversationId }),
+    };
+    return (await this.sessions.page(tenantId, query, where, { id: 'ASC' })).map(toSessionView);
+  }
+
+  async detail({ tenantId, userId }: Caller, id: number): Promise<SessionView> {
+    return toSessionView(await this.sessions.get(tenantId, id, { userId }));
   }
 
   /** Returns the id of the new session as a string. */
-  async create(caller: Caller, body: CreateSessionBody): Promise<string> {
-    return String(await this.sessions.insert(caller.tenantId, caller.userId, body));
+  async create({ tenantId, userId }: Caller, body: CreateSessionBody): Promise<string> {
+    const values = { sessionTitle: '', sessionContent: '', ...body, userId };
+    const { id } = await this.sessions.insert(tenantId, values);
+    return String(id);
   }
 
-  async update(caller: Caller, { id, ...values }: UpdateSessionBody): Promise<void> {
-    await this.sessions.update(caller.tenantId, caller.userId, id, values);
+  async update({ tenantId, userId }: Caller, { id, ...values }: UpdateSessionBody): Promise<void> {
+    await this.sessions.update(tenantId, id, values, { userId });
   }
 
   /** Deletes sessions with their messages and stops their running turns. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId, userId } = caller;
     await this.database.transaction(async () => {
-      await this.sessions.remove(tenantId, userId, ids);
+      await this.sessions.remove(tenantId, ids, { userId });
       for (const id of ids) {
         await this.audit.record(caller, { action: 'delete', target: 'chat_session', id });
         await this.database.afterCommit(() =>
@@ -53,9 +70,9 @@ export class SessionService {
 
   /** Stops the running turn of the session, in any process. Returns whether there was one. */
   async stop(caller: Caller, id: number): Promise<boolean> {
-    const { tenantId, userId } = caller;
-    await this.sessions.get(tenantId, userId, id);
-    const running = await this.sessions.requestStop(tenantId, userId, id);
+    await this.detail(caller, id);
+    const running = await this.turns.requestStop(caller, id);
+    const { tenantId } = caller;
     if (running) await this.bus.publish('chat.stop', { tenantId, sessionId: id });
     return running;
   }

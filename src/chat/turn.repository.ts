@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { acrossTenants, Database } from '../platform/database/index.js';
 import type { StoredMessage } from './chat.history.js';
-import type { TurnUsage } from './chat.usage.js';
 import type { MessageState, StoredSource } from './message.entity.js';
 
 export interface Question {
@@ -12,6 +11,14 @@ export interface Question {
   readonly modelName: string;
   readonly idempotencyKey: string | undefined;
   readonly requestHash: string | undefined;
+}
+
+/** Tokens of one turn. `estimated` is true when the provider did not count. */
+export interface TurnUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
+  readonly estimated: boolean;
 }
 
 export interface TurnAnswer {
@@ -153,6 +160,17 @@ export class TurnRepository {
       [caller.tenantId, caller.userId, sessionId],
     );
     return rows.length === 1;
+  }
+
+  /** Requests the stop of the running turn; its process reads it at the latest when it renews the lease. */
+  async requestStop(caller: Caller, sessionId: number): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE chat_session SET stop_requested = true
+       WHERE tenant_id = $1 AND user_id = $2 AND id = $3 AND turn_id IS NOT NULL
+       RETURNING id`,
+      [caller.tenantId, caller.userId, sessionId],
+    );
+    return rows.length > 0;
   }
 
   /** The turn that was sent with this key, if any. */

@@ -1,4 +1,19 @@
-import { Id, OneOf, PageQuery, Text, Whole } from '../platform/http/index.js';
+import {
+  flag,
+  Id,
+  Input,
+  integer,
+  nullable,
+  OneOf,
+  oneOf,
+  pageFields,
+  Text,
+  text,
+  time,
+  View,
+  Whole,
+} from '../platform/http/index.js';
+import type { DictionaryEntry, DictionaryType } from './dictionary.entity.js';
 
 export const DICTIONARY_TYPE_NAME = /^[a-z][a-z0-9_]*$/;
 
@@ -11,91 +26,87 @@ const TYPE_NAME = {
 const SORT = { min: -1_000_000, max: 1_000_000 };
 const YES_NO = ['Y', 'N'];
 
-export class DictionaryTypeListQuery extends PageQuery {
-  @Text({ optional: true, max: 100, description: 'Part of the name' })
-  dictName?: string;
+export class DictionaryTypeListQuery extends Input({
+  ...pageFields,
+  dictName: Text({ optional: true, max: 100, description: 'Part of the name' }),
+  dictType: Text({ optional: true, max: 100, description: 'Part of the type' }),
+}) {}
 
-  @Text({ optional: true, max: 100, description: 'Part of the type' })
-  dictType?: string;
+export class CreateDictionaryTypeBody extends Input({
+  dictName: Text({ max: 100, example: 'Model categories' }),
+  dictType: Text(TYPE_NAME),
+  remark: Text({ optional: true, max: 500 }),
+}) {}
+
+export class UpdateDictionaryTypeBody extends Input({
+  dictId: Id(),
+  dictName: Text({ optional: true, min: 1, max: 100 }),
+  dictType: Text({
+    ...TYPE_NAME,
+    optional: true,
+    description: 'Its entries get the new type as well',
+  }),
+  remark: Text({ optional: true, max: 500 }),
+}) {}
+
+export class DictionaryEntryListQuery extends Input({
+  ...pageFields,
+  dictType: Text({ optional: true, max: 100, example: 'chat_model_category' }),
+  dictLabel: Text({ optional: true, max: 100, description: 'Part of the label' }),
+  dictValue: Text({ optional: true, max: 100, description: 'Part of the value' }),
+}) {}
+
+const dictionaryEntryFields = {
+  dictSort: Whole({ ...SORT, optional: true }),
+  sort: Whole({ ...SORT, optional: true, description: 'Same as dictSort, which takes precedence' }),
+  cssClass: Text({ optional: true, max: 100 }),
+  listClass: Text({ optional: true, max: 100 }),
+  isDefault: OneOf(YES_NO, { optional: true }),
+  remark: Text({ optional: true, max: 500 }),
+};
+
+export class CreateDictionaryEntryBody extends Input({
+  ...dictionaryEntryFields,
+  dictType: Text(TYPE_NAME),
+  dictLabel: Text({ max: 100, example: 'Chat' }),
+  dictValue: Text({ max: 100, example: 'chat' }),
+}) {}
+
+export class UpdateDictionaryEntryBody extends Input({
+  ...dictionaryEntryFields,
+  dictCode: Id(),
+  dictType: Text({ ...TYPE_NAME, optional: true }),
+  dictLabel: Text({ optional: true, min: 1, max: 100 }),
+  dictValue: Text({ optional: true, min: 1, max: 100 }),
+}) {}
+
+export class DictionaryTypeView extends View({
+  dictId: integer({ example: 1 }),
+  dictName: text({ example: 'Model categories' }),
+  dictType: text({ example: 'chat_model_category' }),
+  remark: nullable(text()),
+  createTime: time(),
+}) {}
+
+export class DictionaryEntryView extends View({
+  dictCode: integer({ example: 1 }),
+  dictSort: integer({ example: 1 }),
+  sort: integer({ example: 1, description: 'Same as dictSort' }),
+  dictLabel: text({ example: 'Chat' }),
+  dictValue: text({ example: 'chat' }),
+  dictType: text({ example: 'chat_model_category' }),
+  cssClass: nullable(text()),
+  listClass: nullable(text()),
+  isDefault: oneOf(['Y', 'N']),
+  seeded: flag({ description: 'Built in: the value cannot change, the entry cannot be deleted' }),
+  remark: nullable(text()),
+  createTime: time(),
+}) {}
+
+export function toDictionaryTypeView(type: DictionaryType): DictionaryTypeView {
+  return DictionaryTypeView.of(type, { dictId: type.id });
 }
 
-export class CreateDictionaryTypeBody {
-  @Text({ max: 100, example: 'Model categories' })
-  dictName: string;
-
-  @Text(TYPE_NAME)
-  dictType: string;
-
-  @Text({ optional: true, max: 500 })
-  remark?: string;
-}
-
-export class UpdateDictionaryTypeBody {
-  @Id()
-  dictId: number;
-
-  @Text({ optional: true, min: 1, max: 100 })
-  dictName?: string;
-
-  @Text({ ...TYPE_NAME, optional: true, description: 'Its entries get the new type as well' })
-  dictType?: string;
-
-  @Text({ optional: true, max: 500 })
-  remark?: string;
-}
-
-export class DictionaryEntryListQuery extends PageQuery {
-  @Text({ optional: true, max: 100, example: 'chat_model_category' })
-  dictType?: string;
-
-  @Text({ optional: true, max: 100, description: 'Part of the label' })
-  dictLabel?: string;
-
-  @Text({ optional: true, max: 100, description: 'Part of the value' })
-  dictValue?: string;
-}
-
-class DictionaryEntryDetails {
-  @Whole({ ...SORT, optional: true })
-  dictSort?: number;
-
-  @Whole({ ...SORT, optional: true, description: 'Same as dictSort, which takes precedence' })
-  sort?: number;
-
-  @Text({ optional: true, max: 100 })
-  cssClass?: string;
-
-  @Text({ optional: true, max: 100 })
-  listClass?: string;
-
-  @OneOf(YES_NO, { optional: true })
-  isDefault?: string;
-
-  @Text({ optional: true, max: 500 })
-  remark?: string;
-}
-
-export class CreateDictionaryEntryBody extends DictionaryEntryDetails {
-  @Text(TYPE_NAME)
-  dictType: string;
-
-  @Text({ max: 100, example: 'Chat' })
-  dictLabel: string;
-
-  @Text({ max: 100, example: 'chat' })
-  dictValue: string;
-}
-
-export class UpdateDictionaryEntryBody extends DictionaryEntryDetails {
-  @Id()
-  dictCode: number;
-
-  @Text({ ...TYPE_NAME, optional: true })
-  dictType?: string;
-
-  @Text({ optional: true, min: 1, max: 100 })
-  dictLabel?: string;
-
-  @Text({ optional: true, min: 1, max: 100 })
-  dictValue?: string;
+export function toDictionaryEntryView(entry: DictionaryEntry): DictionaryEntryView {
+  return DictionaryEntryView.of(entry, { dictCode: entry.id, sort: entry.dictSort });
 }

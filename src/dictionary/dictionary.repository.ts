@@ -33,8 +33,8 @@ type EntryChange = Change<EntryValues> & Pick<EntryValues, 'dictType' | 'dictVal
 
 @Injectable()
 export class DictionaryRepository {
-  private readonly types: TenantScoped<DictionaryType>;
-  private readonly entries: TenantScoped<DictionaryEntry>;
+  readonly types: TenantScoped<DictionaryType>;
+  readonly entries: TenantScoped<DictionaryEntry>;
 
   constructor(private readonly database: Database) {
     this.types = new TenantScoped(database, DictionaryType, 'The dictionary type');
@@ -49,20 +49,8 @@ export class DictionaryRepository {
     return this.types.page(tenantId, query, where, { id: 'ASC' });
   }
 
-  allTypes(tenantId: string): Promise<DictionaryType[]> {
-    return this.types.find(tenantId, {}, { id: 'ASC' });
-  }
-
-  getType(tenantId: string, id: number): Promise<DictionaryType> {
-    return this.types.get(tenantId, id);
-  }
-
   typesWithIds(tenantId: string, ids: readonly number[]): Promise<DictionaryType[]> {
     return this.types.find(tenantId, { id: In([...ids]) });
-  }
-
-  typeNamed(tenantId: string, dictType: string): Promise<DictionaryType | null> {
-    return this.types.findOne(tenantId, { dictType });
   }
 
   insertType(tenantId: string, values: TypeValues): Promise<DictionaryType> {
@@ -73,10 +61,6 @@ export class DictionaryRepository {
   updateType(tenantId: string, id: number, change: Change<TypeValues>): Promise<void> {
     const duplicate = new DuplicateDictionaryTypeError(change.dictType ?? '');
     return unlessDuplicate(duplicate, () => this.types.update(tenantId, id, change));
-  }
-
-  removeTypes(tenantId: string, ids: readonly number[]): Promise<void> {
-    return this.types.remove(tenantId, ids);
   }
 
   pageOfEntries(tenantId: string, query: DictionaryEntryListQuery): Promise<Page<DictionaryEntry>> {
@@ -92,28 +76,8 @@ export class DictionaryRepository {
     });
   }
 
-  entriesOf(tenantId: string, dictType: string): Promise<DictionaryEntry[]> {
-    return this.entries.find(tenantId, { dictType }, { dictSort: 'ASC', id: 'ASC' });
-  }
-
-  countEntries(tenantId: string, dictType: string, only: { seeded?: true } = {}): Promise<number> {
-    return this.entries.count(tenantId, { dictType, ...only });
-  }
-
-  getEntry(tenantId: string, id: number): Promise<DictionaryEntry> {
-    return this.entries.get(tenantId, id);
-  }
-
   entriesWithIds(tenantId: string, ids: readonly number[]): Promise<DictionaryEntry[]> {
     return this.entries.find(tenantId, { id: In([...ids]) });
-  }
-
-  entryWithValue(
-    tenantId: string,
-    dictType: string,
-    dictValue: string,
-  ): Promise<DictionaryEntry | null> {
-    return this.entries.findOne(tenantId, { dictType, dictValue });
   }
 
   insertEntry(tenantId: string, values: EntryValues): Promise<DictionaryEntry> {
@@ -124,10 +88,6 @@ export class DictionaryRepository {
   updateEntry(tenantId: string, id: number, change: EntryChange): Promise<void> {
     const duplicate = new DuplicateDictionaryValueError(change.dictType, change.dictValue);
     return unlessDuplicate(duplicate, () => this.entries.update(tenantId, id, change));
-  }
-
-  removeEntries(tenantId: string, ids: readonly number[]): Promise<void> {
-    return this.entries.remove(tenantId, ids);
   }
 
   /** Adds missing entries of a built-in type and changes nothing else; does nothing for an unknown tenant. */

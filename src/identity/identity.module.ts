@@ -11,12 +11,9 @@ import { ClientController } from './client/client.controller.js';
 import { ClientRepository } from './client/client.repository.js';
 import { ClientService } from './client/client.service.js';
 import { IdentitySeed } from './identity.seed.js';
-import { InitialPassword } from './initial.password.js';
 import { LoginSessionRepository } from './login-session/login-session.repository.js';
 import { LoginSessionService } from './login-session/login-session.service.js';
-import { LoginSessionSweep } from './login-session/login-session.sweep.js';
 import { MenuController } from './menu/menu.controller.js';
-import { NoticeChannel } from './notice/notice.channel.js';
 import { NoticeController } from './notice/notice.controller.js';
 import { Passwords } from './password/passwords.js';
 import { RoleController } from './role/role.controller.js';
@@ -28,9 +25,7 @@ import { LoginService } from './sign-in/login.service.js';
 import { SessionCallerResolver } from './sign-in/session.caller-resolver.js';
 import { SignInController } from './sign-in/sign-in.controller.js';
 import { SignInService } from './sign-in/sign-in.service.js';
-import { TenantChoices } from './sign-in/tenant.choices.js';
 import { TenantController } from './tenant/tenant.controller.js';
-import { TenantProvisioner } from './tenant/tenant.provisioner.js';
 import { TenantRepository } from './tenant/tenant.repository.js';
 import { TenantService } from './tenant/tenant.service.js';
 import { ProfileController } from './user/profile.controller.js';
@@ -40,8 +35,6 @@ import { UserAccessPolicy } from './user/user.access-policy.js';
 import { UserCallers } from './user/user.callers.js';
 import { UserController } from './user/user.controller.js';
 import { UserRepository } from './user/user.repository.js';
-import { UserRoles } from './user/user.roles.js';
-import { UserSearch } from './user/user.search.js';
 import { UserService } from './user/user.service.js';
 
 /** Users, roles, tenants, clients and sign-ins. Global, because platform/access resolves the caller of every request here. */
@@ -64,34 +57,27 @@ import { UserService } from './user/user.service.js';
   providers: [
     AccessChange,
     IdentitySeed,
-    InitialPassword,
     Passwords,
     ClientRepository,
     ClientService,
     LoginSessionRepository,
     LoginSessionService,
-    LoginSessionSweep,
     RoleRepository,
     RoleService,
     ProfileService,
     UserAccessPolicy,
     UserCallers,
     UserRepository,
-    UserRoles,
-    UserSearch,
     UserService,
-    TenantProvisioner,
     TenantRepository,
     TenantService,
     Captcha,
     CaptchaStore,
     LoginService,
     SignInService,
-    TenantChoices,
     SessionCallerResolver,
     { provide: CallerResolver, useExisting: SessionCallerResolver },
-    NoticeChannel,
   ],
-  exports: [CallerResolver, InitialPassword, UserCallers],
+  exports: [CallerResolver, UserCallers],
 })
 export class IdentityModule {}

@@ -1,12 +1,19 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { OnApplicationBootstrap } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
 import { Database } from '../platform/database/index.js';
 import { ClientRepository } from './client/client.repository.js';
 import { secretDigest } from './client/client.service.js';
-import { InitialPassword } from './initial.password.js';
 import { HOME_TENANT } from './role/role.entity.js';
-import { TenantProvisioner } from './tenant/tenant.provisioner.js';
 import { TenantRepository } from './tenant/tenant.repository.js';
+import { TenantService } from './tenant/tenant.service.js';
+
+export interface InitialLogin {
+  readonly userName: string;
+  readonly password: string;
+}
 
 const FIRST_USER = 'admin';
 
@@ -41,12 +48,14 @@ const CLIENTS = [
  */
 @Injectable()
 export class IdentitySeed implements OnApplicationBootstrap {
+  private generated: InitialLogin | undefined;
+
   constructor(
     private readonly database: Database,
     private readonly clients: ClientRepository,
     private readonly tenants: TenantRepository,
-    private readonly provisioner: TenantProvisioner,
-    private readonly initial: InitialPassword,
+    private readonly tenantService: TenantService,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
@@ -56,11 +65,24 @@ export class IdentitySeed implements OnApplicationBootstrap {
       for (const { secret, ...client } of CLIENTS) {
         await this.clients.insert({ ...client, clientSecret: secretDigest(secret) });
       }
-      const password = this.initial.choose(FIRST_USER);
-      await this.provisioner.provision(
-        { tenantId: HOME_TENANT, companyName: 'Default' },
-        { userName: FIRST_USER, password },
-      );
+      const tenant = { tenantId: HOME_TENANT, companyName: 'Default' };
+      await this.tenantService.provision(tenant, FIRST_USER, this.initialPassword());
     });
+  }
+
+  /** Returns the generated password of the first user once; undefined unless this start has created them with one. */
+  takeInitialLogin(): InitialLogin | undefined {
+    const login = this.generated;
+    this.generated = undefined;
+    return login;
+  }
+
+  /** ADMIN_PASSWORD, or a random one, kept until the start of the service shows it. */
+  private initialPassword(): string {
+    if (this.config.ADMIN_PASSWORD !== undefined) return this.config.ADMIN_PASSWORD;
+    // 144 random bits in 24 characters.
+    const password = randomBytes(18).toString('base64url');
+    this.generated = { userName: FIRST_USER, password };
+    return password;
   }
 }

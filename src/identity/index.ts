@@ -1,5 +1,5 @@
 export { IdentityModule } from './identity.module.js';
-export { InitialPassword } from './initial.password.js';
-export type { InitialLogin } from './initial.password.js';
+export { IdentitySeed } from './identity.seed.js';
+export type { InitialLogin } from './identity.seed.js';
 export { UserCallers } from './user/user.callers.js';
 export type { UserInTenant } from './user/user.callers.js';

@@ -3,18 +3,20 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, LoginOnly } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { Answers, WhileConnected } from '../platform/http/index.js';
-import { ImageBody, PredictionQuery, SpeechBody, VideoBody, VideoQuery } from './media.dto.js';
-import { MediaLookup } from './media.lookup.js';
+import {
+  ImageBody,
+  MediaResultView,
+  PredictionQuery,
+  SpeechBody,
+  VideoBody,
+  VideoQuery,
+} from './media.dto.js';
 import { MediaService } from './media.service.js';
-import { MediaResultView, toMediaResultView } from './media.view.js';
 
 @ApiTags('media')
 @Controller('media')
 export class MediaController {
-  constructor(
-    private readonly media: MediaService,
-    private readonly lookup: MediaLookup,
-  ) {}
+  constructor(private readonly media: MediaService) {}
 
   /** Draws a picture, or begins the task that does. */
   @Post('image')
@@ -61,7 +63,7 @@ export class MediaController {
     @Query() query: VideoQuery,
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<MediaResultView> {
-    return toMediaResultView(await this.lookup.video(caller, query, disconnected));
+    return MediaResultView.of(await this.media.lookUpVideo(caller, query, disconnected));
   }
 
   /** How a picture, a speech or a video of an asynchronous service is getting on. */
@@ -73,6 +75,6 @@ export class MediaController {
     @Query() query: PredictionQuery,
     @WhileConnected() disconnected: AbortSignal,
   ): Promise<MediaResultView> {
-    return toMediaResultView(await this.lookup.prediction(caller, query, disconnected));
+    return MediaResultView.of(await this.media.lookUpPrediction(caller, query, disconnected));
   }
 }

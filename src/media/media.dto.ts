@@ -1,5 +1,13 @@
-import { IsDefined } from 'class-validator';
-import { Decimal, Text, Whole } from '../platform/http/index.js';
+import {
+  Decimal,
+  Input,
+  nullable,
+  oneOf,
+  Text,
+  text,
+  View,
+  Whole,
+} from '../platform/http/index.js';
 
 const MODEL = 200;
 const TEXT = 100_000;
@@ -9,89 +17,100 @@ const TASK_ID = 200;
 const LARGEST_SEED = 2_147_483_647;
 const LONGEST_SECONDS = 3_600;
 
-export class ImageBody {
-  @Text({ max: MODEL, description: 'modelName of a model of category image', example: 'painter' })
-  @IsDefined({ message: 'model must not be empty' })
-  model: string;
+/** A text that must be given. */
+const needed = (max: number, description: string, example?: string) =>
+  Text({ max, description, ...(example && { example }), missing: '$property must not be empty' });
 
-  @Text({ max: TEXT, description: 'What is to be seen', example: 'A lighthouse at dusk' })
-  @IsDefined({ message: 'prompt must not be empty' })
-  prompt: string;
-
-  @Text({
+export class ImageBody extends Input({
+  model: needed(MODEL, 'modelName of a model of category image', 'painter'),
+  prompt: needed(TEXT, 'What is to be seen', 'A lighthouse at dusk'),
+  size: Text({
     optional: true,
     max: WORD,
     description: 'In the form that the provider takes, for example 1024x1024, 1024*1024 or 16:9',
     example: '1024x1024',
-  })
-  size?: string;
-
-  @Whole({
+  }),
+  seed: Whole({
     optional: true,
     min: 0,
     max: LARGEST_SEED,
     description: 'The same seed draws the same picture, where the model can do that',
-  })
-  seed?: number;
-}
+  }),
+}) {}
 
-export class SpeechBody {
-  @Text({ max: MODEL, description: 'modelName of a model of category audio', example: 'speaker' })
-  @IsDefined({ message: 'model must not be empty' })
-  model: string;
+export class SpeechBody extends Input({
+  model: needed(MODEL, 'modelName of a model of category audio', 'speaker'),
+  input: needed(TEXT, 'What is to be said', 'Welcome aboard.'),
+  voice: Text({
+    optional: true,
+    max: WORD,
+    description: 'A voice of the provider',
+    example: 'alloy',
+  }),
+  responseFormat: Text({
+    optional: true,
+    max: WORD,
+    description: 'mp3 when not given',
+    example: 'wav',
+  }),
+  speed: Decimal({
+    optional: true,
+    description: '1 is the usual speed; not every provider has it',
+  }),
+  instructions: Text({
+    optional: true,
+    max: TEXT,
+    description: 'How to say it; not every provider has it',
+  }),
+}) {}
 
-  @Text({ max: TEXT, description: 'What is to be said', example: 'Welcome aboard.' })
-  @IsDefined({ message: 'input must not be empty' })
-  input: string;
+export class VideoBody extends Input({
+  model: needed(MODEL, 'modelName of a model of category video', 'filmer'),
+  prompt: needed(TEXT, 'What is to happen', 'Waves roll onto a beach'),
+  size: Text({
+    optional: true,
+    max: WORD,
+    description: 'A size of the model',
+    example: '1280x720',
+  }),
+  seconds: Whole({
+    optional: true,
+    min: 1,
+    max: LONGEST_SECONDS,
+    description: 'A length of the model',
+  }),
+  quality: Text({ optional: true, max: WORD, description: 'A quality of the model' }),
+}) {}
 
-  @Text({ optional: true, max: WORD, description: 'A voice of the provider', example: 'alloy' })
-  voice?: string;
+export class VideoQuery extends Input({
+  model: needed(MODEL, 'The model that makes the video'),
+  videoId: needed(TASK_ID, 'The id that POST /media/video answered'),
+}) {}
 
-  @Text({ optional: true, max: WORD, description: 'mp3 when not given', example: 'wav' })
-  responseFormat?: string;
+export class PredictionQuery extends Input({
+  model: needed(MODEL, 'The model that the task was given to'),
+  predictionId: needed(TASK_ID, 'The id that the task was answered with'),
+}) {}
 
-  @Decimal({ optional: true, description: '1 is the usual speed; not every provider has it' })
-  speed?: number;
+export class ContentQuery extends Input({
+  model: needed(MODEL, 'The model that the task was given to'),
+  predictionId: Text({
+    pattern: /^[A-Za-z0-9_-]{1,128}$/,
+    patternMessage: 'must be 1 to 128 letters, digits, _ and -',
+    description: 'The id that the task was answered with',
+    missing: 'predictionId must not be empty',
+  }),
+}) {}
 
-  @Text({ optional: true, max: TEXT, description: 'How to say it; not every provider has it' })
-  instructions?: string;
-}
-
-export class VideoBody {
-  @Text({ max: MODEL, description: 'modelName of a model of category video', example: 'filmer' })
-  @IsDefined({ message: 'model must not be empty' })
-  model: string;
-
-  @Text({ max: TEXT, description: 'What is to happen', example: 'Waves roll onto a beach' })
-  @IsDefined({ message: 'prompt must not be empty' })
-  prompt: string;
-
-  @Text({ optional: true, max: WORD, description: 'A size of the model', example: '1280x720' })
-  size?: string;
-
-  @Whole({ optional: true, min: 1, max: LONGEST_SECONDS, description: 'A length of the model' })
-  seconds?: number;
-
-  @Text({ optional: true, max: WORD, description: 'A quality of the model' })
-  quality?: string;
-}
-
-export class VideoQuery {
-  @Text({ max: MODEL, description: 'The model that makes the video' })
-  @IsDefined({ message: 'model must not be empty' })
-  model: string;
-
-  @Text({ max: TASK_ID, description: 'The id that POST /media/video answered' })
-  @IsDefined({ message: 'videoId must not be empty' })
-  videoId: string;
-}
-
-export class PredictionQuery {
-  @Text({ max: MODEL, description: 'The model that the task was given to' })
-  @IsDefined({ message: 'model must not be empty' })
-  model: string;
-
-  @Text({ max: TASK_ID, description: 'The id that the task was answered with' })
-  @IsDefined({ message: 'predictionId must not be empty' })
-  predictionId: string;
-}
+/** What a media model has made or is making. Every field is there; null where it is unused. */
+export class MediaResultView extends View({
+  type: oneOf(['image', 'audio', 'video']),
+  mimeType: nullable(text({ example: 'image/png' })),
+  url: nullable(text({ description: 'The result at the provider, as long as that keeps it' })),
+  b64Json: nullable(text()),
+  dataUrl: nullable(text({ description: 'The result itself, for the src of an element' })),
+  id: nullable(text({ description: 'Of the task: looked up later, with the model’s name' })),
+  status: nullable(text({ description: 'The provider’s own word', example: 'completed' })),
+  rawResponse: nullable(text({ description: 'The provider’s answer, for diagnosis' })),
+  lastFrameUrl: nullable(text({ description: 'The last picture of a video' })),
+}) {}

@@ -6,15 +6,11 @@ import { MediaTask } from './task/task.entity.js';
 import { ContentClient } from './content/content.client.js';
 import type { ContentClientOptions } from './content/content.client.js';
 import { ContentController } from './content/content.controller.js';
-import { ContentMemory } from './content/content.memory.js';
 import { ContentService } from './content/content.service.js';
 import { MediaController } from './media.controller.js';
-import { MediaLookup } from './media.lookup.js';
-import { MediaModels } from './media.models.js';
 import { MediaService } from './media.service.js';
 import { TaskController } from './task/task.controller.js';
 import { TaskRepository } from './task/task.repository.js';
-import { TaskService } from './task/task.service.js';
 
 /** For tests alone: no setting changes any of it. */
 export interface MediaOptions {
@@ -31,13 +27,9 @@ export class MediaModule implements OnApplicationShutdown {
       imports: [TypeOrmModule.forFeature([MediaTask]), ModelModule],
       controllers: [MediaController, ContentController, TaskController],
       providers: [
-        MediaModels,
         MediaService,
-        MediaLookup,
         TaskRepository,
-        TaskService,
         { provide: ContentClient, useFactory: () => new ContentClient(content) },
-        ContentMemory,
         ContentService,
       ],
     };

@@ -2,15 +2,18 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
+import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import { RateLimiter } from '../platform/event/index.js';
 import type { RateLimit } from '../platform/event/index.js';
+import { currentRequest } from '../platform/http/index.js';
+import { countedCall, ModelNotFoundError, ModelResolver } from '../model/index.js';
 import type { ResolvedMediaModel } from '../model/index.js';
-import type { MediaCallOptions, MediaResult, MediaType } from '../provider/index.js';
-import type { ImageBody, SpeechBody, VideoBody } from './media.dto.js';
-import { MediaModels } from './media.models.js';
-import { toMediaResultView } from './media.view.js';
-import type { MediaResultView } from './media.view.js';
-import { TaskService } from './task/task.service.js';
+import { Metrics } from '../platform/observability/index.js';
+import type { CallLimits, MediaCallOptions, MediaResult, MediaType } from '../provider/index.js';
+import { MediaResultView } from './media.dto.js';
+import type { ImageBody, PredictionQuery, SpeechBody, VideoBody, VideoQuery } from './media.dto.js';
+import { MediaFailedError, NoPredictionsError, UnsupportedMediaError } from './media.errors.js';
+import { TaskRepository } from './task/task.repository.js';
 
 interface MediaRequest {
   readonly model: string;
@@ -20,19 +23,29 @@ interface MediaRequest {
   readonly disconnected: AbortSignal;
 }
 
-/** Calls media models. */
+const EVERY_TYPE: readonly MediaType[] = ['image', 'audio', 'video'];
+
+/**
+ * Calls media models and looks up their tasks, of which it keeps the caller's own records up to date. The cause of a
+ * failure is logged; the caller gets the request's id.
+ */
 @Injectable()
 export class MediaService {
   private readonly logger = new Logger('Media');
   private readonly limit: RateLimit;
+  private readonly limits: CallLimits;
 
   constructor(
-    private readonly models: MediaModels,
-    private readonly tasks: TaskService,
+    private readonly resolver: ModelResolver,
+    private readonly tasks: TaskRepository,
     private readonly limiter: RateLimiter,
+    private readonly metrics: Metrics,
     @Inject(CONFIG) config: Config,
   ) {
     this.limit = { name: 'media', points: config.MEDIA_REQUESTS_PER_MINUTE, seconds: 60 };
+    const connectMs = config.MEDIA_CONNECT_TIMEOUT_SECONDS * 1_000;
+    const totalMs = config.MEDIA_TIMEOUT_SECONDS * 1_000;
+    this.limits = { connectMs, idleMs: totalMs, totalMs };
   }
 
   /** A picture, or the task that draws it. `disconnected` aborts when the client closes the connection. */
@@ -71,6 +84,41 @@ export class MediaService {
     );
   }
 
+  /** State and resource of a video. */
+  async lookUpVideo(
+    caller: Caller,
+    { model: name, videoId: id }: VideoQuery,
+    signal: AbortSignal,
+  ): Promise<MediaResult> {
+    const model = await this.find(caller, name, ['video']);
+    const { adapter, connection } = model;
+    const result = await this.call(
+      model,
+      signal,
+      (options) =>
+        adapter.lookUpVideo?.(id, connection, options) ??
+        adapter.lookUpPrediction?.({ id, type: 'video' }, connection, options),
+    );
+    await this.tasks.seen(caller, { model, providerTaskId: id, status: result.status });
+    return result;
+  }
+
+  /** State and resource of a task, whatever it makes. Fails with NoPredictionsError for a provider without such tasks. */
+  async lookUpPrediction(
+    caller: Caller,
+    { model: name, predictionId: id }: PredictionQuery,
+    signal: AbortSignal,
+  ): Promise<MediaResult> {
+    const model = await this.find(caller, name, EVERY_TYPE);
+    const { adapter, connection, category: type } = model;
+    if (!adapter.lookUpPrediction) throw new NoPredictionsError(model.modelName);
+    const result = await this.call(model, signal, (options) =>
+      adapter.lookUpPrediction?.({ id, type }, connection, options),
+    );
+    await this.tasks.seen(caller, { model, providerTaskId: id, status: result.status });
+    return result;
+  }
+
   private async create(
     caller: Caller,
     request: MediaRequest,
@@ -80,12 +128,12 @@ export class MediaService {
     ) => Promise<MediaResult> | undefined,
   ): Promise<MediaResultView> {
     await this.limiter.consume(this.limit, String(caller.userId));
-    const model = await this.models.find(caller, request.model, [request.type]);
+    const model = await this.find(caller, request.model, [request.type]);
     // The provider continues a task after the client has left, so it must be recorded to be found again.
     const signal = beginsTask(model) ? new AbortController().signal : request.disconnected;
-    const result = await this.models.call(model, signal, (options) => make(model, options));
+    const result = await this.call(model, signal, (options) => make(model, options));
     if (result.id !== null) await this.record(caller, model, { ...result, id: result.id }, request);
-    return toMediaResultView(result);
+    return MediaResultView.of(result);
   }
 
   private async record(
@@ -100,6 +148,51 @@ export class MediaService {
       // The task runs; only the id in the answer leads to it now.
       this.logger.error({ msg: 'Failed to record media task', err: error });
     }
+  }
+
+  /**
+   * The model of the name that makes media of one of the types. A model of another category, a disabled provider and a
+   * provider without a media adapter are named; MediaFailedError when there is no such model.
+   */
+  private async find(
+    caller: Caller,
+    modelName: string,
+    types: readonly MediaType[],
+  ): Promise<ResolvedMediaModel> {
+    try {
+      return await this.resolver.resolveMedia(caller, modelName, types);
+    } catch (error) {
+      if (error instanceof ModelNotFoundError) throw this.failure(error, { modelName });
+      throw error;
+    }
+  }
+
+  /**
+   * Makes one call of the model's adapter. Fails with UnsupportedMediaError when the adapter has no such call, with
+   * InvalidInputError for an id that can be none, and with MediaFailedError for every other failure of the call.
+   */
+  private async call(
+    model: ResolvedMediaModel,
+    signal: AbortSignal,
+    make: (options: MediaCallOptions) => Promise<MediaResult> | undefined,
+  ): Promise<MediaResult> {
+    const { providerCode, modelName, category } = model;
+    const calling = make({ limits: this.limits, signal });
+    if (!calling) throw new UnsupportedMediaError(providerCode, category);
+    try {
+      const counted = { provider: providerCode, kind: 'media' } as const;
+      return await countedCall(this.metrics, counted, () => calling);
+    } catch (error) {
+      // A client that left needs no reason, and an error that is no DomainError is reported by the filter.
+      const isSaid = signal.aborted || error instanceof InvalidInputError;
+      if (isSaid || !(error instanceof DomainError)) throw error;
+      throw this.failure(error, { modelName, providerCode });
+    }
+  }
+
+  private failure(error: DomainError, about: object): MediaFailedError {
+    this.logger.warn({ msg: 'Media request failed', ...about, err: error });
+    return new MediaFailedError(currentRequest()?.id, error);
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { RetrievedFragment } from '../../retrieval/index.js';
-import { augmentedQuestion } from './augmented-question.js';
-import { chooseSources } from './sources.js';
+import { augmentedQuestion } from './chat.augmentation.js';
+import { chooseSources, citationsIn } from './sources.js';
 
 const fragment = (knowledgeId: number, content: string): RetrievedFragment => ({
   fragmentId: 1,
@@ -69,4 +69,17 @@ describe('augmentedQuestion', () => {
       expect(text.match(/<\s*\/?\s*fragment\b/gi)).toHaveLength(2);
     },
   );
+});
+
+describe('citationsIn', () => {
+  it.each<[string, number[], number[]]>([
+    ['Two years [1].', [1], []],
+    ['Two years [2][1], see [1].', [1, 2], []],
+    ['A list [1, 3] and【2】、[4、5].', [1, 2, 3], [4, 5]],
+    ['Made up [7] and [0].', [], [0, 7]],
+    ['A [1](https://example.com) link, an array[10], code[x] and [2024].', [], [10]],
+    ['Nothing.', [], []],
+  ])('%j', (answer, cited, unknown) => {
+    expect(citationsIn(answer, 3)).toEqual({ cited, unknown });
+  });
 });

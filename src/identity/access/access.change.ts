@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { TenantRevision } from '../../platform/access/index.js';
+import { isSuperAdmin, TenantRevision } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
 import type { AuditActor, AuditRecord } from '../../platform/audit/index.js';
-import { Database, inTenant } from '../../platform/database/index.js';
+import { Database } from '../../platform/database/index.js';
+import { ForbiddenError } from '../../platform/error/index.js';
 
 /**
  * A change of what users of a tenant may do: one transaction that invalidates caches, checks open streams after the
@@ -23,13 +25,39 @@ export class AccessChange {
     entries: (result: Result) => readonly AuditRecord[],
   ): Promise<Result> {
     const { tenantId } = actor;
-    const apply = async (): Promise<Result> => {
+    return this.database.transactionIn(tenantId, async () => {
       // First: it locks the row of the tenant until the transaction ends.
       await this.revision.incrementAccess(tenantId);
       const result = await change();
       for (const entry of entries(result)) await this.audit.record(actor, entry);
       return result;
-    };
-    return inTenant(tenantId, () => this.database.transaction(apply));
+    });
   }
+}
+
+interface Granting {
+  readonly permissions: readonly string[];
+}
+
+/** A caller can assign only permissions they have: ForbiddenError names the first one that they lack. */
+export function requireHeld(caller: Caller, granted: Granting): void {
+  const lacking = lackingOf(caller, granted.permissions);
+  if (lacking === undefined) return;
+  throw new ForbiddenError(
+    `You cannot assign the permission ${lacking}, because you do not have it. Ask an administrator who does.`,
+  );
+}
+
+/** A caller can change only roles and users whose permissions they have: otherwise ForbiddenError. */
+export function requireNotAbove(caller: Caller, roles: readonly Granting[]): void {
+  const permissions = roles.flatMap((role) => role.permissions);
+  if (lackingOf(caller, permissions) === undefined) return;
+  throw new ForbiddenError(
+    'This would change permissions that you do not have. Ask an administrator who has them.',
+  );
+}
+
+function lackingOf(caller: Caller, permissions: readonly string[]): string | undefined {
+  if (isSuperAdmin(caller)) return undefined;
+  return permissions.find((permission) => !caller.permissions.has(permission));
 }

@@ -4,9 +4,14 @@ import { CurrentCaller, RequirePermission } from '../../platform/access/index.js
 import type { Caller } from '../../platform/access/index.js';
 import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { ChangedClientDto, ClientListQuery, ClientStatusDto, NewClientDto } from './client.dto.js';
+import {
+  ChangedClientDto,
+  ClientListQuery,
+  ClientStatusDto,
+  ClientView,
+  NewClientDto,
+} from './client.dto.js';
 import { ClientService } from './client.service.js';
-import { ClientView } from './client.view.js';
 
 @ApiTags('clients')
 @Controller('system/client')
@@ -17,19 +22,16 @@ export class ClientController {
   @Get('list')
   @RequirePermission('system:client:list')
   @AnswersPage(ClientView)
-  list(
-    @CurrentCaller() caller: Caller,
-    @Query() query: ClientListQuery,
-  ): Promise<Page<ClientView>> {
-    return this.clients.list(caller, query);
+  list(@Query() query: ClientListQuery): Promise<Page<ClientView>> {
+    return this.clients.list(query);
   }
 
   /** One client. */
   @Get(':id')
   @RequirePermission('system:client:query')
   @Answers(ClientView)
-  detail(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<ClientView> {
-    return this.clients.detail(caller, id);
+  detail(@Param('id', IdPipe) id: number): Promise<ClientView> {
+    return this.clients.detail(id);
   }
 
   /** Creates a client with a random clientId. */

@@ -1,77 +1,85 @@
-import { Id, OneOf, PageQuery, Text, Texts, Whole } from '../../platform/http/index.js';
+import {
+  Id,
+  Input,
+  nullable,
+  number,
+  OneOf,
+  oneOf,
+  pageFields,
+  Text,
+  text,
+  Texts,
+  texts,
+  time,
+  View,
+  Whole,
+} from '../../platform/http/index.js';
+import type { Client } from './client.entity.js';
 
 const STATUS = ['0', '1'];
 /** In seconds. The integer column could hold 68 years. */
 const TEN_YEARS = 315_360_000;
 
-export class ClientListQuery extends PageQuery {
-  @Text({ optional: true })
-  clientId?: string;
-
-  @Text({ optional: true, description: 'Part of the key' })
-  clientKey?: string;
-
-  @Text({ optional: true, description: '0 enabled, 1 disabled' })
-  status?: string;
-}
+export class ClientListQuery extends Input({
+  ...pageFields,
+  clientId: Text({ optional: true }),
+  clientKey: Text({ optional: true, description: 'Part of the key' }),
+  status: Text({ optional: true, description: '0 enabled, 1 disabled' }),
+}) {}
 
 /** The optional fields of a client. */
-class ClientDto {
-  @Text({ optional: true, max: 32, example: 'pc' })
-  deviceType?: string;
-
-  @Whole({
+const clientFields = {
+  deviceType: Text({ optional: true, max: 32, example: 'pc' }),
+  activeTimeout: Whole({
     optional: true,
     min: 1,
     max: TEN_YEARS,
     description: 'Seconds without a request after which a sign-in ends; applies to new sign-ins',
-  })
-  activeTimeout?: number;
-
-  @Whole({
+  }),
+  timeout: Whole({
     optional: true,
     min: 1,
     max: TEN_YEARS,
     description: 'Seconds after which a sign-in ends in any case; applies to new sign-ins',
-  })
-  timeout?: number;
+  }),
+  status: OneOf(STATUS, { optional: true }),
+};
 
-  @OneOf(STATUS, { optional: true })
-  status?: string;
-}
+export class NewClientDto extends Input({
+  ...clientFields,
+  clientKey: Text({ max: 32, example: 'mobile' }),
+  clientSecret: Text({ max: 200, description: 'Stored as a digest and never returned' }),
+  grantTypeList: Texts({ max: 32, maxItems: 7, example: ['password'], description: 'Grant types' }),
+}) {}
 
-export class NewClientDto extends ClientDto {
-  @Text({ max: 32, example: 'mobile' })
-  clientKey: string;
+export class ChangedClientDto extends Input({
+  ...clientFields,
+  id: Id(),
+  clientKey: Text({ optional: true, min: 1, max: 32 }),
+  clientSecret: Text({ optional: true, max: 200, description: 'Empty: the stored one stays' }),
+  grantTypeList: Texts({ optional: true, max: 32, maxItems: 7 }),
+}) {}
 
-  @Text({ max: 200, description: 'Stored as a digest and never returned' })
-  clientSecret: string;
+export class ClientStatusDto extends Input({
+  id: Id({ optional: true }),
+  clientId: Text({ optional: true, max: 64, description: 'Instead of id' }),
+  status: OneOf(STATUS),
+}) {}
 
-  @Texts({ max: 32, maxItems: 7, example: ['password'], description: 'Grant types' })
-  grantTypeList: string[];
-}
+/** A client without its secret. */
+export class ClientView extends View({
+  id: number({ example: 1 }),
+  clientId: text({ example: 'e5cd7e4891bf95d1d19206ce24a7b32e' }),
+  clientKey: text({ example: 'pc' }),
+  grantTypeList: texts({ example: ['password'] }),
+  grantType: text({ example: 'password' }),
+  deviceType: nullable(text({ example: 'pc' })),
+  activeTimeout: number({ example: 1_800 }),
+  timeout: number({ example: 604_800 }),
+  status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
+  createTime: time(),
+}) {}
 
-export class ChangedClientDto extends ClientDto {
-  @Id()
-  id: number;
-
-  @Text({ optional: true, min: 1, max: 32 })
-  clientKey?: string;
-
-  @Text({ optional: true, max: 200, description: 'Empty: the stored one stays' })
-  clientSecret?: string;
-
-  @Texts({ optional: true, max: 32, maxItems: 7 })
-  grantTypeList?: string[];
-}
-
-export class ClientStatusDto {
-  @Id({ optional: true })
-  id?: number;
-
-  @Text({ optional: true, max: 64, description: 'Instead of id' })
-  clientId?: string;
-
-  @OneOf(STATUS)
-  status: string;
+export function toClientView(client: Client): ClientView {
+  return ClientView.of(client, { grantTypeList: client.grantType.split(',') });
 }

@@ -1,17 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
-import type { DeepPartial, FindOptionsOrder } from 'typeorm';
+import type { DeepPartial } from 'typeorm';
 import { containing, Database } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
-import { Page } from '../../platform/http/index.js';
-import type { PageQuery } from '../../platform/http/index.js';
+import { Page, rowsOf } from '../../platform/http/index.js';
+import type { ClientListQuery } from './client.dto.js';
 import { Client } from './client.entity.js';
-
-export interface ClientFilter {
-  readonly clientId?: string | undefined;
-  readonly clientKey?: string | undefined;
-  readonly status?: string | undefined;
-}
 
 /** Clients belong to the installation: the methods take no tenant. */
 @Injectable()
@@ -36,19 +30,16 @@ export class ClientRepository {
     return this.database.repository(Client).findBy({ id: In([...ids]) });
   }
 
-  async page(query: PageQuery, filter: ClientFilter): Promise<Page<Client>> {
-    const order: FindOptionsOrder<Client> = { id: 'ASC' };
+  async page(query: ClientListQuery): Promise<Page<Client>> {
+    const { clientId, clientKey, status } = query;
     const [rows, total] = await this.database.repository(Client).findAndCount({
       where: {
-        ...(filter.clientId && { clientId: filter.clientId }),
-        ...(filter.clientKey && { clientKey: containing(filter.clientKey) }),
-        ...(filter.status && { status: filter.status }),
+        ...(clientId && { clientId }),
+        ...(clientKey && { clientKey: containing(clientKey) }),
+        ...(status && { status }),
       },
-      order,
-      ...(query.pageSize && {
-        take: query.pageSize,
-        skip: (Math.max(1, query.pageNum ?? 1) - 1) * query.pageSize,
-      }),
+      order: { id: 'ASC' },
+      ...rowsOf(query),
     });
     return new Page(rows, total);
   }

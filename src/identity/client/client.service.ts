@@ -10,18 +10,19 @@ import {
   NotFoundError,
 } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
+import { defined } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { AccessChange } from '../access/access.change.js';
+import { toClientView } from './client.dto.js';
 import type {
   ChangedClientDto,
   ClientListQuery,
   ClientStatusDto,
+  ClientView,
   NewClientDto,
 } from './client.dto.js';
 import type { Client } from './client.entity.js';
 import { ClientRepository } from './client.repository.js';
-import { toClientView } from './client.view.js';
-import type { ClientView } from './client.view.js';
 
 /** Known grant types. Only `password` is implemented; the records of existing apps contain the others. */
 const GRANT_TYPES = ['password', 'email', 'sms', 'social', 'xcx'];
@@ -36,11 +37,11 @@ export class ClientService {
     private readonly bus: EventBus,
   ) {}
 
-  async list(_caller: Caller, query: ClientListQuery): Promise<Page<ClientView>> {
-    return (await this.clients.page(query, query)).map(toClientView);
+  async list(query: ClientListQuery): Promise<Page<ClientView>> {
+    return (await this.clients.page(query)).map(toClientView);
   }
 
-  async detail(_caller: Caller, id: number): Promise<ClientView> {
+  async detail(id: number): Promise<ClientView> {
     return toClientView(await this.clients.get(id));
   }
 
@@ -161,10 +162,4 @@ function readGrants(list: readonly string[]): string {
   throw new InvalidInputError(
     `grantTypeList must contain one or more of ${GRANT_TYPES.join(', ')}.`,
   );
-}
-
-function defined<Values extends object>(values: Values): Partial<Values> {
-  return Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined),
-  ) as Partial<Values>;
 }

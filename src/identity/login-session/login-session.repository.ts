@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../../platform/database/index.js';
-import { Page } from '../../platform/http/index.js';
+import { Page, rowsOf } from '../../platform/http/index.js';
 import type { PageQuery } from '../../platform/http/index.js';
 import { LoginSession } from './login-session.entity.js';
 
@@ -80,12 +80,8 @@ export class LoginSessionRepository {
 
   /** Undefined if the sign-in is not valid. */
   async state({ id, tenantId, userId, clientId }: SignInKey): Promise<SignInState | undefined> {
-    const [row] = await this.database.prepared<SignInState>(SIGN_IN_STATE, [
-      id,
-      tenantId,
-      userId,
-      clientId,
-    ]);
+    const key = [id, tenantId, userId, clientId];
+    const [row] = await this.database.prepared<SignInState>(SIGN_IN_STATE, key);
     return row;
   }
 
@@ -141,14 +137,14 @@ export class LoginSessionRepository {
       `SELECT count(*) AS total ${OPEN_SIGN_INS}`,
       values,
     );
-    const offset = (Math.max(1, query.pageNum ?? 1) - 1) * (query.pageSize ?? 0);
+    const { take = null, skip = 0 } = rowsOf(query);
     const rows = await this.database.query<OpenSignIn>(
       `SELECT s.id, s.user_id AS "userId", u.user_name AS "userName", c.client_key AS "clientKey",
               c.device_type AS "deviceType", s.ip, s.user_agent AS "userAgent",
               s.create_time AS "createTime", s.last_active_time AS "lastActiveTime",
               s.expire_time AS "expireTime" ${OPEN_SIGN_INS}
         ORDER BY s.create_time DESC, s.id LIMIT $5 OFFSET $6`,
-      [...values, query.pageSize ?? null, offset],
+      [...values, take, skip],
     );
     return new Page(rows, counted?.total ?? 0);
   }

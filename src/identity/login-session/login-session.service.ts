@@ -1,14 +1,16 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { inHomeTenant, signToken } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { Database, inTenant } from '../../platform/database/index.js';
+import { Database } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/event/index.js';
+import { IntervalJob } from '../../platform/queue/index.js';
 import type { Client } from '../client/client.entity.js';
-import { WrongPasswordError } from '../password/login.errors.js';
+import { WrongPasswordError } from '../password/passwords.js';
 import { LoginSessionRepository } from './login-session.repository.js';
 
 /** The address and browser of a sign-in. */
@@ -24,17 +26,16 @@ interface VerifiedUser {
   readonly passwordHash: string;
 }
 
-export interface OpenedSignIn {
-  readonly token: string;
-  readonly seconds: number;
-}
-
 const IP_LENGTH = 64;
 const USER_AGENT_LENGTH = 300;
+const HOUR_MS = 3_600_000;
 
-/** Opens and ends sign-ins, and switches the tenant that one works in. */
+/** Opens and ends sign-ins, and switches the tenant that one works in. Deletes expired and idle ones every hour. */
 @Injectable()
-export class LoginSessionService {
+export class LoginSessionService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(LoginSessionService.name);
+  private sweeps: IntervalJob | undefined;
+
   constructor(
     private readonly sessions: LoginSessionRepository,
     private readonly database: Database,
@@ -43,44 +44,46 @@ export class LoginSessionService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** WrongPasswordError if the user was disabled or their password changed since it was verified. */
-  async open(user: VerifiedUser, client: Client, origin: SignInOrigin): Promise<OpenedSignIn> {
+  onApplicationBootstrap(): void {
+    this.sweeps = new IntervalJob(HOUR_MS, () => this.sweep());
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.sweeps?.stop();
+  }
+
+  /** Returns the token. WrongPasswordError if the user was disabled or their password changed since it was verified. */
+  async open(user: VerifiedUser, client: Client, origin: SignInOrigin): Promise<string> {
+    const { id: userId, tenantId, userName } = user;
+    const { clientId, clientKey } = client;
     const id = randomUUID();
     const expireTime = new Date(Date.now() + client.timeout * 1_000);
     await this.database.transaction(async () => {
       const session = {
         id,
-        tenantId: user.tenantId,
-        userId: user.id,
-        clientId: client.clientId,
+        tenantId,
+        userId,
+        clientId,
         ip: origin.ip?.slice(0, IP_LENGTH) ?? null,
         userAgent: origin.userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
         activeTimeout: client.activeTimeout,
         expireTime,
       };
       if (!(await this.sessions.open(session, user.passwordHash))) throw new WrongPasswordError();
-      const { tenantId, userName } = user;
       await this.audit.record(
-        { tenantId, userName, userId: user.id },
-        { action: 'login', target: 'user', id: user.id, detail: { clientKey: client.clientKey } },
+        { tenantId, userName, userId },
+        { action: 'login', target: 'user', id: userId, detail: { clientKey } },
       );
     });
-    const claims = {
-      sid: id,
-      tenantId: user.tenantId,
-      userId: user.id,
-      userName: user.userName,
-      clientid: client.clientId,
-      exp: Math.floor(expireTime.getTime() / 1_000),
-    };
-    const token = signToken(claims, this.config.tokenKey);
-    return { token, seconds: client.timeout };
+    const exp = Math.floor(expireTime.getTime() / 1_000);
+    const claims = { sid: id, tenantId, userId, userName, clientid: clientId, exp };
+    return signToken(claims, this.config.tokenKey);
   }
 
   /** Ends the sign-in of the caller, with its streams and its switch to another tenant. */
   async signOut(caller: Caller): Promise<void> {
     const { homeTenantId, loginSessionId, userId: id } = caller;
-    await this.transactionIn(homeTenantId, async () => {
+    await this.database.transactionIn(homeTenantId, async () => {
       await this.sessions.end(homeTenantId, loginSessionId);
       await this.audit.record(inHomeTenant(caller), { action: 'logout', target: 'user', id });
       await this.publishEnd(homeTenantId);
@@ -90,7 +93,7 @@ export class LoginSessionService {
   /** Ends the sign-in of a user in the tenant that the actor names: the one they work in, or their own. */
   async end(actor: Caller, id: string, userId: number): Promise<void> {
     const { tenantId } = actor;
-    await this.transactionIn(tenantId, async () => {
+    await this.database.transactionIn(tenantId, async () => {
       await this.sessions.end(tenantId, id);
       await this.audit.record(actor, { action: 'revoke', target: 'user', id: userId });
       await this.publishEnd(tenantId);
@@ -100,7 +103,7 @@ export class LoginSessionService {
   /** From the next request on, the sign-in of a super administrator works in the tenant; null is their own. */
   async switchTenant(caller: Caller, tenantId: string | null): Promise<void> {
     const { homeTenantId, loginSessionId } = caller;
-    await this.transactionIn(homeTenantId, async () => {
+    await this.database.transactionIn(homeTenantId, async () => {
       await this.sessions.actFor(homeTenantId, loginSessionId, tenantId);
       const id = tenantId ?? homeTenantId;
       const entry = { action: 'switch-tenant', target: 'tenant', id } as const;
@@ -108,9 +111,13 @@ export class LoginSessionService {
     });
   }
 
-  /** The caller may work in another tenant than their own, where sign-ins are. */
-  private transactionIn(tenantId: string, work: () => Promise<void>): Promise<void> {
-    return inTenant(tenantId, () => this.database.transaction(work));
+  /** Never throws. The next sweep finds what this one leaves. */
+  async sweep(): Promise<void> {
+    try {
+      await this.sessions.sweep();
+    } catch (error) {
+      this.logger.warn({ msg: 'Failed to delete ended sign-ins', err: error });
+    }
   }
 
   /** Open streams of ended sign-ins end after the commit. */

@@ -1,15 +1,31 @@
-import { Controller, Get, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { CurrentCaller, LoginOnly, OptionalCaller, Public } from '../../platform/access/index.js';
+import {
+  CurrentCaller,
+  LoginOnly,
+  OpenStreams,
+  OptionalCaller,
+  Public,
+} from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { AnswersRaw, AnswersStatus, NoEnvelope } from '../../platform/http/index.js';
-import { NoticeChannel } from './notice.channel.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { TooManyRequestsError } from '../../platform/error/index.js';
+import { AnswersRaw, AnswersStatus, NoEnvelope, SseWriter } from '../../platform/http/index.js';
 
+const PING_MS = 30_000;
+
+/** The event streams of existing consoles. They carry comments only: consoles show each event as a notification. */
 @ApiTags('own account')
 @Controller('resource/sse')
 export class NoticeController {
-  constructor(private readonly channel: NoticeChannel) {}
+  private readonly writers = new Map<string, Set<SseWriter>>();
+
+  constructor(
+    private readonly streams: OpenStreams,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
 
   /** An event stream that is open until the sign-in ends. Browsers send the token in the query. */
   @Get()
@@ -17,7 +33,19 @@ export class NoticeController {
   @NoEnvelope()
   @AnswersRaw('text/event-stream', 'Comments only')
   open(@CurrentCaller() caller: Caller, @Res() response: Response): void {
-    this.channel.open(caller, response);
+    if (this.streams.countOf(caller) >= this.config.CHAT_STREAMS_PER_USER) {
+      throw new TooManyRequestsError('You have too many streams open. Close one and try again.');
+    }
+    const writer = new SseWriter(response, PING_MS);
+    const own = this.writers.get(caller.loginSessionId) ?? new Set();
+    this.writers.set(caller.loginSessionId, own.add(writer));
+    const remove = this.streams.add(caller, () => writer.end());
+    writer.onClose(() => {
+      remove();
+      own.delete(writer);
+      if (own.size === 0) this.writers.delete(caller.loginSessionId);
+    });
+    writer.start();
   }
 
   /** Closes the event streams of the caller. Succeeds without a sign-in, too. */
@@ -25,6 +53,6 @@ export class NoticeController {
   @Public()
   @AnswersStatus()
   close(@OptionalCaller() caller: Caller | undefined): void {
-    if (caller) this.channel.close(caller);
+    for (const writer of this.writers.get(caller?.loginSessionId ?? '') ?? []) writer.end();
   }
 }

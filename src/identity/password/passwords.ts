@@ -4,10 +4,21 @@ import { hash, verify } from '@node-rs/argon2';
 import { randomBytes } from 'node:crypto';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { TooManyRequestsError } from '../../platform/error/index.js';
+import { DomainError, TooManyRequestsError } from '../../platform/error/index.js';
 import { RateLimiter } from '../../platform/event/index.js';
 import type { RateLimit } from '../../platform/event/index.js';
-import { LoginRefusedError } from './login.errors.js';
+
+/** A refused sign-in or registration. Its code is 500, because existing clients take 401 for an ended sign-in. */
+export class LoginRefusedError extends DomainError {
+  readonly code = 500;
+}
+
+/** Also thrown for users that do not exist or are disabled. */
+export class WrongPasswordError extends LoginRefusedError {
+  constructor() {
+    super('The user name or the password is wrong.');
+  }
+}
 
 /** Argon2id with the minimum of OWASP's Password Storage Cheat Sheet: 19 MiB, two passes, one lane. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };

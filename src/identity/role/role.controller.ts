@@ -17,9 +17,9 @@ import {
   RoleListQuery,
   RoleOptionQuery,
   RoleStatusDto,
+  RoleView,
 } from './role.dto.js';
 import { RoleService } from './role.service.js';
-import { RoleView } from './role.view.js';
 
 @ApiTags('roles')
 @Controller('system/role')

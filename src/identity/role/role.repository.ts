@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
 import { containing, Database, TenantScoped } from '../../platform/database/index.js';
-import type { Page, PageQuery } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
+import type { RoleListQuery } from './role.dto.js';
 import { Role, SUPERADMIN_ROLE, UserRole } from './role.entity.js';
 
 interface ActiveRole {
@@ -18,12 +19,6 @@ const ACTIVE_ROLES = `
      WHERE ur.tenant_id = $1 AND ur.user_id = $2 AND r.status = '0'
      ORDER BY r.role_sort, r.id`;
 
-export interface RoleFilter {
-  readonly roleName?: string | undefined;
-  readonly roleKey?: string | undefined;
-  readonly status?: string | undefined;
-}
-
 @Injectable()
 export class RoleRepository {
   readonly roles: TenantScoped<Role>;
@@ -36,8 +31,8 @@ export class RoleRepository {
     return this.database.prepared<ActiveRole>(ACTIVE_ROLES, [tenantId, userId]);
   }
 
-  async page(tenantId: string, query: PageQuery, filter: RoleFilter): Promise<Page<Role>> {
-    const { roleName, roleKey, status } = filter;
+  async page(tenantId: string, query: RoleListQuery): Promise<Page<Role>> {
+    const { roleName, roleKey, status } = query;
     const where: FindOptionsWhere<Role> = {
       ...(roleName && { roleName: containing(roleName) }),
       ...(roleKey && { roleKey: containing(roleKey) }),

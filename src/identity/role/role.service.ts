@@ -3,14 +3,12 @@ import { ALL_PERMISSIONS, isKnownPermission, isSuperAdmin } from '../../platform
 import type { Caller } from '../../platform/access/index.js';
 import { ConflictError, ForbiddenError, InvalidInputError } from '../../platform/error/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { AccessChange } from '../access/access.change.js';
-import { requireHeld, requireNotAbove } from '../access/grant.rules.js';
-import type { ChangedRoleDto, NewRoleDto, RoleListQuery } from './role.dto.js';
+import { AccessChange, requireHeld, requireNotAbove } from '../access/access.change.js';
+import { toRoleView } from './role.dto.js';
+import type { ChangedRoleDto, NewRoleDto, RoleListQuery, RoleView } from './role.dto.js';
 import { SUPERADMIN_ROLE } from './role.entity.js';
 import type { Role } from './role.entity.js';
 import { RoleRepository } from './role.repository.js';
-import { toRoleView } from './role.view.js';
-import type { RoleView } from './role.view.js';
 
 /** The roles of a tenant. */
 @Injectable()
@@ -21,7 +19,7 @@ export class RoleService {
   ) {}
 
   async list(caller: Caller, query: RoleListQuery): Promise<Page<RoleView>> {
-    const page = await this.roles.page(caller.tenantId, query, query);
+    const page = await this.roles.page(caller.tenantId, query);
     return page.map((role) => toRoleView(role));
   }
 

@@ -7,8 +7,8 @@ import svgCaptcha from 'svg-captcha';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { RateLimiter, REDIS } from '../../platform/event/index.js';
-import { LoginRefusedError } from '../password/login.errors.js';
-import type { CaptchaView } from './login.view.js';
+import { LoginRefusedError } from '../password/passwords.js';
+import type { CaptchaView } from './login.dto.js';
 
 const LIFETIME_SECONDS = 120;
 const KEY_PREFIX = 'captcha:';

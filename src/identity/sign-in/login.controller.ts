@@ -8,10 +8,8 @@ import { Answers, AnswersStatus } from '../../platform/http/index.js';
 import type { SignInOrigin } from '../login-session/login-session.service.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
 import { Captcha } from './captcha.js';
-import { LoginDto, RegisterDto } from './login.dto.js';
+import { CaptchaView, LoginDto, LoginView, RegisterDto, TenantChoicesView } from './login.dto.js';
 import { LoginService } from './login.service.js';
-import { CaptchaView, LoginView, TenantChoicesView } from './login.view.js';
-import { TenantChoices } from './tenant.choices.js';
 
 const Origin = createParamDecorator((_: unknown, context: ExecutionContext): SignInOrigin => {
   const request = context.switchToHttp().getRequest<Request>();
@@ -26,7 +24,6 @@ export class LoginController {
     private readonly logins: LoginService,
     private readonly sessions: LoginSessionService,
     private readonly captcha: Captcha,
-    private readonly choices: TenantChoices,
   ) {}
 
   /** Signs a user in. */
@@ -65,6 +62,6 @@ export class LoginController {
     @Headers('referer') referer: string | undefined,
     @Ip() ip: string,
   ): Promise<TenantChoicesView> {
-    return this.choices.list(caller, referer, ip);
+    return this.logins.tenantChoices(caller, referer, ip);
   }
 }

@@ -1,48 +1,67 @@
-import { Text } from '../../platform/http/index.js';
+import {
+  flag,
+  Input,
+  integer,
+  list,
+  nullable,
+  Text,
+  text,
+  View,
+} from '../../platform/http/index.js';
 
 /** The fields that both existing clients send. Those of other grant types are ignored. */
-export class LoginDto {
-  @Text({ max: 64, example: 'e5cd7e4891bf95d1d19206ce24a7b32e' })
-  clientId: string;
+export class LoginDto extends Input({
+  clientId: Text({ max: 64, example: 'e5cd7e4891bf95d1d19206ce24a7b32e' }),
+  grantType: Text({ max: 32, example: 'password' }),
+  tenantId: Text({ optional: true, max: 20, example: '000000', description: 'Default: 000000' }),
+  username: Text({ optional: true, max: 64, example: 'admin' }),
+  password: Text({ optional: true, max: 200 }),
+  code: Text({ optional: true, max: 20, description: 'The text of the captcha, if required' }),
+  uuid: Text({ optional: true, max: 64, description: 'The id of the captcha' }),
+}) {}
 
-  @Text({ max: 32, example: 'password' })
-  grantType: string;
+export class RegisterDto extends Input({
+  clientId: Text({ max: 64, example: 'e5cd7e4891bf95d1d19206ce24a7b32e' }),
+  grantType: Text({ max: 32, example: 'password' }),
+  tenantId: Text({ optional: true, max: 20, example: '000000', description: 'Default: 000000' }),
+  username: Text({
+    min: 2,
+    max: 64,
+    example: 'jo@example.com',
+    description: 'Often an e-mail address',
+  }),
+  password: Text({ min: 5, max: 72 }),
+  code: Text({ optional: true, max: 20, description: 'The text of the captcha, if required' }),
+  uuid: Text({ optional: true, max: 64, description: 'The id of the captcha' }),
+}) {}
 
-  @Text({ optional: true, max: 20, example: '000000', description: 'Default: 000000' })
-  tenantId?: string;
+export class LoginView extends View({
+  access_token: text({
+    description: 'Send it as `Authorization: Bearer <token>` together with `clientid`',
+  }),
+  refresh_token: nullable(text()),
+  expire_in: integer({ example: 604_800, description: 'Seconds' }),
+  refresh_expire_in: nullable(integer()),
+  client_id: text(),
+  scope: nullable(text()),
+  openid: nullable(text()),
+}) {}
 
-  @Text({ optional: true, max: 64, example: 'admin' })
-  username?: string;
+export class CaptchaView extends View({
+  captchaEnabled: flag({
+    description: 'False: no captcha is required, and the other fields are null',
+  }),
+  uuid: nullable(text()),
+  img: nullable(text({ description: 'A PNG in Base64, without prefix' })),
+}) {}
 
-  @Text({ optional: true, max: 200 })
-  password?: string;
+export class TenantChoiceView extends View({
+  tenantId: text({ example: '000000' }),
+  companyName: text({ example: 'Default' }),
+  domain: nullable(text()),
+}) {}
 
-  @Text({ optional: true, max: 20, description: 'The text of the captcha, if required' })
-  code?: string;
-
-  @Text({ optional: true, max: 64, description: 'The id of the captcha' })
-  uuid?: string;
-}
-
-export class RegisterDto {
-  @Text({ max: 64, example: 'e5cd7e4891bf95d1d19206ce24a7b32e' })
-  clientId: string;
-
-  @Text({ max: 32, example: 'password' })
-  grantType: string;
-
-  @Text({ optional: true, max: 20, example: '000000', description: 'Default: 000000' })
-  tenantId?: string;
-
-  @Text({ min: 2, max: 64, example: 'jo@example.com', description: 'Often an e-mail address' })
-  username: string;
-
-  @Text({ min: 5, max: 72 })
-  password: string;
-
-  @Text({ optional: true, max: 20, description: 'The text of the captcha, if required' })
-  code?: string;
-
-  @Text({ optional: true, max: 64, description: 'The id of the captcha' })
-  uuid?: string;
-}
+export class TenantChoicesView extends View({
+  tenantEnabled: flag({ example: true }),
+  voList: list(TenantChoiceView),
+}) {}

@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { isSuperAdmin } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
 import { inTenant } from '../../platform/database/index.js';
 import { InvalidInputError } from '../../platform/error/index.js';
@@ -7,8 +9,7 @@ import type { Client } from '../client/client.entity.js';
 import { ClientRepository } from '../client/client.repository.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
 import type { SignInOrigin } from '../login-session/login-session.service.js';
-import { LoginRefusedError, WrongPasswordError } from '../password/login.errors.js';
-import { Passwords } from '../password/passwords.js';
+import { LoginRefusedError, Passwords, WrongPasswordError } from '../password/passwords.js';
 import { HOME_TENANT, USER_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { tenantProblem } from '../tenant/tenant.entity.js';
@@ -18,12 +19,12 @@ import type { User } from '../user/user.entity.js';
 import { UserRepository } from '../user/user.repository.js';
 import { UserService } from '../user/user.service.js';
 import { Captcha } from './captcha.js';
-import type { LoginDto, RegisterDto } from './login.dto.js';
-import type { LoginView } from './login.view.js';
+import type { LoginDto, LoginView, RegisterDto, TenantChoicesView } from './login.dto.js';
 
 const REGISTRATION_LIMIT = { name: 'register', points: 10, seconds: 60 };
+const CHOICES_LIMIT = { name: 'tenant-choices', points: 20, seconds: 60 };
 
-/** Signs users in by their password, and lets people register. */
+/** Signs users in by their password, lets people register, and offers the tenants to choose from. */
 @Injectable()
 export class LoginService {
   constructor(
@@ -41,18 +42,37 @@ export class LoginService {
 
   async signIn(login: LoginDto, origin: SignInOrigin): Promise<LoginView> {
     const { client, tenant } = await this.admit(login);
-    const { token, seconds } = await inTenant(tenant.tenantId, async () => {
+    const token = await inTenant(tenant.tenantId, async () => {
       const user = await this.authenticate(tenant.tenantId, login);
       return this.sessions.open(user, client, origin);
     });
     return {
       access_token: token,
       refresh_token: null,
-      expire_in: seconds,
+      expire_in: client.timeout,
       refresh_expire_in: null,
       client_id: client.clientId,
       scope: null,
       openid: null,
+    };
+  }
+
+  /** All tenants for a super administrator. Otherwise those with the domain of the page, or all that allow sign-ins. */
+  async tenantChoices(
+    caller: Caller | undefined,
+    referer: string | undefined,
+    ip: string,
+  ): Promise<TenantChoicesView> {
+    await this.limiter.consume(CHOICES_LIMIT, ip);
+    const all = await this.tenants.all();
+    const now = new Date();
+    const open = all.filter((tenant) => tenantProblem(tenant, now) === undefined);
+    const host = hostOf(referer);
+    const own = open.filter((tenant) => tenant.domain && tenant.domain.toLowerCase() === host);
+    const shown = caller && isSuperAdmin(caller) ? all : own.length > 0 ? own : open;
+    return {
+      tenantEnabled: true,
+      voList: shown.map(({ tenantId, companyName, domain }) => ({ tenantId, companyName, domain })),
     };
   }
 
@@ -134,4 +154,8 @@ export class LoginService {
     await this.audit.record(account, { action: 'login-failed', target: 'user' });
     throw new WrongPasswordError();
   }
+}
+
+function hostOf(address: string | undefined): string | undefined {
+  return address && URL.canParse(address) ? new URL(address).hostname : undefined;
 }

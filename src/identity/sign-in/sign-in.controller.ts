@@ -4,9 +4,8 @@ import { CurrentCaller, LoginOnly, RequirePermission } from '../../platform/acce
 import type { Caller } from '../../platform/access/index.js';
 import { AnswersArray, AnswersPage, AnswersStatus } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { SignInListQuery } from './sign-in.dto.js';
+import { SignInListQuery, SignInView } from './sign-in.dto.js';
 import { SignInService } from './sign-in.service.js';
-import { SignInView } from './sign-in.view.js';
 
 @ApiTags('sign-ins')
 @Controller('monitor/online')

@@ -1,9 +1,44 @@
-import { PageQuery, Text } from '../../platform/http/index.js';
+import {
+  flag,
+  Input,
+  nullable,
+  number,
+  pageFields,
+  Text,
+  text,
+  time,
+  uuid,
+  View,
+  wireTime,
+} from '../../platform/http/index.js';
+import type { OpenSignIn } from '../login-session/login-session.repository.js';
 
-export class SignInListQuery extends PageQuery {
-  @Text({ optional: true, description: 'Part of the name' })
-  userName?: string;
+export class SignInListQuery extends Input({
+  ...pageFields,
+  userName: Text({ optional: true, description: 'Part of the name' }),
+  ipaddr: Text({ optional: true, description: 'Part of the address' }),
+}) {}
 
-  @Text({ optional: true, description: 'Part of the address' })
-  ipaddr?: string;
+export class SignInView extends View({
+  tokenId: uuid({ description: 'Id of the sign-in; not its token' }),
+  userId: number({ example: 1 }),
+  userName: text({ example: 'admin' }),
+  clientKey: text({ example: 'pc' }),
+  deviceType: nullable(text({ example: 'pc' })),
+  ipaddr: nullable(text({ example: '127.0.0.1' })),
+  browser: nullable(text({ description: 'User agent of the browser' })),
+  loginTime: time(),
+  lastActiveTime: time({ description: 'To the minute' }),
+  expireTime: text({ example: '2026-02-07 18:30:00' }),
+  current: flag({ description: 'Whether this is the sign-in of the request' }),
+}) {}
+
+export function toSignInView(signIn: OpenSignIn, currentId: string): SignInView {
+  return SignInView.of(signIn, {
+    tokenId: signIn.id,
+    ipaddr: signIn.ip,
+    browser: signIn.userAgent,
+    loginTime: wireTime(signIn.createTime),
+    current: signIn.id === currentId,
+  });
 }

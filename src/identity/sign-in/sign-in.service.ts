@@ -7,9 +7,8 @@ import type { Page } from '../../platform/http/index.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
 import { UserAccessPolicy } from '../user/user.access-policy.js';
-import type { SignInListQuery } from './sign-in.dto.js';
-import { toSignInView } from './sign-in.view.js';
-import type { SignInView } from './sign-in.view.js';
+import { toSignInView } from './sign-in.dto.js';
+import type { SignInListQuery, SignInView } from './sign-in.dto.js';
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 

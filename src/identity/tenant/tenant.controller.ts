@@ -4,9 +4,14 @@ import { CurrentCaller, RequirePermission } from '../../platform/access/index.js
 import type { Caller } from '../../platform/access/index.js';
 import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { ChangedTenantDto, NewTenantDto, TenantListQuery, TenantStatusDto } from './tenant.dto.js';
+import {
+  ChangedTenantDto,
+  NewTenantDto,
+  TenantListQuery,
+  TenantStatusDto,
+  TenantView,
+} from './tenant.dto.js';
 import { TenantService } from './tenant.service.js';
-import { TenantView } from './tenant.view.js';
 
 /** For super administrators only: the service checks that in addition to the permission. */
 @ApiTags('tenants')

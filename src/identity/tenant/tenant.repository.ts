@@ -3,16 +3,9 @@ import { In } from 'typeorm';
 import type { DeepPartial } from 'typeorm';
 import { containing, Database } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
-import { Page } from '../../platform/http/index.js';
-import type { PageQuery } from '../../platform/http/index.js';
+import { Page, rowsOf } from '../../platform/http/index.js';
+import type { TenantListQuery } from './tenant.dto.js';
 import { Tenant } from './tenant.entity.js';
-
-export interface TenantFilter {
-  readonly tenantId?: string | undefined;
-  readonly companyName?: string | undefined;
-  readonly contactUserName?: string | undefined;
-  readonly status?: string | undefined;
-}
 
 /** Number of the advisory lock that only one starting process holds at a time. */
 const SEED_LOCK = 6_039_002;
@@ -45,8 +38,8 @@ export class TenantRepository {
     return this.database.repository(Tenant).find({ order: { id: 'ASC' } });
   }
 
-  async page(query: PageQuery, filter: TenantFilter): Promise<Page<Tenant>> {
-    const { tenantId, companyName, contactUserName, status } = filter;
+  async page(query: TenantListQuery): Promise<Page<Tenant>> {
+    const { tenantId, companyName, contactUserName, status } = query;
     const [rows, total] = await this.database.repository(Tenant).findAndCount({
       where: {
         ...(tenantId && { tenantId }),
@@ -55,10 +48,7 @@ export class TenantRepository {
         ...(status && { status }),
       },
       order: { id: 'ASC' },
-      ...(query.pageSize && {
-        take: query.pageSize,
-        skip: (Math.max(1, query.pageNum ?? 1) - 1) * query.pageSize,
-      }),
+      ...rowsOf(query),
     });
     return new Page(rows, total);
   }

@@ -1,25 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
+import type { DeepPartial } from 'typeorm';
 import {
+  ALL_PERMISSIONS,
   inHomeTenant,
   requireSuperAdmin,
+  tenantAdminPermissions,
   TenantLifecycle,
   TenantRevision,
+  userPermissions,
 } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { inTenant, isDeadlock } from '../../platform/database/index.js';
+import type { AuditRecord } from '../../platform/audit/index.js';
+import { Database, inTenant, isDeadlock } from '../../platform/database/index.js';
 import { ConflictError, NotFoundError } from '../../platform/error/index.js';
-import { givenTime } from '../../platform/http/index.js';
+import { defined, givenTime } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
-import { HOME_TENANT } from '../role/role.entity.js';
+import { ADMIN_ROLE, HOME_TENANT, SUPERADMIN_ROLE, USER_ROLE } from '../role/role.entity.js';
+import { RoleRepository } from '../role/role.repository.js';
+import { UserService } from '../user/user.service.js';
+import { TenantView } from './tenant.dto.js';
 import type { ChangedTenantDto, NewTenantDto, TenantListQuery } from './tenant.dto.js';
 import type { Tenant } from './tenant.entity.js';
-import { TenantProvisioner } from './tenant.provisioner.js';
 import { TenantRepository } from './tenant.repository.js';
-import { toTenantView } from './tenant.view.js';
-import type { TenantView } from './tenant.view.js';
 
 /**
  * A removal locks the tenant and then its rows. Work in the tenant locks a row and then the tenant, to add another row.
@@ -27,12 +32,19 @@ import type { TenantView } from './tenant.view.js';
  */
 const ATTEMPTS = 5;
 
+const SEEDED_ROLES = [
+  { roleKey: ADMIN_ROLE, roleName: 'Administrator', permissions: tenantAdminPermissions },
+  { roleKey: USER_ROLE, roleName: 'User', permissions: userPermissions },
+];
+
 /** The tenants of the installation, for super administrators only. */
 @Injectable()
 export class TenantService {
   constructor(
     private readonly tenants: TenantRepository,
-    private readonly provisioner: TenantProvisioner,
+    private readonly roles: RoleRepository,
+    private readonly users: UserService,
+    private readonly database: Database,
     private readonly lifecycle: TenantLifecycle,
     private readonly revision: TenantRevision,
     private readonly change: AccessChange,
@@ -41,12 +53,12 @@ export class TenantService {
 
   async list(caller: Caller, query: TenantListQuery): Promise<Page<TenantView>> {
     requireSuperAdmin(caller);
-    return (await this.tenants.page(query, query)).map(toTenantView);
+    return (await this.tenants.page(query)).map(viewOf);
   }
 
   async detail(caller: Caller, id: number): Promise<TenantView> {
     requireSuperAdmin(caller);
-    return toTenantView(await this.tenants.get(id));
+    return viewOf(await this.tenants.get(id));
   }
 
   async create(caller: Caller, given: NewTenantDto): Promise<void> {
@@ -62,51 +74,40 @@ export class TenantService {
             `The tenant id ${id} is taken. Choose another one, or give none.`,
           );
         }
-        const first = { userName: username, password };
-        return this.provisioner.provision({ ...values, tenantId: id }, first);
+        return this.provision({ ...values, tenantId: id }, username, password);
       },
       (tenant) => [{ action: 'create', target: 'tenant', id: tenant.tenantId }],
     );
   }
 
+  /** Creates a tenant with its roles, its first administrator, and the first rows of each feature. */
+  async provision(
+    values: DeepPartial<Tenant> & { tenantId: string },
+    userName: string,
+    password: string,
+  ): Promise<Tenant> {
+    const { tenantId } = values;
+    return this.database.transactionIn(tenantId, async () => {
+      const tenant = await this.tenants.insert(values);
+      const roleIds = [await this.createRoles(tenantId)];
+      const first = { userName, nickName: userName, password, roleIds };
+      await this.users.createAccount({ tenantId }, first, 'create');
+      await this.lifecycle.created(tenantId);
+      return tenant;
+    });
+  }
+
   async update(caller: Caller, { id, ...given }: ChangedTenantDto): Promise<void> {
     requireSuperAdmin(caller);
     const values = valuesOf(given);
-    await this.change.apply(
-      inHomeTenant(caller),
-      async () => {
-        const tenant = await this.tenants.get(id);
-        requireNotFixed(tenant, values);
-        await this.tenants.update(id, values);
-        await this.revision.incrementAccess(tenant.tenantId);
-        return tenant;
-      },
-      ({ tenantId }) => [
-        {
-          action: 'update',
-          target: 'tenant',
-          id: tenantId,
-          detail: { fields: Object.keys(values) },
-        },
-      ],
-    );
+    const detail = { fields: Object.keys(values) };
+    await this.changeColumns(caller, id, values, { action: 'update', detail });
   }
 
   async changeStatus(caller: Caller, id: number, status: string): Promise<void> {
     requireSuperAdmin(caller);
-    await this.change.apply(
-      inHomeTenant(caller),
-      async () => {
-        const tenant = await this.tenants.get(id);
-        requireNotFixed(tenant, { status });
-        await this.tenants.update(id, { status });
-        await this.revision.incrementAccess(tenant.tenantId);
-        return tenant;
-      },
-      ({ tenantId }) => [
-        { action: 'status-change', target: 'tenant', id: tenantId, detail: { status } },
-      ],
-    );
+    const about = { action: 'status-change', detail: { status } } as const;
+    await this.changeColumns(caller, id, { status }, about);
   }
 
   /** Deletes the tenants with everything they own. */
@@ -133,6 +134,25 @@ export class TenantService {
     await this.logins.switchTenant(caller, null);
   }
 
+  private async changeColumns(
+    caller: Caller,
+    id: number,
+    values: TenantValues,
+    about: Pick<AuditRecord, 'action' | 'detail'>,
+  ): Promise<void> {
+    await this.change.apply(
+      inHomeTenant(caller),
+      async () => {
+        const tenant = await this.tenants.get(id);
+        requireNotFixed(tenant, values);
+        await this.tenants.update(id, values);
+        await this.revision.incrementAccess(tenant.tenantId);
+        return tenant;
+      },
+      ({ tenantId }) => [{ ...about, target: 'tenant', id: tenantId }],
+    );
+  }
+
   private async removeAll(caller: Caller, ids: readonly number[]): Promise<void> {
     await this.change.apply(
       inHomeTenant(caller),
@@ -154,6 +174,25 @@ export class TenantService {
     );
   }
 
+  /** Returns the id of the role for the first user. */
+  private async createRoles(tenantId: string): Promise<number> {
+    const superAdmin = {
+      roleKey: SUPERADMIN_ROLE,
+      roleName: 'Super administrator',
+      permissions: [ALL_PERMISSIONS],
+    };
+    const seeded = tenantId === HOME_TENANT ? [superAdmin, ...SEEDED_ROLES] : SEEDED_ROLES;
+    const ids = [];
+    for (const [roleSort, role] of seeded.entries()) {
+      const permissions = [...role.permissions];
+      const { id } = await this.roles.roles.insert(tenantId, { ...role, permissions, roleSort });
+      ids.push(id);
+    }
+    const [first] = ids;
+    if (first === undefined) throw new Error('A tenant was created without roles.');
+    return first;
+  }
+
   private async freeTenantId(): Promise<string> {
     for (;;) {
       const tenantId = String(randomInt(100_000, 1_000_000));
@@ -168,14 +207,16 @@ type TenantValues = Partial<Tenant>;
 
 /** The given columns. An empty expireTime means never. */
 function valuesOf({ expireTime, ...given }: Omit<ChangedTenantDto, 'id'>): TenantValues {
-  const columns: TenantValues = Object.fromEntries(
-    Object.entries<unknown>(given).filter(([, value]) => value !== undefined),
-  );
+  const columns = defined(given);
   if (expireTime === undefined) return columns;
   return {
     ...columns,
     expireTime: expireTime === '' ? null : givenTime('expireTime', expireTime, 'start'),
   };
+}
+
+function viewOf(tenant: Tenant): TenantView {
+  return TenantView.of(tenant, { packageId: null });
 }
 
 function requireNotFixed(tenant: Tenant, { status, expireTime }: TenantValues): void {

@@ -5,14 +5,14 @@ import type { Caller } from '../../platform/access/index.js';
 import { AnswersPage, AnswersStatus } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { RoleMemberDto, RoleMemberQuery, RoleMembersQuery } from './user.dto.js';
-import { UserRoles } from './user.roles.js';
+import { UserService } from './user.service.js';
 import { UserView } from './user.view.js';
 
 /** The users of a role. The operation ids are part of the API and older than this class. */
 @ApiTags('roles')
 @Controller('system/role/authUser')
 export class RoleMemberController {
-  constructor(private readonly userRoles: UserRoles) {}
+  constructor(private readonly users: UserService) {}
 
   /** The users that have the role. */
   @Get('allocatedList')
@@ -23,7 +23,7 @@ export class RoleMemberController {
     @CurrentCaller() caller: Caller,
     @Query() query: RoleMemberQuery,
   ): Promise<Page<UserView>> {
-    return this.userRoles.members(caller, query, 'having');
+    return this.users.members(caller, query, 'having');
   }
 
   /** The users that do not have the role. */
@@ -35,7 +35,7 @@ export class RoleMemberController {
     @CurrentCaller() caller: Caller,
     @Query() query: RoleMemberQuery,
   ): Promise<Page<UserView>> {
-    return this.userRoles.members(caller, query, 'lacking');
+    return this.users.members(caller, query, 'lacking');
   }
 
   /** Removes the role from one user. */
@@ -44,7 +44,7 @@ export class RoleMemberController {
   @RequirePermission('system:role:edit')
   @AnswersStatus()
   remove(@CurrentCaller() caller: Caller, @Body() body: RoleMemberDto): Promise<void> {
-    return this.userRoles.removeMembers(caller, body.roleId, [body.userId]);
+    return this.users.removeMembers(caller, body.roleId, [body.userId]);
   }
 
   /** Removes the role from several users. */
@@ -53,7 +53,7 @@ export class RoleMemberController {
   @RequirePermission('system:role:edit')
   @AnswersStatus()
   removeAll(@CurrentCaller() caller: Caller, @Query() query: RoleMembersQuery): Promise<void> {
-    return this.userRoles.removeMembers(caller, query.roleId, query.userIds);
+    return this.users.removeMembers(caller, query.roleId, query.userIds);
   }
 
   /** Assigns the role to several users. */
@@ -62,6 +62,6 @@ export class RoleMemberController {
   @RequirePermission('system:role:edit')
   @AnswersStatus()
   addAll(@CurrentCaller() caller: Caller, @Query() query: RoleMembersQuery): Promise<void> {
-    return this.userRoles.addMembers(caller, query.roleId, query.userIds);
+    return this.users.addMembers(caller, query.roleId, query.userIds);
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { ConflictError, ForbiddenError, NotFoundError } from '../../platform/error/index.js';
-import { requireHeld, requireNotAbove } from '../access/grant.rules.js';
+import { requireHeld, requireNotAbove } from '../access/access.change.js';
 import { HOME_TENANT } from '../role/role.entity.js';
 import type { Role } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';

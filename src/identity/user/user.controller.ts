@@ -21,19 +21,13 @@ import {
   UserRolesQuery,
   UserStatusDto,
 } from './user.dto.js';
-import { UserRoles } from './user.roles.js';
-import { UserSearch } from './user.search.js';
 import { UserService } from './user.service.js';
 import { UserDetailView, UserRolesView, UserView } from './user.view.js';
 
 @ApiTags('users')
 @Controller('system/user')
 export class UserController {
-  constructor(
-    private readonly search: UserSearch,
-    private readonly users: UserService,
-    private readonly userRoles: UserRoles,
-  ) {}
+  constructor(private readonly users: UserService) {}
 
   /** The users of the tenant. */
   @Get('list')
@@ -41,7 +35,7 @@ export class UserController {
   @TimeRangeQuery()
   @AnswersPage(UserView)
   list(@CurrentCaller() caller: Caller, @Query() query: UserListQuery): Promise<Page<UserView>> {
-    return this.search.list(caller, query);
+    return this.users.list(caller, query);
   }
 
   /** Users to choose from: the given ones, or all enabled ones. */
@@ -52,7 +46,7 @@ export class UserController {
     @CurrentCaller() caller: Caller,
     @Query() { userIds }: UserOptionQuery,
   ): Promise<UserView[]> {
-    return this.search.options(caller, userIds);
+    return this.users.options(caller, userIds);
   }
 
   /** The roles to choose from for a new user. */
@@ -60,7 +54,7 @@ export class UserController {
   @RequirePermission('system:user:query')
   @Answers(UserDetailView)
   form(@CurrentCaller() caller: Caller): Promise<UserDetailView> {
-    return this.search.form(caller);
+    return this.users.form(caller);
   }
 
   /** A user and all roles of the tenant, with those of the user flagged. */
@@ -71,7 +65,7 @@ export class UserController {
     @CurrentCaller() caller: Caller,
     @Param('userId', IdPipe) userId: number,
   ): Promise<UserRolesView> {
-    return this.userRoles.of(caller, userId);
+    return this.users.rolesOf(caller, userId);
   }
 
   /** One user. */
@@ -82,7 +76,7 @@ export class UserController {
     @CurrentCaller() caller: Caller,
     @Param('userId', IdPipe) userId: number,
   ): Promise<UserDetailView> {
-    return this.search.detail(caller, userId);
+    return this.users.detail(caller, userId);
   }
 
   /** Creates a user. */
@@ -122,7 +116,7 @@ export class UserController {
   @RequirePermission('system:user:edit')
   @AnswersStatus()
   changeRoles(@CurrentCaller() caller: Caller, @Query() query: UserRolesQuery): Promise<void> {
-    return this.userRoles.replace(caller, query.userId, query.roleIds ?? []);
+    return this.users.replaceRoles(caller, query.userId, query.roleIds ?? []);
   }
 
   /** Deletes users and everything they own. */

@@ -1,10 +1,10 @@
 import {
   Id,
   Ids,
+  Input,
   OneOf,
-  PageQuery,
+  pageFields,
   Text,
-  TimeRange,
   TimeRangeField,
 } from '../../platform/http/index.js';
 
@@ -14,143 +14,84 @@ const PASSWORD = { min: 5, max: 72 };
 const STATUS = ['0', '1'];
 const SEX = ['0', '1', '2'];
 
-export class UserListQuery extends PageQuery {
-  @Text({ optional: true, description: 'Part of the name' })
-  userName?: string;
+export class UserListQuery extends Input({
+  ...pageFields,
+  userName: Text({ optional: true, description: 'Part of the name' }),
+  nickName: Text({ optional: true, description: 'Part of the name' }),
+  phonenumber: Text({ optional: true, description: 'Part of the number' }),
+  status: Text({ optional: true, description: '0 enabled, 1 disabled' }),
+  params: TimeRangeField(),
+}) {}
 
-  @Text({ optional: true, description: 'Part of the name' })
-  nickName?: string;
-
-  @Text({ optional: true, description: 'Part of the number' })
-  phonenumber?: string;
-
-  @Text({ optional: true, description: '0 enabled, 1 disabled' })
-  status?: string;
-
-  @TimeRangeField()
-  params?: TimeRange;
-}
-
-export class UserOptionQuery {
-  @Ids({ optional: true, description: 'Default: all users' })
-  userIds?: number[];
-}
+export class UserOptionQuery extends Input({
+  userIds: Ids({ optional: true, description: 'Default: all users' }),
+}) {}
 
 /** The optional fields of a user. */
-class UserDto {
-  @Text({ optional: true, max: 100 })
-  email?: string;
+const userFields = {
+  email: Text({ optional: true, max: 100 }),
+  phonenumber: Text({ optional: true, max: 20 }),
+  sex: OneOf(SEX, { optional: true }),
+  status: OneOf(STATUS, { optional: true }),
+  remark: Text({ optional: true, max: 500 }),
+};
 
-  @Text({ optional: true, max: 20 })
-  phonenumber?: string;
+export class NewUserDto extends Input({
+  ...userFields,
+  userName: Text({ ...NAME, example: 'jo' }),
+  nickName: Text({ optional: true, max: 64, description: 'Default: the user name' }),
+  password: Text(PASSWORD),
+  roleIds: Ids({ optional: true }),
+}) {}
 
-  @OneOf(SEX, { optional: true })
-  sex?: string;
+export class ChangedUserDto extends Input({
+  ...userFields,
+  userId: Id(),
+  userName: Text({ ...NAME, optional: true }),
+  nickName: Text({ optional: true, min: 1, max: 64 }),
+  roleIds: Ids({ optional: true, description: 'Default: the roles stay as they are' }),
+}) {}
 
-  @OneOf(STATUS, { optional: true })
-  status?: string;
+export class UserStatusDto extends Input({
+  userId: Id(),
+  status: OneOf(STATUS),
+}) {}
 
-  @Text({ optional: true, max: 500 })
-  remark?: string;
-}
+export class ResetPasswordDto extends Input({
+  userId: Id(),
+  password: Text(PASSWORD),
+}) {}
 
-export class NewUserDto extends UserDto {
-  @Text({ ...NAME, example: 'jo' })
-  userName: string;
+export class UserRolesQuery extends Input({
+  userId: Id(),
+  roleIds: Ids({ optional: true, description: 'Comma-separated; empty removes all roles' }),
+}) {}
 
-  @Text({ optional: true, max: 64, description: 'Default: the user name' })
-  nickName?: string;
+export class ProfileDto extends Input({
+  nickName: Text({ optional: true, min: 1, max: 64 }),
+  email: Text({ optional: true, max: 100 }),
+  phonenumber: Text({ optional: true, max: 20 }),
+  sex: OneOf(SEX, { optional: true }),
+}) {}
 
-  @Text(PASSWORD)
-  password: string;
+export class OwnPasswordDto extends Input({
+  oldPassword: Text({ max: 200 }),
+  newPassword: Text(PASSWORD),
+}) {}
 
-  @Ids({ optional: true })
-  roleIds?: number[];
-}
+export class RoleMemberQuery extends Input({
+  ...pageFields,
+  roleId: Id(),
+  userName: Text({ optional: true, description: 'Part of the name' }),
+  phonenumber: Text({ optional: true, description: 'Part of the number' }),
+}) {}
 
-export class ChangedUserDto extends UserDto {
-  @Id()
-  userId: number;
+export class RoleMemberDto extends Input({
+  roleId: Id(),
+  userId: Id(),
+}) {}
 
-  @Text({ ...NAME, optional: true })
-  userName?: string;
-
-  @Text({ optional: true, min: 1, max: 64 })
-  nickName?: string;
-
-  @Ids({ optional: true, description: 'Default: the roles stay as they are' })
-  roleIds?: number[];
-}
-
-export class UserStatusDto {
-  @Id()
-  userId: number;
-
-  @OneOf(STATUS)
-  status: string;
-}
-
-export class ResetPasswordDto {
-  @Id()
-  userId: number;
-
-  @Text(PASSWORD)
-  password: string;
-}
-
-export class UserRolesQuery {
-  @Id()
-  userId: number;
-
-  @Ids({ optional: true, description: 'Comma-separated; empty removes all roles' })
-  roleIds?: number[];
-}
-
-export class ProfileDto {
-  @Text({ optional: true, min: 1, max: 64 })
-  nickName?: string;
-
-  @Text({ optional: true, max: 100 })
-  email?: string;
-
-  @Text({ optional: true, max: 20 })
-  phonenumber?: string;
-
-  @OneOf(SEX, { optional: true })
-  sex?: string;
-}
-
-export class OwnPasswordDto {
-  @Text({ max: 200 })
-  oldPassword: string;
-
-  @Text(PASSWORD)
-  newPassword: string;
-}
-
-export class RoleMemberQuery extends PageQuery {
-  @Id()
-  roleId: number;
-
-  @Text({ optional: true, description: 'Part of the name' })
-  userName?: string;
-
-  @Text({ optional: true, description: 'Part of the number' })
-  phonenumber?: string;
-}
-
-export class RoleMemberDto {
-  @Id()
-  roleId: number;
-
-  @Id()
-  userId: number;
-}
-
-export class RoleMembersQuery {
-  @Id()
-  roleId: number;
-
-  @Ids({ description: 'Comma-separated' })
-  userIds: number[];
-}
+export class RoleMembersQuery extends Input({
+  roleId: Id(),
+  userIds: Ids({ description: 'Comma-separated' }),
+}) {}

@@ -1,28 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { And, In, LessThan, MoreThanOrEqual, Not } from 'typeorm';
-import type { DeepPartial, FindOptionsWhere } from 'typeorm';
+import { In, Not } from 'typeorm';
 import {
   acrossTenants,
   containing,
+  createdWithin,
   Database,
   TenantScoped,
 } from '../../platform/database/index.js';
-import type { Page, PageQuery } from '../../platform/http/index.js';
+import type { Page } from '../../platform/http/index.js';
+import type { RoleMemberQuery, UserListQuery } from './user.dto.js';
 import { User } from './user.entity.js';
-
-export interface UserFilter {
-  readonly userName?: string | undefined;
-  readonly nickName?: string | undefined;
-  readonly phonenumber?: string | undefined;
-  readonly status?: string | undefined;
-  readonly from: Date | undefined;
-  readonly until: Date | undefined;
-}
-
-interface UserNames {
-  readonly userName?: string;
-  readonly phonenumber?: string;
-}
 
 @Injectable()
 export class UserRepository {
@@ -32,30 +19,33 @@ export class UserRepository {
     this.users = new TenantScoped(database, User, 'The user');
   }
 
-  async page(tenantId: string, query: PageQuery, filter: UserFilter): Promise<Page<User>> {
-    return this.users.page(tenantId, query, matching(filter), { id: 'ASC' });
+  async page(tenantId: string, query: UserListQuery): Promise<Page<User>> {
+    const { userName, nickName, phonenumber, status } = query;
+    const where = {
+      ...(userName && { userName: containing(userName) }),
+      ...(nickName && { nickName: containing(nickName) }),
+      ...(phonenumber && { phonenumber: containing(phonenumber) }),
+      ...(status && { status }),
+      ...createdWithin(query.params),
+    };
+    return this.users.page(tenantId, query, where, { id: 'ASC' });
   }
 
   /** The users that have a role, or those that lack it; `memberIds` are the users that have it. */
   async pageByRole(
     tenantId: string,
-    query: PageQuery & UserNames,
+    query: RoleMemberQuery,
     which: 'having' | 'lacking',
     memberIds: readonly number[],
   ): Promise<Page<User>> {
     const { userName, phonenumber } = query;
     const members = In([...memberIds]);
-    const id = which === 'having' ? members : Not(members);
-    return this.users.page(
-      tenantId,
-      query,
-      {
-        id,
-        ...(userName && { userName: containing(userName) }),
-        ...(phonenumber && { phonenumber: containing(phonenumber) }),
-      },
-      { id: 'ASC' },
-    );
+    const where = {
+      id: which === 'having' ? members : Not(members),
+      ...(userName && { userName: containing(userName) }),
+      ...(phonenumber && { phonenumber: containing(phonenumber) }),
+    };
+    return this.users.page(tenantId, query, where, { id: 'ASC' });
   }
 
   /** By name, ignoring case. */
@@ -94,10 +84,6 @@ export class UserRepository {
     return row?.room ?? false;
   }
 
-  async insert(tenantId: string, values: Omit<DeepPartial<User>, 'tenantId'>): Promise<User> {
-    return this.users.insert(tenantId, values);
-  }
-
   /**
    * Deletes the users; foreign keys cascade to what they own. Removes their names and addresses from the audit log of
    * every tenant they acted in, and from failed sign-ins with their names.
@@ -120,18 +106,4 @@ export class UserRepository {
     await this.database.query("SET LOCAL plinth.erasing = 'off'");
     await this.users.remove(tenantId, ids);
   }
-}
-
-function matching(filter: UserFilter): FindOptionsWhere<User> {
-  const { userName, nickName, phonenumber, status, from, until } = filter;
-  return {
-    ...(userName && { userName: containing(userName) }),
-    ...(nickName && { nickName: containing(nickName) }),
-    ...(phonenumber && { phonenumber: containing(phonenumber) }),
-    ...(status && { status }),
-    createTime: And(
-      MoreThanOrEqual(from ?? new Date(0)),
-      LessThan(until ?? new Date('9999-01-01')),
-    ),
-  };
 }

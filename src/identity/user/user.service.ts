@@ -1,31 +1,71 @@
 import { Injectable } from '@nestjs/common';
+import { mayAny } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import type { AuditAction, AuditActor, AuditRecord } from '../../platform/audit/index.js';
 import { ConflictError } from '../../platform/error/index.js';
-import { AccessChange } from '../access/access.change.js';
+import type { Page } from '../../platform/http/index.js';
+import { AccessChange, requireHeld } from '../access/access.change.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
 import { Passwords } from '../password/passwords.js';
+import { toRoleView } from '../role/role.dto.js';
+import { SUPERADMIN_ROLE } from '../role/role.entity.js';
+import type { Role } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { requireNotSelf, UserAccessPolicy } from './user.access-policy.js';
-import type { ChangedUserDto, NewUserDto } from './user.dto.js';
+import type { ChangedUserDto, NewUserDto, RoleMemberQuery, UserListQuery } from './user.dto.js';
 import type { User } from './user.entity.js';
 import { UserRepository } from './user.repository.js';
-import { UserRoles } from './user.roles.js';
+import { toUserView, viewFor } from './user.view.js';
+import type { UserDetailView, UserRolesView, UserView } from './user.view.js';
 
 export type NewAccount = NewUserDto & Required<Pick<NewUserDto, 'nickName' | 'roleIds'>>;
 
-/** Creates, changes and deletes the users of a tenant. */
+/** The users of a tenant, for administrators, and which roles they have. Changes take effect with a user's next request. */
 @Injectable()
 export class UserService {
   constructor(
     private readonly users: UserRepository,
     private readonly roles: RoleRepository,
-    private readonly userRoles: UserRoles,
     private readonly policy: UserAccessPolicy,
     private readonly passwords: Passwords,
     private readonly sessions: LoginSessionRepository,
     private readonly change: AccessChange,
   ) {}
+
+  async list(caller: Caller, query: UserListQuery): Promise<Page<UserView>> {
+    const page = await this.users.page(caller.tenantId, query);
+    const roles = await this.roles.ofMany(
+      caller.tenantId,
+      page.rows.map(({ id }) => id),
+    );
+    return page.map((user) => viewFor(caller, user, roles.get(user.id) ?? []));
+  }
+
+  async options(caller: Caller, userIds: readonly number[] | undefined): Promise<UserView[]> {
+    const users = await (userIds
+      ? this.users.byIds(caller.tenantId, userIds)
+      : this.users.users.find(caller.tenantId, { status: '0' }, { id: 'ASC' }));
+    return users.map((user) => viewFor(caller, user, []));
+  }
+
+  /** The roles to choose from for a new user. */
+  async form(caller: Caller): Promise<UserDetailView> {
+    const roles = await this.assignableBy(caller);
+    return { user: null, roleIds: null, roles: roles.map((role) => toRoleView(role)), ...noPosts };
+  }
+
+  async detail(caller: Caller, userId: number): Promise<UserDetailView> {
+    const user = await this.users.users.get(caller.tenantId, userId);
+    const held = await this.roles.of(caller.tenantId, userId);
+    const heldIds = held.map(({ id }) => id);
+    const shown = await this.assignableBy(caller, heldIds);
+    return {
+      user: viewFor(caller, user, held),
+      roleIds: heldIds,
+      roles: shown.map((role) => toRoleView(role, heldIds.includes(role.id))),
+      ...noPosts,
+    };
+  }
 
   async create(caller: Caller, given: NewUserDto): Promise<void> {
     const { roleIds = [], nickName } = given;
@@ -53,7 +93,7 @@ export class UserService {
       async () => {
         await this.requireRoom(tenantId);
         await this.requireFreeName(tenantId, values.userName);
-        const user = await this.users.insert(tenantId, { ...values, passwordHash });
+        const user = await this.users.users.insert(tenantId, { ...values, passwordHash });
         await this.roles.replaceOf(tenantId, user.id, roleIds);
         return user;
       },
@@ -75,7 +115,7 @@ export class UserService {
           { action: 'update', target: 'user', id: userId, detail: { fields: fieldsOf(values) } },
         ];
         if (status !== undefined) entries.push(...(await this.setStatus(caller, user, status)));
-        if (roleIds) entries.push(...(await this.userRoles.assign(caller, user, roleIds)));
+        if (roleIds) entries.push(...(await this.assignRoles(caller, user, roleIds)));
         return entries;
       },
       (entries) => entries,
@@ -121,6 +161,89 @@ export class UserService {
     );
   }
 
+  /** The user, and all roles of the tenant with those of the user flagged. */
+  async rolesOf(caller: Caller, userId: number): Promise<UserRolesView> {
+    const user = await this.users.users.get(caller.tenantId, userId);
+    const held = await this.roles.of(caller.tenantId, userId);
+    const all = await this.roles.all(caller.tenantId);
+    const heldIds = new Set(held.map(({ id }) => id));
+    return {
+      user: toUserView(user, held, 'masked'),
+      roles: all.map((role) => toRoleView(role, heldIds.has(role.id))),
+    };
+  }
+
+  async replaceRoles(caller: Caller, userId: number, roleIds: readonly number[]): Promise<void> {
+    await this.change.apply(
+      caller,
+      async () =>
+        this.assignRoles(caller, await this.policy.manageableOne(caller, userId), roleIds),
+      (entries) => entries,
+    );
+  }
+
+  /** The users that have the role, or those that do not. */
+  async members(
+    caller: Caller,
+    query: RoleMemberQuery,
+    which: 'having' | 'lacking',
+  ): Promise<Page<UserView>> {
+    await this.roles.roles.get(caller.tenantId, query.roleId);
+    const memberIds = await this.roles.userIdsOf(caller.tenantId, query.roleId);
+    const page = await this.users.pageByRole(caller.tenantId, query, which, memberIds);
+    return page.map((user) => viewFor(caller, user, []));
+  }
+
+  async addMembers(caller: Caller, roleId: number, userIds: readonly number[]): Promise<void> {
+    await this.change.apply(
+      caller,
+      async () => {
+        requireHeld(caller, await this.roles.roles.get(caller.tenantId, roleId));
+        requireNotSelf(caller, userIds, 'change the roles of');
+        await this.policy.manageable(caller, userIds);
+        await this.roles.assign(caller.tenantId, roleId, userIds);
+      },
+      () => permissionChanges(userIds, { gave: roleId }),
+    );
+  }
+
+  async removeMembers(caller: Caller, roleId: number, userIds: readonly number[]): Promise<void> {
+    await this.change.apply(
+      caller,
+      async () => {
+        const role = await this.roles.roles.get(caller.tenantId, roleId);
+        requireNotSelf(caller, userIds, 'change the roles of');
+        await this.policy.manageable(caller, userIds);
+        await this.roles.unassign(caller.tenantId, roleId, userIds);
+        if (role.roleKey === SUPERADMIN_ROLE) {
+          await this.policy.requireSuperAdminWithout(caller.tenantId, userIds);
+        }
+      },
+      () => permissionChanges(userIds, { took: roleId }),
+    );
+  }
+
+  /** Replaces the roles of a manageable user inside an access change. Returns what to write to the audit log. */
+  private async assignRoles(
+    caller: Caller,
+    user: User,
+    roleIds: readonly number[],
+  ): Promise<AuditRecord[]> {
+    const { tenantId } = caller;
+    const held = await this.roles.of(tenantId, user.id);
+    const given = await this.policy.assignable(caller, roleIds);
+    const before = new Set(held.map(({ id }) => id));
+    const after = new Set(given.map(({ id }) => id));
+    if (before.size === after.size && [...before].every((id) => after.has(id))) return [];
+    requireNotSelf(caller, [user.id], 'change the roles of');
+    await this.roles.replaceOf(tenantId, user.id, [...after]);
+    if (held.some(({ roleKey, id }) => roleKey === SUPERADMIN_ROLE && !after.has(id))) {
+      await this.policy.requireSuperAdminWithout(tenantId, [user.id]);
+    }
+    const detail = { before: [...before], after: [...after] };
+    return [{ action: 'permission-change', target: 'user', id: user.id, detail }];
+  }
+
   /** For a manageable user inside an access change. Returns what to write to the audit log. */
   private async setStatus(caller: Caller, user: User, status: string): Promise<AuditRecord[]> {
     if (user.status === status) return [];
@@ -146,6 +269,25 @@ export class UserService {
       'This tenant has reached its limit of users. Delete one, or ask the operator to raise accountCount.',
     );
   }
+
+  /** The roles that the caller may assign, and those given, which the user has already. */
+  private async assignableBy(caller: Caller, and: readonly number[] = []): Promise<Role[]> {
+    const roles = await this.roles.all(caller.tenantId);
+    return roles.filter((role) => and.includes(role.id) || mayAssign(caller, role));
+  }
+}
+
+const noPosts: Pick<UserDetailView, 'postIds' | 'posts'> = { postIds: null, posts: [] };
+
+function mayAssign(caller: Caller, role: Role): boolean {
+  return role.permissions.every((permission) => mayAny(caller, [permission]));
+}
+
+function permissionChanges(
+  userIds: readonly number[],
+  detail: Record<string, number>,
+): AuditRecord[] {
+  return userIds.map((id) => ({ action: 'permission-change', target: 'user', id, detail }));
 }
 
 function fieldsOf(values: object): string[] {

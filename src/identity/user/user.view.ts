@@ -1,130 +1,73 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { mayAny } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { wireTime } from '../../platform/http/index.js';
+import {
+  number,
+  integer,
+  list,
+  nullable,
+  numbers,
+  object,
+  oneOf,
+  schema,
+  text,
+  texts,
+  time,
+  View,
+} from '../../platform/http/index.js';
 import type { Role } from '../role/role.entity.js';
-import { RoleView, toRoleView } from '../role/role.view.js';
+import { RoleView, toRoleView } from '../role/role.dto.js';
 import type { User } from './user.entity.js';
 
 /** A user. Existing consoles read the fields that are always null or 0. */
-export class UserView {
-  @ApiProperty({ example: 1 })
-  userId: number;
+export class UserView extends View({
+  userId: number({ example: 1 }),
+  tenantId: text({ example: '000000' }),
+  openId: nullable(text()),
+  userBalance: number({ example: 0 }),
+  deptId: nullable(integer()),
+  userName: text({ example: 'jo' }),
+  nickName: text({ example: 'Jo' }),
+  userType: text({ example: 'sys_user' }),
+  email: nullable(text()),
+  phonenumber: nullable(text({ description: 'Masked for callers who may not change users' })),
+  sex: oneOf(['0', '1', '2'], { description: '0 male, 1 female, 2 not specified' }),
+  avatar: nullable(text({ description: 'Address of the avatar image' })),
+  status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
+  loginIp: nullable(text()),
+  loginDate: nullable(time()),
+  remark: nullable(text()),
+  createTime: time(),
+  deptName: nullable(text()),
+  roles: list(RoleView),
+  roleIds: nullable(numbers()),
+  postIds: nullable(numbers()),
+  roleId: nullable(integer()),
+}) {}
 
-  @ApiProperty({ example: '000000' })
-  tenantId: string;
+export class UserDetailView extends View({
+  user: nullable(object(UserView, { description: 'null in the form for a new user' })),
+  roleIds: nullable(numbers()),
+  roles: list(RoleView, { description: 'The roles that the caller can assign' }),
+  postIds: nullable(numbers()),
+  posts: schema<never[]>({ type: [Object] }),
+}) {}
 
-  @ApiProperty({ type: String, nullable: true })
-  openId: null;
+export class UserRolesView extends View({
+  user: object(UserView),
+  roles: list(RoleView, { description: 'All roles; `flag` marks those of the user' }),
+}) {}
 
-  @ApiProperty({ example: 0 })
-  userBalance: number;
+export class UserInfoView extends View({
+  user: object(UserView),
+  permissions: texts({ example: ['*:*:*'] }),
+  roles: texts({ example: ['superadmin'] }),
+}) {}
 
-  @ApiProperty({ type: 'integer', nullable: true })
-  deptId: null;
-
-  @ApiProperty({ example: 'jo' })
-  userName: string;
-
-  @ApiProperty({ example: 'Jo' })
-  nickName: string;
-
-  @ApiProperty({ example: 'sys_user' })
-  userType: string;
-
-  @ApiProperty({ type: String, nullable: true })
-  email: string | null;
-
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    description: 'Masked for callers who may not change users',
-  })
-  phonenumber: string | null;
-
-  @ApiProperty({ enum: ['0', '1', '2'], description: '0 male, 1 female, 2 not specified' })
-  sex: string;
-
-  @ApiProperty({ type: String, nullable: true, description: 'Address of the avatar image' })
-  avatar: string | null;
-
-  @ApiProperty({ enum: ['0', '1'], description: '0 enabled, 1 disabled' })
-  status: string;
-
-  @ApiProperty({ type: String, nullable: true })
-  loginIp: string | null;
-
-  @ApiProperty({ type: String, nullable: true, example: '2026-01-31 18:30:00' })
-  loginDate: string | null;
-
-  @ApiProperty({ type: String, nullable: true })
-  remark: string | null;
-
-  @ApiProperty({ example: '2026-01-31 18:30:00' })
-  createTime: string;
-
-  @ApiProperty({ type: String, nullable: true })
-  deptName: null;
-
-  @ApiProperty({ type: [RoleView] })
-  roles: RoleView[];
-
-  @ApiProperty({ type: [Number], nullable: true })
-  roleIds: null;
-
-  @ApiProperty({ type: [Number], nullable: true })
-  postIds: null;
-
-  @ApiProperty({ type: 'integer', nullable: true })
-  roleId: null;
-}
-
-export class UserDetailView {
-  @ApiProperty({ type: UserView, nullable: true, description: 'null in the form for a new user' })
-  user: UserView | null;
-
-  @ApiProperty({ type: [Number], nullable: true })
-  roleIds: number[] | null;
-
-  @ApiProperty({ type: [RoleView], description: 'The roles that the caller can assign' })
-  roles: RoleView[];
-
-  @ApiProperty({ type: [Number], nullable: true })
-  postIds: null;
-
-  @ApiProperty({ type: [Object] })
-  posts: never[];
-}
-
-export class UserRolesView {
-  @ApiProperty({ type: UserView })
-  user: UserView;
-
-  @ApiProperty({ type: [RoleView], description: 'All roles; `flag` marks those of the user' })
-  roles: RoleView[];
-}
-
-export class UserInfoView {
-  @ApiProperty({ type: UserView })
-  user: UserView;
-
-  @ApiProperty({ type: [String], example: ['*:*:*'] })
-  permissions: string[];
-
-  @ApiProperty({ type: [String], example: ['superadmin'] })
-  roles: string[];
-}
-
-export class ProfileView {
-  @ApiProperty({ type: UserView })
-  user: UserView;
-
-  @ApiProperty({ description: 'Names of the roles', example: 'Administrator' })
-  roleGroup: string;
-
-  @ApiProperty({ example: '' })
-  postGroup: string;
-}
+export class ProfileView extends View({
+  user: object(UserView),
+  roleGroup: text({ description: 'Names of the roles', example: 'Administrator' }),
+  postGroup: text({ example: '' }),
+}) {}
 
 /** As the caller may see the user: callers who may not change users see a masked telephone number. */
 export function viewFor(caller: Caller, user: User, roles: readonly Role[]): UserView {
@@ -136,31 +79,24 @@ export function toUserView(
   roles: readonly Role[],
   phone: 'shown' | 'masked',
 ): UserView {
-  return {
+  return UserView.of(user, {
+    ...UNUSED,
     userId: user.id,
-    tenantId: user.tenantId,
-    openId: null,
-    userBalance: 0,
-    deptId: null,
-    userName: user.userName,
-    nickName: user.nickName,
-    userType: user.userType,
-    email: user.email,
     phonenumber: phone === 'shown' ? user.phonenumber : masked(user.phonenumber),
-    sex: user.sex,
     avatar: user.avatar === null ? null : `/resource/oss/download/${user.avatar}`,
-    status: user.status,
-    loginIp: user.loginIp,
-    loginDate: wireTime(user.loginDate),
-    remark: user.remark,
-    createTime: wireTime(user.createTime),
-    deptName: null,
     roles: roles.map((role) => toRoleView(role)),
-    roleIds: null,
-    postIds: null,
-    roleId: null,
-  };
+  });
 }
+
+const UNUSED = {
+  openId: null,
+  userBalance: 0,
+  deptId: null,
+  deptName: null,
+  roleIds: null,
+  postIds: null,
+  roleId: null,
+};
 
 function masked(phone: string | null): string | null {
   if (!phone) return phone;

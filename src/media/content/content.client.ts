@@ -9,7 +9,7 @@ import type {
   OutboundResponse,
   OutboundTimeouts,
 } from '../../platform/outbound/index.js';
-import { ContentRefusedError } from './content.errors.js';
+import { ContentRefusedError } from './content.checks.js';
 
 /** What tests put in the place of the network. No setting changes any of it. */
 export type ContentClientOptions = Partial<

@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AnswersRaw, NoEnvelope, WhileConnected } from '../../platform/http/index.js';
-import { ContentQuery } from './content.dto.js';
+import { ContentQuery } from '../media.dto.js';
 import { ContentService } from './content.service.js';
 
 @ApiTags('media')

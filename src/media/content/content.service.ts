@@ -4,15 +4,23 @@ import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import type { MediaType } from '../../provider/index.js';
-import { MediaLookup } from '../media.lookup.js';
-import { contentAddress } from './content-address.js';
+import { Metrics } from '../../platform/observability/index.js';
+import { MediaService } from '../media.service.js';
+import {
+  contentAddress,
+  ContentMemoryError,
+  ContentNotReadyError,
+  ContentRefusedError,
+} from './content.checks.js';
 import { ContentClient } from './content.client.js';
-import type { ContentQuery } from './content.dto.js';
-import { ContentNotReadyError, ContentRefusedError } from './content.errors.js';
-import { ContentMemory } from './content.memory.js';
-import type { MemoryReservation } from './content.memory.js';
-import { ContentResource, LARGEST_BYTES, tooLarge } from './content.resource.js';
-import { ClientGoneError, ContentWriter } from './content.writer.js';
+import type { ContentQuery } from '../media.dto.js';
+import {
+  ClientGoneError,
+  ContentResource,
+  ContentWriter,
+  LARGEST_BYTES,
+  tooLarge,
+} from './content.stream.js';
 
 /** Where the answer goes; `disconnected` aborts when the client closes the connection. */
 interface Client {
@@ -25,19 +33,28 @@ interface Found {
   readonly type: MediaType;
 }
 
+const MIB = 2 ** 20;
 const COMPLETED: readonly (string | null)[] = ['completed', 'succeeded', 'success'];
 
 /** Proxies the result of a prediction, so that browsers need neither its host nor its address. Nothing is stored. */
 @Injectable()
 export class ContentService {
   private readonly logger = new Logger('Media');
+  /** Bytes that all requests of this process hold for resources of unknown length. */
+  private held = 0;
 
   constructor(
-    private readonly lookup: MediaLookup,
+    private readonly media: MediaService,
     private readonly client: ContentClient,
-    private readonly memory: ContentMemory,
     @Inject(CONFIG) private readonly config: Config,
-  ) {}
+    metrics: Metrics,
+  ) {
+    metrics.gauge(
+      'plinth_media_content_bytes',
+      'Bytes of media that are held until their length is known or sent',
+      async () => this.held,
+    );
+  }
 
   /**
    * Writes the resource as the answer. Every refusal comes before the first byte, as an error with its reason; what
@@ -71,7 +88,11 @@ export class ContentService {
     query: ContentQuery,
     disconnected: AbortSignal,
   ): Promise<Found> {
-    const { id, status, url, type } = await this.lookup.prediction(caller, query, disconnected);
+    const { id, status, url, type } = await this.media.lookUpPrediction(
+      caller,
+      query,
+      disconnected,
+    );
     if (id !== query.predictionId) {
       throw new ContentRefusedError('The provider answered another task than the one asked for.');
     }
@@ -97,35 +118,36 @@ export class ContentService {
 
   /** An interrupted stream without a length looks complete, so nothing is sent before its end was received. */
   private async sendCollected(resource: ContentResource, writer: ContentWriter): Promise<void> {
-    const reservation = this.memory.open();
+    const reservation = { bytes: 0 };
     try {
-      const pieces = await this.client.reasoned(() => collected(resource, reservation));
-      writer.begin(
-        resource.type,
-        pieces.reduce((sum, { length }) => sum + length, 0),
-      );
+      const pieces = await this.client.reasoned(() => this.collect(resource, reservation));
+      writer.begin(resource.type, reservation.bytes);
       for (let piece = pieces.shift(); piece; piece = pieces.shift()) {
         await writer.write(piece);
-        reservation.release(piece.length);
+        this.held -= piece.length;
+        reservation.bytes -= piece.length;
       }
       await writer.end();
     } finally {
-      reservation.close();
+      this.held -= reservation.bytes;
     }
   }
-}
 
-async function collected(
-  resource: ContentResource,
-  reservation: MemoryReservation,
-): Promise<Buffer[]> {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  for (let bytes = await resource.read(); bytes; bytes = await resource.read()) {
-    length += bytes.length;
-    if (length > LARGEST_BYTES) throw tooLarge();
-    reservation.reserve(bytes.length);
-    pieces.push(bytes);
+  /** Counts what it holds in the reservation. ContentMemoryError beyond the limit of the process. */
+  private async collect(
+    resource: ContentResource,
+    reservation: { bytes: number },
+  ): Promise<Buffer[]> {
+    const pieces: Buffer[] = [];
+    for (let bytes = await resource.read(); bytes; bytes = await resource.read()) {
+      if (reservation.bytes + bytes.length > LARGEST_BYTES) throw tooLarge();
+      if (this.held + bytes.length > this.config.MEDIA_CONTENT_MEMORY_MB * MIB) {
+        throw new ContentMemoryError();
+      }
+      this.held += bytes.length;
+      reservation.bytes += bytes.length;
+      pieces.push(bytes);
+    }
+    return pieces;
   }
-  return pieces;
 }

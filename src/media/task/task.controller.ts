@@ -4,21 +4,26 @@ import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AnswersPage, AnswersStatus, IdsPipe } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
-import { TaskListQuery } from './task.dto.js';
-import { TaskService } from './task.service.js';
-import { TaskView } from './task.view.js';
+import { TaskListQuery, TaskView } from './task.dto.js';
+import { TaskRepository } from './task.repository.js';
 
 @ApiTags('media')
 @Controller('media/task')
 export class TaskController {
-  constructor(private readonly tasks: TaskService) {}
+  constructor(private readonly tasks: TaskRepository) {}
 
   /** The caller's own tasks, newest first, with what is needed to look them up. */
   @Get('list')
   @LoginOnly()
   @AnswersPage(TaskView)
-  list(@CurrentCaller() caller: Caller, @Query() query: TaskListQuery): Promise<Page<TaskView>> {
-    return this.tasks.list(caller, query);
+  async list(
+    @CurrentCaller() caller: Caller,
+    @Query() query: TaskListQuery,
+  ): Promise<Page<TaskView>> {
+    const page = await this.tasks.page(caller, query);
+    return page.map((task) =>
+      TaskView.of(task, { model: task.modelName, taskId: task.providerTaskId }),
+    );
   }
 
   /** Forgets tasks; the provider goes on with them. */

@@ -1,14 +1,29 @@
 import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/access/index.js';
 import { Database, TenantScoped } from '../../platform/database/index.js';
 import type { Page } from '../../platform/http/index.js';
+import type { ResolvedMediaModel } from '../../model/index.js';
 import type { TaskListQuery } from './task.dto.js';
-import { MediaTask } from './task.entity.js';
+import { EXCERPT_LENGTH, MediaTask } from './task.entity.js';
 
-/** Whose task it is, and what its service calls it. */
-export type TaskKey = Pick<MediaTask, 'tenantId' | 'userId' | 'modelName' | 'providerTaskId'>;
-type TaskValues = TaskKey & Pick<MediaTask, 'modelId' | 'kind' | 'status' | 'excerpt'>;
+/** Longest word for a state that is kept. */
+const STATUS_LENGTH = 50;
 
-/** The media tasks of users, each visible to its user alone. */
+/** A state of a task, as its service has just said it. */
+export interface SeenTask {
+  readonly model: Pick<ResolvedMediaModel, 'modelName' | 'category'> & {
+    readonly id: number | null;
+  };
+  readonly providerTaskId: string;
+  readonly status: string | null;
+}
+
+type Owner = Pick<Caller, 'tenantId' | 'userId'>;
+
+/**
+ * The tasks that users have given to model services, each visible to its user alone, so that a reload or another device
+ * finds them.
+ */
 @Injectable()
 export class TaskRepository {
   private readonly tasks: TenantScoped<MediaTask>;
@@ -17,37 +32,58 @@ export class TaskRepository {
     this.tasks = new TenantScoped(database, MediaTask, 'The media task');
   }
 
-  page(tenantId: string, userId: number, query: TaskListQuery): Promise<Page<MediaTask>> {
+  /** Newest first. */
+  page({ tenantId, userId }: Owner, query: TaskListQuery): Promise<Page<MediaTask>> {
     const where = { userId, ...(query.kind && { kind: query.kind }) };
     return this.tasks.page(tenantId, query, where, { id: 'DESC' });
   }
 
-  /** A service that answers the id of a task it knows already means that task. */
-  async record(task: TaskValues): Promise<void> {
-    const { tenantId, userId, modelId, modelName, kind, providerTaskId, status, excerpt } = task;
+  /** Forgets tasks of the user; the services go on with them. */
+  remove({ tenantId, userId }: Owner, ids: readonly number[]): Promise<void> {
+    return this.tasks.remove(tenantId, ids, { userId });
+  }
+
+  /** A task that has begun. A service that answers the id of a task it knows already means that task. */
+  async record(owner: Owner, task: SeenTask & { readonly text: string }): Promise<void> {
+    const { model, providerTaskId, status, text } = task;
     await this.database.query(
       `INSERT INTO media_task
           (tenant_id, user_id, model_id, model_name, kind, provider_task_id, status, excerpt)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         ON CONFLICT (tenant_id, user_id, model_name, provider_task_id)
         DO UPDATE SET status = excluded.status, update_time = now()`,
-      [tenantId, userId, modelId, modelName, kind, providerTaskId, status, excerpt],
+      [
+        owner.tenantId,
+        owner.userId,
+        model.id,
+        model.modelName,
+        model.category,
+        providerTaskId,
+        shownStatus(status),
+        excerptOf(text),
+      ],
     );
   }
 
   /** Notes what a lookup has found. Nothing happens when the user has no such task. */
-  async seen(
-    { tenantId, userId, modelName, providerTaskId }: TaskKey,
-    status: string | null,
-  ): Promise<void> {
+  async seen(owner: Owner, { model, providerTaskId, status }: SeenTask): Promise<void> {
     await this.database.query(
       `UPDATE media_task SET status = coalesce($5, status), update_time = now()
         WHERE tenant_id = $1 AND user_id = $2 AND model_name = $3 AND provider_task_id = $4`,
-      [tenantId, userId, modelName, providerTaskId, status],
+      [owner.tenantId, owner.userId, model.modelName, providerTaskId, shownStatus(status)],
     );
   }
+}
 
-  async remove(tenantId: string, userId: number, ids: readonly number[]): Promise<void> {
-    await this.tasks.remove(tenantId, ids, { userId });
-  }
+/** Whatever the service says: PostgreSQL's text cannot hold NUL or half a character. */
+function shownStatus(status: string | null): string | null {
+  return status?.replaceAll('\0', '').slice(0, STATUS_LENGTH).toWellFormed() ?? null;
+}
+
+/** The beginning, and no half of a character at its end. */
+function excerptOf(text: string): string {
+  return text
+    .trim()
+    .slice(0, EXCERPT_LENGTH)
+    .replace(/[\uD800-\uDBFF]$/, '');
 }

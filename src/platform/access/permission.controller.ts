@@ -1,21 +1,16 @@
 import { Controller, Get } from '@nestjs/common';
-import { ApiProperty, ApiTags } from '@nestjs/swagger';
-import { AnswersPage, Page } from '../http/index.js';
+import { ApiTags } from '@nestjs/swagger';
+import { AnswersPage, Page, text, View } from '../http/index.js';
 import { CurrentCaller, RequirePermission } from './access.decorators.js';
 import type { Caller } from './caller.js';
 import { isSuperAdmin } from './caller.js';
 import { permissionCatalogue } from './permission.catalogue.js';
 
-class PermissionView {
-  @ApiProperty({ example: 'system:model:list' })
-  permission: string;
-
-  @ApiProperty({ example: 'models' })
-  group: string;
-
-  @ApiProperty({ example: 'See the list: models' })
-  description: string;
-}
+class PermissionView extends View({
+  permission: text({ example: 'system:model:list' }),
+  group: text({ example: 'models' }),
+  description: text({ example: 'See the list: models' }),
+}) {}
 
 @ApiTags('roles')
 @Controller('system/permission')
@@ -28,11 +23,7 @@ export class PermissionController {
     const grantable = permissionCatalogue.filter(
       (info) => isSuperAdmin(caller) || !info.installation,
     );
-    const rows = grantable.map(({ permission, group, description }) => ({
-      permission,
-      group,
-      description,
-    }));
+    const rows = grantable.map((info) => PermissionView.of(info));
     return new Page(rows, rows.length);
   }
 }

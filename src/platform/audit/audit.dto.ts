@@ -1,21 +1,40 @@
-import { Id, PageQuery, Text, TimeRange, TimeRangeField } from '../http/index.js';
+import {
+  Id,
+  Input,
+  integer,
+  nullable,
+  pageFields,
+  schema,
+  Text,
+  text,
+  time,
+  TimeRangeField,
+  View,
+} from '../http/index.js';
 
-export class AuditListQuery extends PageQuery {
-  @Text({ optional: true, max: 40, example: 'login' })
-  action?: string;
+export class AuditListQuery extends Input({
+  ...pageFields,
+  action: Text({ optional: true, max: 40, example: 'login' }),
+  targetType: Text({ optional: true, max: 40, example: 'provider' }),
+  targetId: Text({ optional: true, max: 64 }),
+  actorId: Id({ optional: true }),
+  actorName: Text({ optional: true, max: 64, description: 'Part of the name' }),
+  params: TimeRangeField(),
+}) {}
 
-  @Text({ optional: true, max: 40, example: 'provider' })
-  targetType?: string;
-
-  @Text({ optional: true, max: 64 })
-  targetId?: string;
-
-  @Id({ optional: true })
-  actorId?: number;
-
-  @Text({ optional: true, max: 64, description: 'Part of the name' })
-  actorName?: string;
-
-  @TimeRangeField()
-  params?: TimeRange;
-}
+export class AuditEntryView extends View({
+  id: integer({ example: 1 }),
+  actorId: nullable(integer({ description: 'null when the request had no sign-in' })),
+  actorName: nullable(text({ example: 'admin' })),
+  action: text({ example: 'update' }),
+  targetType: text({ example: 'provider' }),
+  targetId: nullable(text({ example: '12' })),
+  detail: schema<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: true,
+    example: { status: 1 },
+  }),
+  ip: nullable(text({ example: '127.0.0.1' })),
+  requestId: nullable(text({ description: 'The X-Request-Id of the answer' })),
+  createTime: time(),
+}) {}

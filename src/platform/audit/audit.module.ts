@@ -4,14 +4,13 @@ import { AuditEntry } from './audit.entity.js';
 import { AuditController } from './audit.controller.js';
 import { AuditLog } from './audit.log.js';
 import { AuditRepository } from './audit.repository.js';
-import { AuditService } from './audit.service.js';
 
 /** Global, because every feature records its changes. */
 @Global()
 @Module({
   imports: [TypeOrmModule.forFeature([AuditEntry])],
   controllers: [AuditController],
-  providers: [AuditLog, AuditRepository, AuditService],
+  providers: [AuditLog, AuditRepository],
   exports: [AuditLog],
 })
 export class AuditModule {}

@@ -4,7 +4,17 @@ import type { Request, Response } from 'express';
 import { DomainError, TooManyRequestsError } from './domain.error.js';
 import type { ErrorCode } from './domain.error.js';
 import { setEnvelopeCode } from './envelope-code.js';
-import { withErrorCode } from './error-code.js';
+
+const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
+  400: 'INVALID_INPUT',
+  401: 'UNAUTHENTICATED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  405: 'NOT_ALLOWED',
+  409: 'CONFLICT',
+  429: 'TOO_MANY_REQUESTS',
+  500: 'INTERNAL',
+};
 
 interface ErrorEnvelope {
   readonly code: ErrorCode;
@@ -116,4 +126,9 @@ function bodyParserError(error: unknown): { status: number; limit?: number } | u
   if (typeof thrown.status !== 'number' || thrown.status >= 500) return undefined;
   const hasLimit = 'limit' in thrown && typeof thrown.limit === 'number';
   return { status: thrown.status, ...(hasLimit && { limit: Number(thrown.limit) }) };
+}
+
+/** The data of an error with an `errorCode` in it: its own, or the one of the envelope code. */
+function withErrorCode(code: ErrorCode, data: unknown): object {
+  return { errorCode: ERROR_CODES[code], ...(typeof data === 'object' && data) };
 }

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { z } from 'zod';
 
 /**
@@ -19,13 +20,23 @@ export const events = {
 
 export type EventName = keyof typeof events;
 export type EventData<Name extends EventName> = z.output<(typeof events)[Name]>;
-export type EventListener<Name extends EventName> = (data: EventData<Name>) => void;
+type EventListener<Name extends EventName> = (data: EventData<Name>) => void;
 
 /** Carries events to every process, the publishing one included. */
 export abstract class EventBus {
+  /** Of this process: its listeners. */
+  protected readonly emitter = new EventEmitter().setMaxListeners(0);
+
   /** Resolves when the event is handed over; never throws, because an event is only a hint. */
   abstract publish<Name extends EventName>(name: Name, data: EventData<Name>): Promise<void>;
+
   /** Returns the way to unsubscribe. Listeners must not throw. */
-  abstract subscribe<Name extends EventName>(name: Name, listener: EventListener<Name>): () => void;
-  abstract close(): Promise<void>;
+  subscribe<Name extends EventName>(name: Name, listener: EventListener<Name>): () => void {
+    this.emitter.on(name, listener);
+    return () => this.emitter.off(name, listener);
+  }
+
+  async close(): Promise<void> {
+    this.emitter.removeAllListeners();
+  }
 }

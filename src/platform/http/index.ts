@@ -1,11 +1,22 @@
-export { Clearable } from './clearable.decorator.js';
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
-export { Decimal, Flag, Id, Ids, OneOf, Text, Texts, Whole, ZeroOrOne } from './field.js';
+export {
+  Clearable,
+  Decimal,
+  defined,
+  Flag,
+  Id,
+  Ids,
+  Input,
+  OneOf,
+  Text,
+  Texts,
+  Whole,
+  ZeroOrOne,
+} from './field.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
-export { GIVEN_TIME, GIVEN_TIME_MESSAGE, givenTime } from './given-time.js';
-export { PageQuery } from './page.query.js';
+export { pageFields, PageQuery, rowsOf } from './page.query.js';
 export {
   Answers,
   AnswersArray,
@@ -17,16 +28,26 @@ export {
   AnswersStatus,
 } from './answer.decorator.js';
 export { sseFrame, SseWriter } from './sse.writer.js';
-export { readTimeRange, TimeRange, TimeRangeField, TimeRangeQuery } from './time-range.js';
-export { wireTime } from './wire-time.js';
+export {
+  GIVEN_TIME,
+  GIVEN_TIME_MESSAGE,
+  givenTime,
+  readTimeRange,
+  TimeRange,
+  TimeRangeField,
+  TimeRangeQuery,
+  wireTime,
+} from './time.js';
 export { currentRequest, requestContext } from './request-context.js';
 export type { RequestContext } from './request-context.js';
 export {
   decimal,
   flag,
   integer,
+  integers,
   list,
   nullable,
+  number,
   numbers,
   object,
   oneOf,
@@ -35,6 +56,7 @@ export {
   someOf,
   text,
   texts,
+  time,
   timestamp,
   uuid,
   View,

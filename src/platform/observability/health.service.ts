@@ -5,11 +5,34 @@ import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { REDIS } from '../event/index.js';
 import { OutboundHttp } from '../outbound/index.js';
+import { decimal, object, oneOf, optional, schema, text, View } from '../http/index.js';
 import { HealthRepository } from './health.repository.js';
-import type { CheckStatus, CheckView, ReadyView } from './health.view.js';
 import { Shutdown } from './shutdown.js';
 
 const LIMIT_MS = 2_000;
+
+type CheckStatus = 'up' | 'down';
+
+export class LiveView extends View({
+  status: schema<'up'>({ type: String, example: 'up' }),
+}) {}
+
+class CheckView extends View({
+  status: oneOf<CheckStatus>(['up', 'down']),
+  kind: text({ description: 'What does the work in this installation', example: 'embedded' }),
+  latencyMs: optional(decimal({ description: 'Absent when nothing had to be asked' })),
+}) {}
+
+class ChecksView extends View({
+  store: object(CheckView, { description: 'kind: embedded or postgresql' }),
+  queue: object(CheckView, { description: 'kind: in process or redis' }),
+  vectorStore: object(CheckView, { description: 'kind: pgvector, qdrant or exact' }),
+}) {}
+
+export class ReadyView extends View({
+  status: oneOf<CheckStatus | 'stopping'>(['up', 'down', 'stopping']),
+  checks: object(ChecksView),
+}) {}
 
 /** All that is needed of the Redis connection. */
 interface Pingable {

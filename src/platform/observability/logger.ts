@@ -2,10 +2,9 @@ import { pino } from 'pino';
 import type { Logger } from 'pino';
 import type { Config } from '../config/index.js';
 import { currentRequest } from '../http/index.js';
-import { LogOutput } from './log-output.js';
+import { asText, LogOutput } from './log-output.js';
 import type { LogDestination } from './log-output.js';
 import { withoutSecrets, withoutSecretsInText } from './redaction.js';
-import { asText } from './text-format.js';
 
 /** `auto` means text for a person at a terminal and JSON for everything else. */
 export function logFormat(config: Config): 'json' | 'text' {

@@ -1,10 +1,12 @@
 import { Global, Module } from '@nestjs/common';
-import { GreetingController } from './greeting.controller.js';
-import { HealthController } from './health.controller.js';
 import { HealthRepository } from './health.repository.js';
 import { HealthService } from './health.service.js';
-import { MetricsController } from './metrics.controller.js';
 import { Metrics } from './metrics.js';
+import {
+  GreetingController,
+  HealthController,
+  MetricsController,
+} from './observability.controller.js';
 import { Shutdown } from './shutdown.js';
 
 /** What an operator sees of a running process: log, health, metrics, and its end. */

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { OutboundError, outboundErrorOf } from './outbound.errors.js';
 import type { OutboundResponse } from './outbound-call.js';
-import { PausableTimeout } from './pausable-timeout.js';
 
 /** How long a discarded answer may continue before its connection is destroyed. */
 const DRAIN_MS = 100;
@@ -188,5 +187,37 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.drain = setTimeout(() => this.abort(new OutboundError('aborted')), DRAIN_MS);
     this.resume();
     this.wake();
+  }
+}
+
+/** Calls back once, after a time that stops while paused. */
+class PausableTimeout {
+  private timer?: NodeJS.Timeout;
+  private startedAt = 0;
+  private remainingMs: number;
+
+  constructor(
+    milliseconds: number,
+    private readonly onTimeout: () => void,
+  ) {
+    this.remainingMs = milliseconds;
+    this.resume();
+  }
+
+  pause(): void {
+    if (this.timer === undefined) return;
+    this.clear();
+    this.remainingMs = Math.max(0, this.remainingMs - (performance.now() - this.startedAt));
+  }
+
+  resume(): void {
+    if (this.timer !== undefined) return;
+    this.startedAt = performance.now();
+    this.timer = setTimeout(this.onTimeout, this.remainingMs);
+  }
+
+  clear(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
   }
 }

@@ -1,9 +1,9 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
+import type { LookupFunction } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import { Agent } from 'undici';
+import { Agent, buildConnector } from 'undici';
 import { AddressSafety } from './address-safety.js';
-import { connectorFor } from './connector.js';
 import { Exchange } from './exchange.js';
 import type { OutboundRequest, OutboundResponse } from './outbound-call.js';
 import { OutboundError } from './outbound.errors.js';
@@ -122,4 +122,46 @@ function redirectError(response: OutboundResponse): Error {
   return new OutboundError('redirect', {
     detail: `The service answered with a redirect (${response.status})${target}, which is not followed. Enter its final address.`,
   });
+}
+
+interface ConnectorOptions {
+  readonly connectMs: number;
+  readonly resolve: (hostname: string) => Promise<LookupAddress[]>;
+  /** Throws when one of the addresses must not be called. */
+  readonly check: (hostname: string, addresses: readonly LookupAddress[]) => void;
+  readonly ca?: string | Buffer;
+}
+
+/**
+ * Opens connections to exactly the addresses that were checked: a name is resolved once, here, so a name server that
+ * answers differently the second time (DNS rebinding) has no effect.
+ */
+function connectorFor(options: ConnectorOptions): buildConnector.connector {
+  return buildConnector({
+    timeout: options.connectMs,
+    // Pausing one HTTP/2 stream would not pause its socket.
+    allowH2: false,
+    lookup: checkedLookup(options),
+    ...(options.ca !== undefined && { ca: options.ca }),
+  });
+}
+
+function checkedLookup({ resolve, check }: ConnectorOptions): LookupFunction {
+  const checked = async (hostname: string): Promise<LookupAddress[]> => {
+    const addresses = await resolve(hostname);
+    check(hostname, addresses);
+    if (addresses.length === 0) throw Object.assign(new Error('No address'), { code: 'ENOTFOUND' });
+    return addresses;
+  };
+  return (hostname, options, callback) => {
+    checked(hostname).then(
+      (addresses) => {
+        const [first] = addresses;
+        if (options.all === true) callback(null, addresses);
+        else callback(null, first?.address ?? '', first?.family);
+      },
+      (error: unknown) =>
+        callback(error instanceof Error ? error : new Error('Not resolved', { cause: error }), []),
+    );
+  };
 }

@@ -1,15 +1,11 @@
-import { BullModule, getQueueToken } from '@nestjs/bull';
 import { Global, Module } from '@nestjs/common';
 import type { BeforeApplicationShutdown, DynamicModule } from '@nestjs/common';
-import type Bull from 'bull';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
-import { BullJobQueue } from './bull/bull.job-queue.js';
-import { bullOptions } from './bull/bull.options.js';
-import { processorOf } from './bull/job.processor.js';
+import { overRedis } from './bull/bull.providers.js';
 import { InProcessJobQueue } from './in-process/in-process.job-queue.js';
 import { JobQueue } from './job-queue.js';
-import type { JobKinds, QueuedJob } from './job-queue.js';
+import type { JobKinds } from './job-queue.js';
 
 /** The queue of jobs: Bull with REDIS_URL, otherwise in process. It stops with the streams and closes with the stores. */
 @Global()
@@ -36,27 +32,4 @@ export class QueueModule implements BeforeApplicationShutdown {
 function inProcess(kinds: JobKinds): Pick<DynamicModule, 'providers'> {
   const useFactory = (config: Config): JobQueue => new InProcessJobQueue(config, kinds);
   return { providers: [{ provide: JobQueue, inject: [CONFIG], useFactory }] };
-}
-
-/** BullModule opens the connections, and closes them when the application has closed. */
-function overRedis(
-  kinds: JobKinds,
-  processes: boolean,
-): Pick<DynamicModule, 'imports' | 'providers'> {
-  const names = Object.keys(kinds);
-  return {
-    imports: [
-      BullModule.forRootAsync({ inject: [CONFIG], useFactory: bullOptions }),
-      BullModule.registerQueueAsync(...names.map((name) => ({ name, useFactory: () => ({}) }))),
-    ],
-    providers: [
-      {
-        provide: JobQueue,
-        inject: [CONFIG, ...names.map((name) => getQueueToken(name))],
-        useFactory: (config: Config, ...queues: Bull.Queue<QueuedJob>[]) =>
-          new BullJobQueue(config, queues),
-      },
-      ...(processes ? Object.entries(kinds).map((kind) => processorOf(...kind)) : []),
-    ],
-  };
 }

@@ -8,6 +8,6 @@ export { FileTooLargeError, UnreadableUploadError } from './storage.errors.js';
 export { StorageModule } from './storage.module.js';
 export { StorageService } from './storage.service.js';
 export type { OpenedFile, StoredFileInfo } from './storage.service.js';
-export { ReceivedFiles, ReceivesFiles } from './upload.decorators.js';
+export { ReceivedFiles, ReceivesFiles } from './upload.interceptor.js';
 export { isRefused, UploadEngine } from './upload.engine.js';
 export type { ReceivedFile, UploadedPart } from './upload.engine.js';

@@ -15,11 +15,10 @@ import {
 } from '../http/index.js';
 import type { Page } from '../http/index.js';
 import { sendAttachment } from './download.js';
-import { StoredFileListQuery } from './storage.dto.js';
+import { StoredFileListQuery, StoredFileView, UploadView } from './storage.dto.js';
 import { StorageService } from './storage.service.js';
-import { StoredFileView, UploadView } from './storage.view.js';
-import { ReceivedFiles, ReceivesFiles } from './upload.decorators.js';
 import type { UploadedPart } from './upload.engine.js';
+import { ReceivedFiles, ReceivesFiles } from './upload.interceptor.js';
 
 @ApiTags('files')
 @Controller('resource/oss')

@@ -5,11 +5,9 @@ import type { Page } from '../http/index.js';
 import type { StoredFileListQuery } from './storage.dto.js';
 import { StoredFile } from './storage.entity.js';
 
-export type NewStoredFile = Omit<StoredFile, 'id' | 'tenantId' | 'createTime'>;
-
 @Injectable()
 export class StorageRepository {
-  private readonly files: TenantScoped<StoredFile>;
+  readonly files: TenantScoped<StoredFile>;
 
   constructor(private readonly database: Database) {
     this.files = new TenantScoped(database, StoredFile, 'The file');
@@ -26,20 +24,8 @@ export class StorageRepository {
     return this.files.page(tenantId, query, where, { id: 'DESC' });
   }
 
-  get(tenantId: string, id: number): Promise<StoredFile> {
-    return this.files.get(tenantId, id);
-  }
-
   find(tenantId: string, ids: readonly number[]): Promise<StoredFile[]> {
     return this.files.find(tenantId, { id: In([...ids]) });
-  }
-
-  insert(tenantId: string, file: NewStoredFile): Promise<StoredFile> {
-    return this.files.insert(tenantId, file);
-  }
-
-  remove(tenantId: string, ids: readonly number[]): Promise<void> {
-    return this.files.remove(tenantId, ids);
   }
 
   async keysOf(tenantId: string): Promise<string[]> {

@@ -9,12 +9,11 @@ import type { Page } from '../http/index.js';
 import { suffixOf } from './file-name.js';
 import { FileOwners } from './file-owners.js';
 import { FileStorage } from './file-storage.js';
-import type { StoredFileListQuery } from './storage.dto.js';
+import { toStoredFileView, toUploadView } from './storage.dto.js';
+import type { StoredFileListQuery, StoredFileView, UploadView } from './storage.dto.js';
 import type { StoredFile } from './storage.entity.js';
 import { FileInUseError, UnreadableUploadError } from './storage.errors.js';
 import { StorageRepository } from './storage.repository.js';
-import { toStoredFileView, toUploadView } from './storage.view.js';
-import type { StoredFileView, UploadView } from './storage.view.js';
 import { isRefused } from './upload.engine.js';
 import type { ReceivedFile, UploadedPart } from './upload.engine.js';
 
@@ -104,7 +103,7 @@ export class StorageService {
 
   /** A file of the tenant with its content; NotFoundError when the record or the content is missing. */
   async open(tenantId: string, id: number): Promise<OpenedFile> {
-    const file = await this.repository.get(tenantId, id);
+    const file = await this.repository.files.get(tenantId, id);
     return { ...infoOf(file), content: await this.files.read(file.storageKey) };
   }
 
@@ -126,7 +125,7 @@ export class StorageService {
   private async erase(caller: Caller, files: readonly StoredFile[]): Promise<void> {
     const ids = files.map(({ id }) => id);
     await this.database.transaction(async () => {
-      await this.repository.remove(caller.tenantId, ids);
+      await this.repository.files.remove(caller.tenantId, ids);
       for (const id of ids) {
         await this.audit.record(caller, { action: 'delete', target: 'file', id });
       }
@@ -144,7 +143,7 @@ export class StorageService {
     belongsTo: string | undefined,
   ): Promise<StoredFileInfo> {
     const { storageKey, name, mimeType, size: byteSize, sha256 } = received;
-    const file = await this.repository.insert(caller.tenantId, {
+    const file = await this.repository.files.insert(caller.tenantId, {
       // The service itself (systemCaller) is not a user.
       userId: caller.userId || null,
       storageKey,

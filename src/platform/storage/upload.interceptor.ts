@@ -1,13 +1,14 @@
-import { Injectable } from '@nestjs/common';
+import { applyDecorators, createParamDecorator, Injectable, UseInterceptors } from '@nestjs/common';
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { FilesInterceptor } from '@nestjs/platform-express';
+import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { catchError } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { UnreadableUploadError } from './storage.errors.js';
 import { StorageService } from './storage.service.js';
 import { UploadEngine } from './upload.engine.js';
-import type { UploadRequest } from './upload.engine.js';
+import type { UploadedPart, UploadRequest } from './upload.engine.js';
 
 /** Parts named `file` that one request may carry. */
 const FILES_A_REQUEST = 20;
@@ -56,3 +57,34 @@ export class UploadInterceptor implements NestInterceptor {
 function isRefusal(error: unknown): error is Error {
   return error instanceof Error && 'getStatus' in error;
 }
+
+interface FormField {
+  readonly type: 'string' | 'integer' | 'boolean';
+  readonly description?: string;
+}
+
+/**
+ * A multipart route: its parts named `file` are stored before the method runs, and those without a record are removed
+ * when it fails. `fields` documents the others.
+ */
+export function ReceivesFiles(fields: Readonly<Record<string, FormField>> = {}): MethodDecorator {
+  return applyDecorators(
+    UseInterceptors(UploadInterceptor),
+    ApiConsumes('multipart/form-data'),
+    ApiBody({
+      schema: {
+        type: 'object',
+        required: ['file'],
+        properties: { file: { type: 'string', format: 'binary' }, ...fields },
+      },
+    }),
+  );
+}
+
+/** The files that ReceivesFiles has stored or refused; empty when the request had none. */
+export const ReceivedFiles = createParamDecorator(
+  (_: unknown, context: ExecutionContext): UploadedPart[] => {
+    const { files } = context.switchToHttp().getRequest<UploadRequest>();
+    return files ?? [];
+  },
+);

@@ -6,7 +6,8 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from '../../../src/app.js';
 import { loadConfig } from '../../../src/platform/config/index.js';
 import { Database, openInMemory } from '../../../src/platform/database/index.js';
-import { InitialPassword } from '../../../src/identity/index.js';
+import { IdentitySeed } from '../../../src/identity/index.js';
+import { askedByTest } from '../../support/asked-by-test.js';
 
 /** Always on the embedded store: it is empty without a template. */
 describe('the first start', () => {
@@ -17,11 +18,11 @@ describe('the first start', () => {
   beforeAll(async () => {
     const memory = await openInMemory();
     const config = loadConfig({ DATA_DIR: dataDir, DEMO: 'off', LOG_LEVEL: 'trace' });
-    app = await createApp(config, {
+    const created = await createApp(config, {
       store: { database: memory, close: () => memory.close() },
       log: { write: (line) => void log.push(line) },
     });
-    await app.init();
+    app = askedByTest(await created.init());
   });
   afterAll(async () => {
     await app.close();
@@ -29,10 +30,10 @@ describe('the first start', () => {
   });
 
   it('makes up a password of admin, hands it out once and neither logs nor stores it', async () => {
-    const initial = app.get(InitialPassword);
-    const login = initial.take();
+    const initial = app.get(IdentitySeed);
+    const login = initial.takeInitialLogin();
     expect(login).toEqual({ userName: 'admin', password: expect.stringMatching(/^[\w-]{24}$/) });
-    expect(initial.take()).toBeUndefined();
+    expect(initial.takeInitialLogin()).toBeUndefined();
     expect(log.join('\n')).not.toContain(login?.password);
     const [user] = await app
       .get(Database)

@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import { CallerResolver } from '../../../src/platform/access/index.js';
 import type { TokenClaims } from '../../../src/platform/access/index.js';
 import { Database } from '../../../src/platform/database/index.js';
-import { LoginSessionSweep } from '../../../src/identity/login-session/login-session.sweep.js';
+import { LoginSessionService } from '../../../src/identity/login-session/login-session.service.js';
 import { done, makeRole, makeTenant, makeUser, PASSWORD } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
@@ -93,7 +93,7 @@ describe('what ends a sign-in and what changes it', () => {
     const { session, id } = await makeUser(plinth, root, 'old-timer');
     await age('expire_time', id, 1);
     expect(await session.get('/system/user/getInfo')).toEqual(SIGNED_OUT);
-    await plinth.app.get(LoginSessionSweep).sweep();
+    await plinth.app.get(LoginSessionService).sweep();
     const rows = await database.query(
       `SELECT 1 FROM login_session WHERE tenant_id = '000000' AND user_id = $1`,
       [id],

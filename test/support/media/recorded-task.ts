@@ -9,16 +9,15 @@ export async function recordTask(plinth: Plinth, session: Session, text: string)
     readonly user: { readonly userId: number; readonly tenantId: string };
   }
   const { userId, tenantId } = done(await session.get<Own>('/system/user/getInfo')).data.user;
-  await plinth.app.get(TaskRepository, { strict: false }).record({
-    tenantId,
-    userId,
-    modelId: null,
-    modelName: 'filmer',
-    kind: 'video',
-    providerTaskId: `task-of-${text}`.slice(0, 200),
-    status: 'processing',
-    excerpt: text,
-  });
+  await plinth.app.get(TaskRepository, { strict: false }).record(
+    { tenantId, userId },
+    {
+      model: { id: null, modelName: 'filmer', category: 'video' },
+      providerTaskId: `task-of-${text}`.slice(0, 200),
+      status: 'processing',
+      text,
+    },
+  );
   const [newest] = done(await session.get<{ id: number }[]>('/media/task/list')).rows;
   if (!newest) throw new Error('The task is not in the list.');
   return String(newest.id);

@@ -1,13 +1,11 @@
-import { EventEmitter } from 'node:events';
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { EventBus, events } from '../event-bus.js';
-import type { EventData, EventListener, EventName } from '../event-bus.js';
+import type { EventData, EventName } from '../event-bus.js';
 
 /** Events over Redis publish/subscribe, which needs a connection of its own for receiving. */
 export class RedisEventBus extends EventBus {
   private readonly logger = new Logger(RedisEventBus.name);
-  private readonly emitter = new EventEmitter().setMaxListeners(0);
   private readonly receiver: Redis;
   /** Redis knows no prefix for channels, so they carry the one of the keys. */
   private readonly prefix: string;
@@ -36,16 +34,8 @@ export class RedisEventBus extends EventBus {
     }
   }
 
-  override subscribe<Name extends EventName>(
-    name: Name,
-    listener: EventListener<Name>,
-  ): () => void {
-    this.emitter.on(name, listener);
-    return () => this.emitter.off(name, listener);
-  }
-
   override async close(): Promise<void> {
-    this.emitter.removeAllListeners();
+    await super.close();
     this.receiver.disconnect();
   }
 

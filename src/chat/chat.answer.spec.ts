@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { turnUsage } from './chat.usage.js';
+import { turnUsage } from './chat.answer.js';
 
 const sent = [{ role: 'user', content: 'Hello there' }] as const;
 

@@ -8,8 +8,23 @@ import {
 import type { Response } from 'express';
 import { Public } from '../access/index.js';
 import { NoEnvelope } from '../http/index.js';
-import { HealthService } from './health.service.js';
-import { LiveView, ReadyView } from './health.view.js';
+import { HealthService, LiveView, ReadyView } from './health.service.js';
+import { Metrics } from './metrics.js';
+
+@ApiTags('operation')
+@Controller()
+export class GreetingController {
+  /** Names the service to a person who opens the address in a browser. */
+  @Get()
+  @Public()
+  @NoEnvelope()
+  @Header('Content-Type', 'text/plain; charset=utf-8')
+  @ApiOperation({ summary: 'A greeting as plain text' })
+  @ApiOkResponse({ content: { 'text/plain': { schema: { type: 'string' } } } })
+  greet(): string {
+    return 'Welcome to Plinth, the backend for AI applications. The API is documented at /docs.\n';
+  }
+}
 
 /** For probes, which read the HTTP status: no envelope here. */
 @ApiTags('operation')
@@ -38,5 +53,23 @@ export class HealthController {
     const view = await this.health.ready();
     response.status(view.status === 'up' ? 200 : 503);
     return view;
+  }
+}
+
+@ApiTags('operation')
+@Controller('metrics')
+export class MetricsController {
+  constructor(private readonly metrics: Metrics) {}
+
+  /** Counters and timings for Prometheus. */
+  @Get()
+  @Public()
+  @NoEnvelope()
+  @Header('Cache-Control', 'no-store')
+  @ApiOperation({ summary: 'Metrics in the text format of Prometheus' })
+  @ApiOkResponse({ content: { 'text/plain': { schema: { type: 'string' } } } })
+  async read(@Res({ passthrough: true }) response: Response): Promise<string> {
+    response.type(this.metrics.contentType);
+    return this.metrics.text();
   }
 }

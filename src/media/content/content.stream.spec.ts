@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { ClientGoneError, ContentWriter } from './content.writer.js';
+import { ClientGoneError, ContentWriter } from './content.stream.js';
 
 const server = createServer();
 let client: Socket;

@@ -1,0 +1,86 @@
+import { BullModule, getQueueToken, OnQueueFailed, Process, Processor } from '@nestjs/bull';
+import type { BullRootModuleOptions } from '@nestjs/bull';
+import { Inject, Logger } from '@nestjs/common';
+import type { DynamicModule, Type } from '@nestjs/common';
+import type Bull from 'bull';
+import { Redis } from 'ioredis';
+import { CONFIG } from '../../config/index.js';
+import type { Config } from '../../config/index.js';
+import { JobQueue } from '../job-queue.js';
+import type { JobKinds, QueueConfig, QueuedJob } from '../job-queue.js';
+import { BullJobQueue } from './bull.job-queue.js';
+
+/** Longer than any pause of the event loop; a job whose process died is found after one to two of these. */
+const STALLED_MS = 30_000;
+
+const LONGEST_PAUSE_MS = 1_000;
+
+/** BullModule opens the connections, and closes them when the application has closed. */
+export function overRedis(
+  kinds: JobKinds,
+  processes: boolean,
+): Pick<DynamicModule, 'imports' | 'providers'> {
+  const names = Object.keys(kinds);
+  return {
+    imports: [
+      BullModule.forRootAsync({ inject: [CONFIG], useFactory: bullOptions }),
+      BullModule.registerQueueAsync(...names.map((name) => ({ name, useFactory: () => ({}) }))),
+    ],
+    providers: [
+      {
+        provide: JobQueue,
+        inject: [CONFIG, ...names.map((name) => getQueueToken(name))],
+        useFactory: (config: Config, ...queues: Bull.Queue<QueuedJob>[]) =>
+          new BullJobQueue(config, queues),
+      },
+      ...(processes ? Object.entries(kinds).map((kind) => processorOf(...kind)) : []),
+    ],
+  };
+}
+
+function bullOptions(config: QueueConfig): BullRootModuleOptions {
+  const prefix = `${config.REDIS_PREFIX}:queue`;
+  return {
+    prefix,
+    redis: {
+      ...optionsOf(config.REDIS_URL ?? ''),
+      connectionName: prefix,
+      connectTimeout: 5_000,
+      disconnectTimeout: 200,
+      enableReadyCheck: false,
+      // A producer waits for its command, so it fails at the first attempt to reconnect. Bull's workers wait longer.
+      maxRetriesPerRequest: 1,
+      retryStrategy: (times) => Math.min(times * 50, LONGEST_PAUSE_MS),
+    },
+    // The row decides whether work is repeated. A job of a dead process runs once more, so that the row is looked at.
+    defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
+    settings: { lockDuration: STALLED_MS, stalledInterval: STALLED_MS, maxStalledCount: 1 },
+  };
+}
+
+/** What a URL says. Bull's own reading of it knows neither TLS nor encoded passwords. */
+function optionsOf(url: string): Redis['options'] {
+  return { ...new Redis(url, { lazyConnect: true }).options, lazyConnect: false };
+}
+
+/** The processor of one kind of jobs. A class for each, because its decorators hold the kind and its concurrency. */
+function processorOf(kind: string, concurrency: number): Type {
+  @Processor(kind)
+  class JobProcessor {
+    private readonly logger = new Logger('JobQueue');
+
+    constructor(@Inject(JobQueue) private readonly queue: BullJobQueue) {}
+
+    @Process({ concurrency })
+    async run({ data }: Bull.Job<QueuedJob>): Promise<void> {
+      await this.queue.run(kind, data);
+    }
+
+    /** The process of the job died twice: a failure of the handler never reaches Bull. */
+    @OnQueueFailed()
+    onFailed(job: Bull.Job<QueuedJob> | null, error: Error): void {
+      this.logger.error({ msg: 'Job failed permanently', kind, job: job?.data.id, err: error });
+    }
+  }
+  return JobProcessor;
+}
