@@ -5,9 +5,8 @@ import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { OutboundHttp } from '../../../platform/outbound/index.js';
-import { AdapterRegistry } from '../adapter.registry.js';
+import { AdapterRegistry, chatAdapters } from '../../adapter.registries.js';
 import type { ChatCall, ChatPart } from './chat.adapter.js';
-import { chatAdapters } from './chat-adapters.js';
 
 const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.1'] });
 const adapters = new AdapterRegistry(chatAdapters(http));

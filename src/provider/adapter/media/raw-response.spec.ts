@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { rawResponseOf } from './raw-response.js';
+import { rawResponseOf } from './media-result.js';
 
 const secrets = { credential: 'canary-key-1f9a7c', address: 'https://x.test' };
 const encoded = 'iVBORw0KGgo'.repeat(1_000);

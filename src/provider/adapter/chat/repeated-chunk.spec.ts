@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { ChatPart } from '../chat.adapter.js';
-import { ChatCompletionsStream } from './chat-completions.response.js';
+import type { ChatPart } from './chat.adapter.js';
+import { ChatCompletionsStream } from './chat-completions.protocol.js';
 import { RepeatedChunk } from './repeated-chunk.js';
 
 function chunk(content: string, id = 'c1', finish: string | null = null): string {

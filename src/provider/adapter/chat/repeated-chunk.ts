@@ -1,5 +1,5 @@
-import { recordIn } from '../../json-fields.js';
-import type { JsonRecord } from '../../json-fields.js';
+import { recordIn } from '../json-fields.js';
+import type { JsonRecord } from '../json-fields.js';
 
 const OPENING = /"content":\s*"/g;
 
