@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ModelAdapters } from './model.adapters.js';
-import { ModelRules } from './model.rules.js';
+import { ModelRules } from './model.service.js';
 
 interface Preset {
   readonly code: string;

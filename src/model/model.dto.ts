@@ -8,7 +8,7 @@ import {
   Text,
   Whole,
 } from '../platform/http/index.js';
-import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.category.js';
+import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.errors.js';
 
 const INTEGER = 2_147_483_647;
 /** What numeric(14, 6) holds. */

@@ -11,8 +11,7 @@ import { ModelAdapters } from './model.adapters.js';
 import { ModelController } from './model.controller.js';
 import { ModelRepository } from './model.repository.js';
 import { ModelResolver } from './model.resolver.js';
-import { ModelRules } from './model.rules.js';
-import { ModelService } from './model.service.js';
+import { ModelRules, ModelService } from './model.service.js';
 import { RerankClient } from './reranking/rerank.client.js';
 
 @Module({

@@ -5,7 +5,7 @@ import {
   EmbeddingAdapterRegistry,
   RerankAdapterRegistry,
 } from '../../provider/index.js';
-import { baseOfEndpoint } from './base.address.js';
+import { baseOfEndpoint } from './trial.js';
 
 const http = new OutboundHttp({ allowedPrivateHosts: [] });
 const adapters = {
