@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { planImport } from './import-plan.js';
-import type { DigestedFile, HeldDocument } from './import-plan.js';
-import { importReport, planReport } from './import-report.js';
+import { planImport, importReport, planReport } from './folder-import.js';
+import type { DigestedFile, HeldDocument } from './folder-import.js';
 
 const file = (name: string, sha256: string): DigestedFile => ({
   name,
