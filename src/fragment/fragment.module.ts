@@ -11,8 +11,7 @@ import { FragmentVectors } from './fragment.vectors.js';
 import { KeywordIndex } from './keyword/keyword-index.js';
 import { KeywordWriter } from './keyword/keyword-writer.js';
 import { KeywordRepository } from './keyword/keyword.repository.js';
-import { Stemmer } from './keyword/stemmer.js';
-import { TextAnalysis } from './keyword/text-analysis.js';
+import { Stemmer, TextAnalysis } from './keyword/text-analysis.js';
 
 @Module({
   imports: [

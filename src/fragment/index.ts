@@ -6,5 +6,4 @@ export { KeywordIndex } from './keyword/keyword-index.js';
 export type { AnalysedFragment } from './keyword/keyword-writer.js';
 export type { AttachmentScope, KnowledgeScope } from './keyword/keyword.repository.js';
 export type { DocumentScope, NewFragment } from './new-fragment.js';
-export { randomName } from './random-name.js';
-export { searchableText } from './searchable-text.js';
+export { randomName, searchableText } from './new-fragment.js';

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { AnalysedText } from './text-analysis.js';
 import { KeywordRepository } from './keyword.repository.js';
 import type { BlockChange, DocumentRow, TermPostings } from './keyword.repository.js';
-import { packPostings, withoutFragments } from './postings.js';
-import type { Posting } from './postings.js';
+import { packPostings, withoutFragments } from './bm25.js';
+import type { Posting } from './bm25.js';
 import type { AttachmentScope } from './keyword.repository.js';
 
 export interface AnalysedFragment {

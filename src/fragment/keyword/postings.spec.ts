@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { packPostings, readPostings, withoutFragments } from './postings.js';
-import type { Posting } from './postings.js';
+import { packPostings, readPostings, withoutFragments } from './bm25.js';
+import type { Posting } from './bm25.js';
 
 const posting = fc.record({
   fragmentId: fc.maxSafeNat(),
