@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { batchesOf } from './vector-batches.js';
+import { batchesOf } from './vector-store.js';
 import type { VectorEntry } from './vector-store.js';
 
 function entry(fragmentId: number, dimension: number): VectorEntry {
