@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { fusedScore } from './fusion.js';
+import { fusedScore } from './candidates.js';
 
 test.each<[string, { vectorRank?: number; keywordRank?: number }, number, number]>([
   ['first in both', { vectorRank: 1, keywordRank: 1 }, 0.5, 60 / 61],

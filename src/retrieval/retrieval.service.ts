@@ -1,6 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import type { Caller } from '../platform/access/index.js';
-import { DomainError } from '../platform/error/index.js';
+import { EmbeddingClient, ModelResolver } from '../model/index.js';
+import { InvalidInputError, DomainError } from '../platform/error/index.js';
 import { KeywordIndex } from '../fragment/index.js';
 import type { KeywordHit } from '../fragment/index.js';
 import { NoEmbeddingModelError } from '../knowledge/index.js';
@@ -9,10 +11,8 @@ import { VectorStores } from '../vector-store/index.js';
 import type { VectorHit } from '../vector-store/index.js';
 import { candidatesOf, withReason } from './candidates.js';
 import type { Candidate } from './candidates.js';
-import { QueryVectorCache } from './query-vector.cache.js';
 import { RerankStage } from './rerank.stage.js';
 import type { Ranking } from './rerank.stage.js';
-import { EmptyQueryError } from './retrieval.errors.js';
 import { RetrievalRepository } from './retrieval.repository.js';
 import type { LiveFragment } from './retrieval.repository.js';
 import { settingsOf } from './retrieval.js';
@@ -23,6 +23,44 @@ import type {
   RetrievalSettings,
   RetrievedFragment,
 } from './retrieval.js';
+
+const CACHED_QUERIES = 2_000;
+
+/**
+ * Caches the vectors of questions per model and revision of the tenant. A vector depends on the model only, so changes
+ * of documents do not invalidate it.
+ */
+@Injectable()
+export class QueryVectorCache {
+  private readonly cache = new LRUCache<string, Float32Array>({ max: CACHED_QUERIES });
+
+  constructor(
+    private readonly models: ModelResolver,
+    private readonly embedder: EmbeddingClient,
+  ) {}
+
+  async vectorOf(
+    caller: Pick<Caller, 'tenantId' | 'revision'>,
+    modelName: string,
+    question: { readonly text: string; readonly signal: AbortSignal },
+  ): Promise<Float32Array> {
+    const model = await this.models.resolveEmbedding(caller, modelName);
+    const key = `${model.id} ${caller.revision} ${question.text}`;
+    const known = this.cache.get(key);
+    if (known) return known;
+    const { signal, text } = question;
+    const [vector] = await this.embedder.embed(model, [text], { signal, purpose: 'query' });
+    if (!vector) throw new Error('The embedding model returned no vector.');
+    this.cache.set(key, vector);
+    return vector;
+  }
+}
+
+class EmptyQueryError extends InvalidInputError {
+  constructor() {
+    super('query must not be empty. Enter what you are looking for.');
+  }
+}
 
 export interface RetrievalRequest {
   /** The tenant of the search. The right to read the knowledge base must be checked before. */

@@ -14,10 +14,9 @@ import { EvaluationRepository } from './evaluation.repository.js';
 import type { EvaluationValues } from './evaluation.repository.js';
 import { toEvaluationView, toNewEvaluationView } from './evaluation.view.js';
 import type { EvaluationView, NewEvaluationView } from './evaluation.view.js';
-import { judge } from './judgement.js';
-import { mean, ndcg, recall, reciprocalRank } from './ranking-metrics.js';
+import { judge, mean, ndcg, recall, reciprocalRank } from './judgement.js';
 import type { MeasuredSettings, QueryResult, TestQuery } from './test-set.entity.js';
-import { EmptyTestSetError } from './test-set.errors.js';
+import { EmptyTestSetError } from './beir.js';
 import { TestSetRepository } from './test-set.repository.js';
 
 /** Default cut-off k of the metrics, as in BEIR. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { mean, ndcg, recall, reciprocalRank } from './ranking-metrics.js';
+import { mean, ndcg, recall, reciprocalRank } from './judgement.js';
 
 describe('ndcg', () => {
   it('is the hand-computed value of the textbook ranking', () => {

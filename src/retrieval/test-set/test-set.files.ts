@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { FileStorage, isRefused, StorageService } from '../../platform/storage/index.js';
 import type { UploadedPart } from '../../platform/storage/index.js';
 import type { ImportTestSetBody } from './test-set.dto.js';
-import { ImportTooLargeError } from './test-set.errors.js';
+import { ImportTooLargeError } from './beir.js';
 
 /** Limit of a file, which is read into memory. */
 const LARGEST_MB = 16;
