@@ -12,11 +12,9 @@ import type {
 } from './knowledge.dto.js';
 import { KnowledgeContents } from './knowledge-contents.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
-import { ReindexNeededError } from './knowledge.errors.js';
-import { mayRead, mayWrite } from './knowledge.policy.js';
+import { ReindexNeededError, mayRead, mayWrite, KnowledgeRules } from './knowledge.rules.js';
 import { KnowledgeRepository } from './knowledge.repository.js';
 import type { KnowledgeValues } from './knowledge.repository.js';
-import { KnowledgeRules } from './knowledge.rules.js';
 import { toKnowledgeView } from './knowledge.view.js';
 import type { KnowledgeView } from './knowledge.view.js';
 
