@@ -5,7 +5,7 @@ import PQueue from 'p-queue';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
-import { withBinding } from './tenant-binding.js';
+import { inTenant, withBinding } from './tenant-binding.js';
 
 /** What follows commits waits for services that may be away: so much of it waits at a time. */
 const AFTER_COMMIT_AT_ONCE = 16;
@@ -47,6 +47,11 @@ export class Database {
     );
     await allOf(afterCommit);
     return result;
+  }
+
+  /** `transaction`, bound to the tenant: for rows of another tenant than that of the request. */
+  transactionIn<T>(tenantId: string, work: () => Promise<T>): Promise<T> {
+    return inTenant(tenantId, () => this.transaction(work));
   }
 
   /**

@@ -6,7 +6,7 @@ export { DirectoryInUseError } from './directory-lock.js';
 export { openEmbedded, openInMemory } from './embedded.js';
 export type { EmbeddedStore } from './embedded.js';
 export type { StatementObserver } from './pool.js';
-export { containing } from './search.js';
+export { containing, createdWithin } from './search.js';
 export {
   isConnectionFailure,
   isDeadlock,

@@ -1,7 +1,16 @@
-import { ILike } from 'typeorm';
+import { And, ILike, LessThan, MoreThanOrEqual } from 'typeorm';
 import type { FindOperator } from 'typeorm';
+import { readTimeRange } from '../http/index.js';
+import type { TimeRange } from '../http/index.js';
 
 /** Matches rows that contain the text, in any case; `%` and `_` in it are plain characters. */
 export function containing(text: string): FindOperator<string> {
   return ILike(`%${text.replace(/[\\%_]/g, '\\$&')}%`);
+}
+
+/** Matches rows that were created in the range; all rows without one. InvalidInputError for a time that does not exist. */
+export function createdWithin(range: TimeRange | undefined): { createTime?: FindOperator<Date> } {
+  const { from, until } = readTimeRange(range);
+  const edges = [...(from ? [MoreThanOrEqual(from)] : []), ...(until ? [LessThan(until)] : [])];
+  return edges.length > 0 ? { createTime: And(...edges) } : {};
 }

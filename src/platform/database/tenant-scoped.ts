@@ -9,7 +9,7 @@ import type {
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import { InvalidInputError, NotFoundError } from '../error/index.js';
-import { Page } from '../http/index.js';
+import { Page, rowsOf } from '../http/index.js';
 import type { PageQuery } from '../http/index.js';
 import type { Database } from './database.js';
 
@@ -63,11 +63,10 @@ export class TenantScoped<E extends TenantOwned> {
     where: Where<E>,
     order: FindOptionsOrder<E>,
   ): Promise<Page<E>> {
-    const pageNum = Math.max(1, query.pageNum ?? 1);
     const [rows, total] = await this.rows.findAndCount({
       where: within(tenantId, where),
       order: { ...this.requestedOrder(query), ...order, ...this.requestedOrder(query) },
-      ...(query.pageSize && { take: query.pageSize, skip: (pageNum - 1) * query.pageSize }),
+      ...rowsOf(query),
     });
     return new Page(rows, total);
   }

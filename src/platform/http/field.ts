@@ -165,6 +165,12 @@ export function Ids(options: FieldOptions = {}): PropertyDecorator {
   ]);
 }
 
+/** The values that are given: without those that are undefined. */
+export function defined<Values extends object>(values: Values): Partial<Values> {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as Partial<Values>;
+}
+
 function field(
   options: FieldOptions,
   schema: Partial<Record<keyof ApiPropertyOptions | 'minLength' | 'maxLength', unknown>>,

@@ -1,11 +1,11 @@
 export { Clearable } from './clearable.decorator.js';
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
-export { Decimal, Flag, Id, Ids, OneOf, Text, Texts, Whole, ZeroOrOne } from './field.js';
+export { Decimal, defined, Flag, Id, Ids, OneOf, Text, Texts, Whole, ZeroOrOne } from './field.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
 export { GIVEN_TIME, GIVEN_TIME_MESSAGE, givenTime } from './given-time.js';
-export { PageQuery } from './page.query.js';
+export { PageQuery, rowsOf } from './page.query.js';
 export {
   Answers,
   AnswersArray,
@@ -25,8 +25,10 @@ export {
   decimal,
   flag,
   integer,
+  integers,
   list,
   nullable,
+  number,
   numbers,
   object,
   oneOf,
@@ -35,6 +37,7 @@ export {
   someOf,
   text,
   texts,
+  time,
   timestamp,
   uuid,
   View,

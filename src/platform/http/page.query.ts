@@ -17,3 +17,8 @@ export class PageQuery {
   @Text({ optional: true, description: 'asc or desc, once or for each field', example: 'desc' })
   isAsc?: string;
 }
+
+/** The rows of the page, as TypeORM names them: all of them without pageSize. */
+export function rowsOf({ pageNum = 1, pageSize }: PageQuery): { take?: number; skip?: number } {
+  return pageSize ? { take: pageSize, skip: (Math.max(1, pageNum) - 1) * pageSize } : {};
+}

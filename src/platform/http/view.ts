@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { ApiPropertyOptions } from '@nestjs/swagger';
 import type { Type } from '@nestjs/common';
+import { wireTime } from './wire-time.js';
 
 /**
  * Fields of an answer, each declared once: the type for TypeScript and the schema for OpenAPI. The order of the fields is
@@ -11,12 +12,48 @@ import type { Type } from '@nestjs/common';
  *       grantedBy: nullable(integer({ description: 'Id of the user' })),
  *     }) {}
  */
-export function View<Fields extends AnyFields>(fields: Fields): new () => ViewOf<Fields> {
-  class Described {}
+export function View<Fields extends AnyFields>(fields: Fields): ViewClass<ViewOf<Fields>> {
+  const names = Object.keys(fields);
+  class Described {
+    static of(source: object, beside: object = {}): object {
+      const known: Readonly<Record<string, unknown>> = { ...source, ...beside };
+      return Object.fromEntries(names.map((name) => [name, onWire(known[name])]));
+    }
+  }
   for (const [name, { schema }] of Object.entries(fields)) {
     ApiProperty(schema)(Described.prototype, name);
   }
-  return Described as new () => ViewOf<Fields>;
+  return Described as ViewClass<ViewOf<Fields>>;
+}
+
+interface ViewClass<Shown extends object> {
+  new (): Shown;
+  /**
+   * The view of a record: its fields of the same names, of which times become texts, and those beside it, which take
+   * precedence. What is not a field of the view is left out. The compiler asks for each field that the record lacks.
+   */
+  of<Source extends object>(
+    source: Source,
+    ...beside: object extends Lacking<Shown, Source>
+      ? [beside?: Partial<Shown>]
+      : [beside: Lacking<Shown, Source> & Partial<Shown>]
+  ): Shown;
+}
+
+/** The fields of a view that its record has not, or not in the type that is shown. */
+type Lacking<Shown, Source> = {
+  [
+    Name in keyof Shown as Name extends keyof Source
+      ? OnWire<Source[Name]> extends Shown[Name]
+        ? never
+        : Name
+      : Name
+  ]: Shown[Name];
+};
+type OnWire<Value> = Value extends Date ? string : Value;
+
+function onWire(value: unknown): unknown {
+  return value instanceof Date ? wireTime(value) : value;
 }
 
 interface ViewField<Value, Optional extends boolean = false> {
@@ -52,6 +89,11 @@ export function text(about: Documentation = {}): ViewField<string> {
   return schema({ type: String, ...about });
 }
 
+/** A time as `wireTime` writes it. */
+export function time(about: Documentation = {}): ViewField<string> {
+  return text({ example: '2026-01-31 18:30:00', ...about });
+}
+
 export function uuid(about: Documentation = {}): ViewField<string> {
   return schema({ type: String, format: 'uuid', ...about });
 }
@@ -67,6 +109,11 @@ export function timestamp(about: Documentation = {}): ViewField<number> {
 
 export function decimal(about: Documentation = {}): ViewField<number> {
   return schema({ type: Number, ...about });
+}
+
+/** A whole number that its schema does not call one. */
+export function number(about: Documentation = {}): ViewField<number> {
+  return decimal(about);
 }
 
 export function flag(about: Documentation = {}): ViewField<boolean> {
@@ -93,6 +140,10 @@ export function texts(about: Documentation = {}): ViewField<readonly string[]> {
 
 export function numbers(about: Documentation = {}): ViewField<readonly number[]> {
   return schema({ type: [Number], ...about });
+}
+
+export function integers(about: Documentation = {}): ViewField<readonly number[]> {
+  return schema({ type: 'array', items: { type: 'integer' }, ...about });
 }
 
 export function object<Value>(view: Type<Value>, about: Documentation = {}): ViewField<Value> {
