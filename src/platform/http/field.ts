@@ -1,10 +1,12 @@
 import { applyDecorators } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import type { ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import {
   ArrayMaxSize,
   IsArray,
+  IsDefined,
   IsIn,
   IsInt,
   IsNotEmpty,
@@ -18,14 +20,53 @@ import {
   MinLength,
   NotContains,
 } from 'class-validator';
+import { Clearable } from './clearable.decorator.js';
 
 /**
- * One decorator defines a field of a request or an answer: what OpenAPI shows, what is accepted, and how the forms of
- * existing clients (digit strings for numbers, null for "not given") are read.
+ * Fields of a request, each declared once: the type for TypeScript, what OpenAPI shows, what is accepted, and how the
+ * forms of existing clients (digit strings for numbers, null for "not given") are read. Fields that several inputs have
+ * are spread from a constant. A field is also a decorator, for properties of other classes.
+ *
+ *     export class RoleStatusDto extends Input({
+ *       roleId: Id(),
+ *       status: OneOf(['0', '1'], { optional: true }),
+ *     }) {}
  */
+export function Input<Fields extends AnyFields>(fields: Fields): Type<InputOf<Fields>> {
+  class Described {}
+  for (const [name, describe] of Object.entries(fields)) describe(Described.prototype, name);
+  return Described as Type<InputOf<Fields>>;
+}
+
+export interface Field<Value, Optional extends boolean = false> extends PropertyDecorator {
+  /** For the compiler alone: never set. */
+  readonly value?: Value;
+  readonly isOptional?: Optional;
+}
+
+type AnyFields = Readonly<Record<string, Field<unknown, boolean>>>;
+type ValueOf<Given> = Given extends Field<infer Value, boolean> ? Value : never;
+type OptionalNames<Fields extends AnyFields> = {
+  [Name in keyof Fields]: Fields[Name] extends Field<unknown, true> ? Name : never;
+}[keyof Fields];
+type InputOf<Fields extends AnyFields> = {
+  [Name in Exclude<keyof Fields, OptionalNames<Fields>>]: ValueOf<Fields[Name]>;
+} & { [Name in OptionalNames<Fields>]?: ValueOf<Fields[Name]> };
+
+/** Makes a field of the value from its options. */
+interface Kind<Value, Options extends FieldOptions> {
+  (options: Options & { optional: true; clearable: true }): Field<Value | null, true>;
+  (options: Options & { optional: true }): Field<Value, true>;
+  (options?: Options): Field<Value>;
+}
+
 interface FieldOptions {
   /** Absent, null and (for numbers) blank mean "not given". Fields are required unless this is true. */
   readonly optional?: boolean;
+  /** As Clearable: an empty text is read as null. */
+  readonly clearable?: boolean;
+  /** What is said when a required field is missing, in place of what its value would have to be. */
+  readonly missing?: string;
   /** Of an answer: always there, and null where there is nothing to say. */
   readonly nullable?: boolean;
   readonly description?: string;
@@ -40,13 +81,17 @@ interface TextOptions extends FieldOptions {
   readonly patternMessage?: string;
 }
 
+interface ListOptions extends TextOptions {
+  readonly maxItems?: number;
+}
+
 interface NumberOptions extends FieldOptions {
   readonly min?: number;
   readonly max?: number;
 }
 
 /** A string, kept as given. Required text must not be blank; numbers are read as their digits. */
-export function Text(options: TextOptions = {}): PropertyDecorator {
+export const Text: Kind<string, TextOptions> = (options: TextOptions = {}) => {
   return field(options, { type: String, minLength: options.min, maxLength: options.max }, [
     Transform(({ value }: { value: unknown }) => readText(value)),
     IsString({ message: '$property must be text' }),
@@ -76,10 +121,10 @@ export function Text(options: TextOptions = {}): PropertyDecorator {
         ]
       : []),
   ]);
-}
+};
 
 /** A whole number; a string of digits is read as one. */
-export function Whole(options: NumberOptions = {}): PropertyDecorator {
+export const Whole: Kind<number, NumberOptions> = (options: NumberOptions = {}) => {
   const min = options.min ?? Number.MIN_SAFE_INTEGER;
   const max = options.max ?? Number.MAX_SAFE_INTEGER;
   return field(options, { type: 'integer', minimum: options.min, maximum: options.max }, [
@@ -88,10 +133,10 @@ export function Whole(options: NumberOptions = {}): PropertyDecorator {
     Min(min, { message: `$property must be at least ${min}` }),
     Max(max, { message: `$property must be at most ${max}` }),
   ]);
-}
+};
 
 /** A number, with fractions. */
-export function Decimal(options: NumberOptions = {}): PropertyDecorator {
+export const Decimal: Kind<number, NumberOptions> = (options: NumberOptions = {}) => {
   const min = options.min ?? -Number.MAX_VALUE;
   const max = options.max ?? Number.MAX_VALUE;
   return field(options, { type: 'number', minimum: options.min, maximum: options.max }, [
@@ -100,14 +145,21 @@ export function Decimal(options: NumberOptions = {}): PropertyDecorator {
     Min(min, { message: `$property must be at least ${min}` }),
     Max(max, { message: `$property must be at most ${max}` }),
   ]);
-}
+};
 
 /** The id of a record: a whole number above 0. */
-export function Id(options: FieldOptions = {}): PropertyDecorator {
-  return Whole({ example: 1, ...options, min: 1 });
-}
+export const Id: Kind<number, FieldOptions> = (options: FieldOptions = {}): PropertyDecorator =>
+  Whole({ example: 1, ...options, min: 1 });
 
 /** One of the given texts; a number is read as its digits. */
+export function OneOf<Value extends string>(
+  values: readonly Value[],
+  options: FieldOptions & { optional: true },
+): Field<Value, true>;
+export function OneOf<Value extends string>(
+  values: readonly Value[],
+  options?: FieldOptions,
+): Field<Value>;
 export function OneOf(values: readonly string[], options: FieldOptions = {}): PropertyDecorator {
   return field(options, { enum: [...values] }, [
     Transform(({ value }: { value: unknown }) =>
@@ -118,25 +170,25 @@ export function OneOf(values: readonly string[], options: FieldOptions = {}): Pr
 }
 
 /** 0 or 1 as a number; '0', '1', true and false are read as such. */
-export function ZeroOrOne(options: FieldOptions = {}): PropertyDecorator {
+export const ZeroOrOne: Kind<number, FieldOptions> = (options: FieldOptions = {}) => {
   return field(options, { type: 'integer', enum: [0, 1] }, [
     Transform(({ value }: { value: unknown }) =>
       typeof value === 'boolean' ? Number(value) : readNumber(value),
     ),
     IsIn([0, 1], { message: '$property must be 0 or 1' }),
   ]);
-}
+};
 
 /** True or false; 'true', 'false', 0 and 1 are read as such. */
-export function Flag(options: FieldOptions = {}): PropertyDecorator {
+export const Flag: Kind<boolean, FieldOptions> = (options: FieldOptions = {}) => {
   return field(options, { type: 'boolean' }, [
     Transform(({ value }: { value: unknown }) => readBoolean(value)),
     IsIn([true, false], { message: '$property must be true or false' }),
   ]);
-}
+};
 
 /** A list of texts; a comma list and a single text are read as one. */
-export function Texts(options: TextOptions & { maxItems?: number } = {}): PropertyDecorator {
+export const Texts: Kind<string[], ListOptions> = (options: ListOptions = {}) => {
   return field(options, { type: [String] }, [
     Transform(({ value }: { value: unknown }) => readList(value)),
     IsArray({ message: '$property must be a list' }),
@@ -145,10 +197,10 @@ export function Texts(options: TextOptions & { maxItems?: number } = {}): Proper
     NoNul(),
     MaxLength(options.max ?? 10_000, { each: true, message: 'an entry of $property is too long' }),
   ]);
-}
+};
 
 /** A list of record ids; a comma list, digit strings and a single id are read as one. */
-export function Ids(options: FieldOptions = {}): PropertyDecorator {
+export const Ids: Kind<number[], FieldOptions> = (options: FieldOptions = {}) => {
   return field(options, { type: 'array', items: { type: 'integer' } }, [
     Transform(({ value }: { value: unknown }) => {
       const list = readList(value);
@@ -163,7 +215,7 @@ export function Ids(options: FieldOptions = {}): PropertyDecorator {
       message: 'each entry of $property must be an id',
     }),
   ]);
-}
+};
 
 /** The values that are given: without those that are undefined. */
 export function defined<Values extends object>(values: Values): Partial<Values> {
@@ -176,13 +228,19 @@ function field(
   schema: Partial<Record<keyof ApiPropertyOptions | 'minLength' | 'maxLength', unknown>>,
   rules: readonly PropertyDecorator[],
 ): PropertyDecorator {
-  const { optional = false, nullable, description, example } = options;
+  const { optional = false, clearable, missing, nullable, description, example } = options;
   const documented = Object.fromEntries(
     Object.entries({ ...schema, nullable, description, example, required: !optional }).filter(
       ([, value]) => value !== undefined,
     ),
   ) as ApiPropertyOptions;
-  return applyDecorators(ApiProperty(documented), ...(optional ? [IsOptional()] : []), ...rules);
+  return applyDecorators(
+    ...(clearable ? [Clearable()] : []),
+    ...(missing === undefined ? [] : [IsDefined({ message: missing })]),
+    ApiProperty(documented),
+    ...(optional ? [IsOptional()] : []),
+    ...rules,
+  );
 }
 
 /** PostgreSQL's text type accepts every character but this one. */

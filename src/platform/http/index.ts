@@ -1,11 +1,23 @@
 export { Clearable } from './clearable.decorator.js';
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
-export { Decimal, defined, Flag, Id, Ids, OneOf, Text, Texts, Whole, ZeroOrOne } from './field.js';
+export {
+  Decimal,
+  defined,
+  Flag,
+  Id,
+  Ids,
+  Input,
+  OneOf,
+  Text,
+  Texts,
+  Whole,
+  ZeroOrOne,
+} from './field.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
 export { GIVEN_TIME, GIVEN_TIME_MESSAGE, givenTime } from './given-time.js';
-export { PageQuery, rowsOf } from './page.query.js';
+export { pageFields, PageQuery, rowsOf } from './page.query.js';
 export {
   Answers,
   AnswersArray,

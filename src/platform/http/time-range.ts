@@ -2,20 +2,18 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiHideProperty, ApiQuery } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsOptional, ValidateNested } from 'class-validator';
-import { Text } from './field.js';
+import { Input, Text } from './field.js';
+import type { Field } from './field.js';
 import { GIVEN_TIME, GIVEN_TIME_MESSAGE, givenTime } from './given-time.js';
 
 /** A range as existing clients write it: `params[beginTime]`, `params[endTime]`; both ends are included. */
-export class TimeRange {
-  @Text({ optional: true, pattern: GIVEN_TIME, patternMessage: GIVEN_TIME_MESSAGE })
-  beginTime?: string;
-
-  @Text({ optional: true, pattern: GIVEN_TIME, patternMessage: GIVEN_TIME_MESSAGE })
-  endTime?: string;
-}
+export class TimeRange extends Input({
+  beginTime: Text({ optional: true, pattern: GIVEN_TIME, patternMessage: GIVEN_TIME_MESSAGE }),
+  endTime: Text({ optional: true, pattern: GIVEN_TIME, patternMessage: GIVEN_TIME_MESSAGE }),
+}) {}
 
 /** Reads the field `params` of a list query as a TimeRange. OpenAPI shows its two parts by `TimeRangeQuery`. */
-export function TimeRangeField(): PropertyDecorator {
+export function TimeRangeField(): Field<TimeRange, true> {
   return applyDecorators(
     ApiHideProperty(),
     IsOptional(),
