@@ -45,6 +45,7 @@ export {
   object,
   oneOf,
   optional,
+  recordId,
   schema,
   someOf,
   text,
@@ -53,5 +54,6 @@ export {
   timestamp,
   uuid,
   View,
+  zeroOrOne,
 } from './view.js';
 export { WhileConnected } from './while-connected.decorator.js';
