@@ -6,7 +6,6 @@ import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
 import { Attachment, EmbeddedBatch } from './attachment.entity.js';
-import { AttachContents } from './attach.contents.js';
 import { AttachController } from './attach.controller.js';
 import { AttachRepository } from './attach.repository.js';
 import { AttachService } from './attach.service.js';
@@ -32,7 +31,6 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
   ],
   controllers: [AttachController, PreviewController],
   providers: [
-    AttachContents,
     AttachRepository,
     AttachService,
     DocumentIndexer,

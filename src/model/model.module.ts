@@ -11,7 +11,7 @@ import { ModelAdapters } from './model.adapters.js';
 import { ModelController } from './model.controller.js';
 import { ModelRepository } from './model.repository.js';
 import { ModelResolver } from './model.resolver.js';
-import { ModelRules, ModelService } from './model.service.js';
+import { ModelService } from './model.service.js';
 import { RerankClient } from './reranking/rerank.client.js';
 
 @Module({
@@ -23,7 +23,6 @@ import { RerankClient } from './reranking/rerank.client.js';
     CredentialRotation,
     ModelAdapters,
     ModelRepository,
-    ModelRules,
     ModelService,
     ModelResolver,
     EmbeddingClient,

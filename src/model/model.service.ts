@@ -31,54 +31,17 @@ interface CheckedFields {
   readonly apiHost?: string | null | undefined;
 }
 
-/** What must be true of a model that is saved. Looks at the record alone and calls no other server. */
-@Injectable()
-export class ModelRules {
-  constructor(
-    private readonly providers: ProviderService,
-    private readonly adapters: ModelAdapters,
-    private readonly http: OutboundHttp,
-  ) {}
-
-  async requireProvider(tenantId: string, providerCode: string): Promise<void> {
-    await this.providers.requireEnabled(tenantId, providerCode);
-  }
-
-  /** Throws the DomainError that says what has to be entered differently. */
-  async check(tenantId: string, model: CheckedFields): Promise<void> {
-    const { providerCode, category, modelDimension } = model;
-    await this.requireProvider(tenantId, providerCode);
-    if (category === 'vector' && !modelDimension) {
-      throw new InvalidInputError(
-        'modelDimension is required for a model of category vector: enter how many dimensions it really answers.',
-      );
-    }
-    const apiHost = model.apiHost ?? '';
-    if (apiHost !== '') this.checkAddress(apiHost, providerCode, category);
-    else if (this.adapters.defaultAddress(storedCategory(category), providerCode) === undefined) {
-      throw new InvalidInputError(
-        'apiHost must not be empty. Enter the address of the service, for example https://api.example.com/v1.',
-      );
-    }
-  }
-
-  private checkAddress(apiHost: string, providerCode: string, category: string): void {
-    this.adapters.find(storedCategory(category), providerCode)?.endpoint?.(apiHost);
-    this.http.assertAddressAllowed(apiHost);
-  }
-}
-
 /** Model records. Saving one never calls the service it describes. */
 @Injectable()
 export class ModelService {
   constructor(
     private readonly models: ModelRepository,
-    private readonly rules: ModelRules,
     private readonly providers: ProviderService,
     private readonly adapters: ModelAdapters,
     private readonly database: Database,
     private readonly revision: TenantRevision,
     private readonly audit: AuditLog,
+    private readonly http: OutboundHttp,
   ) {}
 
   async list(caller: Caller, query: ModelListQuery): Promise<Page<ModelView>> {
@@ -115,7 +78,7 @@ export class ModelService {
     const { tenantId } = caller;
     const { values, apiKey } = readModel(body);
     return this.database.transaction(async () => {
-      await this.rules.check(tenantId, { ...body, ...values });
+      await this.check(tenantId, { ...body, ...values });
       const id = await this.models.insert(tenantId, values, apiKey);
       const { providerCode, category, modelName } = body;
       await this.record(caller, 'create', id, { providerCode, category, modelName });
@@ -130,7 +93,7 @@ export class ModelService {
     const { values, apiKey } = readModel(body);
     return this.database.transaction(async () => {
       const before = await this.models.get(tenantId, id);
-      await this.rules.check(tenantId, { ...before, ...values });
+      await this.check(tenantId, { ...before, ...values });
       await this.models.update(tenantId, id, values, apiKey);
       await this.record(caller, 'update', id, { fields: changedFields(before, values) });
       if (apiKey !== '') await this.record(caller, 'credential-change', id);
@@ -143,7 +106,7 @@ export class ModelService {
     const { tenantId } = caller;
     const { providerCode } = body;
     return this.database.transaction(async () => {
-      await this.rules.requireProvider(tenantId, providerCode);
+      await this.providers.requireEnabled(tenantId, providerCode);
       const ids = await this.models.idsOfProvider(tenantId, providerCode);
       await this.models.setKeys(tenantId, ids, body.apiKey.trim());
       for (const id of ids) await this.record(caller, 'credential-change', id);
@@ -180,6 +143,29 @@ export class ModelService {
       await this.record(caller, 'update', id, detail);
       await this.revision.increment(tenantId);
     });
+  }
+
+  /** Looks at the record alone and calls no other server. Throws the DomainError that says what has to be entered differently. */
+  async check(tenantId: string, model: CheckedFields): Promise<void> {
+    const { providerCode, category, modelDimension } = model;
+    await this.providers.requireEnabled(tenantId, providerCode);
+    if (category === 'vector' && !modelDimension) {
+      throw new InvalidInputError(
+        'modelDimension is required for a model of category vector: enter how many dimensions it really answers.',
+      );
+    }
+    const apiHost = model.apiHost ?? '';
+    if (apiHost !== '') this.checkAddress(apiHost, providerCode, category);
+    else if (this.adapters.defaultAddress(storedCategory(category), providerCode) === undefined) {
+      throw new InvalidInputError(
+        'apiHost must not be empty. Enter the address of the service, for example https://api.example.com/v1.',
+      );
+    }
+  }
+
+  private checkAddress(apiHost: string, providerCode: string, category: string): void {
+    this.adapters.find(storedCategory(category), providerCode)?.endpoint?.(apiHost);
+    this.http.assertAddressAllowed(apiHost);
   }
 
   private async record(

@@ -17,39 +17,6 @@ const KEPT = 50_000;
 /** Words of one statement. */
 const BATCH = 10_000;
 
-/** PostgreSQL's Snowball stemmers, with a memory. */
-@Injectable()
-export class Stemmer {
-  /** Stems by dictionary and word, '' for stop words. */
-  private readonly known = new LRUCache<string, string>({ max: KEPT });
-
-  constructor(private readonly repository: KeywordRepository) {}
-
-  /** A reader of the stems of these words. */
-  async stems(requests: readonly StemRequest[]): Promise<StemReader> {
-    const stems = new Map<string, string>();
-    const missing = new Map<string, StemRequest>();
-    for (const request of requests) {
-      const key = keyOf(request);
-      if (stems.has(key) || missing.has(key)) continue;
-      const stem = this.known.get(key);
-      if (stem === undefined) missing.set(key, request);
-      else stems.set(key, stem);
-    }
-    const asked = [...missing];
-    for (let start = 0; start < asked.length; start += BATCH) {
-      const batch = asked.slice(start, start + BATCH);
-      const answers = await this.repository.stems(batch.map(([, request]) => request));
-      batch.forEach(([key, { word }], index) => {
-        const stem = answers[index] ?? word;
-        stems.set(key, stem);
-        this.known.set(key, stem);
-      });
-    }
-    return (request) => stems.get(keyOf(request)) ?? request.word;
-  }
-}
-
 function keyOf({ dictionary, word }: StemRequest): string {
   return `${dictionary} ${word}`;
 }
@@ -77,10 +44,13 @@ interface ReadText extends TextWords {
   readonly language: string;
 }
 
-/** Turns texts into terms: the same for what is stored and for what is asked. */
+/** Turns texts into terms by PostgreSQL's Snowball stemmers: the same for what is stored and for what is asked. */
 @Injectable()
 export class TextAnalysis {
-  constructor(private readonly stemmer: Stemmer) {}
+  /** Stems by dictionary and word, '' for stop words. */
+  private readonly known = new LRUCache<string, string>({ max: KEPT });
+
+  constructor(private readonly repository: KeywordRepository) {}
 
   /** The terms of texts that belong together, in their order. */
   async analyse(texts: readonly string[]): Promise<AnalysedText[]> {
@@ -95,7 +65,7 @@ export class TextAnalysis {
         text.length < LEAST_TEXT ? languageOfAll(script) : guessLanguage(text, script);
       read.push({ ...found, language });
     }
-    const stemOf = await this.stemmer.stems(read.flatMap(requestsOf));
+    const stemOf = await this.stems(read.flatMap(requestsOf));
     const analysed: AnalysedText[] = [];
     for (const text of read) {
       await pause();
@@ -114,7 +84,7 @@ export class TextAnalysis {
   ): Promise<ReadonlyMap<string, string>> {
     const { words, terms } = readWords(question);
     const readings = languages.map((language) => ({ words, terms, language }));
-    const stemOf = await this.stemmer.stems(readings.flatMap(requestsOf));
+    const stemOf = await this.stems(readings.flatMap(requestsOf));
     const stopped = clearlyStopped(readings, stemOf);
     const asked = new Map(terms.map((term) => [term, term]));
     for (const { language } of readings) {
@@ -125,6 +95,30 @@ export class TextAnalysis {
       }
     }
     return asked.size > 0 ? asked : new Map(words.map(({ text }) => [text, text]));
+  }
+
+  /** A reader of the stems of these words. */
+  private async stems(requests: readonly StemRequest[]): Promise<StemReader> {
+    const stems = new Map<string, string>();
+    const missing = new Map<string, StemRequest>();
+    for (const request of requests) {
+      const key = keyOf(request);
+      if (stems.has(key) || missing.has(key)) continue;
+      const stem = this.known.get(key);
+      if (stem === undefined) missing.set(key, request);
+      else stems.set(key, stem);
+    }
+    const asked = [...missing];
+    for (let start = 0; start < asked.length; start += BATCH) {
+      const batch = asked.slice(start, start + BATCH);
+      const answers = await this.repository.stems(batch.map(([, request]) => request));
+      batch.forEach(([key, { word }], index) => {
+        const stem = answers[index] ?? word;
+        stems.set(key, stem);
+        this.known.set(key, stem);
+      });
+    }
+    return (request) => stems.get(keyOf(request)) ?? request.word;
   }
 }
 
