@@ -16,15 +16,9 @@ import {
 import type { Answer, Page } from '../platform/http/index.js';
 import { ReceivedFiles, ReceivesFiles, sendAttachment } from '../platform/storage/index.js';
 import type { UploadedPart } from '../platform/storage/index.js';
-import {
-  AttachListQuery,
-  UpdateAttachmentBody,
-  UploadBody,
-  AttachmentView,
-  ReparseView,
-  UploadedAttachmentView,
-} from './attach.dto.js';
+import { AttachListQuery, UpdateAttachmentBody, UploadBody } from './attach.dto.js';
 import { AttachService } from './attach.service.js';
+import { AttachmentView, ReparseView, UploadedAttachmentView } from './attach.view.js';
 
 @ApiTags('attachments')
 @Controller('system/attach')

@@ -1,22 +1,4 @@
-import {
-  Flag,
-  Id,
-  Input,
-  pageFields,
-  Text,
-  Whole,
-  integer,
-  nullable,
-  optional,
-  recordId,
-  schema,
-  text,
-  time,
-  View,
-  wireTime,
-} from '../platform/http/index.js';
-import { AttachmentStatus } from './attachment.entity.js';
-import type { Attachment } from './attachment.entity.js';
+import { Flag, Id, Input, pageFields, Text, Whole } from '../platform/http/index.js';
 
 const STATUS = '0 pending, 1 parsing, 2 parsed, 3 failed';
 
@@ -44,72 +26,4 @@ export class UpdateAttachmentBody extends Input({
   id: Id(),
   name: Text({ optional: true, max: 255, description: 'Keeps its suffix, whatever is given' }),
   remark: Text({ optional: true, max: 500 }),
-}) {}
-
-/** A document of a knowledge base and where its parsing stands. */
-export class AttachmentView extends View({
-  id: recordId(),
-  knowledgeId: recordId(),
-  docId: text({ example: 'a1b2c3d4e5', description: 'Names the document; never changes' }),
-  name: text({ example: 'manual.pdf' }),
-  type: text({ example: '.pdf' }),
-  ossId: nullable(text({ example: '1', description: 'The stored file' })),
-  byteSize: integer({ example: 1_024 }),
-  encoding: nullable(text({ example: 'utf-8', description: 'Of a text file, once it is parsed' })),
-  status: schema<number>({
-    type: 'integer',
-    minimum: 0,
-    maximum: 3,
-    example: 2,
-    description: '0 pending, 1 parsing, 2 parsed, 3 failed',
-  }),
-  remark: nullable(text({ description: 'Why it failed, or what was written by hand' })),
-  reason: nullable(text({ description: 'Why it is not parsed yet, or why it failed' })),
-  waitingFor: nullable(text({ example: '3 documents are before it.' })),
-  fragmentCount: integer({ example: 120 }),
-  progressDone: integer({ example: 120, description: 'Fragments embedded so far' }),
-  progressTotal: nullable(
-    integer({ example: 120, description: 'Of so many; null until they are known' }),
-  ),
-  createTime: time(),
-  updateTime: time(),
-  parsedTime: nullable(time()),
-}) {}
-
-/** `ahead`: how many documents are parsed before it, for one that waits. */
-export function toAttachmentView(attachment: Attachment, ahead = 0): AttachmentView {
-  const { ossId, status, remark } = attachment;
-  const waitingFor = waitingForOf(attachment, ahead);
-  return AttachmentView.of(attachment, {
-    ossId: ossId === null ? null : String(ossId),
-    reason: status === AttachmentStatus.failed ? remark : waitingFor,
-    waitingFor,
-    parsedTime: wireTime(attachment.parsedAt),
-  });
-}
-
-function waitingForOf(
-  { status, parseRequested, waitingFor }: Attachment,
-  ahead: number,
-): string | null {
-  if (status === AttachmentStatus.parsing) return waitingFor;
-  if (status !== AttachmentStatus.pending) return null;
-  if (!parseRequested) return 'Parsing has not been asked for.';
-  if (waitingFor !== null) return waitingFor;
-  return ahead === 1 ? '1 document is before it.' : `${ahead} documents are before it.`;
-}
-
-/** What became of one file of an upload: the document, or why there is none. */
-export class UploadedAttachmentView extends View({
-  name: text({ example: 'manual.pdf' }),
-  id: optional(recordId()),
-  status: optional(integer({ example: 0 })),
-  error: optional(text({ description: 'Why it was not stored' })),
-}) {}
-
-/** How many documents a request for parsing reached. */
-export class ReparseView extends View({
-  submitted: integer({ example: 11, description: 'Those that are parsed now' }),
-  skipped: integer({ example: 1, description: 'Those that were being parsed already' }),
-  total: integer({ example: 12 }),
 }) {}

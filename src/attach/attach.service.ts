@@ -1,14 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import {
-  ConflictError,
-  DomainError,
-  InvalidInputError,
-  NotFoundError,
-} from '../platform/error/index.js';
-import type { ErrorCode } from '../platform/error/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database, isForeignKeyViolation, isUniqueViolation } from '../platform/database/index.js';
+import { DomainError, InvalidInputError, NotFoundError } from '../platform/error/index.js';
 import { FragmentService, randomName } from '../fragment/index.js';
 import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
@@ -23,64 +17,21 @@ import {
   UnreadableUploadError,
 } from '../platform/storage/index.js';
 import type { OpenedFile, ReceivedFile, UploadedPart } from '../platform/storage/index.js';
-import { toAttachmentView } from './attach.dto.js';
-import type {
-  AttachListQuery,
-  UpdateAttachmentBody,
-  UploadBody,
-  AttachmentView,
-  ReparseView,
-  UploadedAttachmentView,
-} from './attach.dto.js';
+import type { AttachListQuery, UpdateAttachmentBody, UploadBody } from './attach.dto.js';
+import {
+  DuplicateUploadError,
+  NothingToCancelError,
+  RefusedFileError,
+  UploadFailedError,
+} from './attach.errors.js';
+import type { UploadFailure } from './attach.errors.js';
 import { AttachRepository } from './attach.repository.js';
+import { toAttachmentView } from './attach.view.js';
+import type { AttachmentView, ReparseView, UploadedAttachmentView } from './attach.view.js';
 import { AttachmentStatus } from './attachment.entity.js';
 import type { Attachment } from './attachment.entity.js';
 import { refusalOf } from './parser/index.js';
 import { ParsingQueue } from './parsing/parsing.queue.js';
-
-class DuplicateUploadError extends ConflictError {
-  constructor(existingName?: string) {
-    const as = existingName === undefined ? '' : ` as ${existingName}`;
-    super(
-      `This file was already uploaded to the knowledge base${as}. Do not upload it twice; to read it again, parse the existing document.`,
-    );
-  }
-}
-
-class RefusedFileError extends InvalidInputError {}
-
-class NothingToCancelError extends ConflictError {
-  constructor() {
-    super(
-      'The document is neither being parsed nor waiting to be parsed, so there is nothing to cancel.',
-    );
-  }
-}
-
-/** One file of an upload that was not stored. */
-interface UploadFailure {
-  readonly name: string;
-  readonly error: DomainError;
-}
-
-/** Some of several files may be stored: `data` has the outcome of each. */
-class UploadFailedError extends DomainError {
-  readonly code: ErrorCode;
-
-  constructor(
-    [first, ...others]: readonly [UploadFailure, ...UploadFailure[]],
-    data: readonly object[],
-  ) {
-    const failures = [first, ...others];
-    super(
-      data.length === 1
-        ? first.error.message
-        : `${failures.length} of ${data.length} files were not stored. ${failures.map(({ name, error }) => `${name}: ${error.message}`).join(' ')}`,
-      { data },
-    );
-    this.code = first.error.code;
-  }
-}
 
 const LABEL = 'The document';
 

@@ -4,13 +4,9 @@ import { CurrentCaller, RequirePermission } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../platform/http/index.js';
 import type { Answer, Page } from '../platform/http/index.js';
-import {
-  CreateFragmentBody,
-  FragmentListQuery,
-  UpdateFragmentBody,
-  FragmentView,
-} from './fragment.dto.js';
+import { CreateFragmentBody, FragmentListQuery, UpdateFragmentBody } from './fragment.dto.js';
 import { FragmentService } from './fragment.service.js';
+import { FragmentView } from './fragment.view.js';
 
 @ApiTags('fragments')
 @Controller('system/fragment')

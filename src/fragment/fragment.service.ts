@@ -7,16 +7,12 @@ import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
-import type {
-  CreateFragmentBody,
-  FragmentListQuery,
-  UpdateFragmentBody,
-  FragmentView,
-} from './fragment.dto.js';
+import type { CreateFragmentBody, FragmentListQuery, UpdateFragmentBody } from './fragment.dto.js';
 import type { Fragment } from './fragment.entity.js';
 import { FragmentRepository } from './fragment.repository.js';
 import { FragmentVectors } from './fragment.vectors.js';
-import { toFragmentView } from './fragment.dto.js';
+import { toFragmentView } from './fragment.view.js';
+import type { FragmentView } from './fragment.view.js';
 import type { AnalysedText } from './keyword/text-analysis.js';
 import { KeywordIndex } from './keyword/keyword-index.js';
 import type { DocumentScope, NewFragment } from './new-fragment.js';

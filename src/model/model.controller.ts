@@ -12,7 +12,7 @@ import {
   IdsPipe,
 } from '../platform/http/index.js';
 import type { Answer, Page } from '../platform/http/index.js';
-import { DiagnosisView } from './diagnosis/trial.js';
+import { DiagnosisView } from './diagnosis/diagnosis.view.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
 import {
   BatchKeyBody,

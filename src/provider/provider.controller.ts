@@ -4,13 +4,9 @@ import { CurrentCaller, RequirePermission } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../platform/http/index.js';
 import type { Answer, Page } from '../platform/http/index.js';
-import {
-  CreateProviderBody,
-  ProviderListQuery,
-  UpdateProviderBody,
-  ProviderView,
-} from './provider.dto.js';
+import { CreateProviderBody, ProviderListQuery, UpdateProviderBody } from './provider.dto.js';
 import { ProviderService } from './provider.service.js';
+import { ProviderView } from './provider.view.js';
 
 @ApiTags('providers')
 @Controller('system/provider')

@@ -6,12 +6,7 @@ import { Database } from '../platform/database/index.js';
 import { InvalidInputError } from '../platform/error/index.js';
 import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import type {
-  CreateProviderBody,
-  ProviderListQuery,
-  UpdateProviderBody,
-  ProviderView,
-} from './provider.dto.js';
+import type { CreateProviderBody, ProviderListQuery, UpdateProviderBody } from './provider.dto.js';
 import { PROVIDER_ENABLED } from './provider.entity.js';
 import type { Provider } from './provider.entity.js';
 import {
@@ -19,7 +14,9 @@ import {
   ProviderUnavailableError,
   ProviderRepository,
 } from './provider.repository.js';
-import { readProvider, toProviderView } from './provider.dto.js';
+import { readProvider } from './provider.dto.js';
+import { toProviderView } from './provider.view.js';
+import type { ProviderView } from './provider.view.js';
 
 /** What others may know of a provider that can be used. */
 export interface EnabledProvider {

@@ -5,13 +5,9 @@ import type { Caller } from '../platform/access/index.js';
 import { AnswersArray, WhileConnected } from '../platform/http/index.js';
 import type { Answer } from '../platform/http/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
-import {
-  RetrievalBody,
-  besideRetrieved,
-  RetrievedFragmentView,
-  toRetrievalAnswer,
-} from './retrieval.dto.js';
+import { RetrievalBody } from './retrieval.dto.js';
 import { RetrievalService } from './retrieval.service.js';
+import { besideRetrieved, RetrievedFragmentView, toRetrievalAnswer } from './retrieval.view.js';
 
 @ApiTags('fragments')
 @Controller('system/fragment')

@@ -9,13 +9,9 @@ import PQueue from 'p-queue';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import type { SplitSettings } from '../../fragment/splitter/index.js';
-import {
-  BrokenDocumentError,
-  BrokenOffError,
-  ParsingInterruptedError,
-  ParserProcess,
-} from './parser-process.js';
+import { BrokenDocumentError, BrokenOffError, ParsingInterruptedError } from './document.errors.js';
 import type { ParsedDocument, ParseTask } from './parse-task.js';
+import { ParserProcess } from './parser-process.js';
 
 const MIB = 2 ** 20;
 const HOUR_MS = 60 * 60_000;

@@ -1,54 +1,15 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { DomainError } from '../../platform/error/index.js';
 import type { FragmentDraft } from '../../fragment/splitter/index.js';
+import {
+  BrokenDocumentError,
+  DocumentError,
+  MemoryLimitError,
+  ParsingInterruptedError,
+  TimeLimitError,
+} from './document.errors.js';
 import type { ParseAnswer, ParsedDocument, ParseTask } from './parse-task.js';
-
-/** Fits the column that keeps it. */
-const MESSAGE_LENGTH = 480;
-
-/** A document that can never be parsed as it is. The message says what is wrong and what to do. */
-class DocumentError extends DomainError {
-  readonly code = 400;
-
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message.slice(0, MESSAGE_LENGTH).toWellFormed(), options);
-  }
-}
-
-class MemoryLimitError extends DocumentError {
-  constructor(mebibytes: number) {
-    super(
-      `Parsing the document takes more than ${mebibytes} MiB of memory, which is the limit (PARSE_MEMORY_MB). Split it into smaller ones, or ask the operator to raise the limit.`,
-    );
-  }
-}
-
-class TimeLimitError extends DocumentError {
-  constructor(seconds: number) {
-    super(
-      `Parsing the document takes longer than ${seconds} s, which is the limit (PARSE_TIMEOUT_SECONDS). Split it into smaller ones, or ask the operator to raise the limit.`,
-    );
-  }
-}
-
-/** A reader broke down over the document; the cause is for the log. */
-export class BrokenDocumentError extends DocumentError {}
-
-/** The parsing ended for a reason outside of the document; it may succeed another time. */
-export class ParsingInterruptedError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = new.target.name;
-  }
-}
-
-export class BrokenOffError extends ParsingInterruptedError {
-  constructor(read: number, expected: number) {
-    super(`Of the ${expected} bytes of a file only ${read} could be read.`);
-  }
-}
 
 const PROGRAM = fileURLToPath(new URL('./parser.worker.js', import.meta.url));
 
@@ -65,7 +26,7 @@ const OUT_OF_MEMORY: readonly (NodeJS.Signals | number | null)[] = [
   'SIGTRAP',
 ];
 
-interface ParserLimits {
+export interface ParserLimits {
   readonly memoryMb: number;
   readonly timeoutSeconds: number;
 }

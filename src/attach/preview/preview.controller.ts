@@ -3,7 +3,9 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { Answers, IdPipe, WhileConnected } from '../../platform/http/index.js';
-import { PreviewBody, PreviewService, PreviewView } from './preview.service.js';
+import { PreviewBody } from './preview.dto.js';
+import { PreviewService } from './preview.service.js';
+import { PreviewView } from './preview.view.js';
 
 @ApiTags('knowledge bases')
 @Controller('system/info')

@@ -19,8 +19,9 @@ import { ModelResolver } from '../model.resolver.js';
 import type { ResolvedModel } from '../model.resolver.js';
 import { UnreadableCredentialError } from '../model.errors.js';
 import { withoutSlashes, chatTrial, embeddingTrial, rerankTrial, StepLog } from './trial.js';
-import type { Trial, TrialResult, TrialRun, DiagnosisView, Fault } from './trial.js';
+import type { Trial, TrialResult, TrialRun } from './trial.js';
 import { probeConnection } from './connection.probe.js';
+import type { DiagnosisView, Fault } from './diagnosis.view.js';
 
 /** The whole diagnosis, the model's own time included. */
 const LIMIT_MS = 90_000;

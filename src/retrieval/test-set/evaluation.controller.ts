@@ -4,13 +4,9 @@ import { CurrentCaller, RequirePermission } from '../../platform/access/index.js
 import type { Caller } from '../../platform/access/index.js';
 import { Answers, AnswersPage, IdPipe, WhileConnected } from '../../platform/http/index.js';
 import type { Answer, Page } from '../../platform/http/index.js';
-import {
-  EvaluateBody,
-  EvaluationListQuery,
-  EvaluationView,
-  NewEvaluationView,
-} from './evaluation.dto.js';
+import { EvaluateBody, EvaluationListQuery } from './evaluation.dto.js';
 import { EvaluationService } from './evaluation.service.js';
+import { EvaluationView, NewEvaluationView } from './evaluation.view.js';
 
 @ApiTags('retrieval test sets')
 @Controller('system/info/:knowledgeId')

@@ -9,15 +9,11 @@ import type { KnowledgeBase } from '../../knowledge/index.js';
 import { settingsOf } from '../retrieval.js';
 import type { RetrievalOverrides } from '../retrieval.js';
 import { RetrievalService } from '../retrieval.service.js';
-import type {
-  EvaluateBody,
-  EvaluationListQuery,
-  EvaluationView,
-  NewEvaluationView,
-} from './evaluation.dto.js';
+import type { EvaluateBody, EvaluationListQuery } from './evaluation.dto.js';
 import { EvaluationRepository } from './evaluation.repository.js';
 import type { EvaluationValues } from './evaluation.repository.js';
-import { MeasuredSettingsView, toEvaluationView, toNewEvaluationView } from './evaluation.dto.js';
+import { MeasuredSettingsView, toEvaluationView, toNewEvaluationView } from './evaluation.view.js';
+import type { EvaluationView, NewEvaluationView } from './evaluation.view.js';
 import { judge, mean, ndcg, recall, reciprocalRank } from './judgement.js';
 import type { MeasuredSettings, QueryResult, TestQuery } from './test-set.entity.js';
 import { EmptyTestSetError } from './beir.js';

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { ExpectedBody, ExpectedNames } from './test-set.dto.js';
+import type { ExpectedBody } from './test-set.dto.js';
 import { keyOf } from './judgement.js';
 import type { Expected } from './test-set.entity.js';
 import { AmbiguousExpectationError, UnknownExpectationError } from './beir.js';
 import { TestSetRepository } from './test-set.repository.js';
 import type { DocumentName, Scope } from './test-set.repository.js';
+import type { ExpectedNames } from './test-set.view.js';
 
 /** The possible meanings of a name. */
 type Target = { readonly docId: string } | { readonly fid: string };

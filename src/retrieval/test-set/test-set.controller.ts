@@ -21,11 +21,10 @@ import {
   ImportTestSetBody,
   TestQueryListQuery,
   UpdateTestQueryBody,
-  ImportView,
-  TestQueryView,
 } from './test-set.dto.js';
 import { TestSetImport } from './test-set.import.js';
 import { TestSetService } from './test-set.service.js';
+import { ImportView, TestQueryView } from './test-set.view.js';
 
 @ApiTags('retrieval test sets')
 @Controller('system/info/:knowledgeId/testset')

@@ -8,11 +8,12 @@ import type { UploadedPart } from '../../platform/storage/index.js';
 import { readJudgements, readQueries, IncompleteImportError, ImportTooLargeError } from './beir.js';
 import type { BeirJudgement } from './beir.js';
 import { distinct, Expectations } from './expectations.js';
-import type { ImportTestSetBody, ImportView } from './test-set.dto.js';
+import type { ImportTestSetBody } from './test-set.dto.js';
 import type { Expected } from './test-set.entity.js';
 import type { Scope, TestQueryValues } from './test-set.repository.js';
 import { TestSetService } from './test-set.service.js';
-import { toImportAnswer } from './test-set.dto.js';
+import { toImportAnswer } from './test-set.view.js';
+import type { ImportView } from './test-set.view.js';
 
 /** Limit of a file, which is read into memory. */
 const LARGEST_MB = 16;

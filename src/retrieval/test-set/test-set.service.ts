@@ -15,11 +15,11 @@ import type {
   ExportTestSetQuery,
   TestQueryListQuery,
   UpdateTestQueryBody,
-  TestQueryView,
 } from './test-set.dto.js';
 import { TestSetRepository } from './test-set.repository.js';
 import type { Scope, TestQueryValues } from './test-set.repository.js';
-import { toTestQueryView } from './test-set.dto.js';
+import { toTestQueryView } from './test-set.view.js';
+import type { TestQueryView } from './test-set.view.js';
 
 /** The test set of a knowledge base. Reading and writing it needs the same right for the base. */
 @Injectable()

@@ -1,0 +1,45 @@
+import { View, flag, integer, list, oneOf, optional, text } from '../../platform/http/index.js';
+
+export const DIAGNOSIS_STEPS = ['address', 'dns', 'connect', 'tls', 'http', 'answer'] as const;
+export type DiagnosisStep = (typeof DIAGNOSIS_STEPS)[number];
+
+/** What is wrong: the first thing to look at. */
+export const FAULTS = [
+  'address',
+  'dns',
+  'connection',
+  'tls',
+  'key',
+  'path',
+  'model',
+  'dimension',
+  'rate-limit',
+  'timeout',
+  'unsupported',
+  'provider',
+] as const;
+export type Fault = (typeof FAULTS)[number];
+
+export class DiagnosisStepView extends View({
+  step: oneOf<DiagnosisStep>(DIAGNOSIS_STEPS),
+  ok: flag(),
+  ms: integer({ description: 'Milliseconds it took' }),
+  detail: text({ example: 'Connected.' }),
+}) {}
+
+/** What a test of a model's connection found. Absent fields were not reached. */
+export class DiagnosisView extends View({
+  ok: flag(),
+  normalizedAddress: text({
+    description: 'The base address as it is used',
+    example: 'https://api.example.com/v1',
+  }),
+  url: text({ example: 'https://api.example.com/v1/chat/completions' }),
+  steps: list(DiagnosisStepView),
+  status: optional(integer({ description: 'HTTP status of the provider' })),
+  fault: optional(oneOf<Fault>(FAULTS)),
+  advice: text({ description: 'What to do next' }),
+  firstTokenMs: optional(integer({ description: 'Milliseconds to the first word' })),
+  dimension: optional(integer({ description: 'Dimensions a vector really has' })),
+  answerPreview: optional(text({ description: 'Beginning of the answer, at most 200 characters' })),
+}) {}
