@@ -206,9 +206,10 @@ module.exports = {
     },
     {
       name: 'pure-mapping',
-      comment: 'What maps between our words and the wire does no I/O; x.adapter.ts does it all.',
+      comment:
+        'What maps between our words and the wire does no I/O; model-call.ts and media-exchange.ts do it.',
       severity: 'error',
-      from: { path: '/adapter/.+\\.(request|response|wire)\\.ts$' },
+      from: { path: '/adapter/.+\\.protocol\\.ts$' },
       to: {
         path: '^src/platform/(outbound|database|queue|event|storage)/|node_modules/undici/|^(node:)?(https?|net|fs|fs/promises|child_process)$',
         dependencyTypesNot: ['type-only'],

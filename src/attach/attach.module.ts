@@ -6,14 +6,12 @@ import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
 import { Attachment, EmbeddedBatch } from './attachment.entity.js';
-import { AttachContents } from './attach.contents.js';
 import { AttachController } from './attach.controller.js';
 import { AttachRepository } from './attach.repository.js';
 import { AttachService } from './attach.service.js';
 import { FolderImport } from './loader/folder-import.js';
 import { DocumentParser } from './parser/index.js';
-import { DocumentIndexer } from './parsing/document-indexer.js';
-import { FragmentEmbedder } from './parsing/fragment-embedder.js';
+import { DocumentIndexer, FragmentEmbedder } from './parsing/document-indexer.js';
 import { ParsingQueue } from './parsing/parsing.queue.js';
 import { ParsingRepository } from './parsing/parsing.repository.js';
 import { ParsingWorker } from './parsing/parsing.worker.js';
@@ -33,7 +31,6 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
   ],
   controllers: [AttachController, PreviewController],
   providers: [
-    AttachContents,
     AttachRepository,
     AttachService,
     DocumentIndexer,

@@ -6,10 +6,11 @@ import { DomainError, InvalidInputError, NotFoundError } from '../platform/error
 import { FragmentService, randomName } from '../fragment/index.js';
 import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { KnowledgeService } from '../knowledge/index.js';
+import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import {
   displayName,
+  FileOwners,
   isRefused,
   StorageService,
   suffixOf,
@@ -35,12 +36,15 @@ import { ParsingQueue } from './parsing/parsing.queue.js';
 const LABEL = 'The document';
 
 /** What the files of documents are marked with in the storage. */
-export const FILE_KIND = 'attachment';
+const FILE_KIND = 'attachment';
 
 /** The index that stands behind "one file once per knowledge base" when two uploads race. */
 const HASH_INDEX = 'attachment_hash';
 
-/** Documents of knowledge bases. Who may reach one is decided by its base alone. */
+/**
+ * Documents of knowledge bases. Who may reach one is decided by its base alone. Answers the questions of knowledge bases
+ * and of the storage about them, too.
+ */
 @Injectable()
 export class AttachService {
   constructor(
@@ -51,7 +55,18 @@ export class AttachService {
     private readonly parsing: ParsingQueue,
     private readonly database: Database,
     private readonly audit: AuditLog,
-  ) {}
+    contents: KnowledgeContents,
+    files: FileOwners,
+  ) {
+    contents.join({
+      documentCounts: (tenantId, ids) => attachments.counts(tenantId, ids),
+      isIndexed: (tenantId, id) => attachments.isIndexed(tenantId, id),
+      reindex: (caller, base) => this.reindex(caller, base),
+      holding: (tenantId, ids) => attachments.lockAllOf(tenantId, ids),
+      deleting: (caller, base) => this.deleting(caller, base),
+    });
+    files.join(FILE_KIND, { readable: (caller, ids) => this.readableFiles(caller, ids) });
+  }
 
   /** Documents of the knowledge bases that the caller may read. */
   async list(
@@ -215,6 +230,34 @@ export class AttachService {
     for (const { id, parseRequested } of attachments) {
       if (parseRequested) await this.parsing.notifyAbandoned(caller.tenantId, id);
     }
+  }
+
+  /** Documents that are being parsed have read the old settings already, so they start again, too. */
+  private async reindex(caller: Caller, { id }: KnowledgeBase): Promise<void> {
+    // All of them in the order of their ids before any is changed: a deletion of several takes them in that order.
+    await this.attachments.lockAllOf(caller.tenantId, [id]);
+    const attachments = await this.attachments.allOf(caller.tenantId, id);
+    for (const attachment of attachments) {
+      if (attachment.status === AttachmentStatus.parsing) {
+        await this.parsing.cancel(caller, attachment);
+      }
+    }
+    await this.parsing.request(caller, attachments);
+  }
+
+  private async deleting(caller: Caller, { id }: KnowledgeBase): Promise<void> {
+    await this.releaseFiles(caller, await this.attachments.allOf(caller.tenantId, id));
+  }
+
+  private async readableFiles(
+    caller: Caller,
+    fileIds: readonly number[],
+  ): Promise<ReadonlySet<number>> {
+    const bases = await this.attachments.basesOfFiles(caller.tenantId, fileIds);
+    const readable = new Set(await this.knowledge.readableIds(caller));
+    return new Set(
+      [...bases].filter(([, knowledgeId]) => readable.has(knowledgeId)).map(([fileId]) => fileId),
+    );
   }
 
   private async insert(

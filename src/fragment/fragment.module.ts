@@ -9,9 +9,7 @@ import { FragmentRepository } from './fragment.repository.js';
 import { FragmentService } from './fragment.service.js';
 import { FragmentVectors } from './fragment.vectors.js';
 import { KeywordIndex } from './keyword/keyword-index.js';
-import { KeywordWriter } from './keyword/keyword-writer.js';
 import { KeywordRepository } from './keyword/keyword.repository.js';
-import { Stemmer } from './keyword/stemmer.js';
 import { TextAnalysis } from './keyword/text-analysis.js';
 
 @Module({
@@ -27,8 +25,6 @@ import { TextAnalysis } from './keyword/text-analysis.js';
     FragmentVectors,
     KeywordIndex,
     KeywordRepository,
-    KeywordWriter,
-    Stemmer,
     TextAnalysis,
   ],
   exports: [FragmentService, KeywordIndex],

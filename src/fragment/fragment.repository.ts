@@ -5,8 +5,7 @@ import type { Page } from '../platform/http/index.js';
 import type { FragmentListQuery } from './fragment.dto.js';
 import { Fragment } from './fragment.entity.js';
 import type { DocumentScope, NewFragment } from './new-fragment.js';
-import { randomName } from './random-name.js';
-import { HEADING_SEPARATOR } from './searchable-text.js';
+import { randomName, HEADING_SEPARATOR } from './new-fragment.js';
 
 /** Columns that a hand changes; undefined ones keep their value. */
 type FragmentValues = Partial<

@@ -16,7 +16,7 @@ import type { FragmentView } from './fragment.view.js';
 import type { AnalysedText } from './keyword/text-analysis.js';
 import { KeywordIndex } from './keyword/keyword-index.js';
 import type { DocumentScope, NewFragment } from './new-fragment.js';
-import { HEADING_SEPARATOR, searchableText } from './searchable-text.js';
+import { HEADING_SEPARATOR, searchableText } from './new-fragment.js';
 
 const LABEL = 'The fragment';
 const DOCUMENT = 'The document';

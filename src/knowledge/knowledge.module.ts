@@ -6,13 +6,12 @@ import { KnowledgeBase } from './knowledge.entity.js';
 import { KnowledgeContents } from './knowledge-contents.js';
 import { KnowledgeController } from './knowledge.controller.js';
 import { KnowledgeRepository } from './knowledge.repository.js';
-import { KnowledgeRules } from './knowledge.rules.js';
 import { KnowledgeService } from './knowledge.service.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([KnowledgeBase]), ModelModule, VectorStoreModule],
   controllers: [KnowledgeController],
-  providers: [KnowledgeContents, KnowledgeRepository, KnowledgeRules, KnowledgeService],
+  providers: [KnowledgeContents, KnowledgeRepository, KnowledgeService],
   exports: [KnowledgeContents, KnowledgeService],
 })
 export class KnowledgeModule {}

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
-import { ForbiddenError, NotFoundError } from '../platform/error/index.js';
+import { ForbiddenError, InvalidInputError, NotFoundError } from '../platform/error/index.js';
 import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import type {
@@ -10,24 +10,36 @@ import type {
   KnowledgeListQuery,
   UpdateKnowledgeBody,
 } from './knowledge.dto.js';
+import { ModelService } from '../model/index.js';
+import { VectorStores } from '../vector-store/index.js';
 import { KnowledgeContents } from './knowledge-contents.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
-import { ReindexNeededError } from './knowledge.errors.js';
-import { mayRead, mayWrite } from './knowledge.policy.js';
+import {
+  ReindexNeededError,
+  mayRead,
+  mayWrite,
+  requireSplitSettings,
+  UnknownModelError,
+} from './knowledge.rules.js';
 import { KnowledgeRepository } from './knowledge.repository.js';
 import type { KnowledgeValues } from './knowledge.repository.js';
-import { KnowledgeRules } from './knowledge.rules.js';
 import { toKnowledgeView } from './knowledge.view.js';
 import type { KnowledgeView } from './knowledge.view.js';
 
 const LABEL = 'The knowledge base';
+
+const DEFAULTS = { textBlockSize: 1_000, overlapChar: 50 };
+
+/** The settings on which stored vectors depend. */
+type IndexSetting = 'embeddingModel' | 'vectorModel';
 
 /** Knowledge base records and access to them. Saving one never calls a model service. */
 @Injectable()
 export class KnowledgeService {
   constructor(
     private readonly bases: KnowledgeRepository,
-    private readonly rules: KnowledgeRules,
+    private readonly models: ModelService,
+    private readonly stores: VectorStores,
     private readonly contents: KnowledgeContents,
     private readonly database: Database,
     private readonly audit: AuditLog,
@@ -50,7 +62,7 @@ export class KnowledgeService {
     const { tenantId } = caller;
     const values = valuesOf(body);
     return this.database.transaction(async () => {
-      const notice = await this.rules.check(tenantId, values);
+      const notice = await this.check(tenantId, values);
       // The service itself (systemCaller) is not a user.
       const id = await this.bases.insert(tenantId, caller.userId || null, values);
       await this.audit.record(caller, { action: 'create', target: 'knowledge_base', id });
@@ -66,7 +78,7 @@ export class KnowledgeService {
     return this.database.transaction(async () => {
       await this.bases.lockForUpdate(tenantId, [id]);
       const before = await this.writable(caller, id);
-      const notice = await this.rules.check(tenantId, values, before);
+      const notice = await this.check(tenantId, values, before);
       if (!reindex) await this.assertNoReindexNeeded(before, values);
       await this.bases.update(tenantId, id, values);
       const changed = changedFields(before, values);
@@ -142,11 +154,56 @@ export class KnowledgeService {
     return (await this.bases.findOne(tenantId, id)) ?? undefined;
   }
 
+  /**
+   * Throws the DomainError that says what to correct; returns a notice about the vector store. Unchanged values are not
+   * checked again, because their model may have been deleted since.
+   */
+  private async check(
+    tenantId: string,
+    values: KnowledgeValues,
+    before?: KnowledgeBase,
+  ): Promise<string | undefined> {
+    if (values.name?.trim() === '') throw new InvalidInputError('name must not be empty.');
+    requireSplitSettings({
+      textBlockSize: values.textBlockSize ?? before?.textBlockSize ?? DEFAULTS.textBlockSize,
+      overlapChar: values.overlapChar ?? before?.overlapChar ?? DEFAULTS.overlapChar,
+    });
+    await this.requireModel(tenantId, 'embeddingModel', 'vector', { values, before });
+    await this.requireModel(tenantId, 'rerankModel', 'rerank', { values, before });
+    const { vectorModel = '' } = values;
+    if (before && (values.vectorModel ?? before.vectorModel) === before.vectorModel) {
+      return undefined;
+    }
+    return this.stores.check(vectorModel).notice;
+  }
+
+  /** The changed settings that make the stored vectors unusable. */
+  private changesNeedingReindex(before: KnowledgeBase, values: KnowledgeValues): IndexSetting[] {
+    const { embeddingModel, vectorModel } = { ...before, ...values };
+    const changes: [IndexSetting, boolean][] = [
+      ['embeddingModel', embeddingModel !== before.embeddingModel],
+      ['vectorModel', this.stores.of(vectorModel).code !== this.stores.of(before.vectorModel).code],
+    ];
+    return changes.filter(([, changed]) => changed).map(([setting]) => setting);
+  }
+
+  private async requireModel(
+    tenantId: string,
+    field: 'embeddingModel' | 'rerankModel',
+    category: string,
+    { values, before }: { values: KnowledgeValues; before: KnowledgeBase | undefined },
+  ): Promise<void> {
+    const modelName = values[field];
+    if (!modelName || modelName === before?.[field]) return;
+    if (await this.models.exists(tenantId, modelName, category)) return;
+    throw new UnknownModelError(field, modelName, category);
+  }
+
   private async assertNoReindexNeeded(
     before: KnowledgeBase,
     values: KnowledgeValues,
   ): Promise<void> {
-    const settings = this.rules.changesNeedingReindex(before, values);
+    const settings = this.changesNeedingReindex(before, values);
     if (settings.length === 0) return;
     if (await this.contents.isIndexed(before.tenantId, before.id)) {
       throw new ReindexNeededError(settings);

@@ -1,7 +1,5 @@
-export { inBatches } from './batches.js';
-export { countedCall } from './counted.call.js';
-export { EmbeddingDimensionError } from './embedding/embedding.errors.js';
-export { EmbeddingClient } from './embedding/embedding.client.js';
+export { inBatches, countedCall } from './counted.call.js';
+export { EmbeddingDimensionError, EmbeddingClient } from './embedding/embedding.client.js';
 export type { EmbedOptions } from './embedding/embedding.client.js';
 export { ModelNotFoundError, WrongCategoryError } from './model.errors.js';
 export { estimateMessageTokens, estimateTokens, sendableTokens } from './model-window.js';

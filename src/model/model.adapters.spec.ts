@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ModelAdapters } from './model.adapters.js';
-import { ModelRules } from './model.rules.js';
+import { ModelService } from './model.service.js';
 
 interface Preset {
   readonly code: string;
@@ -38,13 +38,13 @@ test.each([
   ['chat', 'unknown', undefined],
 ])('a %s model of %s without apiHost is called at %j', async (category, providerCode, address) => {
   expect(adapters.defaultAddress(category, providerCode)).toBe(address);
-  const rules = new ModelRules(
-    { requireEnabled: () => Promise.resolve() } as never,
-    adapters,
-    {} as never,
-  );
+  const providers = { requireEnabled: () => Promise.resolve() } as never;
+  const unused = {} as never;
+  const models = new ModelService(unused, providers, adapters, unused, unused, unused, unused);
   const fields = { category, providerCode, modelDimension: 8, apiHost: '' };
-  const checked = rules.check('000000', fields).catch((error: unknown) => (error as Error).message);
+  const checked = models
+    .check('000000', fields)
+    .catch((error: unknown) => (error as Error).message);
   const refusal =
     address === undefined ? expect.stringMatching(/^apiHost must not be empty/) : undefined;
   expect(await checked).toEqual(refusal);

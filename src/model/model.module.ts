@@ -11,7 +11,6 @@ import { ModelAdapters } from './model.adapters.js';
 import { ModelController } from './model.controller.js';
 import { ModelRepository } from './model.repository.js';
 import { ModelResolver } from './model.resolver.js';
-import { ModelRules } from './model.rules.js';
 import { ModelService } from './model.service.js';
 import { RerankClient } from './reranking/rerank.client.js';
 
@@ -24,7 +23,6 @@ import { RerankClient } from './reranking/rerank.client.js';
     CredentialRotation,
     ModelAdapters,
     ModelRepository,
-    ModelRules,
     ModelService,
     ModelResolver,
     EmbeddingClient,

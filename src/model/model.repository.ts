@@ -4,7 +4,7 @@ import type { FindOptionsWhere } from 'typeorm';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
 import { CredentialVault, modelPlace } from './credential.vault.js';
-import { storedCategory } from './model.category.js';
+import { storedCategory } from './model.errors.js';
 import type { ModelEntriesQuery, ModelListQuery } from './model.dto.js';
 import { Model } from './model.entity.js';
 

@@ -1,5 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import { Injectable } from '@nestjs/common';
 import { TenantRevision } from '../platform/access/index.js';
+import type { Caller } from '../platform/access/index.js';
 import { ProviderService } from '../provider/index.js';
 import type {
   ChatAdapter,
@@ -10,19 +12,73 @@ import type {
   RerankAdapter,
 } from '../provider/index.js';
 import { ModelAdapters } from './model.adapters.js';
-import { storedCategory } from './model.category.js';
-import type { CalledCategory } from './model.category.js';
-import type { Model } from './model.entity.js';
 import {
+  storedCategory,
   ModelNotFoundError,
   NoChatModelError,
   NoModelChosenError,
   WrongCategoryError,
 } from './model.errors.js';
+import type { CalledCategory } from './model.errors.js';
+import type { Model } from './model.entity.js';
 import { ModelRepository } from './model.repository.js';
 import { labelOf } from './model.view.js';
-import { RevisionCache } from './revision.cache.js';
-import type { CacheOwner } from './revision.cache.js';
+
+/** Whose data is cached, and at which revision. */
+type CacheOwner = Pick<Caller, 'tenantId' | 'revision'>;
+
+interface TenantEntries<T> {
+  readonly revision: number;
+  readonly byKey: Map<string, Promise<T>>;
+}
+
+const CACHED_TENANTS = 1_000;
+
+/**
+ * What was read for a tenant, used again as long as the caller's revision is the one it was read at. Every change of a
+ * provider or model begins a new revision, so nothing here outlives the record it came from.
+ */
+class RevisionCache<T> {
+  private readonly tenants = new LRUCache<string, TenantEntries<T>>({ max: CACHED_TENANTS });
+
+  constructor(private readonly revision: TenantRevision) {}
+
+  /** What an earlier call read for the key, or reads it; concurrent calls share one read. */
+  get(owner: CacheOwner, key: string, read: () => Promise<T>): Promise<T> {
+    const byKey = this.entriesOf(owner);
+    const known = byKey?.get(key);
+    if (known) return known;
+    const reading = this.read(owner, read, () => byKey?.delete(key));
+    byKey?.set(key, reading);
+    return reading;
+  }
+
+  /** The tenant's entries at the caller's revision; undefined for a caller with an older revision. */
+  private entriesOf({ tenantId, revision }: CacheOwner): Map<string, Promise<T>> | undefined {
+    const cached = this.tenants.get(tenantId);
+    if (cached?.revision === revision) return cached.byKey;
+    if (cached && cached.revision > revision) return undefined;
+    const byKey = new Map<string, Promise<T>>();
+    this.tenants.set(tenantId, { revision, byKey });
+    return byKey;
+  }
+
+  /** Forgets it again when it fails, and when a change came while it was read. */
+  private async read(
+    { tenantId, revision }: CacheOwner,
+    read: () => Promise<T>,
+    forget: () => void,
+  ): Promise<T> {
+    try {
+      const value = await read();
+      if ((await this.revision.current(tenantId)) !== revision) forget();
+      return value;
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  }
+}
 
 /** A model that can be called: its facts and how to reach it. Unknown facts are undefined. */
 export interface ResolvedModel {

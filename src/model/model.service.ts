@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { InvalidInputError } from '../platform/error/index.js';
+import { OutboundHttp } from '../platform/outbound/index.js';
+import { ProviderService } from '../provider/index.js';
 import { TenantRevision } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
 import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { ProviderService } from '../provider/index.js';
 import { ModelAdapters } from './model.adapters.js';
-import { storedCategory } from './model.category.js';
+import { storedCategory } from './model.errors.js';
 import type {
   BatchKeyBody,
   CreateModelBody,
@@ -18,21 +20,28 @@ import type {
 import type { Model } from './model.entity.js';
 import { ModelRepository } from './model.repository.js';
 import type { ModelValues } from './model.repository.js';
-import { ModelRules } from './model.rules.js';
 import { toModelEntryView, toModelView } from './model.view.js';
 import type { ModelEntryView, ModelView, ProviderOptionView } from './model.view.js';
+
+/** The fields of a model that depend on each other. */
+interface CheckedFields {
+  readonly providerCode: string;
+  readonly category: string;
+  readonly modelDimension?: number | null | undefined;
+  readonly apiHost?: string | null | undefined;
+}
 
 /** Model records. Saving one never calls the service it describes. */
 @Injectable()
 export class ModelService {
   constructor(
     private readonly models: ModelRepository,
-    private readonly rules: ModelRules,
     private readonly providers: ProviderService,
     private readonly adapters: ModelAdapters,
     private readonly database: Database,
     private readonly revision: TenantRevision,
     private readonly audit: AuditLog,
+    private readonly http: OutboundHttp,
   ) {}
 
   async list(caller: Caller, query: ModelListQuery): Promise<Page<ModelView>> {
@@ -69,7 +78,7 @@ export class ModelService {
     const { tenantId } = caller;
     const { values, apiKey } = readModel(body);
     return this.database.transaction(async () => {
-      await this.rules.check(tenantId, { ...body, ...values });
+      await this.check(tenantId, { ...body, ...values });
       const id = await this.models.insert(tenantId, values, apiKey);
       const { providerCode, category, modelName } = body;
       await this.record(caller, 'create', id, { providerCode, category, modelName });
@@ -84,7 +93,7 @@ export class ModelService {
     const { values, apiKey } = readModel(body);
     return this.database.transaction(async () => {
       const before = await this.models.get(tenantId, id);
-      await this.rules.check(tenantId, { ...before, ...values });
+      await this.check(tenantId, { ...before, ...values });
       await this.models.update(tenantId, id, values, apiKey);
       await this.record(caller, 'update', id, { fields: changedFields(before, values) });
       if (apiKey !== '') await this.record(caller, 'credential-change', id);
@@ -97,7 +106,7 @@ export class ModelService {
     const { tenantId } = caller;
     const { providerCode } = body;
     return this.database.transaction(async () => {
-      await this.rules.requireProvider(tenantId, providerCode);
+      await this.providers.requireEnabled(tenantId, providerCode);
       const ids = await this.models.idsOfProvider(tenantId, providerCode);
       await this.models.setKeys(tenantId, ids, body.apiKey.trim());
       for (const id of ids) await this.record(caller, 'credential-change', id);
@@ -134,6 +143,29 @@ export class ModelService {
       await this.record(caller, 'update', id, detail);
       await this.revision.increment(tenantId);
     });
+  }
+
+  /** Looks at the record alone and calls no other server. Throws the DomainError that says what has to be entered differently. */
+  async check(tenantId: string, model: CheckedFields): Promise<void> {
+    const { providerCode, category, modelDimension } = model;
+    await this.providers.requireEnabled(tenantId, providerCode);
+    if (category === 'vector' && !modelDimension) {
+      throw new InvalidInputError(
+        'modelDimension is required for a model of category vector: enter how many dimensions it really answers.',
+      );
+    }
+    const apiHost = model.apiHost ?? '';
+    if (apiHost !== '') this.checkAddress(apiHost, providerCode, category);
+    else if (this.adapters.defaultAddress(storedCategory(category), providerCode) === undefined) {
+      throw new InvalidInputError(
+        'apiHost must not be empty. Enter the address of the service, for example https://api.example.com/v1.',
+      );
+    }
+  }
+
+  private checkAddress(apiHost: string, providerCode: string, category: string): void {
+    this.adapters.find(storedCategory(category), providerCode)?.endpoint?.(apiHost);
+    this.http.assertAddressAllowed(apiHost);
   }
 
   private async record(

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { loadConfig } from '../platform/config/index.js';
 import { OutboundHttp } from '../platform/outbound/index.js';
-import { ImageSdkAdapter } from './adapter/media/image-sdk/image-sdk.adapter.js';
-import { MediaAsyncAdapter } from './adapter/media/media-async/media-async.adapter.js';
-import { MediaSyncAdapter } from './adapter/media/media-sync/media-sync.adapter.js';
-import { MediaAdapterRegistry } from './adapter.registries.js';
+import { ImageSdkAdapter } from './adapter/media/image-sdk.protocol.js';
+import { MediaAsyncAdapter } from './adapter/media/media-async.protocol.js';
+import { MediaSyncAdapter } from './adapter/media/media-sync.protocol.js';
+import { AdapterRegistry, MediaAdapterRegistry } from './adapter.registries.js';
 
 const config = loadConfig({ SECRET_KEY: 'a key for tests of 32 characters' });
 const registry = new MediaAdapterRegistry(new OutboundHttp({ allowedPrivateHosts: [] }), config);
@@ -41,4 +41,21 @@ test('an adapter has the calls that its service has', () => {
   expect(callsOf('media_sync')).toEqual(['image', 'speech', 'video', 'lookUpVideo']);
   expect(callsOf('media_async')).toEqual([...calls]);
   expect(callsOf('image_sdk')).toEqual(['image']);
+});
+
+test('an adapter is found by its code', () => {
+  const registry = new AdapterRegistry([{ code: 'a' }, { code: 'b' }]);
+  expect(registry.get('b')).toEqual({ code: 'b' });
+  expect(registry.codes()).toEqual(['a', 'b']);
+  expect([registry.has('a'), registry.has('constructor')]).toEqual([true, false]);
+});
+
+test('an unknown code is an error that names the known ones', () => {
+  const registry = new AdapterRegistry([{ code: 'a' }, { code: 'b' }]);
+  expect(() => registry.get('dify')).toThrow('Unsupported model category: dify.');
+  expect(() => registry.get('dify')).toThrow('a, b');
+});
+
+test('two adapters of one code do not start', () => {
+  expect(() => new AdapterRegistry([{ code: 'a' }, { code: 'a' }])).toThrow('code a');
 });

@@ -1,51 +1,46 @@
 export {
-  abortedError,
-  InvalidAddressError,
-  retryBeforeFirstPart,
-  retryCall,
+  ChatAdapterRegistry,
+  EmbeddingAdapterRegistry,
+  MediaAdapterRegistry,
+  RerankAdapterRegistry,
   UnsupportedProviderError,
-  UpstreamError,
-} from './adapter/index.js';
+} from './adapter.registries.js';
+export { InvalidAddressError } from './adapter/address.js';
 export type {
-  AdapterNames,
-  CallLimits,
   ChatAdapter,
   ChatCall,
   ChatCompletion,
   ChatMessage,
   ChatPart,
   ContentPart,
+  Finish,
+  FinishReason,
+  ToolCall,
+  ToolDefinition,
+} from './adapter/chat/chat.adapter.js';
+export type {
   EmbeddingAdapter,
   EmbeddingAnswer,
   EmbeddingCall,
-  Finish,
-  FinishReason,
+} from './adapter/embedding/embedding.adapter.js';
+export type {
   ImageCall,
   MediaAdapter,
   MediaCallOptions,
   MediaResult,
   MediaType,
-  ModelCallOptions,
-  ModelConnection,
   PredictionLookup,
-  RankedDocument,
-  RerankAdapter,
-  RerankCall,
-  RetryOptions,
   SpeechCall,
-  ToolCall,
-  ToolDefinition,
-  UpstreamErrorKind,
-  Usage,
   VideoCall,
-} from './adapter/index.js';
-export {
-  ChatAdapterRegistry,
-  EmbeddingAdapterRegistry,
-  MediaAdapterRegistry,
-  RerankAdapterRegistry,
-} from './adapter.registries.js';
-export { ProviderUnavailableError } from './provider.errors.js';
+} from './adapter/media/media.adapter.js';
+export type { CallLimits, ModelCallOptions, ModelConnection, Usage } from './adapter/model-call.js';
+export type { AdapterNames } from './adapter/named-adapter.js';
+export type { RankedDocument, RerankAdapter, RerankCall } from './adapter/rerank/rerank.adapter.js';
+export { retryBeforeFirstPart, retryCall } from './adapter/retry.js';
+export type { RetryOptions } from './adapter/retry.js';
+export { abortedError, UpstreamError } from './adapter/upstream.error.js';
+export type { UpstreamErrorKind } from './adapter/upstream.error.js';
+export { ProviderUnavailableError } from './provider.repository.js';
 export { ProviderModule } from './provider.module.js';
 export { ProviderService } from './provider.service.js';
 export type { EnabledProvider } from './provider.service.js';

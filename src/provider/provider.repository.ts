@@ -1,17 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import { In, IsNull } from 'typeorm';
+import { ConflictError, DomainError, NotFoundError } from '../platform/error/index.js';
 import {
   containing,
   Database,
   isUniqueViolation,
   TenantScoped,
 } from '../platform/database/index.js';
-import { NotFoundError } from '../platform/error/index.js';
 import type { Page } from '../platform/http/index.js';
-import type { ProviderListQuery } from './provider.dto.js';
+import type { ProviderListQuery, ProviderInput } from './provider.dto.js';
 import { PROVIDER_ENABLED, Provider } from './provider.entity.js';
-import { DuplicateProviderCodeError } from './provider.errors.js';
-import type { ProviderInput } from './provider.input.js';
+
+export class DuplicateProviderCodeError extends ConflictError {
+  constructor(providerCode: string) {
+    super(
+      `The provider code ${providerCode} is configured already; do not configure it twice. Change the existing provider instead.`,
+    );
+  }
+}
+
+/** The provider of a model is missing, deleted or disabled, so that the model can be neither saved nor called. */
+export class ProviderUnavailableError extends DomainError {
+  readonly code = 400;
+
+  constructor(readonly providerCode: string) {
+    super(
+      `The provider ${providerCode} does not exist or is not enabled. Enable the provider, or choose another one.`,
+      { data: { providerCode } },
+    );
+  }
+}
 
 type ProviderChange = ProviderInput & { readonly providerCode?: string | undefined };
 

@@ -9,9 +9,12 @@ import type { Page } from '../platform/http/index.js';
 import type { CreateProviderBody, ProviderListQuery, UpdateProviderBody } from './provider.dto.js';
 import { PROVIDER_ENABLED } from './provider.entity.js';
 import type { Provider } from './provider.entity.js';
-import { DuplicateProviderCodeError, ProviderUnavailableError } from './provider.errors.js';
-import { readProvider } from './provider.input.js';
-import { ProviderRepository } from './provider.repository.js';
+import {
+  DuplicateProviderCodeError,
+  ProviderUnavailableError,
+  ProviderRepository,
+} from './provider.repository.js';
+import { readProvider } from './provider.dto.js';
 import { toProviderView } from './provider.view.js';
 import type { ProviderView } from './provider.view.js';
 

@@ -4,14 +4,18 @@ import { CurrentCaller, RequirePermission } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AnswersArray, WhileConnected } from '../platform/http/index.js';
 import type { Answer } from '../platform/http/index.js';
+import { KnowledgeService } from '../knowledge/index.js';
 import { RetrievalBody } from './retrieval.dto.js';
-import { RetrievalTrial } from './retrieval.trial.js';
-import { besideRetrieved, RetrievedFragmentView } from './retrieval.view.js';
+import { RetrievalService } from './retrieval.service.js';
+import { besideRetrieved, RetrievedFragmentView, toRetrievalAnswer } from './retrieval.view.js';
 
 @ApiTags('fragments')
 @Controller('system/fragment')
 export class RetrievalController {
-  constructor(private readonly trial: RetrievalTrial) {}
+  constructor(
+    private readonly knowledge: KnowledgeService,
+    private readonly retrieval: RetrievalService,
+  ) {}
 
   /**
    * Searches a knowledge base as a chat does. Beside `data` are the hits of each channel, the scale of `score`, whether a
@@ -20,11 +24,14 @@ export class RetrievalController {
   @Post('retrieval')
   @RequirePermission('system:fragment:list')
   @AnswersArray(RetrievedFragmentView, besideRetrieved)
-  retrieve(
+  async retrieve(
     @CurrentCaller() caller: Caller,
     @Body() body: RetrievalBody,
     @WhileConnected() signal: AbortSignal,
   ): Promise<Answer<RetrievedFragmentView[]>> {
-    return this.trial.run(caller, body, signal);
+    const { knowledgeId, query, explain = false, ...overrides } = body;
+    const knowledge = await this.knowledge.readable(caller, knowledgeId);
+    const request = { caller, knowledge, query, overrides, explain, signal };
+    return toRetrievalAnswer(await this.retrieval.retrieve(request), explain);
   }
 }

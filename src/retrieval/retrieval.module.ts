@@ -6,18 +6,14 @@ import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
 import { Evaluation, TestQuery } from './test-set/test-set.entity.js';
-import { QueryVectorCache } from './query-vector.cache.js';
-import { RerankStage } from './rerank.stage.js';
+import { RetrievalService } from './retrieval.service.js';
 import { RetrievalController } from './retrieval.controller.js';
 import { RetrievalRepository } from './retrieval.repository.js';
-import { RetrievalService } from './retrieval.service.js';
-import { RetrievalTrial } from './retrieval.trial.js';
 import { EvaluationController } from './test-set/evaluation.controller.js';
 import { EvaluationRepository } from './test-set/evaluation.repository.js';
 import { EvaluationService } from './test-set/evaluation.service.js';
 import { Expectations } from './test-set/expectations.js';
 import { TestSetController } from './test-set/test-set.controller.js';
-import { TestSetFiles } from './test-set/test-set.files.js';
 import { TestSetImport } from './test-set/test-set.import.js';
 import { TestSetRepository } from './test-set/test-set.repository.js';
 import { TestSetService } from './test-set/test-set.service.js';
@@ -36,12 +32,8 @@ import { TestSetService } from './test-set/test-set.service.js';
     EvaluationRepository,
     EvaluationService,
     Expectations,
-    QueryVectorCache,
-    RerankStage,
     RetrievalRepository,
     RetrievalService,
-    RetrievalTrial,
-    TestSetFiles,
     TestSetImport,
     TestSetRepository,
     TestSetService,

@@ -1,6 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import type { Caller } from '../platform/access/index.js';
-import { DomainError } from '../platform/error/index.js';
+import { EmbeddingClient, ModelResolver, RerankClient } from '../model/index.js';
+import { InvalidInputError, DomainError } from '../platform/error/index.js';
 import { KeywordIndex } from '../fragment/index.js';
 import type { KeywordHit } from '../fragment/index.js';
 import { NoEmbeddingModelError } from '../knowledge/index.js';
@@ -9,10 +11,6 @@ import { VectorStores } from '../vector-store/index.js';
 import type { VectorHit } from '../vector-store/index.js';
 import { candidatesOf, withReason } from './candidates.js';
 import type { Candidate } from './candidates.js';
-import { QueryVectorCache } from './query-vector.cache.js';
-import { RerankStage } from './rerank.stage.js';
-import type { Ranking } from './rerank.stage.js';
-import { EmptyQueryError } from './retrieval.errors.js';
 import { RetrievalRepository } from './retrieval.repository.js';
 import type { LiveFragment } from './retrieval.repository.js';
 import { settingsOf } from './retrieval.js';
@@ -23,6 +21,12 @@ import type {
   RetrievalSettings,
   RetrievedFragment,
 } from './retrieval.js';
+
+class EmptyQueryError extends InvalidInputError {
+  constructor() {
+    super('query must not be empty. Enter what you are looking for.');
+  }
+}
 
 export interface RetrievalRequest {
   /** The tenant of the search. The right to read the knowledge base must be checked before. */
@@ -48,6 +52,17 @@ interface Search {
   readonly live: ReadonlyMap<number, LiveFragment>;
 }
 
+/** The candidates in their final order. */
+interface Ranking {
+  readonly state: RetrievalResult['rerank'];
+  readonly kept: readonly RetrievedFragment[];
+  readonly dropped: readonly RetrievedFragment[];
+  /** Why the order before the reranker is used. */
+  readonly notice?: string;
+}
+
+const CACHED_QUERIES = 2_000;
+
 /** Hits of deleted documents displace live ones; a search is repeated at most this often to replace them. */
 const REFILLS = 3;
 
@@ -61,12 +76,15 @@ const LONGEST_QUERY = 4_000;
 @Injectable()
 export class RetrievalService {
   private readonly logger = new Logger('Retrieval');
+  /** Vectors of questions by model and revision of the tenant: they depend on nothing else. */
+  private readonly vectors = new LRUCache<string, Float32Array>({ max: CACHED_QUERIES });
 
   constructor(
-    private readonly queryVectors: QueryVectorCache,
+    private readonly models: ModelResolver,
+    private readonly embedder: EmbeddingClient,
+    private readonly reranker: RerankClient,
     private readonly stores: VectorStores,
     private readonly keywords: KeywordIndex,
-    private readonly rerankStage: RerankStage,
     private readonly repository: RetrievalRepository,
   ) {}
 
@@ -126,8 +144,7 @@ export class RetrievalService {
     limit: number,
   ): Promise<VectorHit[]> {
     if (knowledge.embeddingModel === '') throw new NoEmbeddingModelError(knowledge.name);
-    const question = { text: query, signal };
-    const vector = await this.queryVectors.vectorOf(caller, knowledge.embeddingModel, question);
+    const vector = await this.vectorOf(caller, knowledge.embeddingModel, { query, signal });
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
     // An explanation also shows what the threshold excludes.
     const threshold = explain ? 0 : settings.threshold;
@@ -164,17 +181,63 @@ export class RetrievalService {
     candidates: readonly RetrievedFragment[],
     request: RetrievalRequest,
     settings: RetrievalSettings,
-  ): Promise<Omit<Ranking, 'state'> & { readonly state: RetrievalResult['rerank'] }> {
+  ): Promise<Ranking> {
     if (settings.enableRerank && candidates.length > 0) {
-      const { caller, query, signal } = request;
-      return this.rerankStage.rank(candidates, { caller, query, settings, signal });
+      return this.reranked(candidates, request, settings);
     }
-    const { limit } = settings;
+    return { state: 'off', ...cut(candidates, settings) };
+  }
+
+  /** Orders by the model's score, drops scores below the saved rerank threshold, and cuts to the limit. */
+  private async reranked(
+    candidates: readonly RetrievedFragment[],
+    { caller, query, signal }: RetrievalRequest,
+    settings: RetrievalSettings,
+  ): Promise<Ranking> {
+    try {
+      if (settings.rerankModel === '') throw new NoRerankModelError();
+      const model = await this.models.resolveRerank(caller, settings.rerankModel);
+      const documents = candidates.map(({ content }) => content);
+      // Every candidate is scored, for the explanation and the threshold.
+      const ranked = await this.reranker.rerank(model, query, documents, {
+        topN: documents.length,
+        signal,
+      });
+      return rerankedBy(candidates, ranked, settings);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      return this.fallback(candidates, settings, error);
+    }
+  }
+
+  /** The rerank threshold is on the reranker's scale, so it does not apply here. */
+  private fallback(
+    candidates: readonly RetrievedFragment[],
+    settings: RetrievalSettings,
+    error: unknown,
+  ): Ranking {
+    this.logger.warn({ msg: 'Reranking failed', err: error });
+    const reason = error instanceof DomainError ? error.message : 'The log has the reason.';
     return {
-      state: 'off',
-      kept: candidates.slice(0, limit),
-      dropped: candidates.slice(limit).map((one) => withReason(one, `beyond the first ${limit}`)),
+      state: 'fallback',
+      ...cut(candidates, settings),
+      notice: `Reranking failed, so the order before it is shown. ${reason}`,
     };
+  }
+
+  private async vectorOf(
+    caller: RetrievalRequest['caller'],
+    modelName: string,
+    { query, signal }: Pick<RetrievalRequest, 'query' | 'signal'>,
+  ): Promise<Float32Array> {
+    const model = await this.models.resolveEmbedding(caller, modelName);
+    const key = `${model.id} ${caller.revision} ${query}`;
+    const known = this.vectors.get(key);
+    if (known) return known;
+    const [vector] = await this.embedder.embed(model, [query], { signal, purpose: 'query' });
+    if (!vector) throw new Error('The embedding model returned no vector.');
+    this.vectors.set(key, vector);
+    return vector;
   }
 
   private liveOf(
@@ -219,4 +282,60 @@ function scaleOf(
 ): RetrievalResult['scale'] {
   if (rerank === 'applied') return 'rerank';
   return settings.enableHybrid ? 'fusion' : 'cosine';
+}
+
+function cut(
+  candidates: readonly RetrievedFragment[],
+  { limit }: RetrievalSettings,
+): Pick<Ranking, 'kept' | 'dropped'> {
+  return {
+    kept: candidates.slice(0, limit),
+    dropped: candidates.slice(limit).map((one) => withReason(one, `beyond the first ${limit}`)),
+  };
+}
+
+function rerankedBy(
+  candidates: readonly RetrievedFragment[],
+  ranked: readonly { readonly index: number; readonly score: number }[],
+  { limit, rerankScoreThreshold }: RetrievalSettings,
+): Ranking {
+  const kept: RetrievedFragment[] = [];
+  const dropped: RetrievedFragment[] = [];
+  const left = new Map(candidates.entries());
+  for (const [place, { index, score }] of ranked.entries()) {
+    const candidate = left.get(index);
+    if (!candidate) continue;
+    left.delete(index);
+    const fragment = scored(candidate, { score, index, rank: place + 1 });
+    if (rerankScoreThreshold !== undefined && score < rerankScoreThreshold) {
+      dropped.push(
+        withReason(fragment, `rerank score below the threshold ${rerankScoreThreshold}`),
+      );
+    } else if (kept.length >= limit) {
+      dropped.push(withReason(fragment, `beyond the first ${limit}`));
+    } else kept.push(fragment);
+  }
+  for (const candidate of left.values()) {
+    dropped.push(withReason(candidate, 'left out by the rerank model'));
+  }
+  return { state: 'applied', kept, dropped };
+}
+
+class NoRerankModelError extends InvalidInputError {
+  constructor() {
+    super('Reranking is on, but no rerank model is chosen. Choose a model of category rerank.');
+  }
+}
+
+function scored(
+  candidate: RetrievedFragment,
+  { score, index, rank }: { readonly score: number; readonly index: number; readonly rank: number },
+): RetrievedFragment {
+  return {
+    ...candidate,
+    score,
+    rawScore: candidate.score,
+    originalIndex: index,
+    explanation: { ...candidate.explanation, rerank: { rank, score } },
+  };
 }

@@ -1,4 +1,5 @@
 import type { KnowledgeBase } from '../knowledge/index.js';
+import type { LiveFragment } from './retrieval.repository.js';
 
 /** Settings of a request that replace those of the knowledge base. */
 export interface RetrievalOverrides {
@@ -45,19 +46,7 @@ export interface Explanation {
   readonly dropped: string | null;
 }
 
-export interface RetrievedFragment {
-  readonly fragmentId: number;
-  readonly fid: string;
-  readonly docId: string;
-  readonly knowledgeId: number;
-  readonly attachmentId: number;
-  readonly idx: number;
-  readonly content: string;
-  readonly page: number | null;
-  readonly headings: string | null;
-  readonly location: string | null;
-  /** Name of the document. */
-  readonly sourceName: string;
+export interface RetrievedFragment extends LiveFragment {
   /** On the scale that `scale` of the result names. */
   readonly score: number;
   /** Before the reranker; absent without one. */

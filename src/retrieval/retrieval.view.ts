@@ -1,52 +1,41 @@
-import { ApiPropertyOptional } from '@nestjs/swagger';
-import { Answer, Decimal, Id, OK_MESSAGE, Text, Whole } from '../platform/http/index.js';
+import {
+  Answer,
+  decimal,
+  integer,
+  nullable,
+  OK_MESSAGE,
+  optional,
+  recordId,
+  schema,
+  text,
+  View,
+} from '../platform/http/index.js';
 import type { Explanation, RetrievalResult, RetrievedFragment } from './retrieval.js';
 
 /** One found fragment. */
-export class RetrievedFragmentView {
-  @Text({ example: 'k3v9x0a2bq', description: 'fid of the fragment' })
-  id: string;
-
-  @Text({ example: 'a1b2c3d4e5' })
-  docId: string;
-
-  @Id()
-  knowledgeId: number;
-
-  @Whole({ example: 0, description: 'Index in the document, from 0' })
-  idx: number;
-
-  @Text({ example: 'The warranty lasts two years.' })
-  content: string;
-
-  @Decimal({ example: 0.83, description: 'On the scale that `scale` names' })
-  score: number;
-
-  @Decimal({ optional: true, example: 0.71, description: 'Before the reranker' })
-  rawScore?: number;
-
-  @Whole({ optional: true, example: 2, description: 'Position before the reranker, from 0' })
-  originalIndex?: number;
-
-  @Text({ example: 'warranty.pdf', description: 'Name of the document' })
-  sourceName: string;
-
-  @Whole({ nullable: true, example: 3, description: 'Page, from 1' })
-  page: number | null;
-
-  @Text({ nullable: true, example: 'Terms > Warranty' })
-  headings: string | null;
-
-  @Text({ nullable: true, example: 'lines 10-42' })
-  location: string | null;
-
-  @ApiPropertyOptional({
-    type: 'object',
-    additionalProperties: true,
-    description: 'Its places in the channels; only when requested',
-  })
-  explain?: Explanation;
-}
+export class RetrievedFragmentView extends View({
+  id: text({ example: 'k3v9x0a2bq', description: 'fid of the fragment' }),
+  docId: text({ example: 'a1b2c3d4e5' }),
+  knowledgeId: recordId(),
+  idx: integer({ example: 0, description: 'Index in the document, from 0' }),
+  content: text({ example: 'The warranty lasts two years.' }),
+  score: decimal({ example: 0.83, description: 'On the scale that `scale` names' }),
+  rawScore: optional(decimal({ example: 0.71, description: 'Before the reranker' })),
+  originalIndex: optional(
+    integer({ example: 2, description: 'Position before the reranker, from 0' }),
+  ),
+  sourceName: text({ example: 'warranty.pdf', description: 'Name of the document' }),
+  page: nullable(integer({ example: 3, description: 'Page, from 1' })),
+  headings: nullable(text({ example: 'Terms > Warranty' })),
+  location: nullable(text({ example: 'lines 10-42' })),
+  explain: optional(
+    schema<Explanation>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'Its places in the channels; only when requested',
+    }),
+  ),
+}) {}
 
 /** What stands beside `data`, for OpenAPI; the last two only when an explanation is requested. */
 export const besideRetrieved = {
@@ -76,21 +65,9 @@ export function toRetrievalAnswer(
 }
 
 function toView(fragment: RetrievedFragment, explain: boolean): RetrievedFragmentView {
-  const { fid, docId, knowledgeId, idx, content, score, sourceName } = fragment;
-  const { page, headings, location, rawScore, originalIndex, explanation } = fragment;
-  return {
+  const { fid, explanation } = fragment;
+  return RetrievedFragmentView.of(fragment, {
     id: fid,
-    docId,
-    knowledgeId,
-    idx,
-    content,
-    score,
-    ...(rawScore !== undefined && { rawScore }),
-    ...(originalIndex !== undefined && { originalIndex }),
-    sourceName,
-    page,
-    headings,
-    location,
-    ...(explain && { explain: explanation }),
-  };
+    explain: explain ? explanation : undefined,
+  });
 }

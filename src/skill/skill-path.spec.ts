@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { resourceNames } from './skill-path.js';
+import { resourceNames } from './skill.reader.js';
 
 describe('the path of a resource', () => {
   it.each([

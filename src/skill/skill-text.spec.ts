@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readSkillText } from './skill-text.js';
-import type { SkillText } from './skill.info.js';
+import type { SkillText } from './skill-text.js';
 
 function read(text: string | Uint8Array): SkillText {
   return readSkillText(Buffer.from(text));

@@ -1,7 +1,90 @@
 import { parseDocument } from 'yaml';
-import { InvalidSkillError } from './skill.errors.js';
-import type { SkillText } from './skill.info.js';
-import { SKILL_LIMITS } from './skill.limits.js';
+import { InvalidInputError } from '../platform/error/index.js';
+
+/** A folder that is scanned for skills. */
+export interface SkillRoot {
+  /** The displayed source of the skills: `built-in`, `.agents/skills`. */
+  readonly source: string;
+  /** A trusted folder. Links on the way to it are followed, links below it never. */
+  readonly base: string;
+  /** The folder of the skills below the base, with `/` between names; default: the base. */
+  readonly folder?: string;
+}
+
+/** A skill without its text, which readSkill and readSkillResource read on use. */
+export interface SkillInfo {
+  readonly name: string;
+  readonly description: string;
+  readonly source: string;
+  readonly base: string;
+  /** The skill's folder below the base, with `/` between names. */
+  readonly path: string;
+  /** Problems that do not prevent the use of the skill. */
+  readonly warnings: readonly string[];
+}
+
+/** What a scan left out, and how to correct it. The path is relative to the root's base. */
+export interface SkillProblem {
+  readonly path: string;
+  readonly reason: string;
+}
+
+export interface SkillScan {
+  /** In the order of the scan; each name once. */
+  readonly skills: readonly SkillInfo[];
+  readonly skipped: readonly SkillProblem[];
+}
+
+/** The content of a SKILL.md. */
+export interface SkillText {
+  readonly name: string;
+  readonly description: string;
+  /** The text after the frontmatter, unchanged. */
+  readonly body: string;
+  readonly warnings: readonly string[];
+}
+
+/** Limits of skill packages (docs/WIRE.md, Skills); the last three bound the work of one scan. Sizes are bytes. */
+export const SKILL_LIMITS = {
+  descriptionCharacters: 1_000,
+  entryFileBytes: 256 * 1024,
+  resourceBytes: 1024 * 1024,
+  skills: 100,
+  depth: 6,
+  /** The time to parse YAML grows with the square of its length. */
+  frontmatterBytes: 16 * 1024,
+  /** Files and folders per scan. */
+  entries: 10_000,
+  /** Time limit of a scan. */
+  seconds: 30,
+} as const;
+
+/** The SKILL.md breaks a rule, which the message names. */
+export class InvalidSkillError extends InvalidInputError {}
+
+export class SkillResourcePathError extends InvalidInputError {
+  constructor(path: string, why: string) {
+    super(
+      `The path "${path.slice(0, 100)}" ${why}. Give the path of a file in the folder of the skill, for example references/guide.md.`,
+    );
+  }
+}
+
+export class SkillResourceTooLargeError extends InvalidInputError {
+  constructor(path: string, limitBytes: number) {
+    super(
+      `${path} is larger than ${limitBytes} bytes. Split it, or use a script of the skill that reads it in parts.`,
+    );
+  }
+}
+
+export class SkillResourceNotTextError extends InvalidInputError {
+  constructor(path: string) {
+    super(
+      `${path} is not UTF-8 text and cannot be shown. Convert it to UTF-8, or use it as a file without reading it.`,
+    );
+  }
+}
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/;
 /** Further fields of the public Agent Skills format; they have no effect here. */

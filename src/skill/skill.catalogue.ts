@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Module } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
-import type { SkillInfo, SkillRoot, SkillScan } from './skill.info.js';
+import type { SkillInfo, SkillRoot, SkillScan } from './skill-text.js';
 import { scanSkills } from './skill.scan.js';
 
 /** Beside this file, independent of the working directory; the build copies them. */
@@ -41,3 +41,6 @@ export class SkillCatalogue implements OnModuleInit {
     return scanSkills(roots, signal, timeLimit);
   }
 }
+
+@Module({ providers: [SkillCatalogue], exports: [SkillCatalogue] })
+export class SkillModule {}

@@ -6,10 +6,8 @@ import {
   SKIPPED_FOLDERS,
 } from '../platform/filesystem/index.js';
 import type { Obstacle } from '../platform/filesystem/index.js';
-import { readSkillText } from './skill-text.js';
-import { InvalidSkillError } from './skill.errors.js';
-import type { SkillInfo, SkillProblem, SkillRoot, SkillScan } from './skill.info.js';
-import { SKILL_LIMITS } from './skill.limits.js';
+import { readSkillText, InvalidSkillError, SKILL_LIMITS } from './skill-text.js';
+import type { SkillInfo, SkillProblem, SkillRoot, SkillScan } from './skill-text.js';
 
 export const ENTRY_FILE = 'SKILL.md';
 

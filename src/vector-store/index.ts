@@ -1,5 +1,4 @@
-export { VectorStoreError } from './vector-store.errors.js';
+export { VectorStoreError, VectorStore } from './vector-store.js';
 export { VectorStoreModule } from './vector-store.module.js';
-export { VectorStore } from './vector-store.js';
 export type { VectorEntry, VectorHit, VectorQuery, VectorScope } from './vector-store.js';
 export { VectorStores } from './vector-stores.js';

@@ -8,8 +8,7 @@ import { ExactVectorStore } from './exact/exact.vector-store.js';
 import { PgvectorRepository } from './pgvector/pgvector.repository.js';
 import { PgvectorVectorStore } from './pgvector/pgvector.vector-store.js';
 import { QdrantVectorStore } from './qdrant/qdrant.vector-store.js';
-import { VectorErasure } from './vector-erasure.js';
-import { VectorStores } from './vector-stores.js';
+import { VectorErasure, VectorStores } from './vector-stores.js';
 
 /** Chooses the stores at the start: Qdrant where it is configured, pgvector where it is installed, exact always. */
 @Module({

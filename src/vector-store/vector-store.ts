@@ -1,3 +1,6 @@
+import { Logger } from '@nestjs/common';
+import { DomainError } from '../platform/error/index.js';
+
 /** The owner of vectors: every read and write is limited to it. */
 export interface VectorScope {
   readonly tenantId: string;
@@ -86,4 +89,70 @@ export abstract class VectorStore {
     page: { readonly after: number; readonly limit: number },
     signal: AbortSignal,
   ): Promise<number[]>;
+
+  /**
+   * Runs one call. An aborted signal rejects it at once with the signal's reason, although a running statement may still
+   * finish; any other failure is logged and becomes a VectorStoreError.
+   */
+  protected async call<T>(action: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const store = this.code;
+    signal.throwIfAborted();
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const stop = (): void => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await Promise.race([work(), aborted]);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof VectorStoreError) || error.cause !== undefined) {
+        logger.warn({ msg: 'Vector store call failed', store, action, err: error });
+      }
+      if (error instanceof VectorStoreError) throw error;
+      throw new VectorStoreError(
+        `The vector store ${store} failed to ${action}. Try again in a moment. If it fails again, ask an administrator to check the log.`,
+        { cause: error },
+      );
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+}
+
+/** A failed call of a vector store. The message may be shown to users; the cause is in the log. */
+export class VectorStoreError extends DomainError {
+  readonly code = 500;
+}
+
+const logger = new Logger('VectorStore');
+
+/** Asserts that a removal was complete, because a remaining vector would stay searchable. */
+export function assertNoneLeft(count: number): void {
+  if (count === 0) return;
+  throw new VectorStoreError(
+    `${count} vectors remain after the removal, because some were added at the same time. Delete again.`,
+  );
+}
+
+interface BatchLimits {
+  readonly entries: number;
+  /** Vector elements per batch; a single entry may exceed it. */
+  readonly numbers: number;
+}
+
+/**
+ * The entries in batches for statements and requests: each fragment once (the last entry wins), ordered by fragment id,
+ * grouped by dimension.
+ */
+export function batchesOf(entries: readonly VectorEntry[], limits: BatchLimits): VectorEntry[][] {
+  const last = new Map(entries.map((entry) => [entry.fragmentId, entry]));
+  const byDimension = Map.groupBy(
+    [...last.values()].sort((a, b) => a.fragmentId - b.fragmentId),
+    ({ vector }) => vector.length,
+  );
+  return [...byDimension].flatMap(([dimension, all]) => {
+    const fitting = Math.floor(limits.numbers / Math.max(1, dimension));
+    const size = Math.max(1, Math.min(limits.entries, fitting));
+    const count = Math.ceil(all.length / size);
+    return Array.from({ length: count }, (_, at) => all.slice(at * size, (at + 1) * size));
+  });
 }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { demoWorkspaceFiles } from '../../src/demo/demo.workspace.files.js';
+import { demoWorkspaceFiles } from '../../src/demo/demo.workspace.js';
 import {
   addressOf,
   adminAt,

@@ -13,11 +13,10 @@ import { displayName, isRefused, UploadEngine } from '../../platform/storage/ind
 import { AttachRepository } from '../attach.repository.js';
 import { AttachService } from '../attach.service.js';
 import { AttachmentStatus } from '../attachment.entity.js';
+import type { Attachment } from '../attachment.entity.js';
 import { ParsingQueue } from '../parsing/parsing.queue.js';
 import { isSkipped, loadFolder } from './folder.loader.js';
 import type { FoundFile, SkippedEntry } from './folder.loader.js';
-import { planImport } from './import-plan.js';
-import type { DigestedFile, ImportPlan } from './import-plan.js';
 
 /** The permissions that storing, replacing and parsing again take. */
 const PERMISSIONS = ['system:attach:add', 'system:attach:edit', 'system:attach:remove'];
@@ -35,7 +34,7 @@ export interface ImportProgress {
 }
 
 /** For whom and how an import is done. */
-export interface ImportRun {
+interface ImportRun {
   readonly caller: Caller;
   readonly knowledge: KnowledgeBase;
   readonly report: (progress: ImportProgress) => void;
@@ -43,12 +42,12 @@ export interface ImportRun {
   readonly signal: AbortSignal;
 }
 
-export interface FailedFile {
+interface FailedFile {
   readonly name: string;
   readonly reason: string;
 }
 
-export interface ImportResult {
+interface ImportResult {
   readonly parsed: number;
   readonly failed: readonly FailedFile[];
 }
@@ -166,4 +165,94 @@ async function digested(file: FoundFile): Promise<DigestedFile | SkippedEntry> {
     return { name, skipped: 'unreadable' };
   }
   return { ...file, name, sha256: hash.digest('hex') };
+}
+
+export interface DigestedFile extends FoundFile {
+  /** Of the content, in lower-case hex. */
+  readonly sha256: string;
+}
+
+/** A document that the knowledge base holds. */
+export type HeldDocument = Pick<Attachment, 'id' | 'name' | 'fileHash' | 'status'>;
+
+/** A document whose file has another content by now. */
+interface OutdatedDocument {
+  readonly document: HeldDocument;
+  /** Digest of what the file holds now: once the base has that, the document can go. */
+  readonly replacedBy: string;
+}
+
+interface ImportPlan {
+  readonly toStore: readonly DigestedFile[];
+  readonly outdated: readonly OutdatedDocument[];
+  /** What the base holds already, under whatever name. */
+  readonly unchanged: readonly HeldDocument[];
+  readonly skipped: readonly SkippedEntry[];
+}
+
+/**
+ * What an import has to do. A knowledge base holds a content once, so of several files with the same content the first
+ * is taken; and what some file of the folder still holds never goes, though its name may belong to another by now.
+ */
+export function planImport(
+  entries: readonly (DigestedFile | SkippedEntry)[],
+  held: readonly HeldDocument[],
+): ImportPlan {
+  const skipped = entries.filter((entry) => isSkipped(entry));
+  const files = entries.filter((entry): entry is DigestedFile => !isSkipped(entry));
+  const first = new Map<string, DigestedFile>();
+  for (const file of files) {
+    if (first.has(file.sha256)) skipped.push({ name: file.name, skipped: 'same content' });
+    else first.set(file.sha256, file);
+  }
+  const heldHashes = new Set(held.map(({ fileHash }) => fileHash));
+  const hashByName = new Map(files.map(({ name, sha256 }) => [name, sha256]));
+  return {
+    toStore: [...first.values()].filter(({ sha256 }) => !heldHashes.has(sha256)),
+    outdated: held.flatMap((document) => {
+      const replacedBy = first.has(document.fileHash) ? undefined : hashByName.get(document.name);
+      return replacedBy === undefined ? [] : [{ document, replacedBy }];
+    }),
+    unchanged: held.filter(({ fileHash }) => first.has(fileHash)),
+    skipped,
+  };
+}
+
+/** Names of one reason that are listed before the rest is only counted. */
+const LISTED = 10;
+
+/** What an import would do, for people. */
+export function planReport(plan: ImportPlan): string {
+  return [`Would store ${countsOf(plan)}.`, ...listOf(plan), ...skippedIn(plan)].join('\n');
+}
+
+/** What an import has done, for people. */
+export function importReport(plan: ImportPlan, { parsed, failed }: ImportResult): string {
+  return [
+    `Imported ${countsOf(plan)}. Parsed: ${parsed}, failed: ${failed.length}.`,
+    ...failed.map(({ name, reason }) => `  failed: ${name}: ${reason}`),
+    ...skippedIn(plan),
+  ].join('\n');
+}
+
+function countsOf(plan: ImportPlan): string {
+  const changed = plan.toStore.filter(({ name }) => isChanged(plan, name)).length;
+  return `${plan.toStore.length - changed} new and ${changed} changed files, ${plan.unchanged.length} unchanged`;
+}
+
+function listOf(plan: ImportPlan): string[] {
+  return plan.toStore.map(({ name }) => `  ${isChanged(plan, name) ? 'changed' : 'new'}: ${name}`);
+}
+
+function isChanged({ outdated }: ImportPlan, name: string): boolean {
+  return outdated.some(({ document }) => document.name === name);
+}
+
+function skippedIn({ skipped }: ImportPlan): string[] {
+  const byReason = Map.groupBy(skipped, (entry: SkippedEntry) => entry.skipped);
+  return [...byReason].map(([reason, entries]) => {
+    const names = entries.slice(0, LISTED).map(({ name }) => name);
+    const more = entries.length - names.length;
+    return `  skipped, ${reason} (${entries.length}): ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  });
 }

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { split } from '../../fragment/splitter/index.js';
 import type { FragmentDraft } from '../../fragment/splitter/index.js';
 import { readDocument } from './format/read-document.js';
-import { Refusal } from './format/refusal.js';
+import { Refusal } from './format/document-source.js';
 import type { ParseAnswer, ParseOutcome, ParseTask } from './parse-task.js';
 
 /**

@@ -14,15 +14,14 @@ import { UpstreamError } from '../../provider/index.js';
 import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
 import { VectorStoreError } from '../../vector-store/index.js';
-import { DocumentIndexer } from './document-indexer.js';
-import { DocumentLease } from './lease.js';
+import { DocumentIndexer, DocumentLease } from './document-indexer.js';
+import { ATTEMPTS, ParsingRepository } from './parsing.repository.js';
 import {
   LeaseLostError,
   MissingVectorsError,
   RequesterGoneError,
   SettingsChangedError,
 } from './parsing.errors.js';
-import { ATTEMPTS, ParsingRepository } from './parsing.repository.js';
 import type { Claim, ClaimedAttachment, Release } from './parsing.repository.js';
 import { PARSE_JOB } from './parsing.queue.js';
 

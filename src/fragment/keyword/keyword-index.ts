@@ -1,12 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/index.js';
 import type { AnalysedText } from './text-analysis.js';
-import { rank } from './bm25.js';
-import type { KeywordResult } from './bm25.js';
+import { packPostings, rank, withoutFragments } from './bm25.js';
+import type { KeywordResult, Posting } from './bm25.js';
 import { KeywordRepository } from './keyword.repository.js';
-import { KeywordWriter } from './keyword-writer.js';
-import type { AnalysedFragment } from './keyword-writer.js';
-import type { AttachmentScope, KnowledgeScope } from './keyword.repository.js';
+import type {
+  AttachmentScope,
+  BlockChange,
+  DocumentRow,
+  KnowledgeScope,
+  TermPostings,
+} from './keyword.repository.js';
 import { TextAnalysis } from './text-analysis.js';
 
 /** Terms of a question that are looked for; what is longer was pasted. */
@@ -14,12 +18,24 @@ const MOST_TERMS = 256;
 
 const NOTHING: KeywordResult = { hits: [], total: 0 };
 
+export interface AnalysedFragment {
+  readonly fragmentId: number;
+  readonly analysed: AnalysedText;
+}
+
+/**
+ * Fragments of one block. More make searching cheaper and adding to a block dearer, and rows would outgrow a page of
+ * the database; a larger document has a block of its own.
+ */
+const CAPACITY = 1_024;
+
+const NO_POSTINGS = Buffer.alloc(0);
+
 /** Keyword search over the fragments of knowledge bases; docs/decisions/0006-keyword-index.md says how it works. */
 @Injectable()
 export class KeywordIndex {
   constructor(
     private readonly analysis: TextAnalysis,
-    private readonly writer: KeywordWriter,
     private readonly repository: KeywordRepository,
     private readonly database: Database,
   ) {}
@@ -37,7 +53,7 @@ export class KeywordIndex {
     scope: AttachmentScope,
     fragments: readonly AnalysedFragment[],
   ): Promise<void> {
-    await this.database.transaction(() => this.writer.replaceDocument(scope, fragments));
+    await this.database.transaction(() => this.replaceDocument(scope, fragments));
   }
 
   /** Replaces one fragment, adds it, or removes it where `analysed` is undefined; joins the open transaction. */
@@ -46,7 +62,7 @@ export class KeywordIndex {
     fragmentId: number,
     analysed: AnalysedText | undefined,
   ): Promise<void> {
-    await this.database.transaction(() => this.writer.replaceFragment(scope, fragmentId, analysed));
+    await this.database.transaction(() => this.exchangeFragment(scope, fragmentId, analysed));
   }
 
   /**
@@ -62,7 +78,7 @@ export class KeywordIndex {
    * deleted, which fails otherwise. The rows of a knowledge base or a tenant take the index along by themselves.
    */
   async removeAttachment(scope: AttachmentScope): Promise<void> {
-    await this.database.transaction(() => this.writer.replaceDocument(scope, []));
+    await this.database.transaction(() => this.replaceDocument(scope, []));
   }
 
   /** The fragments that have at least one word of the query, best first. */
@@ -88,4 +104,134 @@ export class KeywordIndex {
     });
     return rank(found, corpus, limit);
   }
+
+  /**
+   * Replaces all fragments of a document, adds it, or removes it where there are none. Expects a transaction, and holds
+   * the document's and the block's row until its end; so do the methods below.
+   */
+  private async replaceDocument(
+    scope: AttachmentScope,
+    fragments: readonly AnalysedFragment[],
+  ): Promise<void> {
+    const document = await this.repository.holdDocument(scope);
+    if (!document) return this.add(scope, fragments);
+    const { tenantId } = scope;
+    const block = await this.repository.holdBlock(tenantId, document.blockId);
+    const before = Object.keys(document.fragments).map(Number);
+    const others = block.fragments - before.length;
+    if (others > 0 && fragments.length > 0 && others + fragments.length <= CAPACITY) {
+      return this.exchange(scope, document, before, fragments);
+    }
+    if (others > 0) {
+      await this.exchange(scope, document, before, []);
+      await this.repository.removeDocument(scope);
+    } else {
+      await this.repository.removeBlock(tenantId, document.blockId);
+    }
+    return this.add(scope, fragments);
+  }
+
+  /** Replaces one fragment of a document, adds it, or removes it where there is no `analysed`. */
+  private async exchangeFragment(
+    scope: AttachmentScope,
+    fragmentId: number,
+    analysed: AnalysedText | undefined,
+  ): Promise<void> {
+    const fragments = analysed ? [{ fragmentId, analysed }] : [];
+    const document = await this.repository.holdDocument(scope);
+    if (!document) return this.add(scope, fragments);
+    await this.repository.holdBlock(scope.tenantId, document.blockId);
+    const before = String(fragmentId) in document.fragments ? [fragmentId] : [];
+    return this.exchange(scope, document, before, fragments);
+  }
+
+  private async add(scope: AttachmentScope, fragments: readonly AnalysedFragment[]): Promise<void> {
+    if (fragments.length === 0) return;
+    const blockId = await this.repository.takeBlock(scope, sizeOf(fragments), CAPACITY);
+    await this.repository.append(scope, blockId, rowsOf(packed(fragments)));
+    await this.repository.saveDocument(scope, {
+      blockId,
+      fragments: Object.fromEntries(fragments.map(toEntry)),
+    });
+  }
+
+  /** Puts fragments in the place of some of the document's in its block, which is held. */
+  private async exchange(
+    scope: AttachmentScope,
+    { blockId, fragments }: DocumentRow,
+    before: readonly number[],
+    added: readonly AnalysedFragment[],
+  ): Promise<void> {
+    const { tenantId } = scope;
+    const after = packed(added);
+    const terms = new Set([...before.flatMap((id) => termsOf(fragments[id])), ...after.keys()]);
+    const taken = new Set(before);
+    const lengths = new Map<number, number>();
+    const rows = await this.repository.postings(tenantId, blockId, [...terms]);
+    for (const { term, postings } of rows) {
+      const kept = withoutFragments(postings, taken, lengths);
+      after.set(term, Buffer.concat([kept, after.get(term) ?? NO_POSTINGS]));
+    }
+    const changed = rowsOf(after);
+    const empty = changed.filter(({ postings }) => postings.length === 0);
+    await this.repository.replace(
+      scope,
+      blockId,
+      changed.filter(({ postings }) => postings.length > 0),
+    );
+    await this.repository.removePostings(
+      tenantId,
+      blockId,
+      empty.map(({ term }) => term),
+    );
+    const size = sizeOf(added);
+    await this.repository.resizeBlock(tenantId, blockId, {
+      ...size,
+      fragments: size.fragments - before.length,
+      terms: size.terms - sum([...lengths.values()]),
+    });
+    const others = Object.entries(fragments).filter(([id]) => !taken.has(Number(id)));
+    await this.repository.changeDocument(
+      scope,
+      Object.fromEntries([...others, ...added.map(toEntry)]),
+    );
+  }
+}
+
+function sizeOf(fragments: readonly AnalysedFragment[]): BlockChange {
+  return {
+    fragments: fragments.length,
+    terms: sum(fragments.map(({ analysed }) => analysed.termCount)),
+    languages: [...new Set(fragments.map(({ analysed }) => analysed.language))],
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function toEntry({ fragmentId, analysed }: AnalysedFragment): [id: string, terms: string] {
+  return [String(fragmentId), [...analysed.terms.keys()].join(' ')];
+}
+
+function termsOf(entry: string | undefined): string[] {
+  return entry ? entry.split(' ') : [];
+}
+
+/** The postings of the fragments, by term. */
+function packed(fragments: readonly AnalysedFragment[]): Map<string, Buffer> {
+  const byTerm = new Map<string, Posting[]>();
+  for (const { fragmentId, analysed } of fragments) {
+    for (const [term, frequency] of analysed.terms) {
+      const posting = { fragmentId, frequency, length: analysed.termCount };
+      const postings = byTerm.get(term);
+      if (postings) postings.push(posting);
+      else byTerm.set(term, [posting]);
+    }
+  }
+  return new Map([...byTerm].map(([term, postings]) => [term, packPostings(postings)]));
+}
+
+function rowsOf(postings: ReadonlyMap<string, Buffer>): TermPostings[] {
+  return [...postings].map(([term, bytes]) => ({ term, postings: bytes }));
 }

@@ -28,7 +28,7 @@ export class KeywordBlock {
   @Text({ array: true }) languages: string[];
 }
 
-/** Which fragments of a block have a term; postings.ts packs them. */
+/** Which fragments of a block have a term; bm25.ts packs them. */
 @Entity({ name: 'keyword_posting' })
 export class KeywordPosting {
   @TenantId(primary) tenantId: string;

@@ -1,12 +1,25 @@
 import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { dictionaryOf, guessLanguage, mainScript, SAMPLE } from './language.js';
+import { LRUCache } from 'lru-cache';
+import { KeywordRepository } from './keyword.repository.js';
 import type { StemRequest } from './keyword.repository.js';
-import type { Script } from './script.js';
-import { Stemmer } from './stemmer.js';
-import type { StemReader } from './stemmer.js';
+import { dictionaryOf, guessLanguage, mainScript, SAMPLE } from './language.js';
+import type { Script } from './language.js';
 import { readWords } from './words.js';
 import type { TextWords, Word } from './words.js';
+
+/** Answers the stem, '' for a stop word. */
+type StemReader = (request: StemRequest) => string;
+
+/** Stems that are kept; a language has some ten thousand that matter. */
+const KEPT = 50_000;
+
+/** Words of one statement. */
+const BATCH = 10_000;
+
+function keyOf({ dictionary, word }: StemRequest): string {
+  return `${dictionary} ${word}`;
+}
 
 /** A text as the keyword index sees it. */
 export interface AnalysedText {
@@ -31,10 +44,13 @@ interface ReadText extends TextWords {
   readonly language: string;
 }
 
-/** Turns texts into terms: the same for what is stored and for what is asked. */
+/** Turns texts into terms by PostgreSQL's Snowball stemmers: the same for what is stored and for what is asked. */
 @Injectable()
 export class TextAnalysis {
-  constructor(private readonly stemmer: Stemmer) {}
+  /** Stems by dictionary and word, '' for stop words. */
+  private readonly known = new LRUCache<string, string>({ max: KEPT });
+
+  constructor(private readonly repository: KeywordRepository) {}
 
   /** The terms of texts that belong together, in their order. */
   async analyse(texts: readonly string[]): Promise<AnalysedText[]> {
@@ -49,7 +65,7 @@ export class TextAnalysis {
         text.length < LEAST_TEXT ? languageOfAll(script) : guessLanguage(text, script);
       read.push({ ...found, language });
     }
-    const stemOf = await this.stemmer.stems(read.flatMap(requestsOf));
+    const stemOf = await this.stems(read.flatMap(requestsOf));
     const analysed: AnalysedText[] = [];
     for (const text of read) {
       await pause();
@@ -68,7 +84,7 @@ export class TextAnalysis {
   ): Promise<ReadonlyMap<string, string>> {
     const { words, terms } = readWords(question);
     const readings = languages.map((language) => ({ words, terms, language }));
-    const stemOf = await this.stemmer.stems(readings.flatMap(requestsOf));
+    const stemOf = await this.stems(readings.flatMap(requestsOf));
     const stopped = clearlyStopped(readings, stemOf);
     const asked = new Map(terms.map((term) => [term, term]));
     for (const { language } of readings) {
@@ -79,6 +95,30 @@ export class TextAnalysis {
       }
     }
     return asked.size > 0 ? asked : new Map(words.map(({ text }) => [text, text]));
+  }
+
+  /** A reader of the stems of these words. */
+  private async stems(requests: readonly StemRequest[]): Promise<StemReader> {
+    const stems = new Map<string, string>();
+    const missing = new Map<string, StemRequest>();
+    for (const request of requests) {
+      const key = keyOf(request);
+      if (stems.has(key) || missing.has(key)) continue;
+      const stem = this.known.get(key);
+      if (stem === undefined) missing.set(key, request);
+      else stems.set(key, stem);
+    }
+    const asked = [...missing];
+    for (let start = 0; start < asked.length; start += BATCH) {
+      const batch = asked.slice(start, start + BATCH);
+      const answers = await this.repository.stems(batch.map(([, request]) => request));
+      batch.forEach(([key, { word }], index) => {
+        const stem = answers[index] ?? word;
+        stems.set(key, stem);
+        this.known.set(key, stem);
+      });
+    }
+    return (request) => stems.get(keyOf(request)) ?? request.word;
   }
 }
 

@@ -1,6 +1,5 @@
 import { endOfText } from './block.js';
-import type { Block, Span } from './block.js';
-import type { SourceBlock, TableBlock } from './source-document.js';
+import type { Block, Span, SourceBlock, TableBlock } from './block.js';
 
 /**
  * The blocks that the parser found. Text that it left out between them is prose; blocks that are empty, out of order

@@ -6,4 +6,4 @@ export type {
   SourceKind,
   SplitSettings,
   TableBlock,
-} from './source-document.js';
+} from './block.js';

@@ -1,9 +1,8 @@
 import { endOfText, startOfText } from './block.js';
 import type { Block, Span } from './block.js';
-import type { Group } from './grouping.js';
-import { linesCut } from './lines.js';
-import { overlapStart } from './overlap.js';
-import { proseCut } from './prose.js';
+import type { Group } from './section.js';
+import { linesCut } from './code.js';
+import { overlapStart, proseCut } from './prose.js';
 import type { Room } from './prose.js';
 import { isJoint, valueCut } from './value.js';
 

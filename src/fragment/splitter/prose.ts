@@ -5,10 +5,12 @@ import {
   isBlank,
   isUnspaced,
   wordCut,
+  characterStart,
 } from './character.js';
+import type { Span } from './block.js';
 
 /** What begins at a place of a prose text, from the weakest to the strongest. */
-export const Beginning = {
+const Beginning = {
   none: 0,
   word: 1,
   line: 2,
@@ -18,10 +20,10 @@ export const Beginning = {
   paragraph: 5,
 } as const;
 
-export type Beginning = (typeof Beginning)[keyof typeof Beginning];
+type Beginning = (typeof Beginning)[keyof typeof Beginning];
 
 /** What begins at `at`. The separator is one of blanks, or empty. */
-export function beginningAt(text: string, at: number, separator: string): Beginning {
+function beginningAt(text: string, at: number, separator: string): Beginning {
   const next = text.charCodeAt(at);
   if (isBlank(next)) return Beginning.none;
   const before = text.charCodeAt(at - 1);
@@ -124,4 +126,50 @@ export function afterBlanks(text: string, at: number): number {
   let next = at;
   while (isBlank(text.charCodeAt(next))) next += 1;
   return next;
+}
+
+interface OverlapRequest {
+  /** Where the fragment's own text starts. */
+  readonly at: number;
+  readonly longest: number;
+  /** Blanks between the two, which are repeated as well, and what is repeated take no more than this. */
+  readonly room: number;
+  /** The fragment before it. */
+  readonly above: Span;
+  /** Not before this place. */
+  readonly floor: number;
+  /** Of the text that is repeated: code is repeated in whole lines where one is short enough. */
+  readonly lines: boolean;
+}
+
+/**
+ * Where a fragment starts that repeats the end of the one before it: at most `longest` characters and at most half of
+ * that one, from the beginning of a sentence in the first half of them, else from that of a word. Nothing of a word
+ * that is longer, unless the cut is within it or its script has no blanks.
+ */
+export function overlapStart(text: string, request: OverlapRequest): number {
+  const { at, above, floor, lines } = request;
+  const half = above.end - Math.floor((above.end - above.start) / 2);
+  const earliest = Math.max(above.end - request.longest, at - request.room, floor, half);
+  if (earliest >= above.end) return at;
+  const line = lines ? nextLine(text, earliest, above.end) : undefined;
+  return line ?? nearestBeginning(text, earliest, at);
+}
+
+function nextLine(text: string, earliest: number, end: number): number | undefined {
+  for (let at = earliest; at < end; at += 1) if (text[at - 1] === '\n') return at;
+  return undefined;
+}
+
+function nearestBeginning(text: string, earliest: number, end: number): number {
+  const middle = earliest + Math.floor((end - earliest) / 2);
+  let word = end;
+  for (let at = earliest; at < end && (at <= middle || word === end); at += 1) {
+    const found = beginningAt(text, at, '');
+    if (found >= Beginning.sentence && at <= middle) return at;
+    if (found > Beginning.none && word === end) word = at;
+  }
+  if (word < end) return word;
+  const isCutWord = !isBlank(text.charCodeAt(end - 1)) || isUnspaced(text.charCodeAt(earliest));
+  return isCutWord ? Math.min(characterStart(text, earliest), end) : end;
 }

@@ -65,3 +65,97 @@ function commonOf(one: Section, other: Section): Section {
   }
   return left;
 }
+
+/** Blocks by their index; the end is exclusive. */
+export interface Group {
+  readonly first: number;
+  readonly end: number;
+}
+
+interface Part extends Group {
+  /** A whole section, or the text above its subsections, that is short enough to be joined with a neighbour. */
+  readonly small: boolean;
+}
+
+/** Parts up to this share of a fragment are joined with neighbours under the same heading, up to the other share. */
+const SMALL = 1 / 4;
+const JOINED = 1 / 2;
+
+/**
+ * Which blocks may share a fragment. A section that fits with all its subsections is one group, so a document that
+ * fits is one as well. Of a longer one, the text above its subsections and each subsection are groups; neighbours
+ * among them that are small are joined. A heading without text of its own goes with its first subsection. Nothing
+ * before a visible separator, or of another sheet, is in one group with what follows.
+ */
+export function groupBlocks(blocks: readonly Block[], root: Section, size: number): Group[] {
+  return new Grouping(blocks, size).partsOf(root).flatMap((part) => atSeparators(blocks, part));
+}
+
+class Grouping {
+  /** How many of the blocks before each one are not headings. */
+  private readonly texts: number[] = [0];
+
+  constructor(
+    private readonly blocks: readonly Block[],
+    private readonly size: number,
+  ) {
+    let count = 0;
+    for (const { type } of blocks) {
+      if (type !== 'heading') count += 1;
+      this.texts.push(count);
+    }
+  }
+
+  partsOf(section: Section): Part[] {
+    const { first, end, ownEnd } = section;
+    if (end === first) return [];
+    if (this.lengthOf({ first, end }) <= this.size) return [this.part({ first, end })];
+    const own = ownEnd > first ? [this.part({ first, end: ownEnd })] : [];
+    const below = section.children.flatMap((child) => {
+      const parts = this.partsOf(child);
+      // Those of a subsection are no siblings of those of the next one.
+      return parts.length === 1 ? parts : parts.map((part) => ({ ...part, small: false }));
+    });
+    return this.joined([...own, ...below]);
+  }
+
+  private part(group: Group): Part {
+    return { ...group, small: this.lengthOf(group) <= this.size * SMALL };
+  }
+
+  private joined(parts: readonly Part[]): Part[] {
+    const joined: Part[] = [];
+    for (const part of parts) {
+      const above = joined.at(-1);
+      const both = above && { ...part, first: above.first };
+      if (both && (this.isBare(above) || this.areSmall(above, part, both)))
+        joined.splice(-1, 1, both);
+      else joined.push(part);
+    }
+    return joined;
+  }
+
+  private areSmall(above: Part, part: Part, both: Group): boolean {
+    return above.small && part.small && this.lengthOf(both) <= this.size * JOINED;
+  }
+
+  /** Nothing but headings, which never stand alone where text follows. */
+  private isBare({ first, end }: Group): boolean {
+    return this.texts[first] === this.texts[end];
+  }
+
+  private lengthOf({ first, end }: Group): number {
+    return (this.blocks[end - 1]?.end ?? 0) - (this.blocks[first]?.start ?? 0);
+  }
+}
+
+function atSeparators(blocks: readonly Block[], { first, end }: Group): Group[] {
+  const groups: Group[] = [];
+  let start = first;
+  for (let index = first + 1; index < end; index += 1) {
+    if (!blocks[index]?.separated) continue;
+    groups.push({ first: start, end: index });
+    start = index;
+  }
+  return [...groups, { first: start, end }];
+}

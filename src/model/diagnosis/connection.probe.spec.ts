@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { eventually } from '../../../test/support/wait.js';
 import { OutboundError, OutboundHttp } from '../../platform/outbound/index.js';
 import { probeConnection } from './connection.probe.js';
-import { StepLog } from './step.log.js';
+import { StepLog } from './trial.js';
 
 describe('connection probe', () => {
   let server: Server;

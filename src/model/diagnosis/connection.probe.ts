@@ -9,7 +9,7 @@ import {
   OutboundHttp,
 } from '../../platform/outbound/index.js';
 import type { OutboundErrorKind } from '../../platform/outbound/index.js';
-import type { StepLog } from './step.log.js';
+import type { StepLog } from './trial.js';
 
 const STEP_LIMIT_MS = 10_000;
 

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { View, flag, integer, list, oneOf, optional, text } from '../../platform/http/index.js';
 
 export const DIAGNOSIS_STEPS = ['address', 'dns', 'connect', 'tls', 'http', 'answer'] as const;
 export type DiagnosisStep = (typeof DIAGNOSIS_STEPS)[number];
@@ -20,52 +20,26 @@ export const FAULTS = [
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
-export class DiagnosisStepView {
-  @ApiProperty({ enum: DIAGNOSIS_STEPS })
-  step: DiagnosisStep;
-
-  @ApiProperty()
-  ok: boolean;
-
-  @ApiProperty({ type: 'integer', description: 'Milliseconds it took' })
-  ms: number;
-
-  @ApiProperty({ example: 'Connected.' })
-  detail: string;
-}
+export class DiagnosisStepView extends View({
+  step: oneOf<DiagnosisStep>(DIAGNOSIS_STEPS),
+  ok: flag(),
+  ms: integer({ description: 'Milliseconds it took' }),
+  detail: text({ example: 'Connected.' }),
+}) {}
 
 /** What a test of a model's connection found. Absent fields were not reached. */
-export class DiagnosisView {
-  @ApiProperty()
-  ok: boolean;
-
-  @ApiProperty({
+export class DiagnosisView extends View({
+  ok: flag(),
+  normalizedAddress: text({
     description: 'The base address as it is used',
     example: 'https://api.example.com/v1',
-  })
-  normalizedAddress: string;
-
-  @ApiProperty({ example: 'https://api.example.com/v1/chat/completions' })
-  url: string;
-
-  @ApiProperty({ type: [DiagnosisStepView] })
-  steps: DiagnosisStepView[];
-
-  @ApiProperty({ type: 'integer', required: false, description: 'HTTP status of the provider' })
-  status?: number;
-
-  @ApiProperty({ enum: FAULTS, required: false })
-  fault?: Fault;
-
-  @ApiProperty({ description: 'What to do next' })
-  advice: string;
-
-  @ApiProperty({ type: 'integer', required: false, description: 'Milliseconds to the first word' })
-  firstTokenMs?: number;
-
-  @ApiProperty({ type: 'integer', required: false, description: 'Dimensions a vector really has' })
-  dimension?: number;
-
-  @ApiProperty({ required: false, description: 'Beginning of the answer, at most 200 characters' })
-  answerPreview?: string;
-}
+  }),
+  url: text({ example: 'https://api.example.com/v1/chat/completions' }),
+  steps: list(DiagnosisStepView),
+  status: optional(integer({ description: 'HTTP status of the provider' })),
+  fault: optional(oneOf<Fault>(FAULTS)),
+  advice: text({ description: 'What to do next' }),
+  firstTokenMs: optional(integer({ description: 'Milliseconds to the first word' })),
+  dimension: optional(integer({ description: 'Dimensions a vector really has' })),
+  answerPreview: optional(text({ description: 'Beginning of the answer, at most 200 characters' })),
+}) {}

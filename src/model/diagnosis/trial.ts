@@ -1,7 +1,12 @@
 import { UpstreamError } from '../../provider/index.js';
-import type { DiagnosisView } from './diagnosis.view.js';
-import { reasonOf } from './step.log.js';
-import type { StepLog } from './step.log.js';
+import type {
+  ChatAdapter,
+  ChatPart,
+  EmbeddingAdapter,
+  RerankAdapter,
+} from '../../provider/index.js';
+import type { ResolvedModel } from '../model.resolver.js';
+import type { DiagnosisView, DiagnosisStep, DiagnosisStepView } from './diagnosis.view.js';
 
 /** What a call found, beside its steps. */
 export type TrialResult = Omit<DiagnosisView, 'steps' | 'normalizedAddress' | 'url'>;
@@ -19,10 +24,10 @@ export interface Trial {
   call?(run: TrialRun): Promise<TrialResult>;
 }
 
-export const TRIAL_LIMITS = { connectMs: 10_000, idleMs: 30_000, totalMs: 60_000 } as const;
+const TRIAL_LIMITS = { connectMs: 10_000, idleMs: 30_000, totalMs: 60_000 } as const;
 
 /** Makes a call that has one answer, and keeps its two steps. Throws what the call throws. */
-export async function runCall<T>(
+async function runCall<T>(
   log: StepLog,
   call: () => Promise<T>,
   describe: (answer: T) => string,
@@ -40,7 +45,7 @@ export async function runCall<T>(
 }
 
 /** Keeps a failure of a call as the step that it belongs to. */
-export function addFailure(log: StepLog, started: number, error: unknown): void {
+function addFailure(log: StepLog, started: number, error: unknown): void {
   const isAnswered = isAboutContent(error);
   if (isAnswered) log.add('http', true, started, 'The provider answered.');
   log.add(isAnswered ? 'answer' : 'http', false, started, reasonOf(error));
@@ -49,4 +54,184 @@ export function addFailure(log: StepLog, started: number, error: unknown): void 
 /** The service answered, but not in its protocol, or not to the end. */
 function isAboutContent(error: unknown): boolean {
   return error instanceof UpstreamError && ['protocol', 'content', 'cut'].includes(error.kind);
+}
+
+/** The steps of one diagnosis, each timed; a step that fails is kept with its reason and ends the run. */
+export class StepLog {
+  readonly steps: DiagnosisStepView[] = [];
+
+  /** Runs one step and keeps what `describe` says of its result. Throws what the step throws. */
+  async run<T>(
+    step: DiagnosisStep,
+    work: () => Promise<T> | T,
+    describe: (result: T) => string,
+  ): Promise<T> {
+    const started = performance.now();
+    try {
+      const result = await work();
+      this.add(step, true, started, describe(result));
+      return result;
+    } catch (error) {
+      this.add(step, false, started, reasonOf(error));
+      throw error;
+    }
+  }
+
+  add(step: DiagnosisStep, ok: boolean, started: number, detail: string): void {
+    this.steps.push({ step, ok, ms: Math.round(performance.now() - started), detail });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'It failed.';
+}
+
+/** What the protocols append to a base address. */
+const ENDPOINT = /\/(chat\/completions|messages|api\/chat|embeddings|api\/embed|reranks?)$/;
+
+/** The base address of a URL that is called. */
+export function baseOfEndpoint(url: string): string {
+  return url.replace(ENDPOINT, '');
+}
+
+export function withoutSlashes(address: string): string {
+  return address.replace(/\/+$/, '');
+}
+
+const DEFAULT_PROMPT = 'Say hello in one short sentence.';
+const PREVIEW_LENGTH = 200;
+
+/** A small question to a chat model, asked just as chat asks it, and given up once enough of the answer is there. */
+export function chatTrial(adapter: ChatAdapter, model: ResolvedModel, prompt?: string): Trial {
+  const url = adapter.endpoint(model.connection.address);
+  return {
+    url,
+    normalizedAddress: baseOfEndpoint(url),
+    call: (run) => firstWords(adapter, model, prompt?.trim() || DEFAULT_PROMPT, run),
+  };
+}
+
+async function firstWords(
+  adapter: ChatAdapter,
+  model: ResolvedModel,
+  prompt: string,
+  { log, signal }: TrialRun,
+): Promise<TrialResult> {
+  const call = {
+    model: model.modelName,
+    messages: [{ role: 'user', content: prompt } as const],
+    maxTokens: model.maxOutput,
+  };
+  const started = performance.now();
+  const answer = new Preview(started);
+  let accepted = false;
+  try {
+    for await (const parts of adapter.stream(call, model.connection, {
+      limits: TRIAL_LIMITS,
+      signal,
+    })) {
+      if (!accepted) log.add('http', true, started, 'The provider accepted the request.');
+      accepted = true;
+      for (const part of parts) answer.take(part);
+      if (answer.isEnough) break;
+    }
+  } catch (error) {
+    if (accepted) log.add('answer', false, started, reasonOf(error));
+    else addFailure(log, started, error);
+    throw error;
+  }
+  const { firstTokenMs, preview } = answer;
+  log.add('answer', true, started, preview === '' ? 'It answered without text.' : 'It answered.');
+  return {
+    ok: true,
+    status: 200,
+    advice: 'The model can be used.',
+    firstTokenMs,
+    answerPreview: preview,
+  };
+}
+
+/** The beginning of an answer; of the thinking where there is no text. */
+class Preview {
+  firstTokenMs: number | undefined;
+  private text = '';
+  private reasoning = '';
+
+  constructor(private readonly started: number) {}
+
+  get isEnough(): boolean {
+    return this.text.length >= PREVIEW_LENGTH;
+  }
+
+  get preview(): string {
+    return (this.text || this.reasoning).slice(0, PREVIEW_LENGTH);
+  }
+
+  take(part: ChatPart): void {
+    if (part.type !== 'text-delta' && part.type !== 'reasoning-delta') return;
+    this.firstTokenMs ??= Math.round(performance.now() - this.started);
+    if (part.type === 'text-delta') this.text += part.text;
+    else if (this.reasoning.length < PREVIEW_LENGTH) this.reasoning += part.text;
+  }
+}
+
+const INPUT = 'A short sentence.';
+
+/** Embeds one sentence, just as documents are embedded, and counts the dimensions. */
+export function embeddingTrial(adapter: EmbeddingAdapter, model: ResolvedModel): Trial {
+  const url = adapter.endpoint(model.connection.address);
+  return {
+    url,
+    normalizedAddress: baseOfEndpoint(url),
+    call: (run) => measure(adapter, model, run),
+  };
+}
+
+async function measure(
+  adapter: EmbeddingAdapter,
+  model: ResolvedModel,
+  { log, signal }: TrialRun,
+): Promise<TrialResult> {
+  const { modelName, modelDimension, connection } = model;
+  const call = { model: modelName, inputs: [INPUT], dimensions: modelDimension };
+  const dimension = await runCall(
+    log,
+    async () => {
+      const answer = await adapter.embed(call, connection, { limits: TRIAL_LIMITS, signal });
+      return answer.vectors[0]?.length ?? 0;
+    },
+    (count) => `It answered ${count} dimensions.`,
+  );
+  const matches = modelDimension === dimension;
+  const advice = matches
+    ? 'The model can be used.'
+    : `modelDimension is ${modelDimension ?? 'empty'}, but the model answers ${dimension} dimensions. Set modelDimension to ${dimension}.`;
+  return { ok: matches, status: 200, ...(!matches && { fault: 'dimension' }), advice, dimension };
+}
+
+const QUERY = 'How many days of leave do I have?';
+const DOCUMENTS = ['The canteen opens at noon.', 'Employees have 25 days of leave a year.'];
+
+/** Has two sentences put in order. */
+export function rerankTrial(adapter: RerankAdapter, model: ResolvedModel): Trial {
+  const url = adapter.endpoint(model.connection.address);
+  return {
+    url,
+    normalizedAddress: baseOfEndpoint(url),
+    call: (run) => order(adapter, model, run),
+  };
+}
+
+async function order(
+  adapter: RerankAdapter,
+  { modelName, connection }: ResolvedModel,
+  { log, signal }: TrialRun,
+): Promise<TrialResult> {
+  const call = { model: modelName, query: QUERY, documents: DOCUMENTS, topN: DOCUMENTS.length };
+  await runCall(
+    log,
+    () => adapter.rerank(call, connection, { limits: TRIAL_LIMITS, signal }),
+    (ranked) => `It scored ${ranked.length} of ${DOCUMENTS.length} documents.`,
+  );
+  return { ok: true, status: 200, advice: 'The model can be used.' };
 }

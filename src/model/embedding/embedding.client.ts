@@ -5,13 +5,11 @@ import type { Config } from '../../platform/config/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { abortedError, retryCall, UpstreamError } from '../../provider/index.js';
 import type { CallLimits } from '../../provider/index.js';
-import { inBatches } from '../batches.js';
-import { countedCall } from '../counted.call.js';
+import { DomainError } from '../../platform/error/index.js';
+import { inBatches, countedCall } from '../counted.call.js';
 import type { ResolvedEmbeddingModel } from '../model.resolver.js';
-import { EmbeddingDimensionError } from './embedding.errors.js';
 import { ModelQueue } from './model.queue.js';
 import type { WaitListener } from './model.queue.js';
-import { toUnitVector } from './unit-vector.js';
 
 export interface EmbedOptions {
   readonly signal: AbortSignal;
@@ -136,4 +134,32 @@ function isThrottling(error: unknown): error is UpstreamError {
     error instanceof UpstreamError &&
     (error.kind === 'rate-limit' || error.retryAfterMs !== undefined)
   );
+}
+
+/** The model answers vectors of another size than its record says. Nothing of them may be stored. */
+export class EmbeddingDimensionError extends DomainError {
+  readonly code = 500;
+
+  constructor(modelName: string, said: number | undefined, dimension: number) {
+    super(
+      `The model ${modelName} answers ${dimension} dimensions, but its modelDimension is ${said ?? 'empty'}. Set modelDimension of this model to ${dimension}, or choose another model.`,
+      { data: { modelDimension: said ?? null, dimension } },
+    );
+  }
+}
+
+/** Scales a vector to length 1 (L2) in place. Throws UpstreamError for one of zeros, which has no direction. */
+function toUnitVector(vector: Float32Array): Float32Array {
+  let squares = 0;
+  for (const value of vector) squares += value * value;
+  if (squares === 0) {
+    throw new UpstreamError({
+      kind: 'content',
+      message:
+        'The provider answered a vector of zeros, which cannot be compared with others. Check that modelName is the id of an embedding model.',
+    });
+  }
+  const length = Math.sqrt(squares);
+  for (let at = 0; at < vector.length; at++) vector[at] = (vector[at] ?? 0) / length;
+  return vector;
 }

@@ -4,8 +4,7 @@ import type { Config } from '../../platform/config/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { retryCall } from '../../provider/index.js';
 import type { CallLimits, RankedDocument, RerankCall } from '../../provider/index.js';
-import { inBatches } from '../batches.js';
-import { countedCall } from '../counted.call.js';
+import { inBatches, countedCall } from '../counted.call.js';
 import type { ResolvedRerankModel } from '../model.resolver.js';
 
 export interface RerankOptions {

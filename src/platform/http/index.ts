@@ -1,7 +1,6 @@
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
 export {
-  Clearable,
   Decimal,
   defined,
   Flag,
@@ -52,6 +51,7 @@ export {
   object,
   oneOf,
   optional,
+  recordId,
   schema,
   someOf,
   text,
@@ -60,5 +60,6 @@ export {
   timestamp,
   uuid,
   View,
+  zeroOrOne,
 } from './view.js';
 export { WhileConnected } from './while-connected.decorator.js';

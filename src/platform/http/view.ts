@@ -167,3 +167,12 @@ export function optional<Value>(field: ViewField<Value>): ViewField<Value, true>
     isOptional: true,
   };
 }
+
+/** The id of a record. */
+export function recordId(about: Documentation = {}): ViewField<number> {
+  return schema({ type: 'integer', minimum: 1, example: 1, ...about });
+}
+
+export function zeroOrOne(about: Documentation = {}): ViewField<number> {
+  return schema({ type: 'integer', enum: [0, 1], ...about });
+}

@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { OutboundHttp } from '../../platform/outbound/index.js';
-import { AdapterRegistry } from './adapter.registry.js';
-import { chatAdapters } from './chat/chat-adapters.js';
-import { embeddingAdapters } from './embedding/embedding-adapters.js';
-import { rerankAdapters } from './rerank/rerank-adapters.js';
+import {
+  AdapterRegistry,
+  chatAdapters,
+  embeddingAdapters,
+  rerankAdapters,
+} from '../adapter.registries.js';
 
 const http = new OutboundHttp({ allowedPrivateHosts: [] });
 const chat = new AdapterRegistry(chatAdapters(http));

@@ -1,4 +1,9 @@
-import { InvalidAddressError } from './adapter.errors.js';
+import { DomainError } from '../../platform/error/index.js';
+
+/** A service address that cannot be used as entered. */
+export class InvalidAddressError extends DomainError {
+  readonly code = 400;
+}
 
 /** What services of the chat-completions family have beside each other. */
 export const FAMILY_ENDPOINTS: readonly string[] = [
@@ -71,7 +76,18 @@ export function parseAddress(address: string): URL {
   return url;
 }
 
+/** The parts of an address that may end with one of the endpoints: the path without it and without slashes. */
+export function withoutEndpoint(
+  address: string,
+  endpoints: readonly string[],
+): { readonly origin: string; readonly path: string } {
+  const { origin, pathname } = parseAddress(address);
+  const path = withoutSlashes(pathname);
+  const given = endpoints.find((endpoint) => path.endsWith(endpoint)) ?? '';
+  return { origin, path: withoutSlashes(path.slice(0, path.length - given.length)) };
+}
+
 /** A path without slashes at its end; the root becomes the empty text. */
-export function withoutSlashes(path: string): string {
+function withoutSlashes(path: string): string {
   return path.replace(/\/+$/, '');
 }

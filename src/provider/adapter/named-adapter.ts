@@ -1,3 +1,5 @@
+import type { AddressForm } from './address.js';
+
 /** What every adapter says of itself. */
 export interface AdapterNames {
   /** The provider code that selects it; case matters. */
@@ -9,6 +11,12 @@ export interface AdapterNames {
    * sets the address for all models.
    */
   readonly defaultAddress?: string | undefined;
+}
+
+/** What the adapters of one vendor for several kinds of models have in common. */
+export interface Vendor extends AdapterNames {
+  /** `prefix` is the path that the vendor's documentation gives for a bare domain. */
+  readonly address: Omit<AddressForm, 'endpoint' | 'siblings'>;
 }
 
 export abstract class NamedAdapter implements AdapterNames {

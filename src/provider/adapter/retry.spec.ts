@@ -1,7 +1,6 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { retryBeforeFirstPart, retryCall } from './retry.js';
-import { retryAfterMs } from './retry-after.js';
-import { UpstreamError } from './upstream.error.js';
+import { retryAfterMs, UpstreamError } from './upstream.error.js';
 
 const busy = (after?: number): UpstreamError =>
   new UpstreamError({

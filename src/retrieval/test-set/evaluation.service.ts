@@ -12,12 +12,11 @@ import { RetrievalService } from '../retrieval.service.js';
 import type { EvaluateBody, EvaluationListQuery } from './evaluation.dto.js';
 import { EvaluationRepository } from './evaluation.repository.js';
 import type { EvaluationValues } from './evaluation.repository.js';
-import { toEvaluationView, toNewEvaluationView } from './evaluation.view.js';
+import { MeasuredSettingsView, toEvaluationView, toNewEvaluationView } from './evaluation.view.js';
 import type { EvaluationView, NewEvaluationView } from './evaluation.view.js';
-import { judge } from './judgement.js';
-import { mean, ndcg, recall, reciprocalRank } from './ranking-metrics.js';
+import { judge, mean, ndcg, recall, reciprocalRank } from './judgement.js';
 import type { MeasuredSettings, QueryResult, TestQuery } from './test-set.entity.js';
-import { EmptyTestSetError } from './test-set.errors.js';
+import { EmptyTestSetError } from './beir.js';
 import { TestSetRepository } from './test-set.repository.js';
 
 /** Default cut-off k of the metrics, as in BEIR. */
@@ -175,20 +174,5 @@ function measuredSettings(
   knowledge: KnowledgeBase,
   overrides: RetrievalOverrides,
 ): MeasuredSettings {
-  const { embeddingModel, textBlockSize, overlapChar } = knowledge;
-  const { topK, threshold, enableHybrid, hybridAlpha, enableRerank, rerankModel } = settingsOf(
-    knowledge,
-    overrides,
-  );
-  return {
-    topK,
-    threshold,
-    enableHybrid,
-    hybridAlpha,
-    enableRerank,
-    rerankModel,
-    embeddingModel,
-    textBlockSize,
-    overlapChar,
-  };
+  return MeasuredSettingsView.of({ ...knowledge, ...settingsOf(knowledge, overrides) });
 }

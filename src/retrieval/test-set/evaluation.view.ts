@@ -1,137 +1,98 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { Decimal, Flag, Id, Text, Whole, wireTime } from '../../platform/http/index.js';
+import {
+  decimal,
+  flag,
+  integer,
+  list,
+  nullable,
+  numbers,
+  object,
+  optional,
+  recordId,
+  schema,
+  text,
+  time,
+  View,
+} from '../../platform/http/index.js';
 import type { EvaluationSummary } from './evaluation.repository.js';
 import type { Evaluation, MeasuredSettings, QueryResult } from './test-set.entity.js';
 
 const FROM_0_TO_1 = { example: 0.83 };
 
 /** The settings that were measured. */
-export class MeasuredSettingsView implements MeasuredSettings {
-  @Whole({ example: 10 })
-  topK: number;
-
-  @Decimal({ example: 0.5 })
-  threshold: number;
-
-  @Flag({ example: true })
-  enableHybrid: boolean;
-
-  @Decimal({ example: 0.5 })
-  hybridAlpha: number;
-
-  @Flag({ example: false })
-  enableRerank: boolean;
-
-  @Text({ example: '' })
-  rerankModel: string;
-
-  @Text({ example: 'text-embedding-3-small' })
-  embeddingModel: string;
-
-  @Whole({ example: 1000 })
-  textBlockSize: number;
-
-  @Whole({ example: 50 })
-  overlapChar: number;
-}
+export class MeasuredSettingsView
+  extends View({
+    topK: integer({ example: 10 }),
+    threshold: decimal({ example: 0.5 }),
+    enableHybrid: flag({ example: true }),
+    hybridAlpha: decimal({ example: 0.5 }),
+    enableRerank: flag({ example: false }),
+    rerankModel: text({ example: '' }),
+    embeddingModel: text({ example: 'text-embedding-3-small' }),
+    textBlockSize: integer({ example: 1000 }),
+    overlapChar: integer({ example: 50 }),
+  })
+  implements MeasuredSettings {}
 
 /** Means over all queries. */
-export class MetricsView {
-  @Decimal({ ...FROM_0_TO_1, description: 'nDCG at k' })
-  ndcg: number;
+const metrics = {
+  ndcg: decimal({ ...FROM_0_TO_1, description: 'nDCG at k' }),
+  recall: decimal({
+    ...FROM_0_TO_1,
+    description: 'Share of the expected results within the first k',
+  }),
+  mrr: decimal({ ...FROM_0_TO_1, description: 'Mean of 1 / rank of the first expected result' }),
+};
 
-  @Decimal({ ...FROM_0_TO_1, description: 'Share of the expected results within the first k' })
-  recall: number;
-
-  @Decimal({ ...FROM_0_TO_1, description: 'Mean of 1 / rank of the first expected result' })
-  mrr: number;
-}
+export class MetricsView extends View(metrics) {}
 
 /** The result of one query. */
-export class QueryResultView implements QueryResult {
-  @Text({ example: 'q1' })
-  queryId: string;
+const queryResult = {
+  queryId: text({ example: 'q1' }),
+  ndcg: decimal(FROM_0_TO_1),
+  recall: decimal(FROM_0_TO_1),
+  reciprocalRank: decimal(FROM_0_TO_1),
+  places: numbers({ description: 'Ranks of the expected results, from 1' }),
+};
 
-  @Decimal(FROM_0_TO_1)
-  ndcg: number;
-
-  @Decimal(FROM_0_TO_1)
-  recall: number;
-
-  @Decimal(FROM_0_TO_1)
-  reciprocalRank: number;
-
-  @ApiProperty({ type: [Number], description: 'Ranks of the expected results, from 1' })
-  places: number[];
-}
+export class QueryResultView extends View(queryResult) implements QueryResult {}
 
 /** A result compared with the previous run. */
-export class ComparedResultView extends QueryResultView {
-  @Text({ example: 'How long is the warranty?' })
-  query: string;
-
-  @Decimal({ nullable: true, description: 'nDCG in the previous run; null if it was not in it' })
-  ndcgBefore: number | null;
-}
+export class ComparedResultView extends View({
+  ...queryResult,
+  query: text({ example: 'How long is the warranty?' }),
+  ndcgBefore: nullable(
+    decimal({ description: 'nDCG in the previous run; null if it was not in it' }),
+  ),
+}) {}
 
 /** One run of a test set. */
-export class EvaluationView extends MetricsView {
-  @Id()
-  id: number;
-
-  @Whole({ example: 10, description: 'Cut-off k of the metrics' })
-  k: number;
-
-  @Whole({ example: 225 })
-  queryCount: number;
-
-  @ApiProperty({ type: MeasuredSettingsView })
-  settings: MeasuredSettingsView;
-
-  @Id({ nullable: true, description: 'Who ran it; null when the user was deleted' })
-  userId: number | null;
-
-  @Text({ example: '2026-01-31 18:30:00' })
-  createTime: string;
-
+const evaluation = {
+  ...metrics,
+  id: recordId(),
+  k: integer({ example: 10, description: 'Cut-off k of the metrics' }),
+  queryCount: integer({ example: 225 }),
+  settings: object(MeasuredSettingsView),
+  userId: nullable(recordId({ description: 'Who ran it; null when the user was deleted' })),
+  createTime: time(),
   /** Only when requested. */
-  @ApiProperty({ type: [QueryResultView], required: false })
-  results?: QueryResultView[];
-}
+  results: optional(list(QueryResultView)),
+};
+
+export class EvaluationView extends View(evaluation) {}
 
 /** A finished run. */
-export class NewEvaluationView extends EvaluationView {
-  @ApiProperty({
-    type: MetricsView,
-    nullable: true,
-    description: 'Difference to the previous run',
-  })
-  difference: MetricsView | null;
-
-  @ApiProperty({ type: EvaluationView, nullable: true, description: 'The previous run' })
-  previous: EvaluationView | null;
-
-  @ApiProperty({ type: [ComparedResultView] })
-  override results: ComparedResultView[];
-}
+export class NewEvaluationView extends View({
+  ...evaluation,
+  difference: nullable(object(MetricsView, { description: 'Difference to the previous run' })),
+  previous: nullable(object(EvaluationView, { description: 'The previous run' })),
+  results: schema<readonly ComparedResultView[]>({ type: [ComparedResultView], required: false }),
+}) {}
 
 export function toEvaluationView(
-  evaluation: EvaluationSummary,
+  summary: EvaluationSummary,
   results?: readonly QueryResult[],
 ): EvaluationView {
-  const { id, k, queryCount, ndcg, recall, mrr, settings, userId } = evaluation;
-  return {
-    id,
-    ndcg,
-    recall,
-    mrr,
-    k,
-    queryCount,
-    settings,
-    userId,
-    createTime: wireTime(evaluation.createTime),
-    ...(results && { results: results.map((one) => ({ ...one, places: [...one.places] })) }),
-  };
+  return EvaluationView.of(summary, { results });
 }
 
 /** `texts` holds the queries by queryId. */
@@ -147,7 +108,6 @@ export function toNewEvaluationView(
     previous: previous ? toEvaluationView(previous) : null,
     results: evaluation.results.map((one) => ({
       ...one,
-      places: [...one.places],
       query: texts.get(one.queryId) ?? '',
       ndcgBefore: before.get(one.queryId) ?? null,
     })),

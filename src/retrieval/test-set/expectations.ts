@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ExpectedBody } from './test-set.dto.js';
 import { keyOf } from './judgement.js';
 import type { Expected } from './test-set.entity.js';
-import { AmbiguousExpectationError, UnknownExpectationError } from './test-set.errors.js';
+import { AmbiguousExpectationError, UnknownExpectationError } from './beir.js';
 import { TestSetRepository } from './test-set.repository.js';
 import type { DocumentName, Scope } from './test-set.repository.js';
 import type { ExpectedNames } from './test-set.view.js';

@@ -2,31 +2,26 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { Id, OneOf, PageQuery, Text, Whole } from '../../platform/http/index.js';
+import { Id, Input, OneOf, pageFields, Text, Whole } from '../../platform/http/index.js';
 import { ID_FORM, LONGEST_ID, LONGEST_QUERY } from './beir.js';
 
 const MOST_EXPECTED = 1_000;
 
 /** A document or fragment that a query is expected to find. */
-export class ExpectedBody {
-  @Text({ optional: true, max: 32, description: 'A document', example: 'a1b2c3d4e5' })
-  docId?: string;
-
-  @Text({
+export class ExpectedBody extends Input({
+  docId: Text({ optional: true, max: 32, description: 'A document', example: 'a1b2c3d4e5' }),
+  fid: Text({
     optional: true,
     max: 32,
     description: 'A fragment instead of a document. Parsing its document again replaces it.',
-  })
-  fid?: string;
-
-  @Whole({
+  }),
+  relevance: Whole({
     optional: true,
     min: 1,
     max: 3,
     description: '1 somewhat relevant, 2 relevant, 3 exactly the answer; default 1',
-  })
-  relevance?: number;
-}
+  }),
+}) {}
 
 function ExpectedList(description: string): PropertyDecorator {
   return applyDecorators(
@@ -39,64 +34,57 @@ function ExpectedList(description: string): PropertyDecorator {
   );
 }
 
-export class TestQueryListQuery extends PageQuery {
-  @Text({ optional: true, max: LONGEST_QUERY, description: 'Part of the text' })
-  query?: string;
+export class TestQueryListQuery extends Input({
+  ...pageFields,
+  query: Text({ optional: true, max: LONGEST_QUERY, description: 'Part of the text' }),
+  queryId: Text({ optional: true, max: LONGEST_ID }),
+}) {}
 
-  @Text({ optional: true, max: LONGEST_ID })
-  queryId?: string;
-}
-
-export class CreateTestQueryBody {
-  @Text({
+export class CreateTestQueryBody extends Input({
+  queryId: Text({
     optional: true,
     max: LONGEST_ID,
     pattern: ID_FORM,
     patternMessage: 'must not contain tabs or line breaks',
     description: 'Id of the query in its test set; generated when not given',
     example: 'q1',
-  })
-  queryId?: string;
-
-  @Text({ max: LONGEST_QUERY, example: 'How long is the warranty?' })
-  query: string;
-
+  }),
+  query: Text({ max: LONGEST_QUERY, example: 'How long is the warranty?' }),
+}) {
   @ExpectedList('Expected documents and fragments')
   expected: ExpectedBody[];
 }
 
 /** Absent fields keep their value. */
-export class UpdateTestQueryBody {
-  @Id()
-  id: number;
-
-  @Text({ optional: true, max: LONGEST_QUERY, pattern: /\S/, patternMessage: 'must not be empty' })
-  query?: string;
-
+export class UpdateTestQueryBody extends Input({
+  id: Id(),
+  query: Text({
+    optional: true,
+    max: LONGEST_QUERY,
+    pattern: /\S/,
+    patternMessage: 'must not be empty',
+  }),
+}) {
   @ExpectedList('Replaces the expected documents and fragments')
   @IsOptional()
   expected?: ExpectedBody[];
 }
 
 /** A test set in the layout of BEIR. */
-export class ImportTestSetBody {
-  @Text({
+export class ImportTestSetBody extends Input({
+  queries: Text({
     optional: true,
     description: 'Content of queries.jsonl: {"_id", "text"} in each line',
     example: '{"_id": "q1", "text": "How long is the warranty?"}',
-  })
-  queries?: string;
-
-  @Text({
+  }),
+  qrels: Text({
     optional: true,
     description:
       'Content of qrels/test.tsv: query-id, corpus-id and score (1 to 3) between tabs. corpus-id is a docId, a fid, or the name of a document with or without its suffix.',
     example: 'query-id\tcorpus-id\tscore\nq1\twarranty\t1',
-  })
-  qrels?: string;
-}
+  }),
+}) {}
 
-export class ExportTestSetQuery {
-  @OneOf(['queries', 'qrels'], { description: 'Which of the two files' })
-  part: 'queries' | 'qrels';
-}
+export class ExportTestSetQuery extends Input({
+  part: OneOf(['queries', 'qrels'], { description: 'Which of the two files' }),
+}) {}

@@ -1,19 +1,25 @@
+import { text } from 'node:stream/consumers';
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import type { Answer } from '../../platform/http/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
+import { FileStorage, isRefused, StorageService } from '../../platform/storage/index.js';
 import type { UploadedPart } from '../../platform/storage/index.js';
-import { readJudgements, readQueries } from './beir.js';
+import { readJudgements, readQueries, IncompleteImportError, ImportTooLargeError } from './beir.js';
 import type { BeirJudgement } from './beir.js';
 import { distinct, Expectations } from './expectations.js';
 import type { ImportTestSetBody } from './test-set.dto.js';
 import type { Expected } from './test-set.entity.js';
-import { IncompleteImportError } from './test-set.errors.js';
-import { TestSetFiles } from './test-set.files.js';
 import type { Scope, TestQueryValues } from './test-set.repository.js';
 import { TestSetService } from './test-set.service.js';
 import { toImportAnswer } from './test-set.view.js';
 import type { ImportView } from './test-set.view.js';
+
+/** Limit of a file, which is read into memory. */
+const LARGEST_MB = 16;
+
+const QUERIES = /\.jsonl?$/i;
+const QRELS = /\.(?:tsv|txt)$/i;
 
 /** The part of an import that refers to this knowledge base. */
 interface Matched {
@@ -30,7 +36,8 @@ export class TestSetImport {
     private readonly testSets: TestSetService,
     private readonly expectations: Expectations,
     private readonly knowledge: KnowledgeService,
-    private readonly files: TestSetFiles,
+    private readonly storage: StorageService,
+    private readonly files: FileStorage,
   ) {}
 
   /**
@@ -42,10 +49,10 @@ export class TestSetImport {
     knowledgeId: number,
     given: { readonly body: ImportTestSetBody; readonly parts: readonly UploadedPart[] },
   ): Promise<Answer<ImportView>> {
-    const { queries, qrels } = { ...given.body, ...(await this.files.read(given.parts)) };
+    const { queries, qrels } = { ...given.body, ...(await this.read(given.parts)) };
     await this.knowledge.writable(caller, knowledgeId);
     if (!queries || !qrels) throw new IncompleteImportError();
-    const texts = new Map(readQueries(queries).map(({ id, text }) => [id, text]));
+    const texts = new Map(readQueries(queries).map((one) => [one.id, one.text]));
     const judgements = readJudgements(qrels).filter(
       ({ queryId, score }) => score > 0 && texts.has(queryId),
     );
@@ -74,5 +81,30 @@ export class TestSetImport {
     const kept = values.filter(({ expected }) => expected.length > 0);
     const unknown = judgements.map(({ corpusId }) => corpusId).filter((name) => !known.has(name));
     return { values: kept, skipped: values.length - kept.length, unknown };
+  }
+
+  /** The texts of the files: queries from *.jsonl, qrels from *.tsv. The stored files are removed. */
+  private async read(parts: readonly UploadedPart[]): Promise<ImportTestSetBody> {
+    try {
+      const queries = await this.contentOf(parts, QUERIES);
+      const qrels = await this.contentOf(parts, QRELS);
+      return {
+        ...(queries !== undefined && { queries }),
+        ...(qrels !== undefined && { qrels }),
+      };
+    } finally {
+      await this.storage.discardUnrecorded(parts);
+    }
+  }
+
+  private async contentOf(
+    parts: readonly UploadedPart[],
+    ending: RegExp,
+  ): Promise<string | undefined> {
+    const part = parts.find(({ name }) => ending.test(name));
+    if (!part) return undefined;
+    if (isRefused(part)) throw part.refusal;
+    if (part.size > LARGEST_MB * 2 ** 20) throw new ImportTooLargeError(part.name, LARGEST_MB);
+    return text(await this.files.read(part.storageKey));
   }
 }

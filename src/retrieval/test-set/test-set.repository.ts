@@ -11,7 +11,7 @@ import type { Page } from '../../platform/http/index.js';
 import type { TestQueryListQuery } from './test-set.dto.js';
 import { TestQuery } from './test-set.entity.js';
 import type { Expected } from './test-set.entity.js';
-import { DuplicateQueryIdError } from './test-set.errors.js';
+import { DuplicateQueryIdError } from './beir.js';
 
 /** A knowledge base of a tenant. */
 export interface Scope {

@@ -8,7 +8,7 @@ import { Database } from '../../platform/database/index.js';
 import { randomName } from '../../fragment/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
-import { writeJudgements, writeQueries } from './beir.js';
+import { writeJudgements, writeQueries, TestSetFullError } from './beir.js';
 import { Expectations } from './expectations.js';
 import type {
   CreateTestQueryBody,
@@ -16,7 +16,6 @@ import type {
   TestQueryListQuery,
   UpdateTestQueryBody,
 } from './test-set.dto.js';
-import { TestSetFullError } from './test-set.errors.js';
 import { TestSetRepository } from './test-set.repository.js';
 import type { Scope, TestQueryValues } from './test-set.repository.js';
 import { toTestQueryView } from './test-set.view.js';

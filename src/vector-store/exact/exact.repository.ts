@@ -4,9 +4,8 @@ import { acrossTenants } from '../../platform/database/index.js';
 import { VectorTable } from '../relational/vector-table.repository.js';
 import type { ScopeCount } from '../relational/vector-table.repository.js';
 import type { VectorEntry, VectorScope } from '../vector-store.js';
-import type { SetList, SetVectors } from './vector-matrix.js';
-import { STAMP_BITS } from './vector-set.js';
-import type { SetState, VectorSet } from './vector-set.js';
+import type { SetList, SetVectors, SetState, VectorSet } from './vector-memory.js';
+import { STAMP_BITS } from './vector-memory.js';
 
 /** All SQL of the exact store. */
 @Injectable()

@@ -3,15 +3,12 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { RelationalVectorStore } from '../relational/relational.vector-store.js';
-import { VectorStoreError } from '../vector-store.errors.js';
+import { VectorStoreError } from '../vector-store.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
 import { ExactRepository } from './exact.repository.js';
-import { MemoryThread } from './memory-thread.js';
-import { KeyedMutex } from './keyed-mutex.js';
-import { keyOf } from './vector-memory.js';
-import type { SetVectors } from './vector-matrix.js';
-import { isSameState } from './vector-set.js';
-import type { VectorSet } from './vector-set.js';
+import { MemoryThread, KeyedMutex } from './memory-thread.js';
+import { keyOf, isSameState } from './vector-memory.js';
+import type { SetVectors, VectorSet } from './vector-memory.js';
 
 const MIB = 1_048_576;
 /** Bytes of vectors read by one statement; more would delay other requests. */

@@ -1,10 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { orderedHits } from '../ordered-hits.js';
-import { VectorMemory } from './vector-memory.js';
-import type { SetVectors } from './vector-matrix.js';
-import { isSameState, joined } from './vector-set.js';
-import type { VectorSet } from './vector-set.js';
+import { VectorMemory, isSameState, joined } from './vector-memory.js';
+import type { SetVectors, VectorSet } from './vector-memory.js';
 
 const DIMENSION = 3;
 const set: VectorSet = { tenantId: '000000', knowledgeId: 1, dimension: DIMENSION };

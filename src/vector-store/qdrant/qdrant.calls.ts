@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QdrantClient, QdrantClientResourceExhaustedError } from '@qdrant/js-client-rest';
 import { z } from 'zod';
-import { VectorStoreError } from '../vector-store.errors.js';
+import { VectorStoreError } from '../vector-store.js';
 
 export interface QdrantAddress {
   readonly url: string;

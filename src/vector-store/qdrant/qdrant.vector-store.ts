@@ -1,10 +1,6 @@
 import type { Schemas } from '@qdrant/js-client-rest';
-import { assertNoneLeft } from '../none-left.js';
 import { orderedHits } from '../ordered-hits.js';
-import { storeCall } from '../store-call.js';
-import { batchesOf } from '../vector-batches.js';
-import { VectorStore } from '../vector-store.js';
-import { VectorStoreError } from '../vector-store.errors.js';
+import { assertNoneLeft, batchesOf, VectorStore, VectorStoreError } from '../vector-store.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
 import { QdrantCalls } from './qdrant.calls.js';
 import type { QdrantAddress } from './qdrant.calls.js';
@@ -232,10 +228,6 @@ export class QdrantVectorStore extends VectorStore {
     ask: (collectionName: string) => Promise<T>,
   ): Promise<T[]> {
     return Promise.all((await this.collections.names(signal)).map(ask));
-  }
-
-  private call<T>(action: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    return storeCall({ store: this.code, action, signal }, work);
   }
 }
 

@@ -1,9 +1,5 @@
 import { isForeignKeyViolation } from '../../platform/database/index.js';
-import { assertNoneLeft } from '../none-left.js';
-import { storeCall } from '../store-call.js';
-import { batchesOf } from '../vector-batches.js';
-import { VectorStoreError } from '../vector-store.errors.js';
-import { VectorStore } from '../vector-store.js';
+import { assertNoneLeft, batchesOf, VectorStoreError, VectorStore } from '../vector-store.js';
 import type { VectorEntry, VectorScope } from '../vector-store.js';
 import type { VectorTable } from './vector-table.repository.js';
 
@@ -82,10 +78,6 @@ export abstract class RelationalVectorStore extends VectorStore {
     signal: AbortSignal,
   ): Promise<number[]> {
     return this.call('list vectors', signal, () => this.vectors.fragmentIds(scope, page));
-  }
-
-  protected call<T>(action: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    return storeCall({ store: this.code, action, signal }, work);
   }
 
   protected async insert(scope: VectorScope, batch: readonly VectorEntry[]): Promise<void> {

@@ -1,8 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import type { Options } from 'csv-parse/sync';
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
-import { BlockWriter } from './block-writer.js';
-import { TableWriter } from './table-writer.js';
+import { BlockWriter, TableWriter } from './table-writer.js';
 
 const DELIMITERS = [',', ';', '\t', '|'];
 

@@ -20,3 +20,8 @@ export interface ReadDocument {
   readonly encoding?: string;
   readonly pages?: number;
 }
+
+/** Why a document cannot be parsed, in words for its owner: what is wrong and what to do. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+}

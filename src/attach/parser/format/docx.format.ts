@@ -1,7 +1,6 @@
 import mammoth from 'mammoth';
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
-import { BlockWriter } from './block-writer.js';
-import { TableWriter } from './table-writer.js';
+import { BlockWriter, TableWriter } from './table-writer.js';
 import { storable } from './text/text-encoding.js';
 
 /** What mammoth makes of a document before it turns it into HTML: just the properties that are read here. */

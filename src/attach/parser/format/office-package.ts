@@ -3,13 +3,13 @@ import { zipSync } from 'fflate';
 import { fromBufferPromise } from 'yauzl';
 import type { Entry, ZipFile } from 'yauzl';
 import type { ReadLimits } from './document-source.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from './document-source.js';
 
 /** First bytes of a zip file. */
 export const ZIP_FILE = Buffer.from('504b0304', 'hex');
 
 /** A zip of Office Open XML whose parts were unpacked within the limits and packed again, without its media. */
-export interface OfficePackage {
+interface OfficePackage {
   readonly kind: 'docx' | 'xlsx';
   readonly bytes: Buffer;
 }
@@ -121,4 +121,36 @@ function damaged(error: unknown): Refusal {
   return new Refusal(
     `The file is damaged, or its upload was cut off (${reason.slice(0, 150)}). Open it, save it again and upload the result.`,
   );
+}
+
+/** First bytes of OLE compound files [MS-CFB], in which Office kept its files before 2007 and keeps encrypted ones. */
+export const COMPOUND_FILE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+
+/** By the streams that are inside, whose names stand in the file as UTF-16. */
+const contents: readonly (readonly [string, string])[] = [
+  [
+    'EncryptedPackage',
+    'The file is protected by a password. Open it, remove the password (File > Info > Protect) and upload it again.',
+  ],
+  [
+    'WordDocument',
+    'This is the old binary Word format (.doc), which is not supported. Open it, save it as .docx and upload that.',
+  ],
+  [
+    'Workbook',
+    'This is the old binary Excel format (.xls), which is not supported. Open it, save it as .xlsx and upload that.',
+  ],
+  [
+    'PowerPoint Document',
+    'This is the old binary PowerPoint format (.ppt), which is not supported. Export it as PDF and upload that.',
+  ],
+];
+
+const OTHER =
+  'This is an old binary Office format, which is not supported. Open it, save it as .docx, .xlsx or PDF and upload that.';
+
+/** Why a compound file is not parsed. */
+export function refusalOfCompoundFile(bytes: Buffer): Refusal {
+  const known = contents.find(([stream]) => bytes.includes(Buffer.from(stream, 'utf16le')));
+  return new Refusal(known?.[1] ?? OTHER);
 }

@@ -1,8 +1,8 @@
 import { getDocumentProxy } from 'unpdf';
-import { BlockWriter } from './block-writer.js';
+import { BlockWriter } from './table-writer.js';
 import type { ReadDocument, ReadLimits } from './document-source.js';
 import { CharacterMaps } from './pdf-character-maps.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from './document-source.js';
 import { storable } from './text/text-encoding.js';
 
 type Document = Awaited<ReturnType<typeof getDocumentProxy>>;

@@ -1,9 +1,13 @@
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
-import { COMPOUND_FILE, refusalOfCompoundFile } from './compound-file.js';
+import {
+  COMPOUND_FILE,
+  refusalOfCompoundFile,
+  openOfficePackage,
+  ZIP_FILE,
+} from './office-package.js';
 import { readCsv } from './csv.format.js';
 import type { ReadDocument, ReadLimits, SourceFile } from './document-source.js';
-import { openOfficePackage, ZIP_FILE } from './office-package.js';
-import { Refusal } from './refusal.js';
+import { Refusal } from './document-source.js';
 import { languageOf, suffixOf } from './text/source-language.js';
 import { decodeText } from './text/text-encoding.js';
 

@@ -1,4 +1,84 @@
-import type { BlockWriter, TableRow } from './block-writer.js';
+import type { SourceBlock } from '../../../fragment/splitter/index.js';
+
+interface TableRow {
+  readonly cells: readonly string[];
+  /** From 1, as the file numbers it. */
+  readonly row: number;
+}
+
+/** Pieces that are joined at a time: one long text takes less memory than many short ones. */
+const JOINED_PIECES = 8_192;
+
+/** Writes the text of a document block by block and keeps where each one lies. */
+export class BlockWriter {
+  private written = '';
+  private pieces: string[] = [];
+  private readonly blocks: SourceBlock[] = [];
+  private length = 0;
+
+  /** Where the next character will be. */
+  get position(): number {
+    return this.length;
+  }
+
+  heading(text: string, level: number): void {
+    if (text.trim() === '') return;
+    const start = this.begin('\n\n');
+    this.blocks.push({ type: 'heading', start, end: this.append(text), level });
+  }
+
+  paragraph(text: string): void {
+    if (text.trim() === '') return;
+    const start = this.begin('\n\n');
+    this.blocks.push({ type: 'paragraph', start, end: this.append(text) });
+  }
+
+  /** A row is one line: its cells joined by a bar, without the empty ones at its end. */
+  row(type: 'table-header' | 'table-row', { cells, row }: TableRow, sheet?: string): void {
+    const columns = cells.findLastIndex((cell) => cell !== '') + 1;
+    if (columns === 0) return;
+    const last = this.blocks.at(-1);
+    const goesOn = last && 'row' in last && last.sheet === sheet && last.row < row;
+    const start = this.begin(goesOn ? '\n' : '\n\n');
+    const end = this.append(cells.slice(0, columns).join(' | '));
+    // Written out, because a large table has a million of them.
+    this.blocks.push(
+      sheet === undefined
+        ? { type, start, end, row, columns }
+        : { type, start, end, row, columns, sheet },
+    );
+  }
+
+  /** Ends what was written before, so that the position is where the next block begins. */
+  separate(): void {
+    this.begin('\n\n');
+  }
+
+  end(): { readonly text: string; readonly blocks: readonly SourceBlock[] } {
+    this.join();
+    return { text: this.written, blocks: this.blocks };
+  }
+
+  /** Where the block starts that is appended next. */
+  private begin(gap: '\n' | '\n\n'): number {
+    if (this.length > 0 && this.pieces.at(-1) !== '\n\n') this.append(gap);
+    return this.length;
+  }
+
+  /** Where it ends. */
+  private append(text: string): number {
+    this.pieces.push(text);
+    this.length += text.length;
+    // Not after a gap, by which the next block knows that there is one.
+    if (this.pieces.length >= JOINED_PIECES && text !== '\n\n') this.join();
+    return this.length;
+  }
+
+  private join(): void {
+    this.written += this.pieces.join('');
+    this.pieces = [];
+  }
+}
 
 /** Rows among which the header is looked for. */
 const HEAD_ROWS = 20;

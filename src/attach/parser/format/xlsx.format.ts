@@ -1,7 +1,6 @@
 import readXlsxFile from 'read-excel-file/node';
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
-import { BlockWriter } from './block-writer.js';
-import { TableWriter } from './table-writer.js';
+import { BlockWriter, TableWriter } from './table-writer.js';
 import { storable } from './text/text-encoding.js';
 
 interface Sheet {

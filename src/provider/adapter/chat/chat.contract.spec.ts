@@ -6,7 +6,7 @@ import { OutboundHttp } from '../../../platform/outbound/index.js';
 import type { ModelConnection } from '../model-call.js';
 import { retryBeforeFirstPart } from '../retry.js';
 import { UpstreamError } from '../upstream.error.js';
-import { chatAdapters } from './chat-adapters.js';
+import { chatAdapters } from '../../adapter.registries.js';
 import type { ChatAdapter, ChatCall, ChatPart } from './chat.adapter.js';
 
 const CREDENTIAL = 'canary-key-1f9a7c';

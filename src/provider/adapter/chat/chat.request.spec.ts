@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { ChatCall } from './chat.adapter.js';
-import { toChatCompletionsBody } from './chat-completions/chat-completions.request.js';
-import { toMessagesBody } from './messages/messages.request.js';
-import { toOllamaBody } from './ollama/ollama.request.js';
+import { toChatCompletionsBody } from './chat-completions.protocol.js';
+import { toMessagesBody } from './messages.protocol.js';
+import { toOllamaBody } from './ollama.protocol.js';
 
 const call: ChatCall = {
   model: 'm',

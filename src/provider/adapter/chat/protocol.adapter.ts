@@ -1,12 +1,10 @@
-import type { OutboundHttp } from '../../../platform/outbound/index.js';
-import type { ModelCallOptions, ModelConnection } from '../model-call.js';
-import { postForJson } from '../model-exchange.js';
-import type { ModelRequest } from '../model-exchange.js';
+import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
+import type { ModelCallOptions, ModelConnection, ModelRequest } from '../model-call.js';
+import { postForJson, jsonOf, postToModel } from '../model-call.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { AdapterNames } from '../named-adapter.js';
 import type { Secrets } from '../safe-text.js';
-import { streamChat } from './chat-exchange.js';
-import type { ChatExchange } from './chat-exchange.js';
+import { protocolError, upstreamErrorOf } from '../upstream.error.js';
 import type { ChatAdapter, ChatCall, ChatCompletion, ChatPart } from './chat.adapter.js';
 import type { AnswerStream } from './stream-mapping.js';
 
@@ -22,6 +20,9 @@ export interface ChatProtocol {
   toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean): ChatCompletion;
 }
 
+/** How long usage and the end mark may lag behind the finish reason before the answer counts as over. */
+const AFTER_FINISH_MS = 2_000;
+
 /** Calls the models of a vendor by its protocol. A vendor of several protocols selects one by the address. */
 export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
   constructor(
@@ -36,21 +37,38 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     return this.protocolAt(address).endpoint(address);
   }
 
-  stream(
+  /** A service that does not stream answers in one piece. */
+  async *stream(
     call: ChatCall,
     connection: ModelConnection,
     options: ModelCallOptions,
-  ): AsyncIterable<readonly ChatPart[]> {
+  ): AsyncGenerator<readonly ChatPart[], void, void> {
+    const protocol = this.protocolAt(connection.address);
     const withThinking = call.thinking !== false;
-    const exchange = (): ChatExchange => {
-      const protocol = this.protocolAt(connection.address);
-      return {
-        request: requestOf(protocol, call, connection, true),
-        answer: protocol.answerStream(connection, withThinking),
-        toCompletion: (answer) => protocol.toCompletion(answer, connection, withThinking),
-      };
-    };
-    return streamChat(this.http, exchange, options);
+    const request = requestOf(protocol, call, connection, true);
+    const answer = protocol.answerStream(connection, withThinking);
+    const response = await postToModel(this.http, request, options);
+    const type = response.headers['content-type'] ?? '';
+    if (/^text\/html/i.test(type)) {
+      response.discard();
+      throw protocolError('The address answered with a web page.');
+    }
+    if (/^application\/json/i.test(type)) {
+      yield partsOf(protocol.toCompletion(await jsonOf(response), connection, withThinking));
+      return;
+    }
+    // One generator, not several in a row: each would cost every read of the stream a few promises.
+    const reader = new AnswerReader(response, answer, options.signal);
+    try {
+      for (;;) {
+        const { parts, failure, isLast } = await reader.next();
+        if (parts.length > 0) yield parts;
+        if (failure !== undefined) throw failure;
+        if (isLast) return;
+      }
+    } finally {
+      reader.close();
+    }
   }
 
   async complete(
@@ -77,4 +95,83 @@ function requestOf(
     body: protocol.body(call, stream),
     secrets: connection,
   };
+}
+
+/** What one read brought. What came before a failure is part of the answer, so it is kept beside it. */
+interface ReadParts {
+  readonly parts: readonly ChatPart[];
+  readonly failure?: Error;
+  readonly isLast: boolean;
+}
+
+/** Reads a streamed answer to its end: the protocol's mark, or soon after the finish reason, or the connection's. */
+class AnswerReader {
+  private readonly body: AsyncIterator<Buffer, unknown>;
+  private afterFinish: NodeJS.Timeout | undefined;
+  private ended = false;
+
+  constructor(
+    private readonly response: OutboundResponse,
+    private readonly answer: AnswerStream,
+    private readonly signal: AbortSignal,
+  ) {
+    this.body = response.body[Symbol.asyncIterator]();
+  }
+
+  async next(): Promise<ReadParts> {
+    const { answer } = this;
+    const bytes = await this.read();
+    if (bytes === undefined) return mapped((parts) => answer.end(parts), true);
+    const read = mapped((parts) => answer.read(bytes, parts), false);
+    if (read.failure !== undefined) return read;
+    if (answer.isOver) {
+      this.ended = true;
+      this.response.discard();
+      const last = mapped((parts) => answer.end(parts), true);
+      return { ...last, parts: [...read.parts, ...last.parts] };
+    }
+    if (answer.isFinished) {
+      this.afterFinish ??= setTimeout(() => this.response.discard(), AFTER_FINISH_MS);
+    }
+    return read;
+  }
+
+  /** Ends the call upstream if its answer was not read to the end. */
+  close(): void {
+    clearTimeout(this.afterFinish);
+    if (!this.ended) void this.body.return?.();
+  }
+
+  /** Undefined at the end. A connection lost after the finish reason has lost nothing of the answer. */
+  private async read(): Promise<Buffer | undefined> {
+    try {
+      const item = await this.body.next();
+      if (item.done !== true) return item.value;
+    } catch (error) {
+      if (!this.answer.isFinished || this.signal.aborted) throw upstreamErrorOf(error);
+    }
+    this.ended = true;
+    return undefined;
+  }
+}
+
+function mapped(map: (parts: ChatPart[]) => void, isLast: boolean): ReadParts {
+  const parts: ChatPart[] = [];
+  try {
+    map(parts);
+    return { parts, isLast };
+  } catch (failure) {
+    return { parts, failure: upstreamErrorOf(failure), isLast: true };
+  }
+}
+
+function partsOf(completion: ChatCompletion): ChatPart[] {
+  const { reasoning, text, toolCalls, usage, finish } = completion;
+  return [
+    ...(reasoning === '' ? [] : [{ type: 'reasoning-delta', text: reasoning } as const]),
+    ...(text === '' ? [] : [{ type: 'text-delta', text } as const]),
+    ...toolCalls.map((toolCall) => ({ type: 'tool-call', toolCall }) as const),
+    ...(usage === undefined ? [] : [{ type: 'usage', usage } as const]),
+    { type: 'finish', ...finish },
+  ];
 }

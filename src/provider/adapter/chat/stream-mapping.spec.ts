@@ -2,9 +2,9 @@ import { describe, expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import type { ChatPart } from './chat.adapter.js';
-import { ChatCompletionsStream } from './chat-completions/chat-completions.response.js';
-import { MessagesStream } from './messages/messages.response.js';
-import { OllamaStream } from './ollama/ollama.response.js';
+import { ChatCompletionsStream } from './chat-completions.protocol.js';
+import { MessagesStream } from './messages.protocol.js';
+import { OllamaStream } from './ollama.protocol.js';
 import type { AnswerStream } from './stream-mapping.js';
 
 const secrets = { address: 'https://x.test' };

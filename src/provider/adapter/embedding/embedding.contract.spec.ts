@@ -6,7 +6,7 @@ import { OutboundHttp } from '../../../platform/outbound/index.js';
 import type { ModelConnection } from '../model-call.js';
 import { UpstreamError } from '../upstream.error.js';
 import type { EmbeddingAnswer, EmbeddingCall } from './embedding.adapter.js';
-import { embeddingAdapters } from './embedding-adapters.js';
+import { embeddingAdapters } from '../../adapter.registries.js';
 
 const CREDENTIAL = 'canary-key-1f9a7c';
 const TEXTS = ['Annual leave lasts 25 days.', '年假规定', 'Cats sleep a lot.'];

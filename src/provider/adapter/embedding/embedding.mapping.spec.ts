@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from '@jest/globals';
-import { toEmbedBody } from './ollama/ollama.request.js';
-import { toEmbeddingAnswer as fromOllama } from './ollama/ollama.response.js';
-import { toEmbeddingsBody } from './openai-compatible/openai-compatible.request.js';
-import { toEmbeddingAnswer } from './openai-compatible/openai-compatible.response.js';
-import { toVectors } from './vectors.js';
+import { toEmbedBody, toEmbeddingAnswer as fromOllama } from './ollama.protocol.js';
+import { toEmbeddingsBody, toEmbeddingAnswer } from './openai-compatible.protocol.js';
+import { toVectors } from './embedding.adapter.js';
 
 const secrets = { address: 'https://x.test', credential: 'canary-key-1f9a7c' };
 const fixture = (path: string): unknown =>

@@ -1,9 +1,18 @@
+import { OutboundError } from '../../../platform/outbound/index.js';
 import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
-import { getJson, postForJson, postToModel } from '../model-exchange.js';
-import type { ModelRequest } from '../model-exchange.js';
+import { InvalidInputError } from '../../../platform/error/index.js';
+import { bearerOf, getJson, postForJson, postToModel } from '../model-call.js';
+import type { ModelConnection, ModelRequest } from '../model-call.js';
 import { safeText } from '../safe-text.js';
-import { UpstreamError } from '../upstream.error.js';
+import { UpstreamError, upstreamErrorOf } from '../upstream.error.js';
 import type { MediaCallOptions } from './media.adapter.js';
+
+export type LookupRequest = Omit<ModelRequest, 'body'>;
+
+/** A request to the address with the connection's bearer key. */
+export function keyedRequest(url: string, connection: ModelConnection): LookupRequest {
+  return { url, headers: bearerOf(connection.credential), secrets: connection };
+}
 
 /** Posts JSON and answers parsed JSON. Fails with UpstreamError, which for a 404 names the path, or ForbiddenAddressError. */
 export function postMedia(
@@ -26,7 +35,7 @@ export function postForMedium(
 /** The same for what is looked up. */
 export function getMedia(
   http: OutboundHttp,
-  request: Omit<ModelRequest, 'body'>,
+  request: LookupRequest,
   options: MediaCallOptions,
 ): Promise<unknown> {
   return namingPath(request, () => getJson(http, request, options));
@@ -55,4 +64,46 @@ async function namingPath<T>(
       cause: error,
     });
   }
+}
+
+/** A sound is held in memory, and as base64 in the answer. */
+const LARGEST_SOUND_BYTES = 64 * 1024 * 1024;
+
+/** The body of an answer that is a sound. Fails with UpstreamError. */
+export async function soundIn(response: OutboundResponse): Promise<Buffer> {
+  try {
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    for await (const piece of response.body) {
+      bytes += piece.length;
+      if (bytes > LARGEST_SOUND_BYTES) throw new OutboundError('too-large');
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  } catch (error) {
+    throw upstreamErrorOf(error);
+  }
+}
+
+/** The field as a part of a body; nothing of one that was left out or is blank. */
+export function optionalField(
+  name: string,
+  value: string | number | undefined,
+): Record<string, string | number> {
+  const isBlank = typeof value === 'string' && value.trim() === '';
+  return value === undefined || isBlank ? {} : { [name]: value };
+}
+
+/** The text, or the default for one that was left out or is blank. */
+export function textOr(value: string | undefined, otherwise: string): string {
+  return value === undefined || value.trim() === '' ? otherwise : value;
+}
+
+/** A task's id as one segment of a path. Throws InvalidInputError for what cannot be an id. */
+export function taskSegment(id: string): string {
+  // Even when encoded, these two would be read as steps in the path.
+  if (id.trim() === '' || id === '.' || id === '..') {
+    throw new InvalidInputError('This is no task id. Enter the id that the request was answered.');
+  }
+  return encodeURIComponent(id);
 }

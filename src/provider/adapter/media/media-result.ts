@@ -1,15 +1,15 @@
+import { z } from 'zod';
 import { isRecord } from '../json-fields.js';
+import { withoutSecrets } from '../safe-text.js';
 import type { Secrets } from '../safe-text.js';
-import { UpstreamError } from '../upstream.error.js';
-import { errorInAnswer } from '../upstream-failure.js';
+import { UpstreamError, errorInAnswer } from '../upstream.error.js';
 import type { MediaResult, MediaType } from './media.adapter.js';
-import { rawResponseOf } from './raw-response.js';
 
 /** The medium in an answer: a link, the medium itself, or neither. */
-export type Medium = Partial<Pick<MediaResult, 'url' | 'b64Json' | 'dataUrl' | 'mimeType'>>;
+type Medium = Partial<Pick<MediaResult, 'url' | 'b64Json' | 'dataUrl' | 'mimeType'>>;
 
 /** What an answer says, in the words of all services. */
-export interface Finding {
+interface Finding {
   readonly type: MediaType;
   readonly medium: Medium;
   readonly id?: string | null | undefined;
@@ -114,3 +114,32 @@ function typeOfLink(type: MediaType, link: string | null | undefined): string {
   const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
   return (type === 'audio' ? SOUND_BY_ENDING.get(ending) : undefined) ?? USUAL_TYPE[type];
 }
+
+const LONGEST_TEXT = 64 * 1024;
+/** Longer texts of these characters alone are media: an id is shorter, and an address has others. */
+const LONGEST_ENCODED = 2_048;
+const SHOWN_OF_ENCODED = 64;
+const ENCODED = /^(?:data:[^,]*,)?[\w+/=\r\n-]*$/;
+
+/** A service's JSON answer as text for diagnosis: without credentials, with embedded media cut to their beginning. */
+export function rawResponseOf(answer: unknown, secrets: Secrets): string {
+  const text = JSON.stringify(answer, shortened);
+  // Cut first, which bounds the work on a hostile answer; of a secret at the cut, the part left is removed, too.
+  const safe = withoutSecrets(text.slice(0, LONGEST_TEXT), secrets);
+  return text.length <= LONGEST_TEXT ? safe : `${safe}…`;
+}
+
+function shortened(_key: string, value: unknown): unknown {
+  if (typeof value !== 'string' || value.length <= LONGEST_ENCODED || !ENCODED.test(value)) {
+    return value;
+  }
+  return `${value.slice(0, SHOWN_OF_ENCODED)}… (${value.length} characters)`;
+}
+
+/** Fields of media services. One of another type counts as absent, because services differ in what is not essential. */
+export const wireText = z.string().nullish().catch(null);
+/** Some services number their tasks. */
+export const wireId = z
+  .union([z.string(), z.number().transform(String)])
+  .nullish()
+  .catch(null);

@@ -3,9 +3,8 @@ import { startSimulator } from '../../../../simulator/index.js';
 import type { Simulator } from '../../../../simulator/index.js';
 import { eventually } from '../../../../test/support/wait.js';
 import { OutboundHttp } from '../../../platform/outbound/index.js';
-import { AdapterRegistry } from '../adapter.registry.js';
+import { AdapterRegistry, mediaAdapters } from '../../adapter.registries.js';
 import { UpstreamError } from '../upstream.error.js';
-import { mediaAdapters } from './media-adapters.js';
 import type { MediaAdapter, MediaCallOptions, MediaResult, MediaType } from './media.adapter.js';
 
 const CREDENTIAL = 'canary-key-1f9a7c.canary-part-82d';

@@ -11,34 +11,20 @@ import type { AdapterNames } from '../named-adapter.js';
  * each request of a call; the signal ends the call at once.
  */
 export interface MediaAdapter extends AdapterNames {
-  image?(
-    call: ImageCall,
-    connection: ModelConnection,
-    options: MediaCallOptions,
-  ): Promise<MediaResult>;
-  speech?(
-    call: SpeechCall,
-    connection: ModelConnection,
-    options: MediaCallOptions,
-  ): Promise<MediaResult>;
-  video?(
-    call: VideoCall,
-    connection: ModelConnection,
-    options: MediaCallOptions,
-  ): Promise<MediaResult>;
+  readonly image?: MediaMethod<ImageCall>;
+  readonly speech?: MediaMethod<SpeechCall>;
+  readonly video?: MediaMethod<VideoCall>;
   /** A video task's state and resource. */
-  lookUpVideo?(
-    id: string,
-    connection: ModelConnection,
-    options: MediaCallOptions,
-  ): Promise<MediaResult>;
+  readonly lookUpVideo?: MediaMethod<string>;
   /** The state and resource of a task of any kind. A task that the service does not know (any more) is `failed`. */
-  lookUpPrediction?(
-    lookup: PredictionLookup,
-    connection: ModelConnection,
-    options: MediaCallOptions,
-  ): Promise<MediaResult>;
+  readonly lookUpPrediction?: MediaMethod<PredictionLookup>;
 }
+
+type MediaMethod<Call> = (
+  call: Call,
+  connection: ModelConnection,
+  options: MediaCallOptions,
+) => Promise<MediaResult>;
 
 export type MediaType = 'image' | 'audio' | 'video';
 

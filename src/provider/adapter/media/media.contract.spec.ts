@@ -3,10 +3,9 @@ import { startSimulator } from '../../../../simulator/index.js';
 import type { Simulator } from '../../../../simulator/index.js';
 import { eventually } from '../../../../test/support/wait.js';
 import { OutboundHttp } from '../../../platform/outbound/index.js';
-import { AdapterRegistry } from '../adapter.registry.js';
+import { AdapterRegistry, mediaAdapters, mediaSyncPresets } from '../../adapter.registries.js';
 import type { ModelConnection } from '../model-call.js';
 import { UpstreamError } from '../upstream.error.js';
-import { mediaAdapters, mediaSyncPresets } from './media-adapters.js';
 import type { MediaAdapter, MediaCallOptions, MediaResult } from './media.adapter.js';
 
 const CREDENTIAL = 'canary-key-1f9a7c.canary-part-82d';

@@ -6,7 +6,7 @@ import { OutboundHttp } from '../../../platform/outbound/index.js';
 import type { ModelConnection } from '../model-call.js';
 import { UpstreamError } from '../upstream.error.js';
 import type { RankedDocument, RerankCall } from './rerank.adapter.js';
-import { rerankAdapters } from './rerank-adapters.js';
+import { rerankAdapters } from '../../adapter.registries.js';
 
 const CREDENTIAL = 'canary-key-1f9a7c.canary-part-82d';
 const DOCUMENTS = [

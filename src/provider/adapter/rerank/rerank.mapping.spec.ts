@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from '@jest/globals';
 import jwt from 'jsonwebtoken';
-import { toRerankBody } from './query-documents/query-documents.request.js';
-import { toRankedDocuments } from './query-documents/query-documents.response.js';
-import { zhipuToken } from './zhipu-token.js';
+import { toRerankBody, toRankedDocuments, zhipuToken } from './query-documents.protocol.js';
 
 const secrets = { address: 'https://x.test', credential: 'canary-key-1f9a7c' };
 const documents = ['first', 'second', 'third'];

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.js';
+import { Refusal } from '../document-source.js';
 import { likeliestEncoding } from './encoding-likelihood.js';
 
 export interface DecodedText {

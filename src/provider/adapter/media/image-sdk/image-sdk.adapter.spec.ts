@@ -3,7 +3,7 @@ import { startSimulator } from '../../../../../simulator/index.js';
 import type { Simulator } from '../../../../../simulator/index.js';
 import { OutboundHttp } from '../../../../platform/outbound/index.js';
 import type { MediaResult } from '../media.adapter.js';
-import { ImageSdkAdapter } from './image-sdk.adapter.js';
+import { ImageSdkAdapter } from '../image-sdk.protocol.js';
 
 const CREDENTIAL = 'canary-key-1f9a7c';
 const SYNTHESIS = '/api/v1/services/aigc/text2image/image-synthesis';

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from '@jest/globals';
-import { synthesisUrl, taskUrl, toSynthesisBody } from './image-sdk.request.js';
-import { toImageResult, toTaskId } from './image-sdk.response.js';
+import {
+  synthesisUrl,
+  taskUrl,
+  toSynthesisBody,
+  toImageResult,
+  toTaskId,
+} from '../image-sdk.protocol.js';
 
 const secrets = { address: 'https://x.test', credential: 'canary-key-1f9a7c' };
 const fixture = (name: string): unknown =>

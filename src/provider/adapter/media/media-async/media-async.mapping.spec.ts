@@ -1,8 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from '@jest/globals';
-import { gptImageSize, imageSize } from './image-size.js';
-import { mediaAsyncBase, toAudioBody, toImageBody, toVideoBody } from './media-async.request.js';
-import { toPredictionResult, unknownPrediction } from './media-async.response.js';
+import {
+  gptImageSize,
+  imageSize,
+  mediaAsyncBase,
+  toAudioBody,
+  toImageBody,
+  toVideoBody,
+  toPredictionResult,
+  unknownPrediction,
+} from '../media-async.protocol.js';
 
 const secrets = { address: 'https://x.test', credential: 'canary-key-1f9a7c' };
 const fixture = (name: string): unknown =>

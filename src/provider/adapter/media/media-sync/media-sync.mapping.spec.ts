@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from '@jest/globals';
-import { mediaSyncBase, toImageBody, toSpeechBody, toVideoBody } from './media-sync.request.js';
-import { toImageResult, toSpeechResult, toVideoResult } from './media-sync.response.js';
+import {
+  mediaSyncBase,
+  toImageBody,
+  toSpeechBody,
+  toVideoBody,
+  toImageResult,
+  toSpeechResult,
+  toVideoResult,
+} from '../media-sync.protocol.js';
 
 const secrets = { address: 'https://x.test', credential: 'canary-key-1f9a7c' };
 const fixture = (name: string): unknown =>

@@ -1,0 +1,305 @@
+import { z } from 'zod';
+import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
+import { bearerOf } from '../model-call.js';
+import type { Vendor } from '../named-adapter.js';
+import { parseRecord, protocolError, errorInAnswer } from '../upstream.error.js';
+import {
+  firstRecordIn,
+  isRecord,
+  wholeNumberIn,
+  recordIn,
+  recordsIn,
+  textIn,
+} from '../json-fields.js';
+import type { JsonRecord } from '../json-fields.js';
+import type { Usage } from '../model-call.js';
+import type { Secrets } from '../safe-text.js';
+import { EventStreamDecoder } from '../stream-decoder.js';
+import type { ChatProtocol } from './protocol.adapter.js';
+import type {
+  ChatCall,
+  ChatMessage,
+  ContentPart,
+  ToolCall,
+  ChatCompletion,
+  ChatPart,
+  FinishReason,
+} from './chat.adapter.js';
+import { AnswerStream, completionOf } from './stream-mapping.js';
+import { RepeatedChunk } from './repeated-chunk.js';
+
+export interface ChatCompletionsPreset extends Vendor {
+  readonly dialect: ChatCompletionsDialect;
+}
+
+/** The chat-completions protocol: POST {address}/chat/completions with a bearer key. */
+export function chatCompletions({
+  address: own,
+  dialect,
+}: Omit<ChatCompletionsPreset, 'code' | 'label'>): ChatProtocol {
+  const form = { ...own, endpoint: '/chat/completions', siblings: FAMILY_ENDPOINTS };
+  return {
+    endpoint: (address) => endpointOf(address, form),
+    headers: ({ credential }) => bearerOf(credential),
+    body: (call, stream) => toChatCompletionsBody(call, stream, dialect),
+    answerStream: (secrets, withThinking) => new ChatCompletionsStream(secrets, withThinking),
+    toCompletion,
+  };
+}
+
+/** What vendors of the chat-completions protocol differ in. */
+interface ChatCompletionsDialect {
+  /** Name of the field that limits the output. */
+  readonly maxOutputField: 'max_tokens' | 'max_completion_tokens';
+  /** Whether `stream_options` is understood; without it some services report no usage. */
+  readonly streamUsage: boolean;
+}
+
+/** The body of POST /chat/completions. */
+export function toChatCompletionsBody(
+  call: ChatCall,
+  stream: boolean,
+  dialect: ChatCompletionsDialect,
+): Record<string, unknown> {
+  return {
+    model: call.model,
+    messages: call.messages.map((message) => toWireMessage(message)),
+    stream,
+    ...(stream && dialect.streamUsage && { stream_options: { include_usage: true } }),
+    ...(call.tools?.length && toolFields(call)),
+    temperature: call.temperature,
+    top_p: call.topP,
+    [dialect.maxOutputField]: call.maxTokens,
+    ...(call.stop?.length && { stop: call.stop }),
+  };
+}
+
+function toolFields(call: ChatCall): Record<string, unknown> {
+  return {
+    tools: call.tools?.map(({ name, description, inputSchema }) => ({
+      type: 'function',
+      function: { name, description, parameters: inputSchema },
+    })),
+    tool_choice: call.toolChoice,
+  };
+}
+
+function toWireMessage(message: ChatMessage): Record<string, unknown> {
+  switch (message.role) {
+    case 'system':
+      return message;
+    case 'user':
+      return { role: 'user', content: toWireContent(message.content) };
+    case 'assistant':
+      return toWireAnswer(message.content, message.toolCalls ?? []);
+    case 'tool':
+      return { role: 'tool', tool_call_id: message.toolCallId, content: message.content };
+  }
+}
+
+/** The protocol wants null, not an empty text, where an answer holds only tool calls. */
+function toWireAnswer(content: string, calls: readonly ToolCall[]): Record<string, unknown> {
+  if (calls.length === 0) return { role: 'assistant', content };
+  return {
+    role: 'assistant',
+    content: content === '' ? null : content,
+    tool_calls: calls.map((call) => ({
+      id: call.id,
+      type: 'function',
+      function: { name: call.name, arguments: call.arguments },
+    })),
+  };
+}
+
+function toWireContent(content: string | readonly ContentPart[]): unknown {
+  if (typeof content === 'string') return content;
+  return content.map((part) => {
+    switch (part.type) {
+      case 'text':
+        return part;
+      case 'image':
+        return imageAt(`data:${part.mimeType};base64,${part.data}`, part.detail);
+      case 'image-url':
+        return imageAt(part.url);
+    }
+  });
+}
+
+function imageAt(url: string, detail?: string): Record<string, unknown> {
+  return { type: 'image_url', image_url: { url, ...(detail !== undefined && { detail }) } };
+}
+
+const usage = z.looseObject({
+  prompt_tokens: z.number().nullish(),
+  completion_tokens: z.number().nullish(),
+  total_tokens: z.number().nullish(),
+});
+
+/** The fields read from an answer in one piece; services may leave out or add any other. */
+const chatCompletionSchema = z.looseObject({
+  choices: z
+    .array(
+      z.looseObject({
+        finish_reason: z.string().nullish(),
+        message: z.looseObject({
+          content: z
+            .union([z.string(), z.array(z.looseObject({ text: z.string().nullish() }))])
+            .nullish(),
+          reasoning_content: z.string().nullish(),
+          reasoning: z.string().nullish(),
+          refusal: z.string().nullish(),
+          tool_calls: z
+            .array(
+              z.looseObject({
+                id: z.string().nullish(),
+                function: z.looseObject({
+                  name: z.string().nullish(),
+                  arguments: z.string().nullish(),
+                }),
+              }),
+            )
+            .nullish(),
+        }),
+      }),
+    )
+    .nullish(),
+  usage: usage.nullish(),
+});
+
+/** Maps a stream of chat-completion chunks. */
+export class ChatCompletionsStream extends AnswerStream {
+  private readonly sameButText = new RepeatedChunk();
+
+  constructor(secrets: Secrets, withThinking: boolean) {
+    super(new EventStreamDecoder(), secrets, withThinking);
+  }
+
+  /** The end mark alone ends this protocol. */
+  protected readEvent(data: string, parts: ChatPart[]): false {
+    const text = this.sameButText.textOf(data);
+    if (text === undefined) this.readChunk(data, parts);
+    else this.state.addText(text, parts);
+    return false;
+  }
+
+  private readChunk(data: string, parts: ChatPart[]): void {
+    const chunk = parseRecord(data);
+    throwIfError(chunk, this.secrets);
+    const usage = recordIn(chunk, 'usage');
+    if (usage !== undefined) this.state.setUsage(toUsage(usage));
+    // Only the first choice is asked for; a chunk without any carries usage or nothing.
+    const choice = firstRecordIn(chunk, 'choices');
+    if (choice === undefined) return;
+    this.readChoice(choice, parts);
+    this.sameButText.learn(data, choice);
+  }
+
+  private readChoice(choice: JsonRecord, parts: ChatPart[]): void {
+    const delta = recordIn(choice, 'delta');
+    if (delta !== undefined) this.readDelta(delta, parts);
+    const reason = textIn(choice, 'finish_reason');
+    if (reason !== undefined && reason !== '') {
+      this.state.setFinish(toFinishReason(reason), reason, parts);
+    }
+  }
+
+  private readDelta(delta: JsonRecord, parts: ChatPart[]): void {
+    this.state.addThinking(textIn(delta, 'reasoning_content') ?? textIn(delta, 'reasoning'), parts);
+    this.state.addText(toText(delta['content']), parts);
+    this.state.addRefusal(textIn(delta, 'refusal'), parts);
+    if (!Array.isArray(delta['tool_calls'])) return;
+    for (const call of recordsIn(delta, 'tool_calls')) {
+      const named = recordIn(call, 'function');
+      this.state.addToolCall({
+        index: wholeNumberIn(call, 'index'),
+        id: textIn(call, 'id'),
+        name: named && textIn(named, 'name'),
+        arguments: named && textIn(named, 'arguments'),
+      });
+    }
+  }
+}
+
+/** Maps an answer in one piece. Throws UpstreamError. */
+function toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean): ChatCompletion {
+  if (isRecord(answer)) throwIfError(answer, secrets);
+  const parsed = chatCompletionSchema.safeParse(answer);
+  const choice = parsed.data?.choices?.[0];
+  if (choice === undefined) {
+    throw protocolError('The provider answered without a choice.', parsed.error);
+  }
+  const { message } = choice;
+  const raw = choice.finish_reason ?? '';
+  return completionOf({
+    text: toText(message.content),
+    reasoning: withThinking ? (message.reasoning_content ?? message.reasoning ?? '') : '',
+    refusal: message.refusal ?? '',
+    toolCalls: (message.tool_calls ?? []).map((call, index) => ({
+      index,
+      id: call.id ?? undefined,
+      name: call.function.name ?? undefined,
+      arguments: call.function.arguments ?? undefined,
+    })),
+    reason: toFinishReason(raw),
+    raw,
+    usage: parsed.data?.usage ? toUsage(parsed.data.usage) : undefined,
+  });
+}
+
+/** Errors come as `{error}`, as `{object: "error", …}`, or as `{code, message}` without choices. */
+function throwIfError(answer: JsonRecord, secrets: Secrets): void {
+  const error = answer['error'];
+  if (error !== undefined && error !== null) throw errorInAnswer(error, secrets);
+  if (answer['object'] === 'error') throw errorInAnswer(answer, secrets);
+  if (
+    answer['choices'] === undefined &&
+    textIn(answer, 'message') !== undefined &&
+    answer['code']
+  ) {
+    throw errorInAnswer(answer, secrets);
+  }
+}
+
+/** Mostly a text; some vendors send a list of text pieces. */
+function toText(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content.map((piece) => (isRecord(piece) ? (textIn(piece, 'text') ?? '') : '')).join('');
+}
+
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', 'stop'],
+  ['length', 'length'],
+  ['tool_calls', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+  ['content_filter', 'content-filter'],
+  // Zhipu
+  ['sensitive', 'content-filter'],
+  ['network_error', 'error'],
+  // DeepSeek
+  ['insufficient_system_resource', 'error'],
+  // Gateways that translate other protocols only in part
+  ['eos', 'stop'],
+  ['end_turn', 'stop'],
+  ['max_tokens', 'length'],
+  ['error', 'error'],
+]);
+
+function toFinishReason(raw: string): FinishReason {
+  return FINISH_REASONS.get(raw) ?? 'other';
+}
+
+function toUsage(raw: JsonRecord): Usage {
+  const prompt = recordIn(raw, 'prompt_tokens_details');
+  const completion = recordIn(raw, 'completion_tokens_details');
+  return {
+    inputTokens: wholeNumberIn(raw, 'prompt_tokens'),
+    outputTokens: wholeNumberIn(raw, 'completion_tokens'),
+    totalTokens: wholeNumberIn(raw, 'total_tokens'),
+    // DeepSeek names its cache hits itself.
+    cachedInputTokens:
+      wholeNumberIn(prompt, 'cached_tokens') ?? wholeNumberIn(raw, 'prompt_cache_hit_tokens'),
+    reasoningTokens: wholeNumberIn(completion, 'reasoning_tokens'),
+    raw,
+  };
+}

@@ -1,0 +1,281 @@
+import { z } from 'zod';
+import { endpointOf } from '../address.js';
+import type { ModelConnection, Usage } from '../model-call.js';
+import type { Vendor } from '../named-adapter.js';
+import { parseRecord, protocolError, errorInAnswer } from '../upstream.error.js';
+import { isRecord, wholeNumberIn, recordIn, textIn } from '../json-fields.js';
+import type { JsonRecord } from '../json-fields.js';
+import type { Secrets } from '../safe-text.js';
+import { EventStreamDecoder } from '../stream-decoder.js';
+import type { ChatProtocol } from './protocol.adapter.js';
+import type {
+  ChatCall,
+  ChatMessage,
+  ContentPart,
+  ToolCall,
+  ChatCompletion,
+  ChatPart,
+  FinishReason,
+} from './chat.adapter.js';
+import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
+
+const DEFAULT_PROTOCOL_VERSION = '2023-06-01';
+
+/** The messages protocol: POST {address}/messages with x-api-key and anthropic-version. */
+export function messages(form: Vendor['address']): ChatProtocol {
+  return {
+    endpoint: (address) => endpointOf(address, { ...form, endpoint: '/messages' }),
+    headers: headersOf,
+    body: toMessagesBody,
+    answerStream: (secrets, withThinking) => new MessagesStream(secrets, withThinking),
+    toCompletion,
+  };
+}
+
+function headersOf({ credential, protocolVersion }: ModelConnection): Record<string, string> {
+  const key = credential?.trim() ?? '';
+  return {
+    'anthropic-version': protocolVersion?.trim() || DEFAULT_PROTOCOL_VERSION,
+    ...(key !== '' && { 'x-api-key': key }),
+  };
+}
+
+/** The protocol requires a limit. */
+const DEFAULT_MAX_TOKENS = 4096;
+
+interface WireMessage {
+  readonly role: 'user' | 'assistant';
+  readonly content: Record<string, unknown>[];
+}
+
+/** The body of POST /messages. */
+export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, unknown> {
+  const system = call.messages.flatMap((message) =>
+    message.role === 'system' ? [message.content] : [],
+  );
+  return {
+    model: call.model,
+    max_tokens: call.maxTokens ?? DEFAULT_MAX_TOKENS,
+    ...(system.length > 0 && { system: system.join('\n\n') }),
+    messages: toWireMessages(call.messages),
+    stream,
+    ...(call.tools?.length && toolFields(call)),
+    temperature: call.temperature,
+    top_p: call.topP,
+    ...(call.stop?.length && { stop_sequences: call.stop }),
+  };
+}
+
+const TOOL_CHOICES = { auto: 'auto', none: 'none', required: 'any' } as const;
+
+function toolFields(call: ChatCall): Record<string, unknown> {
+  return {
+    tools: call.tools?.map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      input_schema: inputSchema,
+    })),
+    ...(call.toolChoice && { tool_choice: { type: TOOL_CHOICES[call.toolChoice] } }),
+  };
+}
+
+/**
+ * Roles alternate in this protocol and tool results are the user's, so neighbours of one role become
+ * one message. A message without content is refused there and is left out.
+ */
+function toWireMessages(messages: readonly ChatMessage[]): readonly WireMessage[] {
+  const wire: WireMessage[] = [];
+  for (const message of messages) {
+    if (message.role === 'system') continue;
+    const role = message.role === 'assistant' ? 'assistant' : 'user';
+    const content = toBlocks(message);
+    const last = wire.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else if (content.length > 0) wire.push({ role, content });
+  }
+  return wire;
+}
+
+function toBlocks(message: Exclude<ChatMessage, { role: 'system' }>): Record<string, unknown>[] {
+  switch (message.role) {
+    case 'user':
+      return toUserBlocks(message.content);
+    case 'assistant':
+      return [...textBlocks(message.content), ...(message.toolCalls ?? []).map(toToolUse)];
+    case 'tool':
+      return [{ type: 'tool_result', tool_use_id: message.toolCallId, content: message.content }];
+  }
+}
+
+function toUserBlocks(content: string | readonly ContentPart[]): Record<string, unknown>[] {
+  if (typeof content === 'string') return textBlocks(content);
+  return content.flatMap((part) => {
+    switch (part.type) {
+      case 'text':
+        return textBlocks(part.text);
+      case 'image':
+        return [image({ type: 'base64', media_type: part.mimeType, data: part.data })];
+      case 'image-url':
+        return [image({ type: 'url', url: part.url })];
+    }
+  });
+}
+
+function textBlocks(text: string): Record<string, unknown>[] {
+  return text === '' ? [] : [{ type: 'text', text }];
+}
+
+function image(source: Record<string, unknown>): Record<string, unknown> {
+  return { type: 'image', source };
+}
+
+function toToolUse({ id, name, input }: ToolCall): Record<string, unknown> {
+  return { type: 'tool_use', id, name, input };
+}
+
+/** The fields read from an answer in one piece; blocks of other types are passed over. */
+const messageSchema = z.looseObject({
+  content: z.array(
+    z.looseObject({
+      type: z.string(),
+      text: z.string().nullish(),
+      thinking: z.string().nullish(),
+      id: z.string().nullish(),
+      name: z.string().nullish(),
+      input: z.record(z.string(), z.unknown()).nullish(),
+    }),
+  ),
+  stop_reason: z.string().nullish(),
+  usage: z.looseObject({}).nullish(),
+});
+
+/** Maps a stream of the messages protocol. */
+export class MessagesStream extends AnswerStream {
+  /** The input count comes at the start, the output count at the end. */
+  private usage: JsonRecord = {};
+
+  constructor(secrets: Secrets, withThinking: boolean) {
+    super(new EventStreamDecoder(), secrets, withThinking);
+  }
+
+  protected readEvent(data: string, parts: ChatPart[]): boolean {
+    const event = parseRecord(data);
+    switch (event['type']) {
+      case 'content_block_delta':
+        this.readDelta(event, recordIn(event, 'delta'), parts);
+        break;
+      case 'content_block_start':
+        this.readBlock(event, recordIn(event, 'content_block'), parts);
+        break;
+      case 'message_start':
+        this.readUsage(recordIn(event, 'message') ?? {});
+        break;
+      case 'message_delta':
+        this.readMessageDelta(event, parts);
+        break;
+      case 'message_stop':
+        return true;
+      case 'error':
+        throw errorInAnswer(event['error'], this.secrets);
+      default:
+        // ping, content_block_stop, and what later versions add; or an error without a type.
+        if (isRecord(event['error'])) throw errorInAnswer(event['error'], this.secrets);
+    }
+    return false;
+  }
+
+  private readDelta(event: JsonRecord, delta: JsonRecord | undefined, parts: ChatPart[]): void {
+    if (delta === undefined) return;
+    this.state.addText(textIn(delta, 'text'), parts);
+    this.state.addThinking(textIn(delta, 'thinking'), parts);
+    const json = textIn(delta, 'partial_json');
+    if (json !== undefined) {
+      this.state.addToolCall({ index: wholeNumberIn(event, 'index'), arguments: json });
+    }
+  }
+
+  private readBlock(event: JsonRecord, block: JsonRecord | undefined, parts: ChatPart[]): void {
+    if (block === undefined) return;
+    if (block['type'] !== 'tool_use') {
+      this.state.addText(textIn(block, 'text'), parts);
+      this.state.addThinking(textIn(block, 'thinking'), parts);
+      return;
+    }
+    // The input is empty here and comes in pieces; some gateways send it whole instead.
+    const input = recordIn(block, 'input') ?? {};
+    this.state.addToolCall({
+      index: wholeNumberIn(event, 'index'),
+      id: textIn(block, 'id'),
+      name: textIn(block, 'name'),
+      ...(Object.keys(input).length > 0 && { arguments: JSON.stringify(input) }),
+    });
+  }
+
+  private readMessageDelta(event: JsonRecord, parts: ChatPart[]): void {
+    this.readUsage(event);
+    const reason = textIn(recordIn(event, 'delta') ?? {}, 'stop_reason');
+    if (reason !== undefined) this.state.setFinish(toFinishReason(reason), reason, parts);
+  }
+
+  private readUsage(holder: JsonRecord): void {
+    const usage = recordIn(holder, 'usage');
+    if (usage === undefined) return;
+    this.usage = { ...this.usage, ...usage };
+    this.state.setUsage(toUsage(this.usage));
+  }
+}
+
+/** Maps an answer in one piece. Throws UpstreamError. */
+function toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean): ChatCompletion {
+  if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
+  const parsed = messageSchema.safeParse(answer);
+  if (!parsed.success)
+    throw protocolError('The provider answered without a message.', parsed.error);
+  const { content, usage } = parsed.data;
+  const raw = parsed.data.stop_reason ?? '';
+  return completionOf({
+    text: content.map(({ text }) => text ?? '').join(''),
+    reasoning: withThinking ? content.map(({ thinking }) => thinking ?? '').join('') : '',
+    toolCalls: content
+      .filter(({ type }) => type === 'tool_use')
+      .map(({ id, name, input }, index) => ({
+        index,
+        id: id ?? undefined,
+        name: name ?? undefined,
+        arguments: JSON.stringify(input ?? {}),
+      })),
+    reason: toFinishReason(raw),
+    raw,
+    usage: usage ? toUsage(usage) : undefined,
+  });
+}
+
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_use', 'tool-calls'],
+  ['refusal', 'content-filter'],
+]);
+
+function toFinishReason(raw: string): FinishReason {
+  return FINISH_REASONS.get(raw) ?? 'other';
+}
+
+/** This protocol counts cached tokens beside the input; the contract counts them in it. */
+function toUsage(raw: JsonRecord): Usage {
+  const uncached = wholeNumberIn(raw, 'input_tokens');
+  const cached = wholeNumberIn(raw, 'cache_read_input_tokens');
+  const written = wholeNumberIn(raw, 'cache_creation_input_tokens');
+  const outputTokens = wholeNumberIn(raw, 'output_tokens');
+  const inputTokens =
+    uncached === undefined ? undefined : uncached + (cached ?? 0) + (written ?? 0);
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens: totalOf(inputTokens, outputTokens),
+    cachedInputTokens: cached,
+    raw,
+  };
+}

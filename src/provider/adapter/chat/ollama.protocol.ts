@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import { endpointOf, LOCAL_ENDPOINTS } from '../address.js';
+import { UpstreamError, parseRecord, protocolError, errorInAnswer } from '../upstream.error.js';
+import { isRecord, wholeNumberIn, recordIn, recordsIn, textIn } from '../json-fields.js';
+import type { JsonRecord } from '../json-fields.js';
+import type { Usage } from '../model-call.js';
+import type { Secrets } from '../safe-text.js';
+import { JsonLinesDecoder } from '../stream-decoder.js';
+import type { ChatProtocol } from './protocol.adapter.js';
+import type {
+  ChatCall,
+  ChatMessage,
+  ContentPart,
+  ChatCompletion,
+  ChatPart,
+  FinishReason,
+} from './chat.adapter.js';
+import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
+import type { ToolCallPiece } from './stream-mapping.js';
+
+const ADDRESS = {
+  endpoint: '/api/chat',
+  siblings: LOCAL_ENDPOINTS,
+  prefix: '',
+  // The bases of its other interfaces, which people copy from examples.
+  endings: { '/v1': '', '/api': '' },
+};
+
+/** Ollama's own protocol: POST {address}/api/chat, answers as JSON lines. Reads no key. */
+export const ollama: ChatProtocol = {
+  endpoint: (address) => endpointOf(address, ADDRESS),
+  headers: () => ({}),
+  body: toOllamaBody,
+  answerStream: (secrets, withThinking) => new OllamaStream(secrets, withThinking),
+  toCompletion,
+};
+
+/** The body of POST /api/chat. Throws UpstreamError (invalid-request) for images given as addresses. */
+export function toOllamaBody(call: ChatCall, stream: boolean): Record<string, unknown> {
+  return {
+    model: call.model,
+    messages: call.messages.map((message) => toWireMessage(message)),
+    stream,
+    think: call.thinking,
+    // The protocol has no tool choice: "none" is said by sending no tools.
+    ...(call.tools?.length && call.toolChoice !== 'none' && { tools: toTools(call) }),
+    options: {
+      temperature: call.temperature,
+      top_p: call.topP,
+      num_predict: call.maxTokens,
+      ...(call.stop?.length && { stop: call.stop }),
+    },
+  };
+}
+
+function toTools(call: ChatCall): unknown {
+  return call.tools?.map(({ name, description, inputSchema }) => ({
+    type: 'function',
+    function: { name, description, parameters: inputSchema },
+  }));
+}
+
+function toWireMessage(message: ChatMessage): Record<string, unknown> {
+  switch (message.role) {
+    case 'system':
+      return message;
+    case 'user':
+      return typeof message.content === 'string' ? message : toUserMessage(message.content);
+    case 'assistant':
+      return {
+        role: 'assistant',
+        content: message.content,
+        ...(message.toolCalls?.length && {
+          tool_calls: message.toolCalls.map(({ name, input }) => ({
+            function: { name, arguments: input },
+          })),
+        }),
+      };
+    case 'tool':
+      return { role: 'tool', tool_name: message.name, content: message.content };
+  }
+}
+
+function toUserMessage(parts: readonly ContentPart[]): Record<string, unknown> {
+  if (parts.some(({ type }) => type === 'image-url')) {
+    throw new UpstreamError({
+      kind: 'invalid-request',
+      message: 'This provider cannot fetch images from an address. Upload the image instead.',
+    });
+  }
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  const images = parts.flatMap((part) => (part.type === 'image' ? [part.data] : []));
+  return { role: 'user', content: texts.join('\n'), ...(images.length > 0 && { images }) };
+}
+
+/** The fields read from an answer in one piece. */
+const ollamaAnswerSchema = z.looseObject({
+  message: z.looseObject({
+    content: z.string().nullish(),
+    thinking: z.string().nullish(),
+  }),
+  done_reason: z.string().nullish(),
+});
+
+/** Maps a stream of JSON lines of /api/chat. */
+export class OllamaStream extends AnswerStream {
+  private calls = 0;
+
+  constructor(secrets: Secrets, withThinking: boolean) {
+    super(new JsonLinesDecoder(), secrets, withThinking);
+  }
+
+  protected readEvent(line: string, parts: ChatPart[]): boolean {
+    const answer = parseRecord(line);
+    if (answer['error']) throw errorInAnswer(answer['error'], this.secrets);
+    const message = recordIn(answer, 'message');
+    if (message !== undefined) {
+      this.state.addThinking(textIn(message, 'thinking'), parts);
+      this.state.addText(textIn(message, 'content'), parts);
+      for (const piece of piecesIn(message, this.calls)) {
+        this.calls++;
+        this.state.addToolCall(piece);
+      }
+    }
+    if (answer['done'] !== true) return false;
+    this.state.setUsage(toUsage(answer));
+    const raw = textIn(answer, 'done_reason') ?? '';
+    this.state.setFinish(toFinishReason(raw), raw, parts);
+    return true;
+  }
+}
+
+/** Maps an answer in one piece. Throws UpstreamError. */
+function toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean): ChatCompletion {
+  if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
+  const parsed = ollamaAnswerSchema.safeParse(answer);
+  if (!parsed.success)
+    throw protocolError('The provider answered without a message.', parsed.error);
+  const { message } = parsed.data;
+  const raw = parsed.data.done_reason ?? '';
+  return completionOf({
+    text: message.content ?? '',
+    reasoning: withThinking ? (message.thinking ?? '') : '',
+    toolCalls: piecesIn(message, 0),
+    reason: toFinishReason(raw),
+    raw,
+    usage: toUsage(parsed.data),
+  });
+}
+
+/** Calls come whole here, with their arguments as an object. */
+function piecesIn(message: JsonRecord, before: number): readonly ToolCallPiece[] {
+  return recordsIn(message, 'tool_calls').map((call, at) => {
+    const named = recordIn(call, 'function') ?? {};
+    const given = named['arguments'] ?? {};
+    return {
+      index: before + at,
+      id: textIn(call, 'id'),
+      name: textIn(named, 'name'),
+      arguments: typeof given === 'string' ? given : JSON.stringify(given),
+    };
+  });
+}
+
+/** Older versions send no reason with `done`. */
+function toFinishReason(raw: string): FinishReason {
+  switch (raw) {
+    case 'stop':
+    case '':
+      return 'stop';
+    case 'length':
+      return 'length';
+    default:
+      return 'other';
+  }
+}
+
+function toUsage(answer: JsonRecord): Usage {
+  const inputTokens = wholeNumberIn(answer, 'prompt_eval_count');
+  const outputTokens = wholeNumberIn(answer, 'eval_count');
+  const { message: _message, ...raw } = answer;
+  return {
+    inputTokens,
+    outputTokens,
+    totalTokens: totalOf(inputTokens, outputTokens),
+    raw,
+  };
+}

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { OutboundHttp } from '../../../platform/outbound/index.js';
+import { AdapterRegistry, chatAdapters } from '../../adapter.registries.js';
+import type { ChatCall, ChatPart } from './chat.adapter.js';
+
+const http = new OutboundHttp({ allowedPrivateHosts: ['127.0.0.1'] });
+const adapters = new AdapterRegistry(chatAdapters(http));
+const call: ChatCall = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] };
+const ports = new Set<number | undefined>();
+let answer: (response: ServerResponse) => void;
+const server = createServer((request, response) => {
+  ports.add(request.socket.remotePort);
+  request.resume().on('end', () => answer(response));
+});
+let address = '';
+
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+});
+afterAll(async () => {
+  await http.close();
+  server.close();
+});
+
+const options = () => ({
+  limits: { connectMs: 20_000, idleMs: 20_000, totalMs: 40_000 },
+  signal: new AbortController().signal,
+});
+
+async function partsOf(code: string): Promise<ChatPart[]> {
+  const parts: ChatPart[] = [];
+  for await (const some of adapters.get(code).stream(call, { address }, options())) {
+    parts.push(...some);
+  }
+  return parts;
+}
+
+const EVENTS = { 'content-type': 'text/event-stream' };
+const FINISHED = 'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n';
+const fixture = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
+const respondJson = (text: string) => (response: ServerResponse) =>
+  void response.setHeader('content-type', 'application/json').end(text);
+
+describe('the end of a stream', () => {
+  it('keeps the connection after the end mark', async () => {
+    answer = (response) => {
+      response.writeHead(200, EVENTS).write(`${FINISHED}data: [DONE]\n\n`);
+      setTimeout(() => response.end(), 5);
+    };
+    ports.clear();
+    const rounds = 6;
+    for (let round = 0; round < rounds; round++) {
+      expect((await partsOf('custom_api')).at(-1)?.type).toBe('finish');
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    // A machine that stalls may be too late once or twice.
+    expect(ports.size).toBeLessThan(rounds);
+  });
+
+  it('does not wait for a service that stays silent after the finish reason', async () => {
+    const closed = Promise.withResolvers<undefined>();
+    answer = (response) => {
+      response.on('close', () => closed.resolve(undefined));
+      response.writeHead(200, EVENTS).write(FINISHED);
+    };
+    const started = performance.now();
+    expect((await partsOf('custom_api')).at(-1)).toMatchObject({ reason: 'stop' });
+    expect(performance.now() - started).toBeLessThan(15_000);
+    await closed.promise;
+  });
+
+  it('loses nothing when the connection breaks after the finish reason', async () => {
+    answer = (response) => {
+      response.writeHead(200, EVENTS).write(FINISHED);
+      setTimeout(() => response.destroy(), 20);
+    };
+    expect(await partsOf('custom_api')).toEqual([
+      { type: 'text-delta', text: 'Hi' },
+      { type: 'finish', reason: 'stop', raw: 'stop' },
+    ]);
+  });
+});
+
+describe('a service that does not stream', () => {
+  it('is read all the same', async () => {
+    answer = respondJson(fixture('./chat-completions/fixtures/answer.json'));
+    expect(await partsOf('custom_api')).toMatchObject([
+      { type: 'tool-call', toolCall: { name: 'get_weather', input: { city: 'Zürich' } } },
+      { type: 'usage', usage: { inputTokens: 82, outputTokens: 17, totalTokens: 99 } },
+      { type: 'finish', reason: 'tool-calls', raw: 'tool_calls' },
+    ]);
+    // Some gateways count in fractions.
+    const whole = fixture('./chat-completions/fixtures/answer.json');
+    answer = respondJson(whole.replace('"prompt_tokens": 82', '"prompt_tokens": 82.5'));
+    expect((await partsOf('custom_api'))[1]).toMatchObject({
+      usage: { inputTokens: undefined, outputTokens: 17 },
+    });
+    answer = respondJson(fixture('./messages/fixtures/answer.json'));
+    expect(await partsOf('custom_messages')).toMatchObject([
+      { type: 'reasoning-delta', text: 'A greeting.' },
+      { type: 'text-delta', text: 'Hello!' },
+      { type: 'usage', usage: { totalTokens: 18 } },
+      { type: 'finish', reason: 'stop', raw: 'end_turn' },
+    ]);
+    answer = respondJson(fixture('./ollama/fixtures/answer.json'));
+    expect(await partsOf('ollama')).toMatchObject([
+      { type: 'text-delta', text: 'Hello! How are you today?' },
+      { type: 'usage', usage: { inputTokens: 26, outputTokens: 298, totalTokens: 324 } },
+      { type: 'finish', reason: 'stop', raw: 'stop' },
+    ]);
+  });
+
+  it.each(['{"choices":[]}', '{}', 'null', '[]', '"text"', '{"choices":}', ''])(
+    'is refused when it answers %s',
+    async (text) => {
+      answer = respondJson(text);
+      await expect(partsOf('custom_api')).rejects.toMatchObject({ kind: 'protocol' });
+      await expect(partsOf('custom_messages')).rejects.toMatchObject({ kind: 'protocol' });
+      await expect(partsOf('ollama')).rejects.toMatchObject({ kind: 'protocol' });
+    },
+  );
+
+  it('may be asked again when its answer broke off', async () => {
+    answer = respondJson('{"choices":');
+    await expect(partsOf('custom_api')).rejects.toMatchObject({ kind: 'cut', retryable: true });
+  });
+
+  it('is told apart from a web page, and a redirect is not followed', async () => {
+    answer = (response) =>
+      void response.setHeader('content-type', 'text/html').end('<html></html>');
+    await expect(partsOf('custom_api')).rejects.toThrow('a web page');
+    answer = (response) => void response.writeHead(301, { location: 'http://inner.test/' }).end();
+    const redirected = partsOf('custom_api');
+    await expect(redirected).rejects.toMatchObject({ kind: 'protocol', retryable: false });
+    await expect(redirected).rejects.not.toThrow('inner.test');
+  });
+});
+
+describe('addresses and keys', () => {
+  it('refuses a forbidden address and says which setting allows it', async () => {
+    const adapter = adapters.get('custom_api');
+    const metadata = adapter.complete(call, { address: 'http://169.254.169.254' }, options());
+    await expect(metadata).rejects.toMatchObject({ code: 400, rule: 'cloud metadata' });
+    const inner = adapter.complete(call, { address: 'http://10.0.0.1' }, options());
+    await expect(inner).rejects.toThrow('ALLOW_PRIVATE_MODEL_HOSTS');
+  });
+
+  it('refuses a key that cannot be sent, without repeating it', async () => {
+    const credential = 'canary\nkey';
+    const sent = adapters.get('custom_api').complete(call, { address, credential }, options());
+    await expect(sent).rejects.toMatchObject({ kind: 'invalid-request' });
+    await expect(sent).rejects.not.toThrow('canary');
+  });
+});

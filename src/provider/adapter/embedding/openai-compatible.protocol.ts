@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import type { OutboundHttp } from '../../../platform/outbound/index.js';
+import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
+import { bearerOf, postForJson } from '../model-call.js';
+import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
+import { NamedAdapter } from '../named-adapter.js';
+import { UpstreamError, protocolError, errorInAnswer } from '../upstream.error.js';
+import type { Vendor } from '../named-adapter.js';
+import { isRecord } from '../json-fields.js';
+import type { Secrets } from '../safe-text.js';
+import { toVectors } from './embedding.adapter.js';
+import type { EmbeddingAdapter, EmbeddingAnswer, EmbeddingCall } from './embedding.adapter.js';
+
+export interface OpenAiCompatibleOptions extends Vendor {
+  readonly maxInputs: number;
+  /** Whether the service can be asked for a number of dimensions. */
+  readonly asksDimensions: boolean;
+}
+
+/** POST {address}/embeddings with a bearer key. */
+export class OpenAiCompatibleAdapter extends NamedAdapter implements EmbeddingAdapter {
+  readonly maxInputs: number;
+
+  constructor(
+    private readonly http: OutboundHttp,
+    private readonly options: OpenAiCompatibleOptions,
+  ) {
+    super(options);
+    this.maxInputs = options.maxInputs;
+  }
+
+  endpoint(address: string): string {
+    return endpointOf(address, {
+      ...this.options.address,
+      endpoint: '/embeddings',
+      siblings: FAMILY_ENDPOINTS,
+    });
+  }
+
+  async embed(
+    call: EmbeddingCall,
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<EmbeddingAnswer> {
+    const { dimensions, ...plain } = call;
+    if (dimensions === undefined || !this.options.asksDimensions) {
+      return this.post(plain, connection, options);
+    }
+    try {
+      return await this.post(call, connection, options);
+    } catch (error) {
+      // A vendor's models of one fixed size refuse the field, even with the right number in it.
+      if (!isRefusal(error)) throw error;
+      return this.post(plain, connection, options);
+    }
+  }
+
+  private async post(
+    call: EmbeddingCall,
+    connection: ModelConnection,
+    options: ModelCallOptions,
+  ): Promise<EmbeddingAnswer> {
+    const request = {
+      url: this.endpoint(connection.address),
+      headers: bearerOf(connection.credential),
+      body: toEmbeddingsBody(call),
+      secrets: connection,
+    };
+    const answer = await postForJson(this.http, request, options);
+    return toEmbeddingAnswer(answer, call.inputs.length, connection);
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof UpstreamError && (error.status === 400 || error.status === 422);
+}
+
+/** The body of POST /embeddings. */
+export function toEmbeddingsBody(call: EmbeddingCall): Record<string, unknown> {
+  return {
+    model: call.model,
+    input: call.inputs,
+    dimensions: call.dimensions,
+    encoding_format: 'float',
+  };
+}
+
+/** The fields read. The vectors themselves are checked apart: a schema for each number would cost more than the call. */
+const embeddingsSchema = z.looseObject({
+  data: z.array(z.looseObject({ index: z.number().int().nullish(), embedding: z.unknown() })),
+  usage: z
+    .looseObject({
+      prompt_tokens: z.number().nullish(),
+      total_tokens: z.number().nullish(),
+    })
+    .nullish(),
+});
+
+/** Maps an answer of /embeddings. Throws UpstreamError. */
+export function toEmbeddingAnswer(
+  answer: unknown,
+  texts: number,
+  secrets: Secrets,
+): EmbeddingAnswer {
+  if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
+  const parsed = embeddingsSchema.safeParse(answer);
+  if (!parsed.success) {
+    throw protocolError('The provider answered without vectors.', parsed.error);
+  }
+  const { data, usage } = parsed.data;
+  const vectors = toVectors(inOrder(data), texts);
+  return { vectors, ...(usage && { usage: toUsage(usage) }) };
+}
+
+/** Each vector at the place of its text. One without an index, which some services leave out, is at its own place. */
+function inOrder(
+  data: readonly { readonly index?: number | null | undefined; readonly embedding: unknown }[],
+): readonly unknown[] {
+  const rows = new Map(data.map(({ index, embedding }, place) => [index ?? place, embedding]));
+  if (rows.size < data.length) {
+    throw protocolError('The provider answered two vectors for the same text.');
+  }
+  return data.map((_, place) => {
+    if (!rows.has(place)) throw protocolError('The provider answered no vector for a text.');
+    return rows.get(place);
+  });
+}
+
+function toUsage(usage: {
+  readonly prompt_tokens?: number | null | undefined;
+  readonly total_tokens?: number | null | undefined;
+}): Usage {
+  return {
+    inputTokens: usage.prompt_tokens ?? undefined,
+    totalTokens: usage.total_tokens ?? undefined,
+    raw: usage,
+  };
+}

@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import type { OutboundHttp } from '../../../platform/outbound/index.js';
+import { jsonOf } from '../model-call.js';
+import type { ModelConnection } from '../model-call.js';
+import { NamedAdapter } from '../named-adapter.js';
+import type { AdapterNames } from '../named-adapter.js';
+import { FAMILY_ENDPOINTS, withoutEndpoint } from '../address.js';
+import type { Secrets } from '../safe-text.js';
+import {
+  getMedia,
+  keyedRequest,
+  postForMedium,
+  postMedia,
+  textOr,
+  soundIn,
+  taskSegment,
+  optionalField,
+} from './media-exchange.js';
+import type { LookupRequest } from './media-exchange.js';
+import {
+  emptyResult,
+  wireId,
+  wireText,
+  embeddedMedium,
+  emptyMediaResult,
+  linkedMedium,
+  toMediaResult,
+} from './media-result.js';
+import type {
+  ImageCall,
+  MediaAdapter,
+  MediaCallOptions,
+  MediaResult,
+  SpeechCall,
+  VideoCall,
+} from './media.adapter.js';
+
+/** The media endpoints beside chat-completions: images and speech answered at once, videos as tasks; a bearer key. */
+export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
+  constructor(
+    private readonly http: OutboundHttp,
+    names: AdapterNames,
+  ) {
+    super(names);
+  }
+
+  async image(
+    call: ImageCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ): Promise<MediaResult> {
+    const request = { ...requestTo('/images/generations', connection), body: toImageBody(call) };
+    return toImageResult(await postMedia(this.http, request, options), connection);
+  }
+
+  async speech(
+    call: SpeechCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ): Promise<MediaResult> {
+    const request = { ...requestTo('/audio/speech', connection), body: toSpeechBody(call) };
+    const response = await postForMedium(this.http, request, options);
+    if (/json|^text\//.test(response.headers['content-type'] ?? '')) {
+      throw emptyResult('audio', await jsonOf(response), connection);
+    }
+    const format = textOr(call.responseFormat, DEFAULT_FORMAT);
+    return toSpeechResult(await soundIn(response), format, connection);
+  }
+
+  async video(
+    call: VideoCall,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ): Promise<MediaResult> {
+    const request = { ...requestTo('/videos', connection), body: toVideoBody(call) };
+    return toVideoResult(await postMedia(this.http, request, options), connection);
+  }
+
+  async lookUpVideo(
+    id: string,
+    connection: ModelConnection,
+    options: MediaCallOptions,
+  ): Promise<MediaResult> {
+    const request = requestTo(`/videos/${taskSegment(id)}`, connection);
+    return toVideoResult(await getMedia(this.http, request, options), connection, id);
+  }
+}
+
+type Body = Record<string, unknown>;
+
+const DEFAULT_VOICE = 'alloy';
+const DEFAULT_FORMAT = 'mp3';
+/** People copy whole addresses from documentation. */
+const ENDPOINTS = ['/images/generations', '/audio/speech', '/videos', ...FAMILY_ENDPOINTS];
+
+/** The base that paths are appended to: the address without slashes at its end, and always with `/v1`. Throws InvalidAddressError. */
+export function mediaSyncBase(address: string): string {
+  const { origin, path } = withoutEndpoint(address, ENDPOINTS);
+  return `${origin}${path.endsWith('/v1') ? path : `${path}/v1`}`;
+}
+
+function requestTo(path: string, connection: ModelConnection): LookupRequest {
+  return keyedRequest(`${mediaSyncBase(connection.address)}${path}`, connection);
+}
+
+/** The body of POST /images/generations. Models of the gpt-image family refuse a seed. */
+export function toImageBody({ model, prompt, size, seed }: ImageCall): Body {
+  const takesSeed = !model.toLowerCase().includes('gpt-image');
+  return {
+    model,
+    prompt,
+    n: 1,
+    ...optionalField('size', size),
+    ...(takesSeed && optionalField('seed', seed)),
+  };
+}
+
+/** The body of POST /audio/speech. */
+export function toSpeechBody(call: SpeechCall): Body {
+  return {
+    model: call.model,
+    input: call.input,
+    voice: textOr(call.voice, DEFAULT_VOICE),
+    response_format: textOr(call.responseFormat, DEFAULT_FORMAT),
+    ...optionalField('speed', call.speed),
+    ...optionalField('instructions', call.instructions),
+  };
+}
+
+/** The body of POST /videos, whose `seconds` is a text in the published API ("4", "8"). */
+export function toVideoBody({ model, prompt, size, seconds, quality }: VideoCall): Body {
+  return {
+    model,
+    prompt,
+    ...optionalField('size', size),
+    ...optionalField('seconds', seconds?.toString()),
+    ...optionalField('quality', quality),
+  };
+}
+
+const items = z
+  .array(z.object({ url: wireText, b64_json: wireText }))
+  .nullish()
+  .catch(null);
+
+const imagesSchema = z.object({ data: items });
+
+const videoSchema = z.object({ id: wireId, status: wireText, url: wireText, data: items });
+
+/** Maps an answer of /images/generations: the first image, by link or embedded. Throws UpstreamError. */
+export function toImageResult(answer: unknown, secrets: Secrets): MediaResult {
+  const [image] = imagesSchema.safeParse(answer).data?.data ?? [];
+  const medium = { ...linkedMedium(image?.url), ...embeddedMedium(image?.b64_json, 'image/png') };
+  return toMediaResult({ type: 'image', medium }, answer, secrets);
+}
+
+/** Maps an answer of /videos or /videos/{id}; `askedId` is given for the latter. Throws UpstreamError. */
+export function toVideoResult(answer: unknown, secrets: Secrets, askedId?: string): MediaResult {
+  const { id, status, url, data } = videoSchema.safeParse(answer).data ?? {};
+  const medium = linkedMedium(url ?? data?.[0]?.url);
+  return toMediaResult({ type: 'video', medium, id, status }, answer, secrets, askedId);
+}
+
+/** Maps the bytes that /audio/speech answers, asked for in a format. Throws UpstreamError. */
+export function toSpeechResult(bytes: Buffer, format: string, secrets: Secrets): MediaResult {
+  if (bytes.length === 0) throw emptyResult('audio', undefined, secrets);
+  const medium = embeddedMedium(bytes.toString('base64'), soundType(format, bytes));
+  return { ...emptyMediaResult('audio'), ...medium };
+}
+
+interface SoundFormat {
+  readonly mimeType: string;
+  /** What such a file begins with, where that is sure. */
+  readonly beginning?: RegExp;
+}
+
+const FORMATS: ReadonlyMap<string, SoundFormat> = new Map([
+  ['mp3', { mimeType: 'audio/mpeg', beginning: /^ID3/ }],
+  ['opus', { mimeType: 'audio/opus' }],
+  ['aac', { mimeType: 'audio/aac' }],
+  ['flac', { mimeType: 'audio/flac', beginning: /^fLaC/ }],
+  ['wav', { mimeType: 'audio/wav', beginning: /^RIFF[^]{4}WAVE/ }],
+  ['pcm', { mimeType: 'audio/pcm' }],
+]);
+const LONGEST_BEGINNING = 12;
+
+/**
+ * The type of a sound: that of the format which its first bytes name, since some services have one format whatever is
+ * asked for; else that of the format asked for, audio/mpeg if it is none of these.
+ */
+function soundType(asked: string, bytes: Buffer): string {
+  const beginning = bytes.toString('latin1', 0, LONGEST_BEGINNING);
+  const named = [...FORMATS.values()].find((format) => format.beginning?.test(beginning));
+  return (named ?? FORMATS.get(asked.toLowerCase()))?.mimeType ?? 'audio/mpeg';
+}

@@ -1,7 +1,0 @@
-import { InvalidInputError } from '../platform/error/index.js';
-
-export class EmptyQueryError extends InvalidInputError {
-  constructor() {
-    super('query must not be empty. Enter what you are looking for.');
-  }
-}
