@@ -28,7 +28,7 @@ import { ADMIN_PASSWORD, SECRET_KEY } from './template.js';
 import { eventually } from './wait.js';
 
 /** How long anything may take on a busy machine. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 /** A command may go on for ten seconds after a stop; the end of the process may take fifteen more than this. */
 const GRACE_SECONDS = '60';
 /** Names the lock that a gate waits for. */

@@ -16,7 +16,7 @@ export const isBuilt = existsSync(main);
 if (!isBuilt) process.stdout.write(`Skipped: ${main} is missing. Build first: npm run build\n`);
 
 /** A start on an empty folder makes the whole database; two of them share the cores with other tests. */
-export const START_MS = 90_000;
+export const START_MS = 300_000;
 
 const running = new Set<ChildProcess>();
 

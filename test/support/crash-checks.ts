@@ -4,7 +4,7 @@ import type { BuiltHarness, CrashRun } from './built-harness.js';
 import { approvalDecision, call, calling, planDecision, planning } from './scripted-model.js';
 import { eventually } from './wait.js';
 
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 
 export const PLAN = planning('a.txt', 'b.txt', 'c.txt');
 export const READ = calling('read_file', { path: 'a.txt' });
