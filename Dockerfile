@@ -19,6 +19,8 @@ FROM node:24-bookworm-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git \
   && rm -rf /var/lib/apt/lists/*
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=6039 DATA_DIR=/data LOG_FORMAT=json
+# glibc gives back memory that is no longer used (docs/OPERATIONS.md, Memory).
+ENV MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072
 WORKDIR /app
 COPY --from=production-packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
