@@ -53,6 +53,9 @@ export async function startPlinth({ children, core, folder, mock, databaseUrl, m
     env: {
       PATH: process.env.PATH,
       NODE_ENV: 'production',
+      // As `npm start` and the image set them.
+      MALLOC_ARENA_MAX: '2',
+      MALLOC_TRIM_THRESHOLD_: '131072',
       PORT: String(port),
       DATA_DIR: dataDir,
       DATABASE_URL: databaseUrl,
