@@ -2,10 +2,11 @@ import type { Dirent } from 'node:fs';
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { ToolError } from '../fault/tool.error.js';
 import {
-  classifyPath,
+  classifyName,
   isRepository,
   PROTECTED_FOLDERS,
   repositoryPart,
+  UNPROTECTED,
 } from '../workspace/protected-path.js';
 import type { PathClass } from '../workspace/protected-path.js';
 import { bufferOf, bytesOf, foldersAbove, joined, ordered, textOf } from './mount.js';
@@ -115,12 +116,13 @@ class Scan {
   private async folder(folder: Folder): Promise<Folder[]> {
     const entries = await this.list(folder.path);
     const isBare = isRepository(entries.map(({ name }) => name));
-    const parent = folder.path.slice(folder.path.lastIndexOf('/') + 1);
+    const parent = textOf(folder.path.slice(folder.path.lastIndexOf('/') + 1));
     const below: Folder[] = [];
     for (const entry of entries) {
       // Folders above that count for themselves are hidden or covered already.
-      const found = classifyPath(textOf(joined(parent, entry.name)));
-      const part = repositoryPart(textOf(entry.name));
+      const name = textOf(entry.name);
+      const found = classifyName(name, parent, UNPROTECTED);
+      const part = repositoryPart(name);
       const isOwn = isBare && part === 'control';
       const kind: PathClass = {
         protection: isOwn ? 'GIT' : found.protection,
@@ -231,7 +233,7 @@ class Scan {
     protection: PathClass['protection'],
   ): Promise<void> {
     const name = textOf(path.slice(path.lastIndexOf('/') + 1));
-    const { secret } = classifyPath(name);
+    const { secret } = classifyName(name, '', UNPROTECTED);
     if (!this.covers || (!secret && protection === 'NONE')) return;
     if (!secret && (folder.generated || folder.covered)) return;
     if (!secret && folder.path === '') throw unprotectable(path, 'is a symbolic link');
