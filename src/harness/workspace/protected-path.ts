@@ -155,6 +155,11 @@ export function isRepository(names: readonly string[]): boolean {
   );
 }
 
+/** Whether a folder is a repository only with this name in it. */
+export function isHead(name: string): boolean {
+  return folded(name) === 'head';
+}
+
 const REPOSITORY_PARTS: Readonly<Record<string, RepositoryPart>> = {
   head: 'control',
   config: 'control',
