@@ -1,3 +1,5 @@
+import { existsSync, readdirSync, watch } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BuiltHarness } from '../support/built-harness.js';
 import type { CrashRun } from '../support/built-harness.js';
@@ -158,6 +160,67 @@ let checks: CrashChecks;
     );
   });
 
+  describeWithSandbox('while a command makes what it must not', () => {
+    it(
+      'leaves nothing of it behind, and no name of its own at any time',
+      async () => {
+        const plant =
+          'mkdir -p sub/deep/.git/hooks sub/.vscode .husky; touch sub/.npmrc sub/.vscode/tasks.json .husky/pre-commit; echo x > kept.txt';
+        const names = ['before', 'during', 'after', 'recovering'];
+        const seen = new Map<string, Set<string>>(names.map((name) => [name, new Set<string>()]));
+        const watchers = names.map((name) =>
+          watch(harness.workspace(name), (_, path) => seen.get(name)?.add(path ?? '')),
+        );
+        try {
+          const started = { type: 'tool.started', detail: 'shell' };
+          const ended = { type: 'tool.completed', detail: 'shell' };
+          const command = shell(plant);
+          const sleeping = shell(`${plant}; touch ready; sleep 600`);
+          const before = await harness.begin(
+            'before',
+            FREE,
+            [PLAN, command, command, command, DONE],
+            started,
+          );
+          const after = await harness.begin('after', FREE, [PLAN, command, DONE], ended);
+          const during = await harness.begin('during', FREE, [PLAN, sleeping, DONE]);
+          const recovering = await harness.begin('recovering', FREE, [PLAN, sleeping, DONE], {
+            type: 'run.suspended',
+          });
+          await harness.waiting(2);
+          for (const { workspace } of [during, recovering]) {
+            await eventually(() => existsSync(join(workspace, 'ready')), Boolean, START_MS);
+          }
+          expect(plantedIn(before)).toEqual([]);
+          await harness.kill();
+          expect(plantedIn(during)).not.toEqual([]);
+          await harness.boot();
+          // The next process is killed as well, at the end of a recovery and before another command.
+          await harness.waiting(2);
+          await harness.kill();
+          await harness.open();
+          await harness.boot();
+
+          for (const run of [after, during, recovering]) await checks.resolve(run, 'EXECUTED');
+          for (const run of [before, after, during, recovering]) {
+            await checks.completed(run);
+            expect(plantedIn(run)).toEqual([]);
+            expect(harness.content(run, 'kept.txt')).toBe('x\n');
+          }
+          checks.quiet();
+        } finally {
+          for (const watcher of watchers) watcher.close();
+        }
+        const own = ['.husky', 'a.txt', 'b.txt', 'begun.txt', 'kept.txt', 'ready', 'sub'];
+        for (const paths of seen.values()) {
+          expect(paths).toContain('kept.txt');
+          expect([...paths].filter((path) => !own.includes(path))).toEqual([]);
+        }
+      },
+      8 * START_MS,
+    );
+  });
+
   it(
     'of an undo ends with the files as before the run, once',
     async () => {
@@ -187,6 +250,12 @@ let checks: CrashChecks;
     6 * START_MS,
   );
 });
+
+function plantedIn({ workspace }: CrashRun): string[] {
+  const names = ['.git', '.vscode', '.npmrc', '.husky'];
+  const paths = readdirSync(workspace, { recursive: true, encoding: 'utf8' });
+  return paths.filter((path) => path.split('/').some((name) => names.includes(name)));
+}
 
 function filesOf(run: CrashRun): (string | undefined)[] {
   return ['a.txt', 'c.txt'].map((path) => harness.content(run, path));

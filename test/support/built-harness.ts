@@ -126,6 +126,13 @@ export class BuiltHarness {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** The workspace of the run that `begin` begins with the name. */
+  workspace(name: string): string {
+    const workspace = join(this.folder, 'roots', name);
+    write(workspace, { 'a.txt': 'one\n', 'b.txt': 'one\n' });
+    return workspace;
+  }
+
   /** A run that does what its model is told to, in a workspace with these files. */
   async begin(
     name: string,
@@ -133,9 +140,8 @@ export class BuiltHarness {
     steps: readonly ScriptStep[],
     gate?: { readonly type: string; readonly detail?: string },
   ): Promise<CrashRun> {
-    const workspace = join(this.folder, 'roots', name);
+    const workspace = this.workspace(name);
     const modelName = `model-${name}`;
-    write(workspace, { 'a.txt': 'one\n', 'b.txt': 'one\n' });
     const fields = { supportsTools: true, contextWindow: 64_000, apiKey: 'a-key' };
     await createModel(this.session, { ...fields, modelName, apiHost: this.simulator.url });
     this.simulator.script(...steps.map((step) => ({ ...step, match: { model: modelName } })));

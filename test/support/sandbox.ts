@@ -5,12 +5,18 @@ import { dirname, join } from 'node:path';
 import { describe } from '@jest/globals';
 import { loadConfig } from '../../src/platform/config/index.js';
 import { Sandbox } from '../../src/harness/sandbox/sandbox.js';
+import type { CommandLimits } from '../../src/harness/sandbox/resource-watch.js';
+import { runInSandbox } from '../../src/harness/sandbox/sandbox.run.js';
 import type { SandboxRequest, SandboxResult } from '../../src/harness/sandbox/sandbox.run.js';
 
 /** One is enough for a file of tests: it holds nothing but whether sandboxes can be used. */
 const dataFolder = join(tmpdir(), `plinth-sandbox-data-${process.pid}`);
 const shared = new Sandbox(loadConfig({ DATA_DIR: dataFolder, SECRET_KEY: 'x'.repeat(32) }));
 process.once('exit', () => rmSync(dataFolder, { recursive: true, force: true }));
+
+const UNLIMITED: CommandLimits = {
+  ...{ memoryBytes: 2 ** 50, diskBytes: 2 ** 50, freeBytes: 0, addedFiles: 2 ** 50 },
+};
 
 /** A real sandbox and a workspace of its own. */
 export class TestSandbox {
@@ -40,6 +46,16 @@ export class TestSandbox {
       signal: new AbortController().signal,
       ...options,
     });
+  }
+
+  /** Runs the command with these limits alone. */
+  async runWithin(limits: Partial<CommandLimits>, command: string): Promise<SandboxResult> {
+    const { workspace } = this;
+    const { signal } = new AbortController();
+    return runInSandbox(
+      { workspace, command, timeoutMs: 100_000, signal },
+      { removed: TestSandbox.removed, hidden: [], limits: { ...UNLIMITED, ...limits } },
+    );
   }
 
   /** What a command prints. */

@@ -28,7 +28,10 @@ export function bytesOf(text: string): BytePath {
   return Buffer.from(text).toString('latin1');
 }
 
+const ASCII = /^[\x20-\x7e]*$/;
+
 export function textOf(path: BytePath): string {
+  if (ASCII.test(path)) return path;
   return Buffer.from(path, 'latin1').toString();
 }
 

@@ -1,44 +1,146 @@
 import { randomUUID } from 'node:crypto';
-import { cp, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, cp, lstat, mkdir, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { bufferOf, textOf } from './mount.js';
-import { protectedPathsIn, type ProtectedPath } from './workspace-scan.js';
+import { bufferOf, bytesOf, joined, textOf } from './mount.js';
+import type { BytePath } from './mount.js';
+import { plantedPathsIn, type ProtectedPath } from './workspace-scan.js';
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 10 * 60 * 1_000;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
+const MOVED_AT_ONCE = 16;
+/** The longest path of a folder of which every name can be reached by its path. */
+const FOLDER_BYTES = 4_096 - 256 - 1;
+const OWNER = 0o700;
 
 /**
  * Moves what a command has made under a protected name, and repositories that it has made, out of the workspace: other
- * programs would run or obey them. What was there before, by its device and inode, stays, wherever it is now. No command may run in
- * the workspace meanwhile. Answers their paths below the workspace, in order; they are in a new folder below `kept` then. Fails with ToolError TOO_LARGE where the
- * workspace is too large to look through.
+ * programs would run or obey them. What was there before, by its name and identity, stays, wherever it is now, unless it
+ * has become part of a repository. No command may run in the workspace meanwhile. Answers their paths below the workspace,
+ * in order; they are in a new folder below `kept` then. What cannot be copied to another file system is removed. Goes on
+ * where one cannot be moved, and fails at the end; fails also after ten minutes.
  */
 export async function removePlantedPaths(
   root: string,
   before: readonly ProtectedPath[],
   kept: string,
 ): Promise<string[]> {
-  const known = new Set(before.map(([, identity]) => identity));
-  const into = join(kept, `${Date.now()}-${randomUUID()}`);
-  const planted: string[] = [];
-  for (const [path, identity] of await protectedPathsIn(root, AbortSignal.timeout(LIMIT_MS))) {
-    if (known.has(identity)) continue;
-    await move(Buffer.concat([Buffer.from(`${root}/`), bufferOf(path)]), join(into, textOf(path)));
-    planted.push(textOf(path));
+  const signal = AbortSignal.timeout(LIMIT_MS);
+  const into = bytesOf(join(kept, `${Date.now()}-${randomUUID()}`));
+  const removed: string[] = [];
+  for (;;) {
+    const planted = await plantedPathsIn(root, before, signal);
+    // What lies in parts of a repository is looked through once they are part of none.
+    if (planted.length === 0) return removed.sort();
+    await moveAll(bytesOf(root), planted, { into, signal });
+    for (const path of planted) removed.push(textOf(path));
   }
-  return planted.sort();
 }
 
-async function move(from: Buffer, to: string): Promise<void> {
-  if (!(await lstat(from).catch(() => undefined))) return;
-  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
-  try {
-    await rename(from, to);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    await cp(from.toString(), to, { recursive: true, verbatimSymlinks: true });
-    await rm(from, { recursive: true, force: true });
+async function moveAll(
+  root: BytePath,
+  planted: readonly BytePath[],
+  { into, signal }: { readonly into: BytePath; readonly signal: AbortSignal },
+): Promise<void> {
+  const failures: unknown[] = [];
+  for (let start = 0; start < planted.length; start += MOVED_AT_ONCE) {
+    signal.throwIfAborted();
+    const moves = planted
+      .slice(start, start + MOVED_AT_ONCE)
+      .map((path) => move(`${root}/${path}`, { path, into }));
+    for (const move of await Promise.allSettled(moves)) {
+      if (move.status === 'rejected') failures.push(move.reason);
+    }
   }
+  if (failures.length === 0) return;
+  const count = failures.length;
+  const message = `${count} protected paths that a command had made could not be removed from the workspace.`;
+  throw new AggregateError(failures, message);
+}
+
+async function move(
+  from: BytePath,
+  { path, into }: { readonly path: BytePath; readonly into: BytePath },
+): Promise<void> {
+  try {
+    await renameInto(from, `${into}/${path}`);
+  } catch (error) {
+    switch (codeOf(error)) {
+      case 'ENOENT':
+        return;
+      case 'EXDEV':
+        await copy(from, `${into}/${path}`);
+        await removeTree(from);
+        return;
+      case 'EACCES':
+      case 'EPERM':
+        // A command may have taken the right to remove it, also from the folder that it is in.
+        await openForOwner(from.slice(0, from.lastIndexOf('/')));
+        await openForOwner(from);
+        break;
+      default:
+      // The path is too long below the other folder, or taken.
+    }
+    await renameInto(from, `${into}/${randomUUID()}`).catch(async (again: unknown) => {
+      if (codeOf(again) === 'ENOENT') return;
+      await removeTree(from);
+    });
+  }
+}
+
+async function renameInto(from: BytePath, to: BytePath): Promise<void> {
+  const folder = bufferOf(to.slice(0, to.lastIndexOf('/')));
+  await mkdir(folder, { recursive: true, mode: OWNER });
+  await rename(bufferOf(from), bufferOf(to));
+}
+
+/** As far as it can be: it is removed in any case. */
+async function copy(from: BytePath, to: BytePath): Promise<void> {
+  const isCopied = async (path: string): Promise<boolean> => {
+    const found = await lstat(path);
+    return found.isFile() || found.isDirectory() || found.isSymbolicLink();
+  };
+  const options = { recursive: true, verbatimSymlinks: true, filter: isCopied };
+  await mkdir(dirname(textOf(to)), { recursive: true, mode: OWNER }).catch(() => undefined);
+  await cp(textOf(from), textOf(to), options).catch(() => undefined);
+}
+
+/** Removes a file or a folder with all that is in it, whatever its names and modes are and however deep it is. */
+async function removeTree(top: BytePath): Promise<void> {
+  const found = await lstat(bufferOf(top)).catch(() => undefined);
+  if (!found?.isDirectory()) {
+    if (found) await unlink(bufferOf(top));
+    return;
+  }
+  const pending = [top];
+  for (let folder = pending.at(-1); folder !== undefined; folder = pending.at(-1)) {
+    await openForOwner(folder);
+    const options = { encoding: 'latin1', withFileTypes: true } as const;
+    const entries = await readdir(bufferOf(folder), options);
+    if (entries.length === 0) {
+      await rmdir(bufferOf(folder));
+      pending.pop();
+    }
+    for (const entry of entries) {
+      const path = joined(folder, entry.name);
+      if (!entry.isDirectory()) await unlink(bufferOf(path));
+      else if (path.length <= FOLDER_BYTES) pending.push(path);
+      else {
+        await openForOwner(path);
+        await rename(bufferOf(path), bufferOf(`${top}/${randomUUID()}`));
+      }
+    }
+  }
+}
+
+/** Fails where the folder belongs to another user. */
+async function openForOwner(path: BytePath): Promise<void> {
+  const found = await lstat(bufferOf(path));
+  const isOpen = !found.isDirectory() || (found.mode & OWNER) === OWNER;
+  if (!isOpen) await chmod(bufferOf(path), (found.mode & 0o777) | OWNER);
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
 }
 
 /** Removes what was moved to the folder more than 30 days ago. */
@@ -46,6 +148,6 @@ export async function forgetPlantedPaths(kept: string): Promise<void> {
   for (const name of await readdir(kept).catch(() => [])) {
     const movedAt = Number.parseInt(name, 10);
     if (movedAt > Date.now() - KEPT_MS) continue;
-    await rm(join(kept, name), { recursive: true, force: true }).catch(() => undefined);
+    await removeTree(bytesOf(join(kept, name))).catch(() => undefined);
   }
 }

@@ -1,45 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { access, mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Processes and threads of one command. */
 export const PROCESSES = 256;
-const LOOK_MS = 50;
-/** Links that the folder of a process's threads has beside one for each of them. */
-const OWN_LINKS = 2;
-
-/**
- * For a service that is root and cannot make control groups (process-group.ts): counts, and answers 'too many' when there
- * are more than 256 processes and threads, and else 'ended' once the signal aborts.
- */
-export async function watchProcesses(
-  first: number,
-  signal: AbortSignal,
-): Promise<'too many' | 'ended'> {
-  while (!signal.aborted) {
-    await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
-    if ((await tasksOf(first)) > PROCESSES) return 'too many';
-  }
-  return 'ended';
-}
-
-/** The sandbox's own /proc shows its processes and no others, and nothing in it can be put there by a command. */
-async function tasksOf(first: number): Promise<number> {
-  const proc = `/proc/${first}/root/proc`;
-  const names = await readdir(proc).catch(() => []);
-  const processes = names.filter((name) => /^\d+$/.test(name));
-  if (processes.length > PROCESSES) return processes.length;
-  const counts = await Promise.all(
-    processes.map(async (name) => {
-      const found = await stat(`${proc}/${name}/task`).catch(() => undefined);
-      return found ? found.nlink - OWN_LINKS : 0;
-    }),
-  );
-  return counts.reduce((sum, count) => sum + count, 0);
-}
-
 const CGROUPS = '/sys/fs/cgroup';
 const NAME = 'plinth-sandbox';
 const REMOVE_TRIES = 50;
@@ -47,15 +13,20 @@ const REMOVE_PAUSE_MS = 20;
 
 /**
  * A control group that holds a sandbox to 256 processes and threads, for a service that is root: the kernel's limit for a
- * user does not count for root, and a command of such a service is root outside of its sandbox.
+ * user does not count for root, and a command of such a service is root outside of its sandbox. Where groups of version 2
+ * hold the memory, too, it also holds the sandbox to its memory.
  */
 export class ProcessGroup {
-  private constructor(private readonly path: string) {}
+  private constructor(
+    private readonly path: string,
+    /** Whether it holds the sandbox to its memory. */
+    readonly holdsMemory: boolean,
+  ) {}
 
   /** Puts the process, and all that it will start, into a group; undefined where groups cannot be made. */
-  static async around(process: number): Promise<ProcessGroup | undefined> {
+  static async around(process: number, memoryBytes: number): Promise<ProcessGroup | undefined> {
     for (const parent of await parents()) {
-      const group = await ProcessGroup.make(parent).catch(() => undefined);
+      const group = await ProcessGroup.make(parent, memoryBytes).catch(() => undefined);
       if (!group) continue;
       try {
         await writeFile(join(group.path, 'cgroup.procs'), String(process));
@@ -67,6 +38,13 @@ export class ProcessGroup {
     return undefined;
   }
 
+  /** Whether the kernel has ended processes for want of memory. */
+  async ranOutOfMemory(): Promise<boolean> {
+    if (!this.holdsMemory) return false;
+    const events = await readFile(join(this.path, 'memory.events'), 'utf8').catch(() => '');
+    return /^oom_kill [1-9]/m.test(events);
+  }
+
   /** After the last of its processes has gone. */
   async remove(): Promise<void> {
     for (let tries = 0; tries < REMOVE_TRIES && existsSync(this.path); tries += 1) {
@@ -74,19 +52,17 @@ export class ProcessGroup {
     }
   }
 
-  private static async make(parent: string): Promise<ProcessGroup | undefined> {
+  private static async make(parent: string, memoryBytes: number): Promise<ProcessGroup> {
     await removeLeftovers(parent);
-    const name = `${NAME}-${process.pid}-${randomBytes(8).toString('hex')}`;
-    const group = new ProcessGroup(join(parent, name));
-    await mkdir(group.path);
+    const path = join(parent, `${NAME}-${process.pid}-${randomBytes(8).toString('hex')}`);
+    await mkdir(path);
     try {
-      await access(join(group.path, 'pids.max'));
-      await writeFile(join(group.path, 'pids.max'), String(PROCESSES));
-      await copyMemoryLimit(group.path);
-      return group;
-    } catch {
-      await group.remove();
-      return undefined;
+      await access(join(path, 'pids.max'));
+      await writeFile(join(path, 'pids.max'), String(PROCESSES));
+      return new ProcessGroup(path, await limitMemory(path, memoryBytes));
+    } catch (error) {
+      await new ProcessGroup(path, false).remove();
+      throw error;
     }
   }
 }
@@ -107,12 +83,25 @@ async function ownGroups(): Promise<{ version1?: string; version2?: string }> {
   return { ...(version1 && { version1 }), ...(version2 && { version2 }) };
 }
 
-/** A group beside that of the service is not to have more memory than it: version 2 has both limits in one place. */
-async function copyMemoryLimit(group: string): Promise<void> {
+/**
+ * Whether the group holds its processes to the memory, all of which are ended at the limit. A group beside that of the
+ * service is not to have more than it. Groups of version 1 have the memory in another place, and are not made for it.
+ */
+async function limitMemory(group: string, bytes: number): Promise<boolean> {
   const { version1, version2 } = await ownGroups();
-  if (version1 !== undefined || version2 === undefined) return;
-  const limit = await readFile(join(CGROUPS, version2, 'memory.max'), 'utf8').catch(() => 'max');
-  if (limit.trim() !== 'max') await writeFile(join(group, 'memory.max'), limit.trim());
+  if (version1 !== undefined || version2 === undefined) return false;
+  const isThere = await access(join(group, 'memory.max')).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) return false;
+  const own = await readFile(join(CGROUPS, version2, 'memory.max'), 'utf8').catch(() => 'max');
+  const limit = Math.min(bytes, own.trim() === 'max' ? Infinity : Number(own));
+  await writeFile(join(group, 'memory.max'), String(limit));
+  await writeFile(join(group, 'memory.oom.group'), '1');
+  // Absent where there is no swap.
+  await writeFile(join(group, 'memory.swap.max'), '0').catch(() => undefined);
+  return true;
 }
 
 /** Those of services that were killed. */

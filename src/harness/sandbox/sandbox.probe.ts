@@ -99,10 +99,10 @@ async function explore(
     await writeFile(join(workspace, name), content, { flag: 'wx', mode: 0o600 });
   }
   await writeFile(outside, 'untouched', { flag: 'wx', mode: 0o600 });
-  const { hidden } = place;
+  const { hidden, limits } = place;
   const removed = join(folder, 'removed');
   const request = { workspace, command: SCRIPT, timeoutMs: TIME_LIMIT_MS, signal };
-  const result = await runInSandbox(request, { hidden, removed });
+  const result = await runInSandbox(request, { hidden, removed, limits });
   signal.throwIfAborted();
   const findings = (await readFile(join(workspace, 'findings'), 'utf8')).split('\n').slice(0, -1);
   if (findings.pop() !== 'done') {

@@ -19,7 +19,9 @@ import { Bubblewrap, isTaken, ownFiles, sandboxArguments, shellArguments } from 
 import type { SandboxLayout } from './bubblewrap.js';
 import { bufferOf, textOf, type BytePath, type Cover, type Mount } from './mount.js';
 import { removePlantedPaths } from './planted-paths.js';
-import { ProcessGroup, watchProcesses } from './process-limits.js';
+import { ProcessGroup, PROCESSES } from './process-limits.js';
+import { spaceOf, watchResources } from './resource-watch.js';
+import type { CommandLimits, Excess } from './resource-watch.js';
 import { withoutSecrets } from './secret-content.js';
 import { seccompFilter } from './seccomp-filter.js';
 import { scanWorkspace, type ProtectedPath } from './workspace-scan.js';
@@ -47,8 +49,8 @@ export interface SandboxResult {
   readonly timedOut: boolean;
   /** Stopped because the signal aborted. */
   readonly cancelled: boolean;
-  /** Stopped for having more than 256 processes and threads. */
-  readonly tooManyProcesses: boolean;
+  /** Stopped for using more than a command may: what it did, such as "it used more than 4096 MiB of memory". */
+  readonly exceeded: string | null;
   /** Both streams in the order in which they were written: all, or the first 5 MiB and a line that says so. */
   readonly output: Buffer;
   /** The first and the last bytes of the output. */
@@ -89,8 +91,10 @@ export class SandboxLostError extends Error {
   }
 }
 
+const MIB = 2 ** 20;
+
 /** What is kept of a command's output. */
-export const WHOLE_OUTPUT_BYTES = 5 * 2 ** 20;
+export const WHOLE_OUTPUT_BYTES = 5 * MIB;
 
 /** Kept of what comes after that, for the end of the view. */
 const LAST_BYTES = 32 * 1_024;
@@ -185,9 +189,10 @@ export interface SandboxPlace {
   readonly removed: string;
   /** Absolute folders that a command must not see even where they lie below /usr. */
   readonly hidden: readonly string[];
+  readonly limits: CommandLimits;
 }
 
-type Stopped = 'time-out' | 'abort' | 'too many';
+type Stopped = 'time-out' | 'abort' | Excess;
 
 /**
  * Runs one command in a sandbox of its own and answers how it ended; nothing of it runs any more then. Fails with a
@@ -209,7 +214,7 @@ export async function runInSandbox(
   const asRoot = process.getuid?.() === 0;
   try {
     const result = await withCopies(workspace, mounts, (copies) =>
-      execute(request, { ...place, workspace, mounts, copies, asRoot }),
+      execute(request, { ...place, workspace, mounts, copies, asRoot }, place.limits),
     );
     const masked = mounts.filter(({ cover }) => MASKING.includes(cover));
     const removed = await removePlantedPaths(workspace, protectedPaths, place.removed);
@@ -221,7 +226,11 @@ export async function runInSandbox(
   }
 }
 
-async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<Ending> {
+async function execute(
+  request: SandboxRequest,
+  layout: SandboxLayout,
+  limits: CommandLimits,
+): Promise<Ending> {
   const filter = seccompFilter();
   if (!filter) {
     const reason = `There is no system call filter for ${process.arch} processors.`;
@@ -237,9 +246,13 @@ async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<
   });
   const collector = new OutputCollector();
   const reading = collect(bubblewrap, collector, request);
-  const watch = { timeoutMs, signal, asRoot: layout.asRoot };
-  const { stopped, group } = await supervise(bubblewrap, watch);
+  const { workspace, asRoot } = layout;
+  const watch = { timeoutMs, signal, workspace, asRoot, limits };
+  const supervised = await supervise(bubblewrap, watch);
   await bubblewrap.settled();
+  const { group } = supervised;
+  const isOutOfMemory = await group?.ranOutOfMemory();
+  const stopped = supervised.stopped ?? (isOutOfMemory ? 'memory' : undefined);
   await group?.remove();
   await reading;
   const { exitCode, hasBegun, errorText } = bubblewrap;
@@ -247,7 +260,8 @@ async function execute(request: SandboxRequest, layout: SandboxLayout): Promise<
     throw new SandboxUnavailableError(errorText || 'bwrap exited without a message.');
   }
   if (!stopped && exitCode === undefined) throw new SandboxLostError();
-  return resultOf(collector, { exitCode, stopped, durationMs: performance.now() - began });
+  const durationMs = performance.now() - began;
+  return resultOf(collector, { exitCode, stopped, limits, durationMs });
 }
 
 interface Supervised {
@@ -259,7 +273,13 @@ interface Supervised {
 /** Lets the command begin, and waits for its end or brings it about. */
 async function supervise(
   bubblewrap: Bubblewrap,
-  watch: { timeoutMs: number; signal: AbortSignal; asRoot: boolean },
+  watch: {
+    timeoutMs: number;
+    signal: AbortSignal;
+    workspace: string;
+    asRoot: boolean;
+    limits: CommandLimits;
+  },
 ): Promise<Supervised> {
   const over = new AbortController();
   const timeOut = sleep(watch.timeoutMs, 'time-out' as const, { signal: over.signal });
@@ -269,10 +289,15 @@ async function supervise(
     aborted(watch.signal, over.signal),
   ];
   const first = await Promise.race([bubblewrap.began, ...reasons.map(toNothing)]);
-  // Others are held to a number of processes by the limit that the shell sets.
-  const held = watch.asRoot && first !== undefined;
-  const group = held ? await ProcessGroup.around(first) : undefined;
-  if (held && !group) reasons.push(watchProcesses(first, over.signal));
+  const { workspace, asRoot, limits } = watch;
+  const isGrouped = asRoot && first !== undefined;
+  const group = isGrouped ? await ProcessGroup.around(first, limits.memoryBytes) : undefined;
+  if (first !== undefined) {
+    // Others than root are held to a number of processes by the limit that the shell sets.
+    const held = { processes: !asRoot || group !== undefined, memory: group?.holdsMemory ?? false };
+    const before = await spaceOf(workspace);
+    reasons.push(watchResources({ first, workspace, limits, before, held }, over.signal));
+  }
   bubblewrap.go();
   const reason = await Promise.race(reasons);
   over.abort();
@@ -313,7 +338,12 @@ async function collect(
 
 function resultOf(
   collector: OutputCollector,
-  end: { exitCode: number | undefined; stopped: Stopped | undefined; durationMs: number },
+  end: {
+    exitCode: number | undefined;
+    stopped: Stopped | undefined;
+    limits: CommandLimits;
+    durationMs: number;
+  },
 ): Ending {
   const exitCode = end.stopped ? null : (end.exitCode ?? null);
   return {
@@ -321,7 +351,7 @@ function resultOf(
     signal: end.stopped ? 'SIGKILL' : signalOf(exitCode),
     timedOut: end.stopped === 'time-out',
     cancelled: end.stopped === 'abort',
-    tooManyProcesses: end.stopped === 'too many',
+    exceeded: exceededText(end.stopped, end.limits),
     output: collector.whole(),
     head: (bytes) => collector.head(bytes),
     tail: (bytes) => collector.tail(bytes),
@@ -329,6 +359,24 @@ function resultOf(
     truncated: collector.discarding,
     durationMs: Math.round(end.durationMs),
   };
+}
+
+function exceededText(stopped: Stopped | undefined, limits: CommandLimits): string | null {
+  const mib = (bytes: number): string => `${Math.round(bytes / MIB)} MiB`;
+  switch (stopped) {
+    case 'processes':
+      return `it had more than ${PROCESSES} processes and threads`;
+    case 'memory':
+      return `it used more than ${mib(limits.memoryBytes)} of memory`;
+    case 'disk':
+      return `it wrote more than ${mib(limits.diskBytes)} to the workspace`;
+    case 'files':
+      return `it added more than ${limits.addedFiles} files to the workspace`;
+    case 'free-space':
+      return `it left less than ${mib(limits.freeBytes)} free on the disk of the workspace`;
+    default:
+      return null;
+  }
 }
 
 function signalOf(exitCode: number | null): string | null {

@@ -12,6 +12,9 @@ import type { SandboxRequest, SandboxResult } from './sandbox.run.js';
 import { runInSandbox, SandboxUnavailableError } from './sandbox.run.js';
 import type { ProtectedPath } from './workspace-scan.js';
 
+const MIB = 2 ** 20;
+/** Workspaces with more than 250,000 files are refused: what a command adds must still be looked through after it. */
+const ADDED_FILES = 500_000;
 const LOGGED_PATHS = 20;
 const PROBE_MS = 10 * 60 * 1_000;
 /** After one that has failed: a machine that was merely busy is not to be without commands for long. */
@@ -45,6 +48,12 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     this.place = {
       removed: join(data, 'harness', 'removed'),
       hidden: [service, data].filter((path) => path.startsWith('/usr/') && existsSync(path)),
+      limits: {
+        memoryBytes: config.HARNESS_COMMAND_MEMORY_MB * MIB,
+        diskBytes: config.HARNESS_COMMAND_DISK_MB * MIB,
+        freeBytes: config.HARNESS_COMMAND_FREE_DISK_MB * MIB,
+        addedFiles: ADDED_FILES,
+      },
       unseen: ['/root', join(service, 'package.json'), join(data, 'pg')],
     };
   }

@@ -1,11 +1,13 @@
 import type { Dirent } from 'node:fs';
-import { lstat, readdir, realpath, stat } from 'node:fs/promises';
+import { access, chmod, constants, lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { ToolError } from '../fault/tool.error.js';
 import {
-  classifyPath,
+  classifyName,
+  isHead,
   isRepository,
   PROTECTED_FOLDERS,
   repositoryPart,
+  UNPROTECTED,
 } from '../workspace/protected-path.js';
 import type { PathClass } from '../workspace/protected-path.js';
 import { bufferOf, bytesOf, foldersAbove, joined, ordered, textOf } from './mount.js';
@@ -23,6 +25,10 @@ const HOLDERS: ReadonlySet<string> = new Set(
 /** Folders that hold nothing but credentials. */
 const SECRET_FOLDERS: ReadonlySet<string> = new Set(['.ssh', '.aws']);
 
+/** Longer paths are not looked at: the kernel takes 4,095 bytes, and there must be room for a name below them. */
+const PATH_BYTES = 3_700;
+/** Before the identity of a folder that could not be looked through before a command. */
+const UNREADABLE = 'unreadable:';
 const FOLDERS_AT_ONCE = 16;
 /** Folders above a repository: bwrap needs 2 s for 300 mounts that lie in each other, and 15 s for 600 (measured). */
 const PINNED = 8;
@@ -38,7 +44,11 @@ export interface ScanLimits {
 
 const LIMITS: ScanLimits = { entries: 250_000, milliseconds: 20_000, mounts: 800 };
 
-/** A protected path that is there, the outermost of several; its device and inode tell it from another with its name. */
+/**
+ * A protected path that is there, the outermost of several, or a name of which a repository could be made. Device, inode
+ * and birth tell it from another with its name: a command can make files until one gets the inode of one that it has
+ * removed, and cannot set the birth.
+ */
 export type ProtectedPath = readonly [path: BytePath, identity: string];
 
 export interface WorkspaceScan {
@@ -61,13 +71,54 @@ export async function scanWorkspace(
   return new Scan(bytesOf(root), signal, limits).run();
 }
 
-/** The protected paths that are there, and what makes folders repositories. Fails as `scanWorkspace` with TOO_LARGE. */
-export async function protectedPathsIn(
+/**
+ * The protected paths, and parts of repositories, that are there and were not before: by name and identity, wherever they
+ * were, the outermost of several. Folders that the service may not look through are opened for it; one with paths that are too long counts as a
+ * whole. However many files there are: nothing may be left out.
+ */
+export async function plantedPathsIn(
   root: string,
+  before: readonly ProtectedPath[],
   signal: AbortSignal,
-): Promise<readonly ProtectedPath[]> {
-  const scan = new Scan(bytesOf(root), signal, { ...LIMITS, mounts: 0 });
-  return (await scan.run()).protectedPaths;
+): Promise<readonly BytePath[]> {
+  const limits = { entries: Infinity, milliseconds: Infinity, mounts: Infinity };
+  const scan = new Scan(bytesOf(root), signal, limits, new KnownPaths(before));
+  await scan.run();
+  const planted = new Set(scan.planted);
+  return [...planted].filter((path) => !foldersAbove(path).some((above) => planted.has(above)));
+}
+
+/** What was there before a command. */
+class KnownPaths {
+  private readonly paths: ReadonlySet<string>;
+  /** Those in folders that were repositories. */
+  private readonly ofRepositories: ReadonlySet<string>;
+
+  constructor(before: readonly ProtectedPath[]) {
+    const folders = Map.groupBy(before, ([path]) => path.slice(0, path.lastIndexOf('/') + 1));
+    const repositories = [...folders.values()].filter((entries) =>
+      isRepository(entries.map(([path]) => textOf(nameOf(path)))),
+    );
+    this.paths = new Set(before.map(knownKey));
+    this.ofRepositories = new Set(repositories.flat().map(knownKey));
+  }
+
+  has(path: ProtectedPath): boolean {
+    return this.paths.has(knownKey(path));
+  }
+
+  hasInRepository(path: ProtectedPath): boolean {
+    return this.ofRepositories.has(knownKey(path));
+  }
+}
+
+/** Another name would make something else of it: a folder `config` a repository's `.git`. */
+function knownKey([path, identity]: ProtectedPath): string {
+  return `${identity}:${nameOf(path)}`;
+}
+
+function nameOf(path: BytePath): BytePath {
+  return path.slice(path.lastIndexOf('/') + 1);
 }
 
 interface Folder {
@@ -78,9 +129,12 @@ interface Folder {
   readonly covered: boolean;
   /** Below a folder whose name says that it holds secrets. */
   readonly secret: boolean;
+  /** Not shown. */
+  readonly hidden: boolean;
 }
 
 class Scan {
+  readonly planted: BytePath[] = [];
   private readonly mounts: Mount[] = [];
   private readonly protectedPaths: ProtectedPath[] = [];
   private readonly until: number;
@@ -91,13 +145,17 @@ class Scan {
     private readonly root: BytePath,
     private readonly signal: AbortSignal,
     private readonly limits: ScanLimits,
+    /** Given when what is new is looked for. */
+    private readonly known?: KnownPaths,
   ) {
     this.until = performance.now() + limits.milliseconds;
-    this.covers = limits.mounts > 0;
+    this.covers = known === undefined;
   }
 
   async run(): Promise<WorkspaceScan> {
-    const pending: Folder[] = [{ path: '', generated: false, covered: false, secret: false }];
+    const pending: Folder[] = [
+      { path: '', generated: false, covered: false, secret: false, hidden: false },
+    ];
     while (pending.length > 0) {
       this.check();
       const found = await Promise.all(
@@ -114,25 +172,57 @@ class Scan {
   /** The folders in it that are to be looked through. */
   private async folder(folder: Folder): Promise<Folder[]> {
     const entries = await this.list(folder.path);
+    if (entries.some(({ name }) => this.isTooLong(joined(folder.path, name)))) {
+      if (this.covers) throw tooLarge(`has a path of more than ${PATH_BYTES} bytes`);
+      if (folder.path !== '') this.planted.push(folder.path);
+      return [];
+    }
     const isBare = isRepository(entries.map(({ name }) => name));
-    const parent = folder.path.slice(folder.path.lastIndexOf('/') + 1);
+    // What a repository could be made of later is noted as well, to be told from what makes it one.
+    const parts = entries.filter(({ name }) => repositoryPart(textOf(name)) !== undefined);
+    if (parts.length > 0 && !folder.covered) await this.parts(folder, parts);
+    const parent = textOf(nameOf(folder.path));
     const below: Folder[] = [];
     for (const entry of entries) {
       // Folders above that count for themselves are hidden or covered already.
-      const found = classifyPath(textOf(joined(parent, entry.name)));
-      const part = repositoryPart(textOf(entry.name));
-      const isOwn = isBare && part === 'control';
+      const name = textOf(entry.name);
+      const found = classifyName(name, parent, UNPROTECTED);
+      const isOwn = isBare && repositoryPart(name) === 'control';
       const kind: PathClass = {
         protection: isOwn ? 'GIT' : found.protection,
         secret: found.secret || folder.secret,
       };
-      // What a repository could be made of later is noted as well, to be told from what makes it one.
-      const isNoted = part !== undefined && (isBare || this.covers);
-      if (isNoted && !folder.covered) await this.note(joined(folder.path, entry.name));
       const next = await this.entry(folder, entry, kind);
       if (next) below.push(next);
     }
     return below;
+  }
+
+  /** Parts of a repository, or names that one could be made of. */
+  private async parts(folder: Folder, entries: readonly Dirent[]): Promise<void> {
+    const known = this.known;
+    if (!known) {
+      for (const { name } of entries) await this.note(joined(folder.path, name));
+      return;
+    }
+    if (!isRepository(entries.map(({ name }) => textOf(name)))) return;
+    const found: ProtectedPath[] = [];
+    for (const { name } of entries) {
+      const path = joined(folder.path, name);
+      const identity = await this.identity(path);
+      if (identity === undefined) continue;
+      if (known.has([path, identity])) found.push([path, identity]);
+      else this.planted.push(path);
+    }
+    const nameIn = ([path]: ProtectedPath): string => textOf(nameOf(path));
+    if (!isRepository(found.map(nameIn))) return;
+    // All of it was there, but not as a repository, or not as parts of this one.
+    const heads = found.filter((path) => isHead(nameIn(path)));
+    const wasRepository = heads.some((path) => known.hasInRepository(path));
+    const control = found.filter((path) => repositoryPart(nameIn(path)) === 'control');
+    for (const path of wasRepository ? control : heads) {
+      if (!known.hasInRepository(path)) this.planted.push(path[0]);
+    }
   }
 
   /** The folder, where it is one that is to be looked through. */
@@ -144,8 +234,13 @@ class Scan {
     const path = joined(folder.path, entry.name);
     const isRepositoryOwn = protection === 'GIT';
     const isProtected = isRepositoryOwn || (protection === 'PROTECTED' && !folder.generated);
-    if (isProtected && !folder.covered && !repositoryPart(textOf(entry.name)))
-      await this.note(path);
+    if (isProtected && !folder.covered && !repositoryPart(textOf(entry.name))) {
+      // What is planted goes with all that is in it.
+      if ((await this.note(path)) === 'planted') return undefined;
+    }
+    if (folder.hidden) {
+      return entry.isDirectory() && !isProtected ? { ...folder, path } : undefined;
+    }
     if (this.covers && folder.path === '' && HOLDERS.has(entry.name.toLowerCase())) {
       this.holder(path, entry);
     }
@@ -158,28 +253,41 @@ class Scan {
       this.hide(path, false);
       return undefined;
     }
-    if (secret && (await this.isSecret(path, entry))) {
-      this.hide(path, entry.isDirectory());
-      return undefined;
-    }
+    const hidden = secret && (await this.isSecret(path, entry));
+    if (hidden) this.hide(path, entry.isDirectory());
+    // A hidden folder is looked through all the same: what is in it was there before.
+    if (hidden && !entry.isDirectory()) return undefined;
     if (isRepositoryOwn) {
       await this.repository(folder, path, entry);
       return undefined;
     }
     const covers = isProtected && !folder.covered;
-    if (covers) this.mount(path, 'read-only');
+    if (covers && !hidden) this.mount(path, 'read-only');
     if (!entry.isDirectory()) return undefined;
     return {
       path,
       generated: folder.generated || GENERATED.has(entry.name),
       covered: folder.covered || covers,
       secret,
+      hidden,
     };
   }
 
-  private async note(path: BytePath): Promise<void> {
+  /** Remembers the path before a command; after one it is planted unless it was there before. */
+  private async note(path: BytePath): Promise<'planted' | 'known'> {
+    const identity = await this.identity(path);
+    if (identity === undefined || this.known?.has([path, identity])) return 'known';
+    if (!this.known) {
+      this.protectedPaths.push([path, identity]);
+      return 'known';
+    }
+    this.planted.push(path);
+    return 'planted';
+  }
+
+  private async identity(path: BytePath): Promise<string | undefined> {
     const found = await lstat(this.at(path), { bigint: true }).catch(() => undefined);
-    if (found) this.protectedPaths.push([path, `${found.dev}:${found.ino}`]);
+    return found && `${found.dev}:${found.ino}:${found.birthtimeNs}`;
   }
 
   /** Whether what has the name of a secret is one. */
@@ -231,7 +339,7 @@ class Scan {
     protection: PathClass['protection'],
   ): Promise<void> {
     const name = textOf(path.slice(path.lastIndexOf('/') + 1));
-    const { secret } = classifyPath(name);
+    const { secret } = classifyName(name, '', UNPROTECTED);
     if (!this.covers || (!secret && protection === 'NONE')) return;
     if (!secret && (folder.generated || folder.covered)) return;
     if (!secret && folder.path === '') throw unprotectable(path, 'is a symbolic link');
@@ -255,17 +363,41 @@ class Scan {
 
   private async list(path: BytePath): Promise<Dirent[]> {
     try {
+      if (!this.covers) await this.open(path);
       const options = { encoding: 'latin1', withFileTypes: true } as const;
       const entries = await readdir(this.at(path), options);
       this.entries += entries.length;
       this.check();
       return entries;
     } catch (error) {
+      this.signal.throwIfAborted();
       if (error instanceof ToolError || path === '') throw error;
       // What cannot be looked through is not shown; what is gone need not be.
-      if (await this.isFolder(path)) this.hide(path, true);
+      if (this.covers && (await this.isFolder(path))) {
+        this.hide(path, true);
+        const identity = await this.identity(path);
+        if (identity !== undefined) this.protectedPaths.push([path, UNREADABLE + identity]);
+      }
       return [];
     }
+  }
+
+  /** A command can take the right to look through a folder; root has it always. */
+  private async open(path: BytePath): Promise<void> {
+    if (process.geteuid?.() === 0) return;
+    const isOpen = await access(this.at(path), constants.R_OK | constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isOpen || path === '') return;
+    const identity = await this.identity(path);
+    if (identity === undefined || this.known?.has([path, UNREADABLE + identity])) return;
+    const { mode } = await lstat(this.at(path));
+    await chmod(this.at(path), (mode & 0o777) | 0o700);
+  }
+
+  private isTooLong(path: BytePath): boolean {
+    return this.root.length + 1 + path.length > PATH_BYTES;
   }
 
   private async isFolder(path: BytePath): Promise<boolean> {

@@ -94,34 +94,54 @@ const SECRET_NAME =
   /^(\.env.*|.*\.(pem|key|p12|pfx)|id_(rsa|dsa|ecdsa|ed25519)(?!.*\.pub$).*|id_[^.]+|credentials.*|\.plinth-.*\.tmp|\.(git-credentials|ssh|aws|npmrc|netrc|pgpass|pypirc|htpasswd))$/;
 const SECRET_PLACES = ['.docker/config.json', '.kube/config', '.git/config'];
 
-const FOLDERS: ReadonlySet<string> = new Set(PROTECTED_FOLDERS);
-const FILES: ReadonlySet<string> = new Set(PROTECTED_FILES);
+const NAMES: ReadonlySet<string> = new Set([...PROTECTED_FOLDERS, ...PROTECTED_FILES]);
+/** The last names of places that only count in a certain folder. */
+const LAST_NAMES: ReadonlySet<string> = new Set(
+  [...PROTECTED_FOLDERS, ...SECRET_PLACES]
+    .filter((path) => path.includes('/'))
+    .map((path) => path.slice(path.lastIndexOf('/') + 1)),
+);
+
+/** Of a path in whose way nothing stands. */
+export const UNPROTECTED: PathClass = { protection: 'NONE', secret: false };
 
 /**
  * What stands in the way of a path, at any depth and also in folders such as node_modules. Names are compared as a
  * file system could that knows no case and no difference between compatible characters: `.GIT`, `.ｇｉｔ` and `.git` are one.
  */
 export function classifyPath(path: string): PathClass {
-  const names = path.split('/').map(folded);
-  return { protection: protectionOf(names), secret: isSecret(names) };
+  let above = '';
+  let found = UNPROTECTED;
+  for (const name of path.split('/')) {
+    found = classifyName(name, above, found);
+    above = name;
+  }
+  return found;
 }
 
-function protectionOf(names: readonly string[]): PathProtection {
+/** As `classifyPath`, for a name in a folder of which the name and the class are known. */
+export function classifyName(name: string, folder: string, folderClass: PathClass): PathClass {
+  const known = folded(name);
+  const place = LAST_NAMES.has(known) ? `${folded(folder)}/${known}` : '';
+  const protection = stricter(folderClass.protection, protectionOf(known, place));
+  const secret = folderClass.secret || isSecretName(known) || SECRET_PLACES.includes(place);
+  return protection === 'NONE' && !secret ? UNPROTECTED : { protection, secret };
+}
+
+function stricter(one: PathProtection, other: PathProtection): PathProtection {
+  if (one === 'GIT' || other === 'GIT') return 'GIT';
+  return one === 'NONE' ? other : one;
+}
+
+function protectionOf(name: string, place: string): PathProtection {
   // What NTFS may call a .git folder.
-  if (names.some((name) => name === '.git' || name === 'git~1')) return 'GIT';
-  const isProtected = names.some(
-    (name, index) =>
-      FOLDERS.has(name) || FILES.has(name) || FOLDERS.has(`${names[index - 1] ?? ''}/${name}`),
-  );
-  return isProtected ? 'PROTECTED' : 'NONE';
+  if (name === '.git' || name === 'git~1') return 'GIT';
+  return NAMES.has(name) || PROTECTED_FOLDERS.includes(place) ? 'PROTECTED' : 'NONE';
 }
 
-function isSecret(names: readonly string[]): boolean {
-  const last = names.at(-1) ?? '';
-  const isSecretName = (name: string): boolean => SECRET_NAME.test(name) && !SAMPLE.test(name);
-  // A folder may have such a name: what is in it is as secret as it.
-  if (names.some((name) => isSecretName(name))) return true;
-  return SECRET_PLACES.includes(`${names.at(-2) ?? ''}/${last}`);
+/** A folder may have such a name: what is in it is as secret as it. */
+function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name) && !SAMPLE.test(name);
 }
 
 /**
@@ -133,6 +153,11 @@ export function isRepository(names: readonly string[]): boolean {
   return (
     found.has('head') && (found.has('commondir') || (found.has('objects') && found.has('refs')))
   );
+}
+
+/** Whether a folder is a repository only with this name in it. */
+export function isHead(name: string): boolean {
+  return folded(name) === 'head';
 }
 
 const REPOSITORY_PARTS: Readonly<Record<string, RepositoryPart>> = {

@@ -24,6 +24,21 @@ export const harnessVariables = {
     'Harness: stored outputs and images per run at most (MiB)',
     102_400,
   ),
+  HARNESS_COMMAND_MEMORY_MB: count(
+    4_096,
+    'Harness: memory of a command, all its processes together; it is ended when it uses more (MiB)',
+    1_048_576,
+  ),
+  HARNESS_COMMAND_DISK_MB: count(
+    10_240,
+    'Harness: what a command may add to its workspace; it is ended when it writes more (MiB)',
+    1_048_576,
+  ),
+  HARNESS_COMMAND_FREE_DISK_MB: count(
+    1_024,
+    'Harness: a command that writes is ended when less than this is free on the disk of its workspace (MiB)',
+    1_048_576,
+  ),
   HARNESS_RUNS: count(8, 'Harness: runs that one process executes at a time', 1_000),
   HARNESS_RUNS_PER_USER: count(2, 'Harness: runs of one user that are executed at a time', 1_000),
   HARNESS_MODEL_IDLE_SECONDS: count(60, 'Harness: longest silence of a model (seconds)', 3_600),

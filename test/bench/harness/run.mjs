@@ -1,6 +1,7 @@
 // Runs of the coding harness: their first event, the time around the model's turns, resuming and many readers, on the
-// embedded store and on a throwaway PostgreSQL; docs/OPERATIONS.md holds the goals and the numbers. Each number stands
-// beside that of the bare rows in the same run. Exit code 1 only when something failed: machines are noisy.
+// embedded store and on a throwaway PostgreSQL, and commands in large workspaces; docs/OPERATIONS.md holds the goals and
+// the numbers. Each number stands beside that of the bare rows, or of a bare walk, in the same run. Exit code 1 only when
+// something failed: machines are noisy.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,17 +24,20 @@ const RUNS = 20;
 const READERS = 10;
 const BATCHES = quick ? 25 : 100;
 const BATCH = 4;
+const COMMANDS = quick ? 5 : 15;
 const PASSWORD = 'a-password-of-the-bench';
 const CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';
 const LIMIT_MS = 120_000;
 
 build();
+const { commandTimes } = await import('./command.mjs');
 const { startSimulator } = await import('../../../dist/simulator/index.js');
 const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'));
 chmodSync(folder, 0o711);
 const children = new Children();
 const simulator = await startSimulator();
 try {
+  await commands();
   await measure('embedded', undefined);
   const server = await postgres();
   if (server) await measure(`PostgreSQL ${server.version}`, server.url);
@@ -41,6 +45,17 @@ try {
   await simulator.close();
   await children.stopAll();
   rmSync(folder, { recursive: true, force: true });
+}
+
+async function commands() {
+  const measured = await commandTimes(COMMANDS);
+  if (!measured) {
+    console.log('Commands are left out: there is no sandbox here.');
+    return;
+  }
+  console.log('\nCommands');
+  line('in 20,000 files', measured.wide.times, measured.wide.bare, 500);
+  line('in 600 nested folders', measured.nested.times, measured.nested.bare, 500);
 }
 
 async function postgres() {

@@ -155,7 +155,7 @@ describe('what a command may use', () => {
     const result = await running;
     expect(result.exitCode).not.toBe(0);
     // Where not even root can make control groups, processes are counted, and the command is ended a little later.
-    expect(most).toBeLessThan(result.tooManyProcesses ? 1_500 : 257);
+    expect(most).toBeLessThan(result.exceeded ? 1_500 : 257);
     await eventually(
       () => processesWith(pattern),
       (left) => left.length === 0,
@@ -193,6 +193,79 @@ describe('what a command may use', () => {
     await using box = await TestSandbox.start();
     const result = await box.run('ulimit -t 1; while :; do :; done', { timeoutMs: 60_000 });
     expect(result).toMatchObject({ timedOut: false, exitCode: 137 });
+  });
+});
+
+describe('what all processes of a command use together', () => {
+  const MEMORY = { memoryBytes: 128 * MIB };
+  const hold = (mib: number): string => `perl -e '$m = ${mib} << 20; $x = "x" x $m; sleep 99'`;
+  const memfd = process.arch === 'x64' ? 319 : 279;
+
+  it.each([
+    ['of one process', hold(300)],
+    ['of several processes', `for i in 1 2 3 4 5 6; do ${hold(40)} & done; wait`],
+    ['of processes that have left the shell', `(setsid ${hold(300)} >/dev/null 2>&1 &); sleep 99`],
+    ['of files in /tmp', 'head -c 300M /dev/zero > /tmp/large; sleep 99'],
+    ['of files that are gone', 'exec 3>/tmp/x; rm /tmp/x; head -c 300M /dev/zero >&3; sleep 99'],
+    [
+      'of files without a name',
+      `perl -e '$n = "m"; $f = syscall(${memfd}, $n, 0); open(F, ">&=", $f); $x = "x" x (1 << 20); syswrite(F, $x) for 1..300; undef $x; sleep 99'`,
+    ],
+  ])('is bounded memory: %s', async (_, command) => {
+    await using box = await TestSandbox.start();
+    const result = await box.runWithin(MEMORY, command);
+    expect(result).toMatchObject({
+      exceeded: 'it used more than 128 MiB of memory',
+      ...{ exitCode: null, signal: 'SIGKILL', timedOut: false },
+    });
+  });
+
+  it('is memory counted once that processes share, and none that only caches files', async () => {
+    await using box = await TestSandbox.start();
+    const shared = `perl -e '$m = 60 << 20; $x = "x" x $m; for (1..8) { fork or do { select(undef, undef, undef, 1); exit } } 1 while wait > 0'`;
+    const cached = 'head -c 300M /dev/zero > large; cat large large > /dev/null; rm large';
+    const result = await box.runWithin(MEMORY, `${shared}; ${cached}; echo done`);
+    expect(result).toMatchObject({ exceeded: null, exitCode: 0 });
+  });
+
+  // Writes on, since others may free as much on the same disk meanwhile.
+  const writing = (each: string): string =>
+    `for i in $(seq 60); do ${each}; sleep 0.05; done; sleep 99`;
+
+  it.each([
+    ['in many files', 'head -c 50M /dev/zero > file$i'],
+    ['in a file that is gone', 'exec {fd}>gone; rm gone; head -c 50M /dev/zero >&$fd'],
+    [
+      'with its times set back',
+      'mkdir -p a/b; head -c 50M /dev/zero > a/b/$i; touch -d 2001-01-01 a/b/$i a/b a',
+    ],
+  ])('is bounded disk: %s', async (_, each) => {
+    await using box = await TestSandbox.start();
+    const result = await box.runWithin({ diskBytes: 200 * MIB }, writing(each));
+    expect(result).toMatchObject({
+      exceeded: 'it wrote more than 200 MiB to the workspace',
+      ...{ exitCode: null, signal: 'SIGKILL', timedOut: false },
+    });
+  });
+
+  it('is a bounded number of files', async () => {
+    await using box = await TestSandbox.start();
+    const each = 'mkdir d$i; (cd d$i; touch $(seq 3000))';
+    const result = await box.runWithin({ addedFiles: 5_000 }, writing(each));
+    expect(result.exceeded).toBe('it added more than 5000 files to the workspace');
+  });
+
+  it('leaves some of the disk free, and can still remove files when it is full', async () => {
+    await using box = await TestSandbox.start({ 'old.txt': '' });
+    const full = { freeBytes: 2 ** 60 };
+    const result = await box.runWithin(full, writing('head -c 50M /dev/zero > file$i'));
+    expect(result.exceeded).toMatch(
+      /^it left less than \d+ MiB free on the disk of the workspace$/,
+    );
+    await rm(box.workspace, { recursive: true });
+    await mkdir(box.workspace);
+    await box.write('old.txt', '');
+    expect(await box.runWithin(full, 'sleep 0.3; rm old.txt')).toMatchObject({ exitCode: 0 });
   });
 });
 

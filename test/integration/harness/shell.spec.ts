@@ -136,6 +136,23 @@ describe('the shell tool', () => {
     expect(ended).toMatchObject({ failure: 'CANCELLED', exitCode: null, timedOut: false });
   });
 
+  it('says which limit a command has gone over', async () => {
+    const { app } = harness.plinth;
+    const config = { ...app.get<Config>(CONFIG), HARNESS_COMMAND_MEMORY_MB: 64 };
+    const sandbox = new Sandbox(config);
+    const snapshots = app.get(WorkspaceSnapshots, { strict: false });
+    const by = new ShellCommandTool(sandbox, snapshots, app.get(SecretMask, { strict: false }));
+    const command = `echo x > made; perl -e '$m = 200 << 20; $x = "x" x $m; sleep 99'`;
+    const ended = await call({ command }, { by });
+    await sandbox.onApplicationShutdown();
+    expect(ended).toMatchObject({ failure: 'COMMAND_FAILED', exitCode: null, timedOut: false });
+    expect(ended.content).toMatch(
+      /^ended: it used more than 64 MiB of memory\n\[No output\.\]\n\[The limit is for all processes/,
+    );
+    expect(ended.summary).toMatch(/^ended: it used more than 64 MiB of memory after /);
+    expect(ended.changes).toMatchObject([{ op: 'CREATE', path: 'made' }]);
+  });
+
   it('answers what a command has said whose changes are too many to be told', async () => {
     const { app } = harness.plinth;
     /** Of a workspace that has more than 250,000 files after the command, which takes a minute to make. */

@@ -33,7 +33,7 @@ export interface StoredManifest {
   readonly protectedPaths: readonly ProtectedPath[];
 }
 
-const VERSION = 2;
+const VERSION = 3;
 
 const row = z.tuple([
   z.string(),

@@ -17,11 +17,12 @@ import {
 } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { isUtf8 } from 'node:buffer';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { sha256 } from '../../protocol/ids.js';
-import { classifyPath } from '../../workspace/protected-path.js';
+import { classifyName, UNPROTECTED } from '../../workspace/protected-path.js';
+import type { PathClass } from '../../workspace/protected-path.js';
 import { PATH_BYTES } from '../../workspace/workspace-path.js';
 import { blobPath } from '../blob.path.js';
 import { FOLDER_MODE, LINK_MODE } from '../../workspace/file-operation.js';
@@ -314,7 +315,8 @@ type Opener = () => number;
  */
 function walkFiles(root: string, visit: (file: WalkedFile, open: Opener) => void): void {
   let entries = 0;
-  const walk = (folder: number, path: string): void => {
+  const walk = (folder: number, path: string, pathClass: PathClass): void => {
+    const folderName = posix.basename(path);
     // Names below an open handle: what openat(2) does, which Node does not offer.
     const at = `/proc/self/fd/${folder}`;
     const found = readdirSync(at, { withFileTypes: true });
@@ -327,34 +329,35 @@ function walkFiles(root: string, visit: (file: WalkedFile, open: Opener) => void
       // Nothing could put it back.
       if (Buffer.byteLength(below) > PATH_BYTES) continue;
       const name = `${at}/${entry.name}`;
-      if (entry.isDirectory()) {
-        if (classifyPath(below).protection === 'GIT') continue;
-        inFolder(name, (opened) => walk(opened, below));
-      } else if (entry.isFile()) visitFile(name, below, visit);
-      else if (entry.isSymbolicLink()) visitLink(name, below, visit);
+      const found = classifyName(entry.name, folderName, pathClass);
+      if (found.protection === 'GIT') continue;
+      if (entry.isDirectory()) inFolder(name, (opened) => walk(opened, below, found));
+      else if (entry.isFile()) visitFile(name, { path: below, secret: found.secret }, visit);
+      else if (entry.isSymbolicLink()) {
+        visitLink(name, { path: below, secret: found.secret }, visit);
+      }
     }
   };
-  inFolder(root, (opened) => walk(opened, ''));
+  inFolder(root, (opened) => walk(opened, '', UNPROTECTED));
 }
 
 function identityIn({ size, mtimeMs, ctimeMs, ino }: Stats): FileIdentity {
   return { size, modifiedAt: mtimeMs, changedAt: ctimeMs, inode: ino };
 }
 
+type Named = Pick<WalkedFile, 'path' | 'secret'>;
+
 function visitFile(
   name: string,
-  path: string,
+  named: Named,
   visit: (file: WalkedFile, open: Opener) => void,
 ): void {
   const stats = lstatSync(name, { throwIfNoEntry: false });
   if (!stats?.isFile()) return;
-  const { protection, secret } = classifyPath(path);
-  if (protection === 'GIT') return;
   const mode = stats.mode & PERMISSIONS;
   const file = {
     kind: 'file',
-    path,
-    secret,
+    ...named,
     mode,
     content: NOTHING,
     ...identityIn(stats),
@@ -364,11 +367,9 @@ function visitFile(
 
 function visitLink(
   name: string,
-  path: string,
+  named: Named,
   visit: (file: WalkedFile, open: Opener) => void,
 ): void {
-  const { protection, secret } = classifyPath(path);
-  if (protection === 'GIT') return;
   let content: Buffer;
   let stats: Stats;
   try {
@@ -378,7 +379,7 @@ function visitLink(
     return;
   }
   if (!isUtf8(content)) return;
-  const link = { kind: 'link', path, secret, mode: LINK_MODE, content } as const;
+  const link = { kind: 'link', ...named, mode: LINK_MODE, content } as const;
   visit({ ...link, ...identityIn(stats), size: content.length }, neverOpened);
 }
 

@@ -131,8 +131,13 @@ export function commandOutput(
   };
 }
 
-function remarksOn({ masked, removed }: SandboxResult): string[] {
+function remarksOn({ exceeded, masked, removed }: SandboxResult): string[] {
   const remarks: string[] = [];
+  if (exceeded !== null) {
+    remarks.push(
+      '[The limit is for all processes of a command together. Do the work in smaller parts, or ask the user to raise the limit.]',
+    );
+  }
   if (masked.length > 0) {
     remarks.push(
       `[Secrets are kept from commands: these files cannot be read, or are shown without them: ${named(masked)}.]`,
@@ -156,10 +161,10 @@ function named(paths: readonly string[]): string {
 }
 
 function endingOf(result: SandboxResult, timeoutMs: number): string {
-  const { exitCode, signal, timedOut, cancelled, tooManyProcesses } = result;
+  const { exitCode, signal, timedOut, cancelled, exceeded } = result;
   if (timedOut) return `timed out: ended after ${timeoutMs} ms`;
   if (cancelled) return 'cancelled: ended before it was done';
-  if (tooManyProcesses) return 'ended: it had more than 256 processes and threads';
+  if (exceeded !== null) return `ended: ${exceeded}`;
   return `exit code ${exitCode ?? 'unknown'}${signal ? ` (${signal})` : ''}`;
 }
 
