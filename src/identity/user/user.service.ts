@@ -107,9 +107,7 @@ export class UserService {
       caller,
       async () => {
         const user = await this.policy.manageableOne(caller, userId);
-        if (values.userName && values.userName.toLowerCase() !== user.userName.toLowerCase()) {
-          await this.requireFreeName(caller.tenantId, values.userName);
-        }
+        if (values.userName) await this.requireFreeName(caller.tenantId, values.userName, userId);
         await this.users.users.update(caller.tenantId, userId, values);
         const entries: AuditRecord[] = [
           { action: 'update', target: 'user', id: userId, detail: { fields: fieldsOf(values) } },
@@ -130,21 +128,19 @@ export class UserService {
     );
   }
 
-  /** Of another user, whose sign-ins end. To change their own, callers must know the old one. */
+  /** Of another user, whose sign-ins and locks end. To change their own, callers must know the old one. */
   async resetPassword(caller: Caller, userId: number, password: string): Promise<void> {
     requireNotSelf(caller, [userId], 'reset the password of');
     const passwordHash = await this.passwords.hash(password);
-    const user = await this.change.apply(
+    await this.change.apply(
       caller,
       async () => {
-        const found = await this.policy.manageableOne(caller, userId);
+        await this.policy.manageableOne(caller, userId);
         await this.users.users.update(caller.tenantId, userId, { passwordHash });
         await this.sessions.endAllOf(caller.tenantId, userId);
-        return found;
       },
       () => [{ action: 'password-change', target: 'user', id: userId }],
     );
-    await this.passwords.unlock(user);
   }
 
   /** Deletes the users with their sign-ins and messages, and their names in the audit log. */
@@ -257,8 +253,14 @@ export class UserService {
     return [{ action: 'status-change', target: 'user', id: user.id, detail: { status } }];
   }
 
-  private async requireFreeName(tenantId: string, userName: string): Promise<void> {
-    if (await this.users.byName(tenantId, userName)) {
+  /** ConflictError if another user than the given one has the name. */
+  private async requireFreeName(
+    tenantId: string,
+    userName: string,
+    userId?: number,
+  ): Promise<void> {
+    const holder = await this.users.byName(tenantId, userName);
+    if (holder && holder.id !== userId) {
       throw new ConflictError(`The user name ${userName} is taken. Choose another one.`);
     }
   }
