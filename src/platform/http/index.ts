@@ -16,7 +16,7 @@ export {
 } from './field.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
-export { pageFields, PageQuery, rowsOf } from './page.query.js';
+export { orderOf, pageFields, PageQuery, rowsOf } from './page.query.js';
 export {
   Answers,
   AnswersArray,
