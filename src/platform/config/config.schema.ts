@@ -147,9 +147,22 @@ export const variables = {
     description:
       'Private addresses that models may have: CIDRs and names, or *; default: * with the embedded database, else none',
   }),
-  REQUEST_BODY_LIMIT_KB: count(1_024, 'Largest JSON body (KiB)', 102_400),
+  REQUEST_BODY_LIMIT_KB: count(
+    1_024,
+    'Largest JSON body (KiB); runs and inputs of the coding harness read 14 MiB, sign-ins 64 KiB',
+    102_400,
+  ),
   REQUEST_HEADER_TIMEOUT_SECONDS: seconds(30, 'Time limit for a client to send its headers'),
   REQUEST_BODY_TIMEOUT_SECONDS: seconds(300, 'Time limit for a client to send a request'),
+  REQUEST_BODY_IDLE_SECONDS: seconds(
+    15,
+    'Longest pause of a client that sends a JSON body, or the rest of a refused request',
+  ),
+  REQUEST_BODY_BUDGET_MB: count(
+    64,
+    'JSON bodies that are being read per process, at most (MiB); half of it for one address',
+    102_400,
+  ),
   SHUTDOWN_GRACE_SECONDS: seconds(
     10,
     'How long open requests and streams may continue after a stop signal',

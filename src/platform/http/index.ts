@@ -1,3 +1,5 @@
+export { BodyInterceptor, closeHalfSent, LargeBody, SmallBody } from './body.interceptor.js';
+export { BodyBudget, BodyReader } from './body.reader.js';
 export { clientNetwork } from './client-network.js';
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
