@@ -40,7 +40,8 @@ export const variables = {
   DATA_DIR: variable(text, {
     default: './data',
     example: '/var/lib/plinth',
-    description: 'Folder of the embedded database, uploaded files and generated keys',
+    description:
+      'Folder of the embedded database, uploaded files and generated keys; closed to other users of the host at the start',
   }),
   DATABASE_URL: variable(url('postgres:', 'postgresql:'), {
     example: 'postgres://plinth:password@db:5432/plinth',
@@ -107,7 +108,7 @@ export const variables = {
   DEMO: variable(onOff.optional(), {
     example: 'off',
     description:
-      'The offline demo (simulated providers and models); default: on with the embedded database, else off',
+      'The offline demo (simulated providers and models); default: on with the embedded database, else off; ALLOW_PRIVATE_MODEL_HOSTS must allow 127.0.0.1',
   }),
   DEMO_PORT: variable(wholeNumber(0, 65_535), {
     default: '6040',
