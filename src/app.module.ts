@@ -16,7 +16,13 @@ import { ErrorFilter } from './platform/error/index.js';
 import { EventModule } from './platform/event/index.js';
 import { FragmentModule } from './fragment/index.js';
 import { HarnessModule } from './harness/index.js';
-import { EnvelopeInterceptor, inputPipe } from './platform/http/index.js';
+import {
+  BodyBudget,
+  BodyInterceptor,
+  BodyReader,
+  EnvelopeInterceptor,
+  inputPipe,
+} from './platform/http/index.js';
 import { IdentityModule } from './identity/index.js';
 import { KnowledgeModule } from './knowledge/index.js';
 import { MediaModule } from './media/index.js';
@@ -75,6 +81,9 @@ export class AppModule {
       providers: [
         { provide: APP_FILTER, useValue: new ErrorFilter(CODED_ERRORS) },
         { provide: APP_PIPE, useFactory: inputPipe },
+        BodyBudget,
+        BodyReader,
+        { provide: APP_INTERCEPTOR, useClass: BodyInterceptor },
         { provide: APP_INTERCEPTOR, useClass: EnvelopeInterceptor },
       ],
     };

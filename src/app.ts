@@ -1,11 +1,10 @@
-import type { IncomingMessage } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
 import { AppModule } from './app.module.js';
 import type { AppOptions } from './app.module.js';
 import type { Config } from './platform/config/index.js';
-import { requestContext } from './platform/http/index.js';
+import { closeHalfSent, requestContext } from './platform/http/index.js';
 import {
   createLogger,
   Metrics,
@@ -15,9 +14,6 @@ import {
   Shutdown,
 } from './platform/observability/index.js';
 import type { LogDestination } from './platform/observability/index.js';
-
-/** 8 MiB of images as base64 in JSON, and the longest text with them. */
-const WITH_IMAGES_KB = 14 * 1_024;
 
 interface CreateOptions extends AppOptions {
   /** Destination of log lines; default: the standard output. */
@@ -34,6 +30,7 @@ export async function createApp(
   const { log, ...appOptions } = options;
   const logger = createLogger(config, log);
   const app = await NestFactory.create<NestExpressApplication>(AppModule.for(config, appOptions), {
+    // BodyInterceptor reads bodies, after the guards.
     bodyParser: false,
     logger: new NestLogger(logger),
     abortOnError: false,
@@ -42,19 +39,13 @@ export async function createApp(
   app.set('query parser', 'extended');
   app.set('etag', false);
   app.use(requestContext);
+  app.use(closeHalfSent(config.REQUEST_BODY_IDLE_SECONDS));
   app.use(requestLog(logger, app.get(Metrics)));
   app.use(app.get(Shutdown).refuse);
   app.use(securityHeaders());
   if (config.CORS_ORIGINS.length > 0) {
     app.enableCors({ origin: [...config.CORS_ORIGINS], credentials: true, maxAge: 1_800 });
   }
-  const limitKb = config.REQUEST_BODY_LIMIT_KB;
-  app.useBodyParser('json', {
-    limit: `${Math.max(limitKb, WITH_IMAGES_KB)}kb`,
-    type: (request: IncomingMessage) => mayHaveImages(request) && isJson(request),
-  });
-  // The second parser skips what the first has read.
-  app.useBodyParser('json', { limit: `${limitKb}kb`, type: isJson });
   serveOpenApi(app);
   const server = app.getHttpServer();
   server.headersTimeout = config.REQUEST_HEADER_TIMEOUT_SECONDS * 1_000;
@@ -84,18 +75,4 @@ function securityHeaders(): ReturnType<typeof helmet> {
     // Other services of the same host may not use TLS.
     strictTransportSecurity: { includeSubDomains: false },
   });
-}
-
-/** Runs of the coding harness have images, and inputs have texts as long as a requirement. */
-function mayHaveImages({ method, url = '', headers }: IncomingMessage): boolean {
-  if (method !== 'POST' || headers.authorization === undefined) return false;
-  const path = url.split('?', 1)[0] ?? '';
-  return /^\/coding\/harness\/sessions\/[^/]+\/runs(\/[^/]+\/inputs)?\/?$/i.test(path);
-}
-
-/** Login and registration are parsed as JSON also when declared as plain text, as existing clients send them. */
-function isJson(request: IncomingMessage): boolean {
-  const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (type === 'application/json' || type.endsWith('+json')) return true;
-  return type === 'text/plain' && (request.url?.startsWith('/auth/') ?? false);
 }

@@ -10,6 +10,7 @@ import { createApp } from './app.js';
 import { ConfigError, loadConfig } from './platform/config/index.js';
 import type { Config } from './platform/config/index.js';
 import { IdentitySeed } from './identity/index.js';
+import type { InitialLogin } from './identity/index.js';
 import {
   reportUncaughtErrors,
   startFailure,
@@ -39,8 +40,14 @@ export async function start(
 async function run(config: Config): Promise<void> {
   const app = await createApp(config);
   reportUncaughtErrors();
-  await app.init();
-  const login = app.get(IdentitySeed).takeInitialLogin();
+  const seed = app.get(IdentitySeed);
+  try {
+    await app.init();
+  } catch (error) {
+    tellPassword(seed.takeInitialLogin());
+    throw error;
+  }
+  const login = seed.takeInitialLogin();
   if (login && config.demo && config.embedded) await keepInitialPassword(config, login);
   if (config.ROLE === 'worker') {
     stopOnSignals(app, config.SHUTDOWN_GRACE_SECONDS);
@@ -54,11 +61,15 @@ async function run(config: Config): Promise<void> {
     stopOnSignals(app, config.SHUTDOWN_GRACE_SECONDS);
     announceServer(config, port, login);
   } catch (error) {
-    // The first user exists now: print the password, or it is lost.
-    if (login) process.stderr.write(`${passwordLine(login)}\n`);
+    tellPassword(login);
     await app.close();
     throw error;
   }
+}
+
+/** For a start that fails after it has created the first user: the password is lost if it is not printed. */
+function tellPassword(login: InitialLogin | undefined): void {
+  if (login) process.stderr.write(`${passwordLine(login)}\n`);
 }
 
 function listen(server: Server, config: Config): Promise<number> {

@@ -17,7 +17,22 @@ const MODEL_ID = { description: 'A model of category chat' };
 const MODELS_OWN = '; default: that of the model';
 
 export class AgentListQuery extends Input({
-  ...pageFields,
+  ...pageFields(
+    'id',
+    'agentName',
+    'agentDescribe',
+    'agentShow',
+    'modelId',
+    'enableThinking',
+    'systemPrompt',
+    'temperature',
+    'topP',
+    'maxTokens',
+    'status',
+    'remark',
+    'createTime',
+    'updateTime',
+  ),
   agentName: Text({ optional: true, description: 'Part of the name' }),
   status: Text({ optional: true, description: '0 enabled, 1 disabled' }),
 }) {}

@@ -3,7 +3,24 @@ import { Flag, Id, Input, pageFields, Text, Whole } from '../platform/http/index
 const STATUS = '0 pending, 1 parsing, 2 parsed, 3 failed';
 
 export class AttachListQuery extends Input({
-  ...pageFields,
+  ...pageFields(
+    'id',
+    'knowledgeId',
+    'docId',
+    'name',
+    'type',
+    'ossId',
+    'byteSize',
+    'encoding',
+    'status',
+    'remark',
+    'fragmentCount',
+    'progressDone',
+    'progressTotal',
+    'createTime',
+    'updateTime',
+    { parsedTime: 'parsedAt' },
+  ),
   knowledgeId: Id({ optional: true, description: 'Of this knowledge base' }),
   docId: Text({ optional: true, max: 32 }),
   name: Text({ optional: true, max: 500, description: 'Part of the name' }),

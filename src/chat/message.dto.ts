@@ -19,7 +19,26 @@ import type { ChatMessage, MessageRole } from './message.entity.js';
 const roles: readonly MessageRole[] = ['user', 'assistant', 'system'];
 
 export class MessageListQuery extends Input({
-  ...pageFields,
+  ...pageFields(
+    'id',
+    'sessionId',
+    'userId',
+    'role',
+    'content',
+    'modelName',
+    'state',
+    'finishReason',
+    'error',
+    'inputTokens',
+    'outputTokens',
+    'totalTokens',
+    'usageEstimated',
+    'firstTokenMs',
+    'durationMs',
+    'remark',
+    'createTime',
+    { reasoningContent: 'reasoning' },
+  ),
   sessionId: Id({ optional: true, description: 'All messages of this session, oldest first' }),
   content: Text({ optional: true, max: 10_000, description: 'Part of the text' }),
   role: OneOf(roles, { optional: true }),

@@ -12,7 +12,16 @@ import {
 import type { ChatSession } from './session.entity.js';
 
 export class SessionListQuery extends Input({
-  ...pageFields,
+  ...pageFields(
+    'id',
+    'userId',
+    'sessionTitle',
+    'sessionContent',
+    'conversationId',
+    'remark',
+    'createTime',
+    'updateTime',
+  ),
   sessionTitle: Text({ optional: true, max: 255, description: 'Part of the title' }),
   sessionContent: Text({ optional: true, max: 10_000, description: 'Part of the content' }),
   conversationId: Text({ optional: true, max: 64 }),

@@ -5,8 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { z } from 'zod';
-import { CONFIG } from '../platform/config/index.js';
+import { CONFIG, ConfigError } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
+import { ForbiddenAddressError, OutboundHttp } from '../platform/outbound/index.js';
+
+/** The simulator listens on no other address. */
+const HOST = '127.0.0.1';
 
 const START_LIMIT_MS = 10_000;
 const STOP_LIMIT_MS = 2_000;
@@ -21,7 +25,23 @@ export class DemoSimulator implements OnApplicationShutdown {
   private child: ChildProcess | undefined;
   private stopping = false;
 
-  constructor(@Inject(CONFIG) private readonly config: Config) {}
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly http: OutboundHttp,
+  ) {}
+
+  /** ConfigError if the models of the demo may not be called where the simulator listens. */
+  requireAllowed(): void {
+    try {
+      this.http.assertAddressAllowed(`http://${HOST}`);
+    } catch (error) {
+      if (!(error instanceof ForbiddenAddressError)) throw error;
+      const hosts = [...this.config.allowedPrivateHosts, HOST].join(',');
+      throw new ConfigError(
+        `The offline demo calls its simulated models at ${HOST}, which ALLOW_PRIVATE_MODEL_HOSTS does not allow. Set ALLOW_PRIVATE_MODEL_HOSTS=${hosts}, or set DEMO=off.`,
+      );
+    }
+  }
 
   /** Starts it and returns its address. Uses any free port when DEMO_PORT is in use. */
   async start(): Promise<string> {
@@ -67,7 +87,7 @@ export class DemoSimulator implements OnApplicationShutdown {
   }
 
   private fail(): never {
-    throw new Error(
+    throw new ConfigError(
       'The simulator of the offline demo did not start. Set DEMO=off to start without it.',
     );
   }

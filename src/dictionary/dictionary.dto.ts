@@ -27,7 +27,7 @@ const SORT = { min: -1_000_000, max: 1_000_000 };
 const YES_NO = ['Y', 'N'];
 
 export class DictionaryTypeListQuery extends Input({
-  ...pageFields,
+  ...pageFields('dictName', 'dictType', 'remark', 'createTime', { dictId: 'id' }),
   dictName: Text({ optional: true, max: 100, description: 'Part of the name' }),
   dictType: Text({ optional: true, max: 100, description: 'Part of the type' }),
 }) {}
@@ -50,7 +50,19 @@ export class UpdateDictionaryTypeBody extends Input({
 }) {}
 
 export class DictionaryEntryListQuery extends Input({
-  ...pageFields,
+  ...pageFields(
+    'dictSort',
+    'dictLabel',
+    'dictValue',
+    'dictType',
+    'cssClass',
+    'listClass',
+    'isDefault',
+    'seeded',
+    'remark',
+    'createTime',
+    { dictCode: 'id', sort: 'dictSort' },
+  ),
   dictType: Text({ optional: true, max: 100, example: 'chat_model_category' }),
   dictLabel: Text({ optional: true, max: 100, description: 'Part of the label' }),
   dictValue: Text({ optional: true, max: 100, description: 'Part of the value' }),

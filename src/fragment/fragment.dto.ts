@@ -4,7 +4,23 @@ const INTEGER = 2_147_483_647;
 const LONGEST = 100_000;
 
 export class FragmentListQuery extends Input({
-  ...pageFields,
+  ...pageFields(
+    'id',
+    'fid',
+    'docId',
+    'knowledgeId',
+    'idx',
+    'content',
+    'page',
+    'headings',
+    'location',
+    'charStart',
+    'charEnd',
+    'edited',
+    'remark',
+    'createTime',
+    'updateTime',
+  ),
   docId: Text({ optional: true, max: 32, description: 'Of this document' }),
   knowledgeId: Id({ optional: true, description: 'Of this knowledge base' }),
   idx: Whole({ optional: true, min: 0, max: INTEGER }),

@@ -24,7 +24,25 @@ const UNKNOWN = '; empty: unknown';
 const NOT_EMPTY = { pattern: /\S/, patternMessage: 'must not be empty' };
 
 export class ModelListQuery extends Input({
-  ...pageFields,
+  ...pageFields(
+    'id',
+    'providerCode',
+    'category',
+    'modelName',
+    'modelDescribe',
+    'modelShow',
+    'modelDimension',
+    'apiHost',
+    'remark',
+    'contextWindow',
+    'maxOutput',
+    'supportsTools',
+    'supportsVision',
+    'inputPrice',
+    'outputPrice',
+    'createTime',
+    'updateTime',
+  ),
   category: Text({ optional: true, example: 'chat', description: 'reranker is read as rerank' }),
   modelName: Text({ optional: true, description: 'Part of the name' }),
   providerCode: Text({ optional: true, description: 'Part of the code' }),
@@ -32,7 +50,7 @@ export class ModelListQuery extends Input({
 }) {}
 
 export class ModelEntriesQuery extends Input({
-  ...pageFields,
+  ...pageFields('id', 'modelName', 'modelDescribe', 'providerCode'),
   category: Text({ optional: true, description: 'chat when not given' }),
   modelName: Text({ optional: true, description: 'Part of the name' }),
 }) {}

@@ -7,7 +7,20 @@ const CODE = { max: 50, pattern: /^\S+$/, patternMessage: 'must not be empty or 
 const STATUS = '0 enabled, 1 disabled';
 
 export class ProviderListQuery extends Input({
-  ...pageFields,
+  ...pageFields(
+    'id',
+    'providerName',
+    'providerCode',
+    'providerDesc',
+    'apiHost',
+    'protocolVersion',
+    'sortOrder',
+    'status',
+    'remark',
+    'createTime',
+    'updateTime',
+    { name: 'providerName', description: 'providerDesc' },
+  ),
   providerName: Text({ optional: true, description: 'Part of the name' }),
   name: Text({ optional: true, description: 'Another spelling of providerName' }),
   providerCode: Text({ optional: true }),

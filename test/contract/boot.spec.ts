@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -123,6 +123,60 @@ async function expectBeside(beside: BuiltProcess): Promise<void> {
       await other.drop();
     },
     START_MS,
+  );
+
+  it(
+    'says what to set when the models of the demo may not be called, and starts with it',
+    async () => {
+      const other = await ownStore({ empty: true });
+      const folder = join(dataDir, 'demo');
+      const demo = { ...other.environment, DATA_DIR: folder, DEMO: 'on', DEMO_PORT: '0' };
+      const refused = boot({ ...demo, ALLOW_PRIVATE_MODEL_HOSTS: '10.0.0.0/8' });
+
+      expect(await refused.exit).toBe(2);
+      expect(refused.stderr()).toContain(
+        'Set ALLOW_PRIVATE_MODEL_HOSTS=10.0.0.0/8,127.0.0.1, or set DEMO=off.',
+      );
+      expect(refused.stderr()).not.toMatch(/\n\s+at /);
+
+      const run = boot({ ...demo, ALLOW_PRIVATE_MODEL_HOSTS: '10.0.0.0/8,127.0.0.1' });
+      const address = await addressOf(run);
+      const password = await eventually(
+        () => /password (\S+)/.exec(run.stderr())?.[1] ?? '',
+        (text) => text !== '',
+      );
+      const admin = await adminAt(address, password);
+      const models = await admin.get('/system/model/list?modelName=demo');
+      expect(models.total).toBeGreaterThan(5);
+      run.child.kill('SIGTERM');
+      expect(await run.exit).toBe(0);
+      await other.drop();
+    },
+    3 * START_MS,
+  );
+
+  it(
+    'closes a folder that was open to other users, and refuses one that is not its own',
+    async () => {
+      const other = await ownStore({ empty: true });
+      const folder = join(dataDir, 'open');
+      mkdirSync(folder);
+      chmodSync(folder, 0o777);
+      writeFileSync(join(folder, 'letter.txt'), '');
+      const refused = boot({ ...other.environment, DATA_DIR: folder });
+      expect(await refused.exit).toBe(2);
+      expect(refused.stderr()).toMatch(/such as letter\.txt\. .* run: chmod 07\d0 \//);
+      expect(refused.stderr()).not.toMatch(/\n\s+at /);
+
+      rmSync(join(folder, 'letter.txt'));
+      const run = boot({ ...other.environment, DATA_DIR: folder });
+      await addressOf(run);
+      expect(statSync(folder).mode & 0o007).toBe(0);
+      run.child.kill('SIGTERM');
+      expect(await run.exit).toBe(0);
+      await other.drop();
+    },
+    3 * START_MS,
   );
 
   it(

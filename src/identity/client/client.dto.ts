@@ -21,7 +21,17 @@ const STATUS = ['0', '1'];
 const TEN_YEARS = 315_360_000;
 
 export class ClientListQuery extends Input({
-  ...pageFields,
+  ...pageFields(
+    'id',
+    'clientId',
+    'clientKey',
+    'grantType',
+    'deviceType',
+    'activeTimeout',
+    'timeout',
+    'status',
+    'createTime',
+  ),
   clientId: Text({ optional: true }),
   clientKey: Text({ optional: true, description: 'Part of the key' }),
   status: Text({ optional: true, description: '0 enabled, 1 disabled' }),

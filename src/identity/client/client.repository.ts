@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import type { DeepPartial } from 'typeorm';
-import { containing, Database } from '../../platform/database/index.js';
+import { containing, Database, requestedOrder } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { Page, rowsOf } from '../../platform/http/index.js';
 import type { ClientListQuery } from './client.dto.js';
@@ -38,7 +38,7 @@ export class ClientRepository {
         ...(clientKey && { clientKey: containing(clientKey) }),
         ...(status && { status }),
       },
-      order: { id: 'ASC' },
+      order: requestedOrder(query, { id: 'ASC' }),
       ...rowsOf(query),
     });
     return new Page(rows, total);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../../platform/database/index.js';
-import { Page, rowsOf } from '../../platform/http/index.js';
+import { orderOf, Page, rowsOf } from '../../platform/http/index.js';
 import type { PageQuery } from '../../platform/http/index.js';
 import { LoginSession } from './login-session.entity.js';
 
@@ -74,6 +74,27 @@ const OPEN_SIGN_INS = `
    AND ($3::text IS NULL OR strpos(lower(u.user_name), lower($3)) > 0)
    AND ($4::text IS NULL OR strpos(s.ip, $4) > 0)`;
 
+const SORT_COLUMNS: ReadonlyMap<string, string> = new Map([
+  ['userId', 's.user_id'],
+  ['userName', 'u.user_name'],
+  ['clientKey', 'c.client_key'],
+  ['deviceType', 'c.device_type'],
+  ['ip', 's.ip'],
+  ['userAgent', 's.user_agent'],
+  ['createTime', 's.create_time'],
+  ['lastActiveTime', 's.last_active_time'],
+  ['expireTime', 's.expire_time'],
+]);
+
+/** The order of the client, then newest first. Only columns of the list reach the statement. */
+function orderBy(query: PageQuery): string {
+  const asked = orderOf(query).flatMap(([name, direction]) => {
+    const column = SORT_COLUMNS.get(name);
+    return column === undefined ? [] : [`${column} ${direction}`];
+  });
+  return [...asked, 's.create_time DESC', 's.id'].join(', ');
+}
+
 @Injectable()
 export class LoginSessionRepository {
   constructor(private readonly database: Database) {}
@@ -129,7 +150,6 @@ export class LoginSessionRepository {
     );
   }
 
-  /** Newest first. */
   async page(tenantId: string, query: PageQuery, filter: SignInFilter): Promise<Page<OpenSignIn>> {
     const { userId, userName, ipaddr } = filter;
     const values = [tenantId, userId ?? null, userName || null, ipaddr || null];
@@ -143,7 +163,7 @@ export class LoginSessionRepository {
               c.device_type AS "deviceType", s.ip, s.user_agent AS "userAgent",
               s.create_time AS "createTime", s.last_active_time AS "lastActiveTime",
               s.expire_time AS "expireTime" ${OPEN_SIGN_INS}
-        ORDER BY s.create_time DESC, s.id LIMIT $5 OFFSET $6`,
+        ORDER BY ${orderBy(query)} LIMIT $5 OFFSET $6`,
       [...values, take, skip],
     );
     return new Page(rows, counted?.total ?? 0);

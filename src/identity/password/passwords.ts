@@ -1,12 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import { hash, verify } from '@node-rs/argon2';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { DomainError, TooManyRequestsError } from '../../platform/error/index.js';
 import { RateLimiter } from '../../platform/event/index.js';
 import type { RateLimit } from '../../platform/event/index.js';
+import { clientNetwork } from '../../platform/http/index.js';
+import { HashQueue } from './hash-queue.js';
 
 /** A refused sign-in or registration. Its code is 500, because existing clients take 401 for an ended sign-in. */
 export class LoginRefusedError extends DomainError {
@@ -23,22 +25,33 @@ export class WrongPasswordError extends LoginRefusedError {
 /** Argon2id with the minimum of OWASP's Password Storage Cheat Sheet: 19 MiB, two passes, one lane. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-export interface AccountName {
-  readonly tenantId: string;
-  readonly userName: string;
+/** An attempt to prove a password. */
+export interface PasswordAttempt {
+  /** The account that is named, as `accountOf` writes it. */
+  readonly account: string;
+  /** Undefined if no user has the name, or a disabled one. */
+  readonly passwordHash: string | undefined;
+  /** The address of the client. */
+  readonly ip: string | undefined;
+  /** The address of the last sign-in of the user: a lock of the account for all addresses leaves it out. */
+  readonly lastIp: string | null | undefined;
 }
 
 /**
- * Hashes and verifies passwords. Locks a name after too many wrong ones, whether a user has that name or not.
- * Attempts at one name run one after the other, so that many at once cannot get past the lock.
+ * Hashes and verifies passwords. After too many wrong ones an account is locked for the address that they came from, and
+ * after many more for all addresses but that of its last sign-in, so that guessing does not lock its owner out. A name that
+ * no user has is treated alike. Attempts of one address at one account run one after the other, so that many at once
+ * cannot get past the lock.
  */
 @Injectable()
 export class Passwords implements OnModuleInit {
   private readonly attempts = new Map<string, Promise<unknown>>();
   /** Verified in place of the hash of an unknown user. */
   private placeholder: string;
+  readonly queue: HashQueue;
   private readonly failures: RateLimit;
   private readonly lock: RateLimit;
+  private readonly accountFailures: RateLimit;
 
   constructor(
     private readonly limiter: RateLimiter,
@@ -48,57 +61,68 @@ export class Passwords implements OnModuleInit {
     // One less than the limit: the failure that exceeds it locks.
     this.failures = { name: 'login-failures', points: config.LOGIN_FAILURE_LIMIT - 1, seconds };
     this.lock = { name: 'login-lock', points: 1, seconds };
+    const points = config.LOGIN_ACCOUNT_FAILURE_LIMIT;
+    this.accountFailures = { name: 'login-account-failures', points, seconds };
+    this.queue = new HashQueue({ running: config.PASSWORD_HASHES, waiting: config.PASSWORD_QUEUE });
   }
 
   async onModuleInit(): Promise<void> {
     this.placeholder = await this.hash(randomBytes(16).toString('hex'));
   }
 
+  /** TooManyRequestsError when too many others are hashed or wait. */
   async hash(password: string): Promise<string> {
-    return hash(password, COST);
+    return this.queue.run(undefined, () => hash(password, COST));
   }
 
-  /** Without a hash it takes the same time and returns false. LoginRefusedError while the name is locked. */
-  async verify(
-    account: AccountName,
-    passwordHash: string | undefined,
-    password: string,
-  ): Promise<boolean> {
-    const key = keyOf(account);
+  /**
+   * Without a hash it takes the same time and returns false. LoginRefusedError while the account is locked for the
+   * address, TooManyRequestsError when too many others are verified or wait.
+   */
+  async verify(attempt: PasswordAttempt, password: string): Promise<boolean> {
+    const { account, passwordHash } = attempt;
+    const network = clientNetwork(attempt.ip);
+    const isOwn = !!attempt.lastIp && clientNetwork(attempt.lastIp) === network;
+    const key = `${account}:${network}`;
     return this.inSequence(key, async () => {
-      await this.refuseLocked(key);
-      const matches = await verify(passwordHash ?? this.placeholder, password);
+      await this.refuseLocked(this.lock, key);
+      if (!isOwn) await this.refuseLocked(this.accountFailures, account);
+      const matches = await this.queue.run(network, () =>
+        verify(passwordHash ?? this.placeholder, password),
+      );
       const right = matches && passwordHash !== undefined;
       if (right) await this.limiter.reset(this.failures, key);
-      else await this.countFailure(key);
+      else await this.countFailure(key, isOwn ? undefined : account);
       return right;
     });
   }
 
-  /** Resets the failures and the lock of the name. */
-  async unlock(account: AccountName): Promise<void> {
-    await this.limiter.reset(this.failures, keyOf(account));
-    await this.limiter.reset(this.lock, keyOf(account));
-  }
-
-  private async refuseLocked(key: string): Promise<void> {
+  private async refuseLocked(limit: RateLimit, key: string): Promise<void> {
     try {
-      await this.limiter.check(this.lock, key);
+      await this.limiter.check(limit, key);
     } catch (error) {
       if (!(error instanceof TooManyRequestsError)) throw error;
       throw new LoginRefusedError(
-        `Too many wrong passwords for this user. Wait ${this.lock.seconds} seconds, then try again.`,
+        `Too many wrong passwords for this user. Wait ${limit.seconds} seconds, then try again.`,
       );
     }
   }
 
-  private async countFailure(key: string): Promise<void> {
+  /** `account` is undefined for failures that do not count towards the lock for all addresses. */
+  private async countFailure(key: string, account: string | undefined): Promise<void> {
+    if (account !== undefined) await this.isOver(this.accountFailures, account);
+    if (!(await this.isOver(this.failures, key))) return;
+    await this.limiter.consume(this.lock, key);
+    await this.limiter.reset(this.failures, key);
+  }
+
+  private async isOver(limit: RateLimit, key: string): Promise<boolean> {
     try {
-      await this.limiter.consume(this.failures, key);
+      await this.limiter.consume(limit, key);
+      return false;
     } catch (error) {
       if (!(error instanceof TooManyRequestsError)) throw error;
-      await this.limiter.consume(this.lock, key);
-      await this.limiter.reset(this.failures, key);
+      return true;
     }
   }
 
@@ -114,6 +138,16 @@ export class Passwords implements OnModuleInit {
   }
 }
 
-function keyOf({ tenantId, userName }: AccountName): string {
-  return `${tenantId}:${userName.toLowerCase()}`;
+/**
+ * What failures are counted by: the user and their present password, so that a new password ends every lock, or the name
+ * as the database compares it where no user has it.
+ */
+export function accountOf(
+  tenantId: string,
+  user: { readonly id: number; readonly passwordHash: string } | null,
+  foldedName: string,
+): string {
+  if (!user) return `${tenantId}:name:${foldedName}`;
+  const password = createHash('sha256').update(user.passwordHash).digest('hex').slice(0, 16);
+  return `${tenantId}:user:${user.id}:${password}`;
 }

@@ -22,7 +22,9 @@ import type { Role } from './role.entity.js';
 const STATUS = ['0', '1'];
 
 export class RoleListQuery extends Input({
-  ...pageFields,
+  ...pageFields('roleName', 'roleKey', 'roleSort', 'status', 'remark', 'createTime', {
+    roleId: 'id',
+  }),
   roleName: Text({ optional: true, description: 'Part of the name' }),
   roleKey: Text({ optional: true, description: 'Part of the key' }),
   status: Text({ optional: true, description: '0 enabled, 1 disabled' }),

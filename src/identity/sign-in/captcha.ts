@@ -7,6 +7,7 @@ import svgCaptcha from 'svg-captcha';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { RateLimiter, REDIS } from '../../platform/event/index.js';
+import { clientNetwork } from '../../platform/http/index.js';
 import { LoginRefusedError } from '../password/passwords.js';
 import type { CaptchaView } from './login.dto.js';
 
@@ -49,7 +50,7 @@ export class Captcha {
   ) {}
 
   async draw(ip: string): Promise<CaptchaView> {
-    await this.limiter.consume(LIMIT, ip);
+    await this.limiter.consume(LIMIT, clientNetwork(ip));
     if (!this.config.CAPTCHA) return { captchaEnabled: false, uuid: null, img: null };
     const { text, data } = svgCaptcha.create({ size: 4, ignoreChars: '0o1ilI', noise: 2 });
     const uuid = randomUUID();

@@ -4,7 +4,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { OptionalCaller, Public } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { Answers, AnswersStatus } from '../../platform/http/index.js';
+import { Answers, AnswersStatus, SmallBody } from '../../platform/http/index.js';
 import type { SignInOrigin } from '../login-session/login-session.service.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
 import { Captcha } from './captcha.js';
@@ -18,6 +18,7 @@ const Origin = createParamDecorator((_: unknown, context: ExecutionContext): Sig
 
 @ApiTags('sign-in')
 @Public()
+@SmallBody()
 @Controller('auth')
 export class LoginController {
   constructor(

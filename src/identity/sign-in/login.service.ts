@@ -1,15 +1,24 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { isSuperAdmin } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
 import { inTenant } from '../../platform/database/index.js';
 import { InvalidInputError } from '../../platform/error/index.js';
 import { RateLimiter } from '../../platform/event/index.js';
+import type { RateLimit } from '../../platform/event/index.js';
+import { clientNetwork } from '../../platform/http/index.js';
 import type { Client } from '../client/client.entity.js';
 import { ClientRepository } from '../client/client.repository.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
 import type { SignInOrigin } from '../login-session/login-session.service.js';
-import { LoginRefusedError, Passwords, WrongPasswordError } from '../password/passwords.js';
+import {
+  accountOf,
+  LoginRefusedError,
+  Passwords,
+  WrongPasswordError,
+} from '../password/passwords.js';
 import { HOME_TENANT, USER_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { tenantProblem } from '../tenant/tenant.entity.js';
@@ -27,6 +36,8 @@ const CHOICES_LIMIT = { name: 'tenant-choices', points: 20, seconds: 60 };
 /** Signs users in by their password, lets people register, and offers the tenants to choose from. */
 @Injectable()
 export class LoginService {
+  private readonly attempts: RateLimit;
+
   constructor(
     private readonly clients: ClientRepository,
     private readonly tenants: TenantRepository,
@@ -38,12 +49,17 @@ export class LoginService {
     private readonly sessions: LoginSessionService,
     private readonly audit: AuditLog,
     private readonly limiter: RateLimiter,
-  ) {}
+    @Inject(CONFIG) config: Config,
+  ) {
+    const points = config.LOGIN_ATTEMPTS_PER_MINUTE;
+    this.attempts = { name: 'login-attempts', points, seconds: 60 };
+  }
 
   async signIn(login: LoginDto, origin: SignInOrigin): Promise<LoginView> {
+    await this.limiter.consume(this.attempts, clientNetwork(origin.ip));
     const { client, tenant } = await this.admit(login);
     const token = await inTenant(tenant.tenantId, async () => {
-      const user = await this.authenticate(tenant.tenantId, login);
+      const user = await this.authenticate(tenant.tenantId, login, origin.ip);
       return this.sessions.open(user, client, origin);
     });
     return {
@@ -63,7 +79,7 @@ export class LoginService {
     referer: string | undefined,
     ip: string,
   ): Promise<TenantChoicesView> {
-    await this.limiter.consume(CHOICES_LIMIT, ip);
+    await this.limiter.consume(CHOICES_LIMIT, clientNetwork(ip));
     const all = await this.tenants.all();
     const now = new Date();
     const open = all.filter((tenant) => tenantProblem(tenant, now) === undefined);
@@ -77,7 +93,7 @@ export class LoginService {
   }
 
   async register(given: RegisterDto, ip: string): Promise<void> {
-    await this.limiter.consume(REGISTRATION_LIMIT, ip);
+    await this.limiter.consume(REGISTRATION_LIMIT, clientNetwork(ip));
     const { tenant } = await this.admit(given);
     if (!tenant.registerEnabled) {
       throw new LoginRefusedError(
@@ -142,16 +158,28 @@ export class LoginService {
   }
 
   /** Unknown and disabled users are refused with the same message and in the same time as a wrong password. */
-  private async authenticate(tenantId: string, { username, password }: LoginDto): Promise<User> {
+  private async authenticate(
+    tenantId: string,
+    { username, password }: LoginDto,
+    ip: string | undefined,
+  ): Promise<User> {
     if (!username || !password) {
       throw new InvalidInputError('username and password are required to sign in.');
     }
     const user = await this.users.byName(tenantId, username);
     const enabled = user?.status === '0' ? user : undefined;
-    const account = { tenantId, userName: username };
-    const right = await this.passwords.verify(account, enabled?.passwordHash, password);
+    const attempt = {
+      account: accountOf(tenantId, user, await this.users.foldedName(username)),
+      passwordHash: enabled?.passwordHash,
+      ip,
+      lastIp: user?.loginIp,
+    };
+    const right = await this.passwords.verify(attempt, password);
     if (right && enabled) return enabled;
-    await this.audit.record(account, { action: 'login-failed', target: 'user' });
+    await this.audit.record(
+      { tenantId, userName: username },
+      { action: 'login-failed', target: 'user' },
+    );
     throw new WrongPasswordError();
   }
 }

@@ -14,7 +14,11 @@ import {
 import type { OpenSignIn } from '../login-session/login-session.repository.js';
 
 export class SignInListQuery extends Input({
-  ...pageFields,
+  ...pageFields('userId', 'userName', 'clientKey', 'deviceType', 'lastActiveTime', 'expireTime', {
+    ipaddr: 'ip',
+    browser: 'userAgent',
+    loginTime: 'createTime',
+  }),
   userName: Text({ optional: true, description: 'Part of the name' }),
   ipaddr: Text({ optional: true, description: 'Part of the address' }),
 }) {}

@@ -21,7 +21,23 @@ import {
 const STATUS = ['0', '1'];
 
 export class TenantListQuery extends Input({
-  ...pageFields,
+  ...pageFields(
+    'id',
+    'tenantId',
+    'companyName',
+    'contactUserName',
+    'contactPhone',
+    'licenseNumber',
+    'address',
+    'domain',
+    'intro',
+    'remark',
+    'expireTime',
+    'accountCount',
+    'status',
+    'registerEnabled',
+    'createTime',
+  ),
   tenantId: Text({ optional: true }),
   companyName: Text({ optional: true, description: 'Part of the name' }),
   contactUserName: Text({ optional: true, description: 'Part of the name' }),

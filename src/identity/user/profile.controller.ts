@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Put } from '@nestjs/common';
+import { Body, Controller, Get, Ip, Put } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
@@ -37,7 +37,11 @@ export class ProfileController {
   /** Changes the password of the caller and ends their other sign-ins. */
   @Put('profile/updatePwd')
   @AnswersStatus()
-  changePassword(@CurrentCaller() caller: Caller, @Body() body: OwnPasswordDto): Promise<void> {
-    return this.profiles.changePassword(caller, body.oldPassword, body.newPassword);
+  changePassword(
+    @CurrentCaller() caller: Caller,
+    @Body() body: OwnPasswordDto,
+    @Ip() ip: string | undefined,
+  ): Promise<void> {
+    return this.profiles.changePassword(caller, body, ip);
   }
 }

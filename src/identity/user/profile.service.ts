@@ -6,9 +6,9 @@ import { InvalidInputError } from '../../platform/error/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
-import { Passwords } from '../password/passwords.js';
+import { accountOf, Passwords } from '../password/passwords.js';
 import { RoleRepository } from '../role/role.repository.js';
-import type { ProfileDto } from './user.dto.js';
+import type { OwnPasswordDto, ProfileDto } from './user.dto.js';
 import { UserRepository } from './user.repository.js';
 import { toUserView, viewFor } from './user.view.js';
 import type { ProfileView, UserInfoView } from './user.view.js';
@@ -55,10 +55,20 @@ export class ProfileService {
   }
 
   /** Ends all other sign-ins of the caller. */
-  async changePassword(caller: Caller, oldPassword: string, newPassword: string): Promise<void> {
+  async changePassword(
+    caller: Caller,
+    { oldPassword, newPassword }: OwnPasswordDto,
+    ip: string | undefined,
+  ): Promise<void> {
     const { homeTenantId: tenantId, userId } = caller;
     const user = await inTenant(tenantId, () => this.users.users.get(tenantId, userId));
-    if (!(await this.passwords.verify(user, user.passwordHash, oldPassword))) {
+    const attempt = {
+      account: accountOf(tenantId, user, user.userName),
+      passwordHash: user.passwordHash,
+      ip,
+      lastIp: user.loginIp,
+    };
+    if (!(await this.passwords.verify(attempt, oldPassword))) {
       throw new InvalidInputError('The old password is wrong.');
     }
     const passwordHash = await this.passwords.hash(newPassword);

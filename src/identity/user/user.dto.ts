@@ -14,8 +14,24 @@ const PASSWORD = { min: 5, max: 72 };
 const STATUS = ['0', '1'];
 const SEX = ['0', '1', '2'];
 
+/** Filters and orders by phonenumber need the permission that shows it (UserService). */
+const userPage = pageFields(
+  'userName',
+  'nickName',
+  'userType',
+  'email',
+  'phonenumber',
+  'sex',
+  'status',
+  'loginIp',
+  'loginDate',
+  'remark',
+  'createTime',
+  { userId: 'id' },
+);
+
 export class UserListQuery extends Input({
-  ...pageFields,
+  ...userPage,
   userName: Text({ optional: true, description: 'Part of the name' }),
   nickName: Text({ optional: true, description: 'Part of the name' }),
   phonenumber: Text({ optional: true, description: 'Part of the number' }),
@@ -80,7 +96,7 @@ export class OwnPasswordDto extends Input({
 }) {}
 
 export class RoleMemberQuery extends Input({
-  ...pageFields,
+  ...userPage,
   roleId: Id(),
   userName: Text({ optional: true, description: 'Part of the name' }),
   phonenumber: Text({ optional: true, description: 'Part of the number' }),

@@ -16,7 +16,7 @@ export class User {
   @GeneratedId() id: number;
   @TenantId() tenantId: string;
 
-  /** Unique in the tenant, whatever the case of its letters. */
+  /** Unique in the tenant, whatever the case of its letters by the rules of PostgreSQL. */
   @Varchar(64) userName: string;
   @Varchar(64) nickName: string;
   @Varchar(10) userType: string;

@@ -57,6 +57,18 @@ export class UserRepository {
       .getOne();
   }
 
+  /**
+   * The name as the unique index of user names compares it. Names are compared by PostgreSQL alone: its rules for upper and
+   * lower case depend on the collation and differ from those of JavaScript.
+   */
+  async foldedName(userName: string): Promise<string> {
+    const [row] = await this.database.query<{ folded: string }>(
+      'SELECT lower($1::text) AS folded',
+      [userName],
+    );
+    return row?.folded ?? userName;
+  }
+
   /** The name of the user if they are enabled and their tenant is enabled and has not expired. */
   async active(tenantId: string, userId: number): Promise<{ userName: string } | undefined> {
     const [row] = await this.database.query<{ userName: string }>(
@@ -90,7 +102,7 @@ export class UserRepository {
    */
   async erase(tenantId: string, users: readonly User[]): Promise<void> {
     const ids = users.map(({ id }) => id);
-    const names = users.map(({ userName }) => userName.toLowerCase());
+    const names = users.map(({ userName }) => userName);
     await this.database.query("SET LOCAL plinth.erasing = 'on'");
     await acrossTenants('erasure of a user', () =>
       this.database.query(
@@ -100,7 +112,7 @@ export class UserRepository {
     );
     await this.database.query(
       `UPDATE audit_entry SET actor_name = NULL, ip = NULL
-        WHERE tenant_id = $1 AND actor_id IS NULL AND lower(actor_name) = ANY ($2::text[])`,
+        WHERE tenant_id = $1 AND actor_id IS NULL AND lower(actor_name) IN (SELECT lower(name) FROM unnest($2::text[]) AS name)`,
       [tenantId, names],
     );
     await this.database.query("SET LOCAL plinth.erasing = 'off'");

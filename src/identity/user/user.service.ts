@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { mayAny } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import type { AuditAction, AuditActor, AuditRecord } from '../../platform/audit/index.js';
-import { ConflictError } from '../../platform/error/index.js';
+import { ConflictError, ForbiddenError } from '../../platform/error/index.js';
+import { orderOf } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { AccessChange, requireHeld } from '../access/access.change.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
@@ -15,7 +16,7 @@ import { requireNotSelf, UserAccessPolicy } from './user.access-policy.js';
 import type { ChangedUserDto, NewUserDto, RoleMemberQuery, UserListQuery } from './user.dto.js';
 import type { User } from './user.entity.js';
 import { UserRepository } from './user.repository.js';
-import { toUserView, viewFor } from './user.view.js';
+import { maySeePhone, toUserView, viewFor } from './user.view.js';
 import type { UserDetailView, UserRolesView, UserView } from './user.view.js';
 
 export type NewAccount = NewUserDto & Required<Pick<NewUserDto, 'nickName' | 'roleIds'>>;
@@ -33,6 +34,7 @@ export class UserService {
   ) {}
 
   async list(caller: Caller, query: UserListQuery): Promise<Page<UserView>> {
+    requirePhoneVisible(caller, query);
     const page = await this.users.page(caller.tenantId, query);
     const roles = await this.roles.ofMany(
       caller.tenantId,
@@ -107,9 +109,7 @@ export class UserService {
       caller,
       async () => {
         const user = await this.policy.manageableOne(caller, userId);
-        if (values.userName && values.userName.toLowerCase() !== user.userName.toLowerCase()) {
-          await this.requireFreeName(caller.tenantId, values.userName);
-        }
+        if (values.userName) await this.requireFreeName(caller.tenantId, values.userName, userId);
         await this.users.users.update(caller.tenantId, userId, values);
         const entries: AuditRecord[] = [
           { action: 'update', target: 'user', id: userId, detail: { fields: fieldsOf(values) } },
@@ -130,21 +130,19 @@ export class UserService {
     );
   }
 
-  /** Of another user, whose sign-ins end. To change their own, callers must know the old one. */
+  /** Of another user, whose sign-ins and locks end. To change their own, callers must know the old one. */
   async resetPassword(caller: Caller, userId: number, password: string): Promise<void> {
     requireNotSelf(caller, [userId], 'reset the password of');
     const passwordHash = await this.passwords.hash(password);
-    const user = await this.change.apply(
+    await this.change.apply(
       caller,
       async () => {
-        const found = await this.policy.manageableOne(caller, userId);
+        await this.policy.manageableOne(caller, userId);
         await this.users.users.update(caller.tenantId, userId, { passwordHash });
         await this.sessions.endAllOf(caller.tenantId, userId);
-        return found;
       },
       () => [{ action: 'password-change', target: 'user', id: userId }],
     );
-    await this.passwords.unlock(user);
   }
 
   /** Deletes the users with their sign-ins and messages, and their names in the audit log. */
@@ -188,6 +186,7 @@ export class UserService {
     query: RoleMemberQuery,
     which: 'having' | 'lacking',
   ): Promise<Page<UserView>> {
+    requirePhoneVisible(caller, query);
     await this.roles.roles.get(caller.tenantId, query.roleId);
     const memberIds = await this.roles.userIdsOf(caller.tenantId, query.roleId);
     const page = await this.users.pageByRole(caller.tenantId, query, which, memberIds);
@@ -257,8 +256,14 @@ export class UserService {
     return [{ action: 'status-change', target: 'user', id: user.id, detail: { status } }];
   }
 
-  private async requireFreeName(tenantId: string, userName: string): Promise<void> {
-    if (await this.users.byName(tenantId, userName)) {
+  /** ConflictError if another user than the given one has the name. */
+  private async requireFreeName(
+    tenantId: string,
+    userName: string,
+    userId?: number,
+  ): Promise<void> {
+    const holder = await this.users.byName(tenantId, userName);
+    if (holder && holder.id !== userId) {
       throw new ConflictError(`The user name ${userName} is taken. Choose another one.`);
     }
   }
@@ -275,6 +280,15 @@ export class UserService {
     const roles = await this.roles.all(caller.tenantId);
     return roles.filter((role) => and.includes(role.id) || mayAssign(caller, role));
   }
+}
+
+/** ForbiddenError for a filter or an order by telephone numbers that the caller sees masked: both would reveal them. */
+function requirePhoneVisible(caller: Caller, query: UserListQuery | RoleMemberQuery): void {
+  const orders = orderOf(query).some(([column]) => column === 'phonenumber');
+  if ((!query.phonenumber && !orders) || maySeePhone(caller)) return;
+  throw new ForbiddenError(
+    'You need the permission system:user:edit to search or order by phonenumber. Leave phonenumber out, or ask an administrator for it.',
+  );
 }
 
 const noPosts: Pick<UserDetailView, 'postIds' | 'posts'> = { postIds: null, posts: [] };

@@ -71,7 +71,11 @@ export class ProfileView extends View({
 
 /** As the caller may see the user: callers who may not change users see a masked telephone number. */
 export function viewFor(caller: Caller, user: User, roles: readonly Role[]): UserView {
-  return toUserView(user, roles, mayAny(caller, ['system:user:edit']) ? 'shown' : 'masked');
+  return toUserView(user, roles, maySeePhone(caller) ? 'shown' : 'masked');
+}
+
+export function maySeePhone(caller: Caller): boolean {
+  return mayAny(caller, ['system:user:edit']);
 }
 
 export function toUserView(

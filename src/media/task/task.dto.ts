@@ -11,7 +11,10 @@ import {
 } from '../../platform/http/index.js';
 
 export class TaskListQuery extends Input({
-  ...pageFields,
+  ...pageFields('id', 'kind', 'status', 'excerpt', 'createTime', 'updateTime', {
+    model: 'modelName',
+    taskId: 'providerTaskId',
+  }),
   kind: OneOf(['image', 'audio', 'video'], { optional: true, description: 'What is made' }),
 }) {}
 

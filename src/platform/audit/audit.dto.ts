@@ -13,7 +13,17 @@ import {
 } from '../http/index.js';
 
 export class AuditListQuery extends Input({
-  ...pageFields,
+  ...pageFields(
+    'id',
+    'actorId',
+    'actorName',
+    'action',
+    'targetType',
+    'targetId',
+    'ip',
+    'requestId',
+    'createTime',
+  ),
   action: Text({ optional: true, max: 40, example: 'login' }),
   targetType: Text({ optional: true, max: 40, example: 'provider' }),
   targetId: Text({ optional: true, max: 64 }),

@@ -40,7 +40,8 @@ export const variables = {
   DATA_DIR: variable(text, {
     default: './data',
     example: '/var/lib/plinth',
-    description: 'Folder of the embedded database, uploaded files and generated keys',
+    description:
+      'Folder of the embedded database, uploaded files and generated keys; closed to other users of the host at the start',
   }),
   DATABASE_URL: variable(url('postgres:', 'postgresql:'), {
     example: 'postgres://plinth:password@db:5432/plinth',
@@ -107,7 +108,7 @@ export const variables = {
   DEMO: variable(onOff.optional(), {
     example: 'off',
     description:
-      'The offline demo (simulated providers and models); default: on with the embedded database, else off',
+      'The offline demo (simulated providers and models); default: on with the embedded database, else off; ALLOW_PRIVATE_MODEL_HOSTS must allow 127.0.0.1',
   }),
   DEMO_PORT: variable(wholeNumber(0, 65_535), {
     default: '6040',
@@ -147,9 +148,22 @@ export const variables = {
     description:
       'Private addresses that models may have: CIDRs and names, or *; default: * with the embedded database, else none',
   }),
-  REQUEST_BODY_LIMIT_KB: count(1_024, 'Largest JSON body (KiB)', 102_400),
+  REQUEST_BODY_LIMIT_KB: count(
+    1_024,
+    'Largest JSON body (KiB); runs and inputs of the coding harness read 14 MiB, sign-ins 64 KiB',
+    102_400,
+  ),
   REQUEST_HEADER_TIMEOUT_SECONDS: seconds(30, 'Time limit for a client to send its headers'),
   REQUEST_BODY_TIMEOUT_SECONDS: seconds(300, 'Time limit for a client to send a request'),
+  REQUEST_BODY_IDLE_SECONDS: seconds(
+    15,
+    'Longest pause of a client that sends a JSON body, or the rest of a refused request',
+  ),
+  REQUEST_BODY_BUDGET_MB: count(
+    64,
+    'JSON bodies that are being read per process, at most (MiB); half of it for one address',
+    102_400,
+  ),
   SHUTDOWN_GRACE_SECONDS: seconds(
     10,
     'How long open requests and streams may continue after a stop signal',
@@ -176,8 +190,24 @@ export const variables = {
     example: 'on',
     description: 'Ask for a captcha at login and registration',
   }),
-  LOGIN_FAILURE_LIMIT: count(5, 'Wrong passwords before an account is locked', 1_000),
+  LOGIN_FAILURE_LIMIT: count(
+    5,
+    'Wrong passwords from one address before the account is locked for that address',
+    1_000,
+  ),
+  LOGIN_ACCOUNT_FAILURE_LIMIT: count(
+    30,
+    'Wrong passwords from all addresses before the account is locked for every address but that of its last sign-in',
+    100_000,
+  ),
   LOGIN_LOCK_SECONDS: seconds(10 * MINUTE, 'How long an account stays locked'),
+  LOGIN_ATTEMPTS_PER_MINUTE: count(100, 'Sign-in attempts from one address per minute', 100_000),
+  PASSWORD_HASHES: count(2, 'Passwords hashed at the same time per process', 64),
+  PASSWORD_QUEUE: count(
+    50,
+    'Passwords that wait to be hashed per process; further ones are refused with 429',
+    10_000,
+  ),
   CHAT_CONNECT_TIMEOUT_SECONDS: seconds(10, 'Chat: time to connect to a provider'),
   CHAT_IDLE_TIMEOUT_SECONDS: seconds(3 * MINUTE, 'Chat: silence of a provider that ends a stream'),
   CHAT_STREAM_TIMEOUT_SECONDS: seconds(30 * MINUTE, 'Chat: longest stream in total'),

@@ -1,18 +1,15 @@
 import { createHash, hkdfSync } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { z } from 'zod';
+import { ConfigError } from './config-error.js';
 import { variables } from './config.schema.js';
+import { closeDataDir } from './data-dir.js';
 import { generatedSecret } from './generated-secret.js';
 import type { Variable } from './variable.js';
 
 type Values = {
   readonly [Name in keyof typeof variables]: z.output<(typeof variables)[Name]['schema']>;
 };
-
-/** An environment variable with an invalid value. The message names it, the problem and an example. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
 
 /**
  * The validated configuration, one property per variable plus what follows from them.
@@ -35,7 +32,10 @@ export interface Config extends Values {
 /** Injection token of the Config interface. */
 export const CONFIG = Symbol('Config');
 
-/** Reads and checks every variable. Throws ConfigError naming all invalid ones; generates DATA_DIR/secret.key where needed. */
+/**
+ * Reads and checks every variable. Throws ConfigError naming all invalid ones. Closes DATA_DIR to other users of the host,
+ * and generates DATA_DIR/secret.key where needed.
+ */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const values = readValues(environment);
   const embedded = values.DATABASE_URL === undefined;
@@ -50,6 +50,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
       `ROLE "${values.ROLE}" needs DATABASE_URL: the embedded database serves one process, which does everything. Set DATABASE_URL, or leave ROLE out. Example: ${variables.DATABASE_URL.example}`,
     );
   }
+  closeDataDir(dataDir, embedded);
   const secret = values.SECRET_KEY ?? generatedSecret(dataDir);
   const config: Config = {
     ...values,

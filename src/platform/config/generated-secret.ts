@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The secret of the embedded set-up: generated once in DATA_DIR/secret.key, readable by its owner only. */
+/** The secret of the embedded set-up: generated once in secret.key of the existing folder, readable by its owner only. */
 export function generatedSecret(dataDir: string): string {
   const file = join(dataDir, 'secret.key');
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   try {
     // With 'wx' the first of two processes wins; the other one reads its file.
     writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600, flag: 'wx' });

@@ -1,4 +1,5 @@
-export { CONFIG, ConfigError, keyId, loadConfig } from './config.js';
+export { CONFIG, keyId, loadConfig } from './config.js';
+export { ConfigError } from './config-error.js';
 export type { Config } from './config.js';
 export { ConfigModule } from './config.module.js';
 export { variables } from './config.schema.js';

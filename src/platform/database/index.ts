@@ -15,5 +15,5 @@ export {
   isUniqueViolation,
 } from './violation.js';
 export { acrossTenants, inTenant } from './tenant-binding.js';
-export { TenantScoped } from './tenant-scoped.js';
+export { requestedOrder, TenantScoped } from './tenant-scoped.js';
 export type { TenantOwned } from './tenant-scoped.js';

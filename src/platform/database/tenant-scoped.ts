@@ -8,8 +8,8 @@ import type {
   Repository,
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
-import { InvalidInputError, NotFoundError } from '../error/index.js';
-import { Page, rowsOf } from '../http/index.js';
+import { NotFoundError } from '../error/index.js';
+import { orderOf, Page, rowsOf } from '../http/index.js';
 import type { PageQuery } from '../http/index.js';
 import type { Database } from './database.js';
 
@@ -65,7 +65,7 @@ export class TenantScoped<E extends TenantOwned> {
   ): Promise<Page<E>> {
     const [rows, total] = await this.rows.findAndCount({
       where: within(tenantId, where),
-      order: { ...this.requestedOrder(query), ...order, ...this.requestedOrder(query) },
+      order: requestedOrder(query, order),
       ...rowsOf(query),
     });
     return new Page(rows, total);
@@ -104,23 +104,6 @@ export class TenantScoped<E extends TenantOwned> {
       if (affected !== new Set(ids).size) throw new NotFoundError(this.label);
     });
   }
-
-  private requestedOrder(query: PageQuery): FindOptionsOrder<E> {
-    const columns = splitList(query.orderByColumn);
-    const directions = splitList(query.isAsc).map(readDirection);
-    if (directions.length > 1 && directions.length !== columns.length) {
-      throw new InvalidInputError(
-        'isAsc must name one direction, or one for each field of orderByColumn.',
-      );
-    }
-    const known = new Set(this.rows.metadata.columns.map((column) => column.propertyName));
-    const entries = columns.map((column, index) => {
-      if (!known.has(column))
-        throw new InvalidInputError(`orderByColumn: there is no field ${column}.`);
-      return [column, directions[index] ?? directions[0] ?? 'ASC'] as const;
-    });
-    return Object.fromEntries(entries) as FindOptionsOrder<E>;
-  }
 }
 
 function within<E extends TenantOwned>(tenantId: string, where: Where<E>): Where<E> {
@@ -128,16 +111,11 @@ function within<E extends TenantOwned>(tenantId: string, where: Where<E>): Where
   return { ...where, tenantId };
 }
 
-function splitList(list: string | undefined): string[] {
-  return (list ?? '')
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-}
-
-function readDirection(word: string): 'ASC' | 'DESC' {
-  const direction = word.toLowerCase();
-  if (direction === 'asc' || direction === 'ascending') return 'ASC';
-  if (direction === 'desc' || direction === 'descending') return 'DESC';
-  throw new InvalidInputError('isAsc must be asc or desc.');
+/** The order of the client first, then the default one for the columns that the client has not named. */
+export function requestedOrder<E>(
+  query: PageQuery,
+  order: FindOptionsOrder<E>,
+): FindOptionsOrder<E> {
+  const first = Object.fromEntries(orderOf(query));
+  return { ...first, ...order, ...first };
 }

@@ -59,16 +59,6 @@ export class ErrorFilter implements ExceptionFilter {
 
   private envelope(error: unknown, request: Request): ErrorEnvelope {
     if (error instanceof DomainError) return envelopeOf(error);
-    const { status: parserStatus, limit } = bodyParserError(error) ?? {};
-    if (parserStatus === 413) {
-      const most =
-        limit === undefined ? '' : ` This route reads ${Math.floor(limit / 1_024)} KiB at most.`;
-      const data = { errorCode: 'TOO_LARGE' };
-      return { code: 400, msg: `The request body is too large.${most} Send less at once.`, data };
-    }
-    if (parserStatus !== undefined) {
-      return { code: 400, msg: 'The request body is not readable JSON.', data: null };
-    }
     if (error instanceof HttpException) return this.ofFramework(error, request);
     return this.unexpected(error, request);
   }
@@ -114,18 +104,6 @@ export function unexpectedMessage(id: string | undefined): string {
 function requestId(request: Request): string {
   const { id } = request as Request & { id?: unknown };
   return typeof id === 'string' ? id : 'unknown';
-}
-
-/**
- * Express' body parsers throw errors with `type` and `status`, and `limit` in bytes where a body is too large (see the
- * http-errors and raw-body packages), which Nest wraps.
- */
-function bodyParserError(error: unknown): { status: number; limit?: number } | undefined {
-  const thrown = error instanceof HttpException ? error.cause : error;
-  if (!(thrown instanceof Error) || !('type' in thrown) || !('status' in thrown)) return undefined;
-  if (typeof thrown.status !== 'number' || thrown.status >= 500) return undefined;
-  const hasLimit = 'limit' in thrown && typeof thrown.limit === 'number';
-  return { status: thrown.status, ...(hasLimit && { limit: Number(thrown.limit) }) };
 }
 
 /** The data of an error with an `errorCode` in it: its own, or the one of the envelope code. */

@@ -68,5 +68,7 @@ function refusal(rejection: unknown): Error {
     return rejection instanceof Error ? rejection : new Error('The rate limit could not be read.');
   }
   const seconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
-  return new TooManyRequestsError(`Too many requests. Try again in ${seconds} seconds.`);
+  return new TooManyRequestsError(`Too many requests. Try again in ${seconds} seconds.`, {
+    retryAfterSeconds: seconds,
+  });
 }

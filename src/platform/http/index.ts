@@ -1,3 +1,6 @@
+export { BodyInterceptor, closeHalfSent, LargeBody, SmallBody } from './body.interceptor.js';
+export { BodyBudget, BodyReader } from './body.reader.js';
+export { clientNetwork } from './client-network.js';
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
 export {
@@ -15,7 +18,7 @@ export {
 } from './field.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
-export { pageFields, PageQuery, rowsOf } from './page.query.js';
+export { orderOf, pageFields, PageQuery, rowsOf } from './page.query.js';
 export {
   Answers,
   AnswersArray,

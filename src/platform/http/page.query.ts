@@ -1,36 +1,109 @@
+import { applyDecorators } from '@nestjs/common';
+import { Transform } from 'class-transformer';
+import { ValidateBy } from 'class-validator';
+import { InvalidInputError } from '../error/index.js';
 import { Input, Text, Whole } from './field.js';
+import type { Field } from './field.js';
 
 /** What clients send for "all"; the rows to skip still fit into PostgreSQL's bigint. */
 const MOST = 2_147_483_647;
 
-/** Paging and order of a list. Without pageSize all rows are answered. */
-export const pageFields = {
-  pageNum: Whole({
-    optional: true,
-    max: MOST,
-    description: 'Page, counted from 1; below 1 means 1',
-  }),
-  pageSize: Whole({
-    optional: true,
-    min: 1,
-    max: MOST,
-    description: 'Rows per page; all rows when absent',
-  }),
-  orderByColumn: Text({
-    optional: true,
-    description: 'Comma list of fields to order by',
-    example: 'createTime',
-  }),
-  isAsc: Text({
-    optional: true,
-    description: 'asc or desc, once or for each field',
-    example: 'desc',
-  }),
-};
+/** The fields by which rows can be found and ordered are part of what a list discloses: only fields of its answer. */
+type Sortable = string | Readonly<Record<string, string>>;
 
-export class PageQuery extends Input(pageFields) {}
+/**
+ * Paging and order of a list. Without pageSize all rows are answered. `sortable` are the fields of the answer that the
+ * client may order by: a name where the column has the same one, else an object of names and columns. After validation,
+ * orderByColumn has the names of the columns.
+ */
+export function pageFields(...sortable: readonly Sortable[]) {
+  return {
+    pageNum: Whole({
+      optional: true,
+      max: MOST,
+      description: 'Page, counted from 1; below 1 means 1',
+    }),
+    pageSize: Whole({
+      optional: true,
+      min: 1,
+      max: MOST,
+      description: 'Rows per page; all rows when absent',
+    }),
+    orderByColumn: SortField(
+      new Map(
+        sortable.flatMap((one) => (typeof one === 'string' ? [[one, one]] : Object.entries(one))),
+      ),
+    ),
+    isAsc: Text({
+      optional: true,
+      description: 'asc or desc, once or for each field',
+      example: 'desc',
+    }),
+  };
+}
+
+/** Paging and order as a repository reads them. */
+export class PageQuery extends Input(pageFields()) {}
 
 /** The rows of the page, as TypeORM names them: all of them without pageSize. */
 export function rowsOf({ pageNum = 1, pageSize }: PageQuery): { take?: number; skip?: number } {
   return pageSize ? { take: pageSize, skip: (Math.max(1, pageNum) - 1) * pageSize } : {};
+}
+
+type Direction = 'ASC' | 'DESC';
+
+/** The columns that the client orders by, in order. InvalidInputError if isAsc cannot be read. */
+export function orderOf(query: PageQuery): readonly (readonly [string, Direction])[] {
+  const columns = splitList(query.orderByColumn);
+  const directions = splitList(query.isAsc).map(readDirection);
+  if (directions.length > 1 && directions.length !== columns.length) {
+    throw new InvalidInputError(
+      'isAsc must name one direction, or one for each field of orderByColumn.',
+    );
+  }
+  return columns.map(
+    (column, index) => [column, directions[index] ?? directions[0] ?? 'ASC'] as const,
+  );
+}
+
+function SortField(columns: ReadonlyMap<string, string>): Field<string, true> {
+  const names = [...columns.keys()].join(', ');
+  const known = new Set(columns.values());
+  return applyDecorators(
+    // Above Text, so that it reads what Text has made: class-transformer applies the lowest last.
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string'
+        ? splitList(value)
+            .map((name) => columns.get(name) ?? name)
+            .join(',')
+        : value,
+    ),
+    Text({
+      optional: true,
+      description: `Comma list of fields to order by: ${names}`,
+      example: 'createTime',
+    }),
+    ValidateBy({
+      name: 'sortable',
+      validator: {
+        validate: (value) =>
+          typeof value !== 'string' || splitList(value).every((column) => known.has(column)),
+        defaultMessage: () => `orderByColumn must be a comma list of these fields: ${names}`,
+      },
+    }),
+  );
+}
+
+function splitList(list: string | undefined): string[] {
+  return (list ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function readDirection(word: string): Direction {
+  const direction = word.toLowerCase();
+  if (direction === 'asc' || direction === 'ascending') return 'ASC';
+  if (direction === 'desc' || direction === 'descending') return 'DESC';
+  throw new InvalidInputError('isAsc must be asc or desc.');
 }

@@ -1,6 +1,7 @@
 import { ConfigError } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { DirectoryInUseError } from '../database/index.js';
+import { DomainError } from '../error/index.js';
 import { withoutSecretsInText } from './redaction.js';
 
 /** What the person who started the process reads when it did not come up: the problem and what to do, if it is a known one. */
@@ -9,6 +10,9 @@ export function startFailure(error: unknown, config?: Config): string {
     return `Plinth cannot start with this configuration:\n${error.message}`;
   }
   if (error instanceof DirectoryInUseError) return error.message;
+  if (error instanceof DomainError) {
+    return withoutSecretsInText(`Plinth could not start: ${error.message}`);
+  }
   if (error instanceof Error && error.name === 'MaxRetriesPerRequestError') {
     return 'The Redis server of REDIS_URL cannot be reached. Check the address and password, or unset REDIS_URL.';
   }

@@ -2,7 +2,11 @@ import { Input, integer, nullable, pageFields, Text, text, time, View } from '..
 import type { StoredFile } from './storage.entity.js';
 
 export class StoredFileListQuery extends Input({
-  ...pageFields,
+  ...pageFields('originalName', 'fileSuffix', 'mimeType', 'byteSize', 'createTime', 'service', {
+    ossId: 'id',
+    fileName: 'originalName',
+    createBy: 'userId',
+  }),
   originalName: Text({ optional: true, max: 255, description: 'Part of the name' }),
   fileName: Text({ optional: true, max: 255, description: 'Same as originalName' }),
   fileSuffix: Text({ optional: true, max: 20, example: '.png' }),

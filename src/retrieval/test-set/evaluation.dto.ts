@@ -38,7 +38,7 @@ export class EvaluateBody extends Input({
 }) {}
 
 export class EvaluationListQuery extends Input({
-  ...pageFields,
+  ...pageFields('id', 'k', 'queryCount', 'ndcg', 'recall', 'mrr', 'createTime'),
   withResults: Flag({
     optional: true,
     description: 'Also answer the result of each query; then at most 10 runs per page',

@@ -35,7 +35,7 @@ function ExpectedList(description: string): PropertyDecorator {
 }
 
 export class TestQueryListQuery extends Input({
-  ...pageFields,
+  ...pageFields('id', 'queryId', 'query', 'createTime', 'updateTime'),
   query: Text({ optional: true, max: LONGEST_QUERY, description: 'Part of the text' }),
   queryId: Text({ optional: true, max: LONGEST_ID }),
 }) {}

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
 import { ClientRepository } from '../../../src/identity/client/client.repository.js';
 import { LoginSessionService } from '../../../src/identity/login-session/login-session.service.js';
+import { Passwords } from '../../../src/identity/password/passwords.js';
 import { UserRepository } from '../../../src/identity/user/user.repository.js';
 import { done, makeUser, PASSWORD } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
-import type { Session } from '../../support/session.js';
+import { Session } from '../../support/session.js';
 import { WEB_CLIENT } from '../../support/template.js';
 
 const WRONG = { code: 500, msg: 'The user name or the password is wrong.', data: null };
@@ -14,6 +15,14 @@ const LOCKED = {
   msg: 'Too many wrong passwords for this user. Wait 600 seconds, then try again.',
   data: null,
 };
+
+const bodyOf = (username: string, password: string) => ({
+  tenantId: '000000',
+  username,
+  password,
+  clientId: WEB_CLIENT,
+  grantType: 'password',
+});
 
 /** With Redis the locks of earlier runs are still there. */
 const run = Date.now().toString(36);
@@ -28,14 +37,8 @@ describe('guessing passwords', () => {
   });
   afterAll(() => plinth.stop());
 
-  const login = (username: string, password: string) =>
-    plinth.anonymous().post('/auth/login', {
-      tenantId: '000000',
-      username,
-      password,
-      clientId: WEB_CLIENT,
-      grantType: 'password',
-    });
+  const login = (username: string, password: string, from: Record<string, string> = {}) =>
+    new Session(plinth.url, from).post('/auth/login', bodyOf(username, password));
 
   it('locks a name after five failures, whatever its case, and counts each name for itself', async () => {
     await makeUser(plinth, root, `victim-${run}`);
@@ -46,6 +49,23 @@ describe('guessing passwords', () => {
     expect(await login(`victim-${run}`, PASSWORD)).toEqual(LOCKED);
     expect(await login(`VICTIM-${run}`, 'guess')).toEqual(LOCKED);
     expect(await login(`bystander-${run}`, PASSWORD)).toMatchObject({ code: 200 });
+  });
+
+  it('counts every spelling that the database takes for the name as the same user', async () => {
+    await makeUser(plinth, root, `minimi-${run}`);
+    // PostgreSQL folds \u0130 to i; JavaScript folds it to i and a combining dot.
+    const names = ['m\u0130nimi', 'min\u0130mi', 'minim\u0130', 'm\u0130n\u0130mi', 'MINIMI'];
+    for (const name of names) expect(await login(`${name}-${run}`, 'guess')).toEqual(WRONG);
+    for (const name of ['minimi', 'm\u0130nim\u0130']) {
+      expect(await login(`${name}-${run}`, PASSWORD)).toEqual(LOCKED);
+    }
+  });
+
+  it('counts the spellings of a name that nobody has by the rules of the database as well', async () => {
+    for (const name of ['nI', 'n\u0130', 'ni', 'NI', 'N\u0130']) {
+      expect(await login(`${name}-nobody-${run}`, 'guess')).toEqual(WRONG);
+    }
+    expect(await login(`n\u0130-nobody-${run}`, 'guess')).toEqual(LOCKED);
   });
 
   it('treats a name that nobody has just the same', async () => {
@@ -143,5 +163,147 @@ describe('guessing passwords', () => {
     ]);
     const log = await root.raw('GET', '/monitor/audit/list');
     expect(log.text).not.toContain('guess-of-somebody');
+  });
+});
+
+describe('names that the database and JavaScript fold differently', () => {
+  let plinth: Plinth;
+  let root: Session;
+
+  beforeAll(async () => {
+    plinth = await Plinth.start();
+    root = await plinth.signIn();
+  });
+  afterAll(() => plinth.stop());
+
+  it('lets a user change the case of their name and refuses the name of another', async () => {
+    const user = await makeUser(plinth, root, 'iris');
+    const other = await makeUser(plinth, root, 'i\u0307da');
+    await makeUser(plinth, root, 'ida');
+    done(await root.put('/system/user', { userId: user.id, userName: '\u0130RIS' }));
+    const taken = { userId: other.id, userName: '\u0130da' };
+    expect(await root.put('/system/user', taken)).toMatchObject({
+      code: 409,
+      msg: 'The user name \u0130da is taken. Choose another one.',
+    });
+  });
+
+  it('erases every spelling of a deleted name from the audit log', async () => {
+    const user = await makeUser(plinth, root, 'mimi');
+    await plinth.anonymous().post('/auth/login', bodyOf('m\u0130m\u0130', 'guess'));
+    const spellings = async () =>
+      plinth.app
+        .get(Database)
+        .query(
+          `SELECT id FROM audit_entry WHERE tenant_id = '000000' AND actor_name = 'm\u0130m\u0130'`,
+        );
+    expect(await spellings()).toHaveLength(1);
+    done(await root.delete(`/system/user/${user.id}`));
+    expect(await spellings()).toHaveLength(0);
+  });
+});
+
+describe('limits of sign-ins', () => {
+  let plinth: Plinth;
+  let root: Session;
+
+  beforeAll(async () => {
+    plinth = await Plinth.start({
+      TRUST_PROXY: '1',
+      LOGIN_ACCOUNT_FAILURE_LIMIT: '8',
+      LOGIN_ATTEMPTS_PER_MINUTE: '30',
+      PASSWORD_HASHES: '1',
+      PASSWORD_QUEUE: '7',
+    });
+    root = await plinth.signIn();
+  });
+  afterAll(() => plinth.stop());
+
+  const loginFrom = (ip: string, username: string, password: string) =>
+    new Session(plinth.url, { 'x-forwarded-for': ip }).raw(
+      'POST',
+      '/auth/login',
+      bodyOf(username, password),
+    );
+  const envelopeFrom = async (ip: string, username: string, password: string) =>
+    JSON.parse((await loginFrom(ip, username, password)).text) as unknown;
+
+  it('locks an account for the address that guesses, and not for its owner', async () => {
+    await makeUser(plinth, root, 'owner-1');
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      expect(await envelopeFrom('192.0.2.1', 'owner-1', 'guess')).toEqual(WRONG);
+    }
+    expect(await envelopeFrom('192.0.2.1', 'owner-1', PASSWORD)).toEqual(LOCKED);
+    expect(await envelopeFrom('192.0.2.2', 'owner-1', PASSWORD)).toMatchObject({ code: 200 });
+  });
+
+  it('takes the addresses of one IPv6 network for one', async () => {
+    await makeUser(plinth, root, 'owner-6');
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      const ip = `2001:db8:1:2::${attempt + 1}`;
+      expect(await envelopeFrom(ip, 'owner-6', 'guess')).toEqual(WRONG);
+    }
+    expect(await envelopeFrom('2001:db8:1:2::99', 'owner-6', 'guess')).toEqual(LOCKED);
+    expect(await envelopeFrom('2001:db8:1:3::1', 'owner-6', PASSWORD)).toMatchObject({ code: 200 });
+  });
+
+  it('locks an account that many addresses guess, but for the address of its last sign-in', async () => {
+    await makeUser(plinth, root, 'owner-2');
+    const home = '198.51.100.7';
+    expect(await envelopeFrom(home, 'owner-2', PASSWORD)).toMatchObject({ code: 200 });
+    for (let attempt = 0; attempt < 8; attempt += 1) {
+      expect(await envelopeFrom(`203.0.113.${attempt + 1}`, 'owner-2', 'guess')).toEqual(WRONG);
+    }
+    expect(await envelopeFrom('203.0.113.99', 'owner-2', PASSWORD)).toEqual(LOCKED);
+    expect(await envelopeFrom(home, 'owner-2', PASSWORD)).toMatchObject({ code: 200 });
+  });
+
+  it('ends the locks of every address when the password is reset', async () => {
+    const user = await makeUser(plinth, root, 'owner-3');
+    for (let attempt = 0; attempt < 8; attempt += 1) {
+      await loginFrom(`203.0.113.${attempt + 100}`, 'owner-3', 'guess');
+    }
+    expect(await envelopeFrom('203.0.113.100', 'owner-3', PASSWORD)).toEqual(LOCKED);
+    done(await root.put('/system/user/resetPwd', { userId: user.id, password: 'given-anew' }));
+    expect(await envelopeFrom('203.0.113.100', 'owner-3', 'given-anew')).toMatchObject({
+      code: 200,
+    });
+  });
+
+  it('limits the attempts of one address, whatever names it tries, and says when to come back', async () => {
+    const ip = '192.0.2.50';
+    for (let attempt = 0; attempt < 30; attempt += 1) {
+      expect(await envelopeFrom(ip, `sprayed-${attempt}`, 'guess')).toEqual(WRONG);
+    }
+    const refused = await loginFrom(ip, 'sprayed-30', 'guess');
+    expect(JSON.parse(refused.text)).toMatchObject({ code: 429 });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    expect(await envelopeFrom('192.0.2.51', 'sprayed-31', 'guess')).toEqual(WRONG);
+  });
+
+  it('refuses sign-ins with 429 and Retry-After while too many passwords wait, and recovers', async () => {
+    const { queue } = plinth.app.get(Passwords);
+    let end = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (end = resolve));
+    const held = Array.from({ length: 8 }, () => queue.run(undefined, () => gate));
+    const refused = await loginFrom('192.0.2.60', 'patient', 'guess');
+    expect(JSON.parse(refused.text)).toEqual({
+      code: 429,
+      msg: 'Too many sign-ins at the same time. Try again in 1 second.',
+      data: null,
+    });
+    expect(refused.headers['retry-after']).toBe('1');
+    end();
+    await Promise.all(held);
+    expect(await envelopeFrom('192.0.2.60', 'patient', 'guess')).toEqual(WRONG);
+  });
+
+  it('answers other requests during 200 sign-ins at the same time, and hashes no more than fit', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => envelopeFrom(`198.18.0.${n}`, `flood-${n}`, 'guess')),
+    );
+    const codes = new Set(answers.map((answer) => (answer as { code: number }).code));
+    expect([...codes].sort((a, b) => a - b)).toEqual([429, 500]);
+    expect(await envelopeFrom('198.18.1.1', 'after-the-flood', 'guess')).toEqual(WRONG);
   });
 });

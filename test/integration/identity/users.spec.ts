@@ -22,6 +22,39 @@ describe('users and roles', () => {
   const myself = (session: Session) =>
     session.get<{ user: { userId: number } }>('/system/user/getInfo');
 
+  it('does not let masked telephone numbers be found by a filter or an order', async () => {
+    const listers = await makeRole(root, 'phone-listers', ['system:user:list', 'system:role:list']);
+    const lister = await makeUser(plinth, root, 'phone-lister', [listers]);
+    const body = { userName: 'called', password: PASSWORD, phonenumber: '13955501234' };
+    done(await root.post('/system/user', body));
+    const shown = (session: Session, query: string) =>
+      session.get<{ userName: string; phonenumber: string }[]>(`/system/user/list?${query}`);
+    const refused = {
+      code: 403,
+      msg: expect.stringContaining('system:user:edit to search or order by phonenumber'),
+    };
+    expect((await shown(lister.session, 'userName=called')).rows).toEqual([
+      expect.objectContaining({ phonenumber: '139****1234' }),
+    ]);
+    for (const query of [
+      'phonenumber=1395',
+      'orderByColumn=phonenumber',
+      'phonenumber=139****1234',
+    ]) {
+      expect(await shown(lister.session, query)).toMatchObject(refused);
+    }
+    for (const list of ['allocatedList', 'unallocatedList']) {
+      const path = `/system/role/authUser/${list}?roleId=${listers}&phonenumber=1395`;
+      expect(await lister.session.get(path)).toMatchObject(refused);
+    }
+    expect((await shown(lister.session, 'userName=called&phonenumber=')).total).toBe(1);
+    expect((await shown(root, 'phonenumber=1395')).rows).toEqual([
+      expect.objectContaining({ userName: 'called', phonenumber: '13955501234' }),
+    ]);
+    done(await root.delete(`/system/user/${lister.id}`));
+    done(await root.delete(`/system/role/${listers}`));
+  });
+
   it('makes, shows, changes and deletes a user', async () => {
     const made = await root.post('/system/user', {
       userName: 'Ada',

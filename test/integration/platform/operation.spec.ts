@@ -219,7 +219,7 @@ describe('what a body can be', () => {
 
     expect(JSON.parse(text)).toEqual({
       code: 400,
-      msg: 'The request body is too large. This route reads 1024 KiB at most. Send less at once.',
+      msg: 'The request body is too large. This route reads 64 KiB at most. Send less at once.',
       data: { errorCode: 'TOO_LARGE' },
     });
   });

@@ -4,7 +4,7 @@ import { CurrentCaller, RequirePermission } from '../../../platform/access/index
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { ConflictError } from '../../../platform/error/index.js';
-import { Answers, AnswersArray } from '../../../platform/http/index.js';
+import { Answers, AnswersArray, LargeBody } from '../../../platform/http/index.js';
 import { RunEnding } from '../../engine/run.ending.js';
 import { newId, requestHash } from '../../protocol/ids.js';
 import { requireWrite } from '../../protocol/policy.js';
@@ -39,6 +39,7 @@ export class RunController {
 
   /** Starts a run; one at a time in a session. Needs coding:harness:write, too. */
   @Post()
+  @LargeBody()
   @Answers(RunView)
   async create(
     @CurrentCaller() caller: Caller,
@@ -73,6 +74,7 @@ export class RunController {
 
   /** Sends an input to a run, or answers its question. Needs coding:harness:write, too. */
   @Post(':runId/inputs')
+  @LargeBody()
   @Answers(RunView)
   async say(
     @CurrentCaller() caller: Caller,

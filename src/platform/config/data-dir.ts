@@ -1,0 +1,60 @@
+import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { ConfigError } from './config-error.js';
+
+/** What the service makes in DATA_DIR, and what a file system puts into the root of a volume. */
+const OWN = new Set([
+  'demo.json',
+  'files',
+  'harness',
+  'initial-password',
+  'lost+found',
+  'parsing',
+  'pg',
+  'plinth.sock',
+  'secret.key',
+  'workspaces',
+]);
+
+const OTHERS = 0o007;
+const GROUP_AND_OTHERS = 0o077;
+
+/**
+ * Closes DATA_DIR to other users of the host: the embedded database and the key in it to all of them, the files of a service
+ * on a server to all but the group, which its processes may share. A mode that the folder has already is changed only where
+ * the folder is the service's own. ConfigError with the command to run where it cannot be closed.
+ */
+export function closeDataDir(dataDir: string, embedded: boolean, chmod = chmodSync): void {
+  // Windows has no such modes: there a folder has the permissions of the one it is in.
+  if (process.platform === 'win32') return;
+  if (embedded) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const found = statSync(dataDir, { throwIfNoEntry: false });
+  if (!found) return;
+  const open = found.mode & (embedded ? GROUP_AND_OTHERS : OTHERS);
+  if (open === 0) return;
+  const mode = octal(found.mode & ~open);
+  const shown = `DATA_DIR ${dataDir} is open to other users of this machine (mode ${octal(found.mode)})`;
+  const foreign = readdirSync(dataDir).find((name) => !OWN.has(name));
+  if (foreign !== undefined) {
+    throw new ConfigError(
+      `${shown} and holds files that are not Plinth's, such as ${foreign}. Set DATA_DIR to a folder of its own, or run: chmod ${mode} ${quoted(dataDir)}`,
+    );
+  }
+  try {
+    chmod(dataDir, Number.parseInt(mode, 8));
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    // The group is the operator's choice where the folder belongs to another user, such as a volume of Kubernetes.
+    if ((found.mode & OTHERS) === 0) return;
+    throw new ConfigError(
+      `${shown}, and this process may not change that (${code}). Run as its owner: chmod ${mode} ${quoted(dataDir)}`,
+    );
+  }
+}
+
+function octal(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(4, '0');
+}
+
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,62 @@
+import { Injectable, SetMetadata } from '@nestjs/common';
+import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { Observable } from 'rxjs';
+import { BodyReader, LARGEST_BODY_KB } from './body.reader.js';
+import type { BodyLimit } from './body.reader.js';
+
+const BODY_LIMIT = 'http:body-limit';
+const PUBLIC_KB = 64;
+
+/** For a route that takes images as base64 in JSON, with a long text. */
+export const LargeBody = (): MethodDecorator =>
+  SetMetadata(BODY_LIMIT, { atLeastKb: LARGEST_BODY_KB } satisfies BodyLimit);
+
+/** For routes that read a body from callers who are not signed in. */
+export const SmallBody = (): MethodDecorator & ClassDecorator =>
+  SetMetadata(BODY_LIMIT, { atMostKb: PUBLIC_KB } satisfies BodyLimit);
+
+/**
+ * Reads the JSON body of a request after the guards, so that nothing is read or parsed for a caller who is not signed in or
+ * lacks the permission.
+ */
+@Injectable()
+export class BodyInterceptor implements NestInterceptor {
+  constructor(
+    private readonly reader: BodyReader,
+    private readonly reflector: Reflector,
+  ) {}
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    const limit = this.reflector.getAllAndOverride<BodyLimit | undefined>(BODY_LIMIT, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    const http = context.switchToHttp();
+    const request = http.getRequest<Request>();
+    request.body = await this.reader.read(request, http.getResponse<Response>(), limit ?? {});
+    return next.handle();
+  }
+}
+
+/**
+ * Closes the connection of a request that was answered before its body was complete, once the client sends no more of it for
+ * the given time. Closing it at once could take the answer away from a client that is still sending.
+ */
+export function closeHalfSent(idleSeconds: number): RequestHandler {
+  return (request: Request, response: Response, next: NextFunction): void => {
+    response.once('finish', () => {
+      if (request.complete) return;
+      const { socket } = request;
+      let seen = socket.bytesRead;
+      const check = setInterval(() => {
+        if (socket.bytesRead === seen) socket.destroy();
+        seen = socket.bytesRead;
+      }, idleSeconds * 1_000);
+      check.unref();
+      request.once('close', () => clearInterval(check));
+    });
+    next();
+  };
+}

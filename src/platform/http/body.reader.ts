@@ -1,0 +1,274 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable, Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { CONFIG } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { DomainError, TooManyRequestsError } from '../error/index.js';
+import { clientNetwork } from './client-network.js';
+
+const KIB = 1_024;
+const RETRY_AFTER_SECONDS = 1;
+
+/**
+ * A body above the general limit is large because of its texts. This many commas, colons and brackets in it, those of the
+ * texts included, parse in some 50 ms; 14 MiB of them would hold the event loop for more than a second.
+ */
+const STRUCTURE = 500_000;
+const [COMMA, COLON, BRACKET, BRACE] = [0x2c, 0x3a, 0x5b, 0x7b];
+
+/** How much of a body a route reads, in KiB: at least or at most so much, whatever the general limit is. */
+export interface BodyLimit {
+  readonly atLeastKb?: number;
+  readonly atMostKb?: number;
+}
+
+/** Not an InvalidInputError: a route that answers invalid fields in a form of its own still answers this in the envelope. */
+class BodyError extends DomainError {
+  readonly code = 400;
+}
+
+class TooLargeError extends BodyError {
+  constructor(limit: number) {
+    super(
+      `The request body is too large. This route reads ${Math.floor(limit / KIB)} KiB at most. Send less at once.`,
+      { data: { errorCode: 'TOO_LARGE' } },
+    );
+  }
+}
+
+class UnreadableBodyError extends BodyError {
+  constructor(cause?: unknown) {
+    super('The request body is not readable JSON.', { cause });
+  }
+}
+
+const INTERRUPTED = 'The client disconnected.';
+
+class InterruptedError extends Error {
+  override readonly name = 'AbortError';
+}
+
+/** The bytes of bodies that are being read and parsed, in all and for each network of clients. */
+@Injectable()
+export class BodyBudget {
+  private readonly limit: number;
+  private readonly heldBy = new Map<string, number>();
+  private total = 0;
+
+  constructor(@Inject(CONFIG) config: Config) {
+    // A single body always fits into the half that one network may have.
+    const largest = Math.max(config.REQUEST_BODY_LIMIT_KB, LARGEST_BODY_KB) * KIB;
+    this.limit = Math.max(config.REQUEST_BODY_BUDGET_MB * KIB * KIB, 2 * largest);
+  }
+
+  get held(): number {
+    return this.total;
+  }
+
+  /** TooManyRequestsError when the process or the network has too much in flight. */
+  take(network: string, bytes: number): void {
+    const own = this.heldBy.get(network) ?? 0;
+    if (this.total + bytes > this.limit || own + bytes > this.limit / 2) {
+      throw new TooManyRequestsError(
+        `Too many large requests at the same time. Try again in ${RETRY_AFTER_SECONDS} second.`,
+        { retryAfterSeconds: RETRY_AFTER_SECONDS },
+      );
+    }
+    this.total += bytes;
+    this.heldBy.set(network, own + bytes);
+  }
+
+  giveBack(network: string, bytes: number): void {
+    this.total -= bytes;
+    const left = (this.heldBy.get(network) ?? 0) - bytes;
+    if (left > 0) this.heldBy.set(network, left);
+    else this.heldBy.delete(network);
+  }
+}
+
+/** 8 MiB of images as base64 in JSON, and the longest text with them: the largest body that a route reads. */
+export const LARGEST_BODY_KB = 14 * KIB;
+
+/** Reads JSON bodies within limits of size and time, and within the budget of the process. */
+@Injectable()
+export class BodyReader {
+  private readonly generalLimit: number;
+  private readonly idleMs: number;
+
+  constructor(
+    @Inject(CONFIG) config: Config,
+    private readonly budget: BodyBudget,
+  ) {
+    this.generalLimit = config.REQUEST_BODY_LIMIT_KB * KIB;
+    this.idleMs = config.REQUEST_BODY_IDLE_SECONDS * 1_000;
+  }
+
+  /**
+   * The parsed body; undefined without a JSON body. BodyError for one that is too large, not readable or half-sent,
+   * TooManyRequestsError when too much is being read. `text/plain` counts as JSON below /auth/, as existing clients send it.
+   */
+  async read(request: Request, response: Response, limits: BodyLimit): Promise<unknown> {
+    if (!hasBody(request) || !isJson(request)) return undefined;
+    const { atLeastKb = 0, atMostKb = Infinity } = limits;
+    const limit = Math.min(Math.max(this.generalLimit, atLeastKb * KIB), atMostKb * KIB);
+    const declared = Number(request.headers['content-length']);
+    const stream = decoded(request);
+    if (stream === request && declared > limit) throw new TooLargeError(limit);
+    const network = clientNetwork(request.ip);
+    let held = 0;
+    try {
+      const bytes = await this.collect(request, response, stream, (size) => {
+        if (held + size > limit) throw new TooLargeError(limit);
+        this.budget.take(network, size);
+        held += size;
+      });
+      return parse(bytes, request, bytes.length > this.generalLimit);
+    } finally {
+      this.budget.giveBack(network, held);
+    }
+  }
+
+  /** `admit` is called with the size of each chunk, and throws to end the reading. */
+  private collect(
+    request: Request,
+    response: Response,
+    stream: Readable,
+    admit: (size: number) => void,
+  ): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      const fail = (error: Error): void => {
+        clearTimeout(idle);
+        stop();
+        // What is left of the request is discarded as it arrives.
+        request.resume();
+        reject(error);
+      };
+      const idle = setTimeout(() => fail(this.halfSent(response)), this.idleMs);
+      const stop = listen(request, stream, {
+        data: (chunk) => {
+          idle.refresh();
+          try {
+            admit(chunk.length);
+            chunks.push(chunk);
+          } catch (error) {
+            fail(error as Error);
+          }
+        },
+        end: () => {
+          clearTimeout(idle);
+          stop();
+          resolve(Buffer.concat(chunks));
+        },
+        fail,
+      });
+    });
+  }
+
+  private halfSent(response: Response): BodyError {
+    // Nothing more is to be expected on this connection.
+    response.setHeader('Connection', 'close');
+    const seconds = this.idleMs / 1_000;
+    return new BodyError(
+      `The request body did not arrive: ${seconds} seconds without data. Send the request again.`,
+    );
+  }
+}
+
+/** Reads the stream, which is the request or unpacks it. Nothing is called after the returned function. */
+function listen(
+  request: Request,
+  stream: Readable,
+  on: { data: (chunk: Buffer) => void; end: () => void; fail: (error: Error) => void },
+): () => void {
+  const onError = (error: Error): void => {
+    on.fail(
+      isInterrupted(request) ? new InterruptedError(INTERRUPTED) : new UnreadableBodyError(error),
+    );
+  };
+  const onClose = (): void => {
+    if (isInterrupted(request)) on.fail(new InterruptedError(INTERRUPTED));
+  };
+  const unpacker = stream === request ? undefined : (stream as Transform);
+  stream.on('data', on.data).once('end', on.end).on('error', onError);
+  request.on('close', onClose);
+  if (unpacker) request.on('error', onError).pipe(unpacker);
+  if (isInterrupted(request)) setImmediate(onClose);
+  return () => {
+    stream.off('data', on.data).off('end', on.end).off('error', onError);
+    request.off('close', onClose).off('error', onError);
+    // An error that comes late has no reader.
+    request.on('error', () => undefined);
+    if (!unpacker) return;
+    request.unpipe(unpacker);
+    unpacker.on('error', () => undefined).destroy();
+  };
+}
+
+function isInterrupted(request: Request): boolean {
+  return request.destroyed && !request.complete;
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) >= 0;
+}
+
+function isJson({ headers, path }: Request): boolean {
+  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (type === 'application/json' || type.endsWith('+json')) return true;
+  return type === 'text/plain' && path.startsWith('/auth/');
+}
+
+function decoded(request: Request): Readable {
+  switch (request.headers['content-encoding']?.toLowerCase() ?? 'identity') {
+    case 'identity':
+      return request;
+    case 'gzip':
+      return createGunzip();
+    case 'deflate':
+      return createInflate();
+    case 'br':
+      return createBrotliDecompress();
+    default:
+      throw new UnreadableBodyError();
+  }
+}
+
+function parse(bytes: Buffer, request: Request, isLarge: boolean): unknown {
+  if (bytes.length === 0) return {};
+  if (isLarge) checkStructure(bytes);
+  const text = textOf(bytes, request.headers['content-type'] ?? '');
+  // Other values than objects and lists are no input of any route.
+  if (!/^\s*[[{]/.test(text)) throw new UnreadableBodyError();
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UnreadableBodyError(error);
+  }
+}
+
+function checkStructure(bytes: Buffer): void {
+  let found = 0;
+  // An index and plain comparisons: 14 MiB take some 15 ms, and several times as much with an iterator and a set.
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === COMMA || byte === COLON || byte === BRACKET || byte === BRACE) found += 1;
+  }
+  if (found > STRUCTURE) {
+    throw new BodyError('The request body holds too many values. Send less at once.');
+  }
+}
+
+function textOf(bytes: Buffer, contentType: string): string {
+  const charset =
+    /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1]?.toLowerCase() ?? 'utf-8';
+  if (!charset.startsWith('utf-')) throw new UnreadableBodyError();
+  try {
+    // Without the byte order mark.
+    return new TextDecoder(charset).decode(bytes);
+  } catch (error) {
+    throw new UnreadableBodyError(error);
+  }
+}
