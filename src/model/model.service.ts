@@ -119,10 +119,11 @@ export class ModelService {
   async changeKeys(caller: Caller, body: BatchKeyBody): Promise<Answer<null>> {
     const { tenantId } = caller;
     const { providerCode } = body;
+    const apiKey = readKey(body.apiKey);
     return this.database.transaction(async () => {
       await this.providers.requireEnabled(tenantId, providerCode);
       const ids = await this.models.idsOfProvider(tenantId, providerCode);
-      await this.models.setKeys(tenantId, ids, body.apiKey.trim());
+      await this.models.setKeys(tenantId, ids, apiKey);
       for (const id of ids) await this.record(caller, 'credential-change', id);
       await this.revision.increment(tenantId);
       const models = ids.length === 1 ? '1 model' : `${ids.length} models`;
@@ -218,7 +219,20 @@ function readModel(body: CreateModelBody | UpdateModelBody): {
   if (values.category) values.category = storedCategory(values.category);
   if (values.modelName) values.modelName = values.modelName.trim();
   if (values.apiHost) values.apiHost = values.apiHost.trim();
-  return { values, apiKey: apiKey?.trim() ?? '' };
+  return { values, apiKey: readKey(apiKey) };
+}
+
+/** Every character that a header of HTTP cannot carry (RFC 9110, 5.5), control characters of Latin-1 included. */
+const UNSENDABLE = /[^\x20-\x7e\xa0-\xff]/;
+
+/** The key without the spaces around it, which copying adds; '' for none. InvalidInputError for one that cannot be sent. */
+function readKey(apiKey: string | null | undefined): string {
+  const key = apiKey?.trim() ?? '';
+  const at = key.search(UNSENDABLE);
+  if (at === -1) return key;
+  throw new InvalidInputError(
+    `apiKey cannot be sent: character ${at + 1} is a control character or is outside Latin-1. Copy the key again, without line breaks and invisible characters.`,
+  );
 }
 
 function changedFields(before: Model, values: ModelValues): string[] {

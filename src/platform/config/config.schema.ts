@@ -7,7 +7,7 @@ import {
   hostPair,
   MINUTE,
   onOff,
-  optionalText,
+  optionalHeaderValue,
   seconds,
   text,
   url,
@@ -64,7 +64,7 @@ export const variables = {
     example: 'http://qdrant:6333',
     description: 'Qdrant 1.15 or newer as vector store; unset: the relational store',
   }),
-  QDRANT_API_KEY: variable(optionalText, {
+  QDRANT_API_KEY: variable(optionalHeaderValue, {
     example: 'a long random text',
     description: 'Key for QDRANT_URL',
     secret: true,

@@ -76,7 +76,7 @@ function formsOf(credential: string | undefined): readonly string[] {
   const base64 = Buffer.from(plain).toString('base64');
   return [
     plain,
-    encodeURIComponent(plain),
+    encodeURIComponent(plain.toWellFormed()),
     base64,
     base64.replace(/=+$/, ''),
     Buffer.from(plain).toString('base64url'),
