@@ -6,7 +6,14 @@ import { countedCall } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { UpstreamError } from '../../provider/index.js';
-import type { ChatCall, ChatPart, Finish, ToolCall, Usage } from '../../provider/index.js';
+import type {
+  ChatCall,
+  ChatPart,
+  Finish,
+  MaskedText,
+  ToolCall,
+  Usage,
+} from '../../provider/index.js';
 import type { ModelRequest } from '../context/context.builder.js';
 import { countedUsage, writtenIn } from '../context/counted.usage.js';
 import type { CountedUsage } from '../context/counted.usage.js';
@@ -22,7 +29,6 @@ import { MessageRepository } from '../store/message.repository.js';
 import { ModelCallRepository } from '../store/model-call.repository.js';
 import type { ModelCallEnd, ModelCallStart } from '../store/model-call.repository.js';
 import type { HarnessRun } from '../store/harness.entity.js';
-import type { MaskedText } from '../store/secret-mask.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
