@@ -10,12 +10,12 @@ import { inBatches, countedCall } from '../counted.call.js';
 import { ModelResolver } from '../model.resolver.js';
 import type { ResolvedEmbeddingModel } from '../model.resolver.js';
 import { ModelQueue } from './model.queue.js';
-import type { WaitListener } from './model.queue.js';
+import type { CallPurpose, WaitListener } from './model.queue.js';
 
 export interface EmbedOptions {
   readonly signal: AbortSignal;
-  /** A query has a waiting caller: it runs before documents and fails early. */
-  readonly purpose: 'query' | 'document';
+  /** A query has a waiting caller: it does not wait for documents, and fails early. */
+  readonly purpose: CallPurpose;
   /** Called with the reason when the provider throttles the model, and with undefined when it continues. */
   readonly onWait?: WaitListener;
 }
@@ -88,18 +88,17 @@ export class EmbeddingClient {
   private queueOf({ id }: ResolvedEmbeddingModel): ModelQueue {
     const known = this.queues.get(id);
     if (known) return known;
-    const queue = new ModelQueue(this.config.EMBEDDING_CONCURRENCY);
+    const { EMBEDDING_CONCURRENCY: document, EMBEDDING_QUERY_CONCURRENCY: query } = this.config;
+    const queue = new ModelQueue({ document, query });
     this.queues.set(id, queue);
     return queue;
   }
 
   private async embedBatch(work: Work, inputs: readonly string[]): Promise<Float32Array[]> {
-    const { queue, signal } = work;
-    const isQuery = work.purpose === 'query';
-    // Between two attempts the batch leaves the queue, so that a query need not wait for it.
-    const queued = isQuery
-      ? { priority: 1, signal, maxWaitMs: QUERY_MAX_WAIT_MS }
-      : { priority: 0, signal };
+    const { queue, purpose, signal } = work;
+    const isQuery = purpose === 'query';
+    // Between two attempts the batch leaves its place to others.
+    const queued = { purpose, signal, ...(isQuery && { maxWaitMs: QUERY_MAX_WAIT_MS }) };
     return retryCall(() => queue.run(() => this.call(work, inputs), queued), {
       attempts: isQuery ? QUERY_ATTEMPTS : this.config.EMBEDDING_ATTEMPTS,
       longestRetryAfterMs: isQuery ? QUERY_MAX_WAIT_MS : DOCUMENT_MAX_WAIT_MS,

@@ -207,7 +207,16 @@ export const variables = {
     'Embedding: texts in one call, where the provider allows it',
     256,
   ),
-  EMBEDDING_CONCURRENCY: count(4, 'Embedding: concurrent calls of one model per process', 100),
+  EMBEDDING_CONCURRENCY: count(
+    4,
+    'Embedding: concurrent calls of one model per process for documents',
+    100,
+  ),
+  EMBEDDING_QUERY_CONCURRENCY: count(
+    8,
+    'Embedding: the same for queries and chat, whose calls do not wait for those of documents',
+    100,
+  ),
   EMBEDDING_ATTEMPTS: count(5, 'Embedding: attempts per batch of a document', 20),
   EMBEDDING_TIMEOUT_SECONDS: seconds(60, 'Embedding: time limit of one call'),
   RERANK_TIMEOUT_SECONDS: seconds(30, 'Rerank: time limit of one call'),
