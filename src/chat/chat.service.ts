@@ -124,7 +124,7 @@ export class ChatService {
     let outcome: TurnOutcome;
     try {
       messages = await this.messagesOf(turn, alone);
-      outcome = await turn.run(messages, this.limits);
+      outcome = await turn.run(messages, this.limits, (model) => this.models.current(model));
     } catch (error) {
       outcome = turn.outcomeOf(error);
     }

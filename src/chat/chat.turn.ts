@@ -101,18 +101,24 @@ export class Turn {
     this.writer.write(frames);
   }
 
-  /** Calls the model and writes its answer until it ends, fails or is stopped. */
+  /** Calls the model, which `current` looks up again, and writes its answer until it ends, fails or is stopped. */
   async run(
     messages: readonly ChatMessage[],
     { attempts, ...limits }: TurnLimits,
+    current: (model: ResolvedChatModel) => Promise<ResolvedChatModel>,
   ): Promise<TurnOutcome> {
     const { signal } = this.abort;
-    const { model, generation } = this.plan;
-    const call = { model: model.modelName, messages, ...defined(generation) };
+    const { generation, bases } = this.plan;
+    // A turn without retrieval calls the model it has just resolved; later calls use what is stored by then.
+    let isFresh = bases.length === 0;
     try {
       signal.throwIfAborted();
-      const open = (): AsyncIterable<readonly ChatPart[]> =>
-        model.adapter.stream(call, model.connection, { limits, signal });
+      const open = async (): Promise<AsyncIterable<readonly ChatPart[]>> => {
+        const model = isFresh ? this.plan.model : await current(this.plan.model);
+        isFresh = false;
+        const call = { model: model.modelName, messages, ...defined(generation) };
+        return model.adapter.stream(call, model.connection, { limits, signal });
+      };
       for await (const parts of retryBeforeFirstPart(open, { attempts, signal })) {
         signal.throwIfAborted();
         const frames = this.collect(parts);

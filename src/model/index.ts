@@ -1,5 +1,9 @@
 export { inBatches, countedCall } from './counted.call.js';
-export { EmbeddingDimensionError, EmbeddingClient } from './embedding/embedding.client.js';
+export {
+  EmbeddingClient,
+  EmbeddingDimensionError,
+  EmbeddingModelChangedError,
+} from './embedding/embedding.client.js';
 export type { EmbedOptions } from './embedding/embedding.client.js';
 export { ModelNotFoundError, WrongCategoryError } from './model.errors.js';
 export { estimateMessageTokens, estimateTokens, sendableTokens } from './model-window.js';

@@ -6,10 +6,21 @@ import {
   RerankAdapterRegistry,
 } from '../provider/index.js';
 import type { AdapterNames } from '../provider/index.js';
+import { storedCategory } from './model.errors.js';
+
+/** Where the keys of a code go whose address the operator sets: a fixed word, because no model can change it. */
+const OPERATOR_ADDRESS = 'the address set by the operator';
 
 interface CallableAdapter extends AdapterNames {
   /** The URL that would be called for a stored address. Throws InvalidAddressError. Media adapters have none. */
   endpoint?(address: string): string;
+}
+
+/** The fields of a model that decide where its key is sent. */
+interface Destined {
+  readonly category: string;
+  readonly providerCode: string;
+  readonly apiHost?: string | null | undefined;
 }
 
 /** The adapters of every category of models that is called by name. */
@@ -33,6 +44,14 @@ export class ModelAdapters {
     // A category without an adapter follows the other adapters of its code.
     const adapter = this.find(category, providerCode) ?? this.byCode().get(providerCode);
     return adapter?.defaultAddress;
+  }
+
+  /** Scheme, host and port that a model's key is sent to; '' for an address that cannot be called. */
+  destination({ category, providerCode, apiHost }: Destined): string {
+    const fallback = this.defaultAddress(storedCategory(category), providerCode);
+    // Such an adapter ignores the address of the record.
+    if (fallback === '') return OPERATOR_ADDRESS;
+    return URL.parse(apiHost?.trim() || (fallback ?? ''))?.origin ?? '';
   }
 
   /** An adapter for each provider code, the chat adapter where the code has one; those that can chat come first. */

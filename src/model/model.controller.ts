@@ -79,7 +79,10 @@ export class ModelController {
     return this.models.create(caller, body);
   }
 
-  /** Changes a model; the next call uses what was saved. An empty apiKey keeps the stored one. */
+  /**
+   * Changes a model; the next call uses what was saved. An empty apiKey keeps the stored one, and for another scheme, host or port
+   * needs the permission system:model:credential.
+   */
   @Put()
   @RequirePermission('system:model:edit')
   @Answers(ModelView)

@@ -82,7 +82,8 @@ const modelFields = {
   apiKey: Text({
     optional: true,
     max: 10_000,
-    description: 'Never returned; on an edit, empty keeps it',
+    description:
+      'Never returned; on an edit, empty keeps it. A change of scheme, host or port needs it again, or the permission system:model:credential',
   }),
   remark: Text({ optional: true, max: 500 }),
   contextWindow: Whole({

@@ -81,6 +81,15 @@ export class UnreadableCredentialError extends DomainError {
   }
 }
 
+/** A key that the caller may not know would be sent to an address that the caller chooses. */
+export class CredentialRequiredError extends InvalidInputError {
+  constructor() {
+    super(
+      'The stored API key was entered for another service: scheme, host or port of the address changes. Enter the apiKey for the new address, or ask an administrator who has the permission system:model:credential.',
+    );
+  }
+}
+
 function purposesOf(categories: readonly CalledCategory[]): string[] {
   return categories.map((category) => PURPOSES[category]);
 }

@@ -53,6 +53,11 @@ export class ModelRepository {
     return this.models.get(tenantId, id);
   }
 
+  /** The model, locked until the transaction ends. */
+  async lock(tenantId: string, id: number): Promise<Model> {
+    return this.models.lock(tenantId, id);
+  }
+
   /** All models with the name, by id: of each category, the first is the one that is called by that name. */
   async named(tenantId: string, modelName: string): Promise<Model[]> {
     return this.models.find(tenantId, { modelName }, { id: 'ASC' });

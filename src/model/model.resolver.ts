@@ -83,6 +83,9 @@ class RevisionCache<T> {
 /** A model that can be called: its facts and how to reach it. Unknown facts are undefined. */
 export interface ResolvedModel {
   readonly id: number;
+  readonly tenantId: string;
+  /** The tenant's revision for which it was resolved. */
+  readonly revision: number;
   readonly modelName: string;
   readonly label: string;
   readonly category: string;
@@ -133,7 +136,7 @@ export class ModelResolver {
     private readonly models: ModelRepository,
     private readonly providers: ProviderService,
     private readonly adapters: ModelAdapters,
-    revision: TenantRevision,
+    private readonly revision: TenantRevision,
   ) {
     this.chats = new RevisionCache(revision);
     this.embeddings = new RevisionCache(revision);
@@ -147,39 +150,44 @@ export class ModelResolver {
     return this.chats.get(caller, `name ${name}`, async () => {
       const found =
         name === DEFAULT_MODEL ? this.firstChat(caller) : this.named(caller, name, ['chat']);
-      return this.asChat(await found);
+      return this.asChat(caller, await found);
     });
   }
 
   /** The chat model with the id. Fails as not found, or because the model is of another category. */
   resolveChatById(caller: CacheOwner, id: number): Promise<ResolvedChatModel> {
     return this.chats.get(caller, `id ${id}`, async () => {
-      const model = await this.models.get(caller.tenantId, id);
-      if (model.category !== 'chat') {
-        throw new WrongCategoryError(model.modelName, model.category, ['chat']);
-      }
-      return this.asChat(model);
+      return this.asChat(caller, await this.withId(caller, id, 'chat'));
     });
+  }
+
+  /**
+   * The same model as it is now. Work that makes several calls asks before each, so that a new key, a changed record and
+   * a disabled provider count from the next call on. Costs one small query while nothing has changed. Fails as the other
+   * methods do when the model can no longer be called.
+   */
+  async current<T extends ResolvedModel>(model: T): Promise<T> {
+    const { tenantId, id, category } = model;
+    const owner = { tenantId, revision: await this.revision.current(tenantId) };
+    if (owner.revision === model.revision) return model;
+    // The category decides which kind it is, as it has decided for the one given.
+    return (await this.again(owner, id, category)) as T;
   }
 
   /** The embedding model (category vector) of the name. */
   resolveEmbedding(caller: CacheOwner, modelName: string): Promise<ResolvedEmbeddingModel> {
     const name = modelName.trim();
-    return this.embeddings.get(caller, name, async () => {
-      const model = await this.named(caller, name, ['vector']);
-      const adapter = this.adapters.embedding.get(model.providerCode);
-      return { ...(await this.resolved(model)), adapter };
-    });
+    return this.embeddings.get(caller, `name ${name}`, async () =>
+      this.asEmbedding(caller, await this.named(caller, name, ['vector'])),
+    );
   }
 
   /** The rerank model of the name. */
   resolveRerank(caller: CacheOwner, modelName: string): Promise<ResolvedRerankModel> {
     const name = modelName.trim();
-    return this.reranks.get(caller, name, async () => {
-      const model = await this.named(caller, name, ['rerank']);
-      const adapter = this.adapters.rerank.get(model.providerCode);
-      return { ...(await this.resolved(model)), adapter };
-    });
+    return this.reranks.get(caller, `name ${name}`, async () =>
+      this.asRerank(caller, await this.named(caller, name, ['rerank'])),
+    );
   }
 
   /** The model of the name that makes media of one of the types. */
@@ -192,13 +200,41 @@ export class ModelResolver {
     return this.media.get(caller, `${types.join()} ${name}`, async () => {
       const model = await this.named(caller, name, types);
       const adapter = this.adapters.media.get(model.providerCode);
-      return { ...(await this.resolved(model)), category: model.category as MediaType, adapter };
+      const resolved = await this.resolved(caller, model);
+      return { ...resolved, category: model.category as MediaType, adapter };
     });
   }
 
   /** The model with the id, of any category, for a test of its connection. */
   async resolveForTest(caller: CacheOwner, id: number): Promise<ResolvedModel> {
-    return this.resolved(await this.models.get(caller.tenantId, id));
+    return this.resolved(caller, await this.models.get(caller.tenantId, id));
+  }
+
+  private again(owner: CacheOwner, id: number, category: string): Promise<ResolvedModel> {
+    switch (category) {
+      case 'chat':
+        return this.resolveChatById(owner, id);
+      case 'vector':
+        return this.embeddings.get(owner, `id ${id}`, async () =>
+          this.asEmbedding(owner, await this.withId(owner, id, 'vector')),
+        );
+      case 'rerank':
+        return this.reranks.get(owner, `id ${id}`, async () =>
+          this.asRerank(owner, await this.withId(owner, id, 'rerank')),
+        );
+      default:
+        throw new Error(`Models of category ${category} are called once.`);
+    }
+  }
+
+  private async withId(
+    { tenantId }: CacheOwner,
+    id: number,
+    wanted: CalledCategory,
+  ): Promise<Model> {
+    const model = await this.models.get(tenantId, id);
+    if (storedCategory(model.category) === wanted) return model;
+    throw new WrongCategoryError(model.modelName, model.category, [wanted]);
   }
 
   /** Of the models with the name, the first of the categories: one name may stand for a model of each. */
@@ -226,17 +262,29 @@ export class ModelResolver {
     return model;
   }
 
-  private async asChat(model: Model): Promise<ResolvedChatModel> {
-    const resolved = await this.resolved(model);
+  private async asChat(owner: CacheOwner, model: Model): Promise<ResolvedChatModel> {
+    const resolved = await this.resolved(owner, model);
     return { ...resolved, adapter: this.adapters.chat.get(model.providerCode) };
   }
 
-  private async resolved(model: Model): Promise<ResolvedModel> {
+  private async asEmbedding(owner: CacheOwner, model: Model): Promise<ResolvedEmbeddingModel> {
+    const adapter = this.adapters.embedding.get(model.providerCode);
+    return { ...(await this.resolved(owner, model)), adapter };
+  }
+
+  private async asRerank(owner: CacheOwner, model: Model): Promise<ResolvedRerankModel> {
+    const adapter = this.adapters.rerank.get(model.providerCode);
+    return { ...(await this.resolved(owner, model)), adapter };
+  }
+
+  private async resolved({ revision }: CacheOwner, model: Model): Promise<ResolvedModel> {
     const { id, tenantId, modelName, providerCode } = model;
     const category = storedCategory(model.category);
     const provider = await this.providers.requireEnabled(tenantId, providerCode);
     return {
       id,
+      tenantId,
+      revision,
       modelName,
       label: labelOf(model),
       category,

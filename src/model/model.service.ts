@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { InvalidInputError } from '../platform/error/index.js';
 import { OutboundHttp } from '../platform/outbound/index.js';
 import { ProviderService } from '../provider/index.js';
-import { TenantRevision } from '../platform/access/index.js';
+import { mayAny, TenantRevision } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
 import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { ModelAdapters } from './model.adapters.js';
-import { storedCategory } from './model.errors.js';
+import { CredentialRequiredError, storedCategory } from './model.errors.js';
 import type {
   BatchKeyBody,
   CreateModelBody,
@@ -22,6 +22,9 @@ import { ModelRepository } from './model.repository.js';
 import type { ModelValues } from './model.repository.js';
 import { toModelEntryView, toModelView } from './model.view.js';
 import type { ModelEntryView, ModelView, ProviderOptionView } from './model.view.js';
+
+/** Lets the stored key of a model go to another address. */
+const MOVE_CREDENTIAL = 'system:model:credential';
 
 /** The fields of a model that depend on each other. */
 interface CheckedFields {
@@ -92,10 +95,21 @@ export class ModelService {
     const { id } = body;
     const { values, apiKey } = readModel(body);
     return this.database.transaction(async () => {
-      const before = await this.models.get(tenantId, id);
-      await this.check(tenantId, { ...before, ...values });
+      // Locked, so that no key is stored between the check of the address and its change.
+      const before = await this.models.lock(tenantId, id);
+      const after = { ...before, ...values };
+      await this.check(tenantId, after);
+      const [oldHost, newHost] = [before, after].map((model) => this.adapters.destination(model));
+      const isMoved = oldHost !== newHost;
+      const isKept = before.credential !== null && apiKey === '';
+      if (isMoved && isKept && !mayAny(caller, [MOVE_CREDENTIAL])) {
+        throw new CredentialRequiredError();
+      }
       await this.models.update(tenantId, id, values, apiKey);
-      await this.record(caller, 'update', id, { fields: changedFields(before, values) });
+      await this.record(caller, 'update', id, {
+        fields: changedFields(before, values),
+        ...(isMoved && { oldHost, newHost }),
+      });
       if (apiKey !== '') await this.record(caller, 'credential-change', id);
       return this.saved(tenantId, id);
     });
@@ -105,10 +119,11 @@ export class ModelService {
   async changeKeys(caller: Caller, body: BatchKeyBody): Promise<Answer<null>> {
     const { tenantId } = caller;
     const { providerCode } = body;
+    const apiKey = readKey(body.apiKey);
     return this.database.transaction(async () => {
       await this.providers.requireEnabled(tenantId, providerCode);
       const ids = await this.models.idsOfProvider(tenantId, providerCode);
-      await this.models.setKeys(tenantId, ids, body.apiKey.trim());
+      await this.models.setKeys(tenantId, ids, apiKey);
       for (const id of ids) await this.record(caller, 'credential-change', id);
       await this.revision.increment(tenantId);
       const models = ids.length === 1 ? '1 model' : `${ids.length} models`;
@@ -204,7 +219,20 @@ function readModel(body: CreateModelBody | UpdateModelBody): {
   if (values.category) values.category = storedCategory(values.category);
   if (values.modelName) values.modelName = values.modelName.trim();
   if (values.apiHost) values.apiHost = values.apiHost.trim();
-  return { values, apiKey: apiKey?.trim() ?? '' };
+  return { values, apiKey: readKey(apiKey) };
+}
+
+/** Every character that a header of HTTP cannot carry (RFC 9110, 5.5), control characters of Latin-1 included. */
+const UNSENDABLE = /[^\x20-\x7e\xa0-\xff]/;
+
+/** The key without the spaces around it, which copying adds; '' for none. InvalidInputError for one that cannot be sent. */
+function readKey(apiKey: string | null | undefined): string {
+  const key = apiKey?.trim() ?? '';
+  const at = key.search(UNSENDABLE);
+  if (at === -1) return key;
+  throw new InvalidInputError(
+    `apiKey cannot be sent: character ${at + 1} is a control character or is outside Latin-1. Copy the key again, without line breaks and invisible characters.`,
+  );
 }
 
 function changedFields(before: Model, values: ModelValues): string[] {

@@ -144,10 +144,19 @@ const AUDITED_FIELDS = [
   'remark',
 ] as const;
 
+/** Scheme, host and port alone: the rest of an address may hold what an audit log must not. */
+function originOf(apiHost: string | null): string {
+  return URL.parse(apiHost ?? '')?.origin ?? '';
+}
+
 function changeForAudit(before: Provider, after: Provider): Record<string, unknown> {
   return {
     fields: AUDITED_FIELDS.filter((field) => before[field] !== after[field]),
     ...(before.status !== after.status && { status: after.status }),
     ...(before.providerCode !== after.providerCode && { providerCode: after.providerCode }),
+    ...(before.apiHost !== after.apiHost && {
+      oldHost: originOf(before.apiHost),
+      newHost: originOf(after.apiHost),
+    }),
   };
 }

@@ -46,7 +46,11 @@ export class Canary {
   /** Throws when the text holds a secret. */
   check(where: string, text: string): void {
     for (const [secret, kind] of this.secrets) {
-      const spellings = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
+      const spellings = [
+        secret,
+        encodeURIComponent(secret.toWellFormed()),
+        JSON.stringify(secret).slice(1, -1),
+      ];
       const found = spellings.find((spelling) => text.includes(spelling));
       if (found !== undefined)
         throw new Error(`${kind} leaked in ${where}: ${around(text, found)}`);

@@ -9,7 +9,12 @@ import { FragmentService, KeywordIndex, searchableText } from '../../fragment/in
 import type { NewFragment } from '../../fragment/index.js';
 import { KnowledgeService, NoEmbeddingModelError } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
-import { ModelResolver, inBatches, EmbeddingClient } from '../../model/index.js';
+import {
+  EmbeddingClient,
+  EmbeddingModelChangedError,
+  inBatches,
+  ModelResolver,
+} from '../../model/index.js';
 import type { ResolvedEmbeddingModel } from '../../model/index.js';
 import { StorageService } from '../../platform/storage/index.js';
 import { VectorStores } from '../../vector-store/index.js';
@@ -128,7 +133,7 @@ export class FragmentEmbedder {
       queue.clear();
       failure.abort(error);
       await queue.onIdle();
-      throw error;
+      throw error instanceof EmbeddingModelChangedError ? new SettingsChangedError() : error;
     }
   }
 }

@@ -3,6 +3,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
+import { ModelResolver } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';
 import { RetrievalService } from '../../retrieval/index.js';
@@ -53,6 +54,7 @@ export class ChatAugmentation {
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
+    private readonly models: ModelResolver,
     private readonly retrieval: RetrievalService,
   ) {}
 
@@ -82,9 +84,10 @@ export class ChatAugmentation {
    * the original question without history, when the setting is off, or after a failure.
    */
   private async standalone(at: AugmentationInput): Promise<string> {
-    const { question, history, model, signal } = at;
+    const { question, history, signal } = at;
     if (!this.config.CHAT_STANDALONE_QUESTION || history.length === 0) return question;
     try {
+      const model = await this.models.current(at.model);
       const call = {
         model: model.modelName,
         messages: rewriting(question, history),

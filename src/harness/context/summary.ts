@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { countedCall, estimateTokens } from '../../model/index.js';
+import { countedCall, estimateTokens, ModelResolver } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { retryCall, UpstreamError } from '../../provider/index.js';
@@ -53,6 +53,7 @@ export class SummaryWriter {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly metrics: Metrics,
+    private readonly models: ModelResolver,
   ) {}
 
   /**
@@ -81,7 +82,6 @@ export class SummaryWriter {
     wish: SummaryWish,
     maxTokens: number,
   ): Promise<{ readonly text: string; readonly usage: CountedUsage }> {
-    const { adapter, connection, modelName, providerCode } = model;
     const messages = summaryRequest(wish, mark, Math.floor(limit * REQUEST_SHARE));
     const options = {
       signal,
@@ -92,10 +92,13 @@ export class SummaryWriter {
       },
     };
     const answer = await retryCall(
-      () =>
-        countedCall(this.metrics, { provider: providerCode, kind: 'chat' }, () =>
+      async () => {
+        const now = await this.models.current(model);
+        const { adapter, connection, modelName, providerCode } = now;
+        return countedCall(this.metrics, { provider: providerCode, kind: 'chat' }, () =>
           adapter.complete({ model: modelName, messages, maxTokens }, connection, options),
-        ),
+        );
+      },
       { attempts: TRIES, signal },
     );
     const { text, reasoning: thinking, toolCalls } = answer;

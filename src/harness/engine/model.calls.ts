@@ -2,11 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { countedCall } from '../../model/index.js';
+import { countedCall, ModelResolver } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
+import type { DomainError } from '../../platform/error/index.js';
 import { Metrics } from '../../platform/observability/index.js';
-import { UpstreamError } from '../../provider/index.js';
-import type { ChatCall, ChatPart, Finish, ToolCall, Usage } from '../../provider/index.js';
+import { ProviderUnavailableError, UpstreamError } from '../../provider/index.js';
+import type {
+  ChatCall,
+  ChatPart,
+  Finish,
+  MaskedText,
+  ToolCall,
+  Usage,
+} from '../../provider/index.js';
 import type { ModelRequest } from '../context/context.builder.js';
 import { countedUsage, writtenIn } from '../context/counted.usage.js';
 import type { CountedUsage } from '../context/counted.usage.js';
@@ -22,7 +30,6 @@ import { MessageRepository } from '../store/message.repository.js';
 import { ModelCallRepository } from '../store/model-call.repository.js';
 import type { ModelCallEnd, ModelCallStart } from '../store/model-call.repository.js';
 import type { HarnessRun } from '../store/harness.entity.js';
-import type { MaskedText } from '../store/secret-mask.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
@@ -55,8 +62,8 @@ export type ModelResult =
   | { readonly kind: 'answer'; readonly answer: ModelAnswer }
   /** The tool calls of the answer cannot be read. */
   | { readonly kind: 'unusable'; readonly answer: ModelAnswer; readonly problem: string }
-  /** The service failed in a way that may pass, also when tried again. */
-  | { readonly kind: 'unavailable'; readonly error: UpstreamError }
+  /** The service failed in a way that may pass, also when tried again, or its provider is disabled. */
+  | { readonly kind: 'unavailable'; readonly error: DomainError }
   | { readonly kind: 'refused'; readonly error: UpstreamError };
 
 interface CallEnd extends Pick<ModelCallEnd, 'state' | 'durationMs' | 'errorCode'> {
@@ -102,6 +109,7 @@ export class ModelCalls {
     private readonly registry: ToolRegistry,
     private readonly metrics: Metrics,
     private readonly mask: SecretMask,
+    private readonly models: ModelResolver,
   ) {}
 
   /**
@@ -111,6 +119,8 @@ export class ModelCalls {
   async call(context: RunContext, request: ModelRequest): Promise<ModelResult> {
     const iteration = context.run.iteration + 1;
     for (let attempt = 1; ; attempt += 1) {
+      const gone = await this.refresh(context);
+      if (gone) return gone;
       const answer = await this.begin(context, request, { iteration, attempt });
       try {
         await this.receive(context, request, answer);
@@ -125,6 +135,28 @@ export class ModelCalls {
         if (result.kind === 'refused' || attempt >= TRIES) return result;
         await this.waitToRetry(context.lease, answer, failure);
       }
+    }
+  }
+
+  /**
+   * Looks the model of the run up again: a key or a setting that was changed counts from the next call on. Answers that
+   * the model is unavailable while its provider is disabled or missing; fails when the model itself is gone.
+   */
+  async refresh(
+    context: RunContext,
+  ): Promise<Extract<ModelResult, { kind: 'unavailable' }> | undefined> {
+    try {
+      const model = await this.models.current(context.model);
+      const { credential } = model.connection;
+      context.model = model;
+      if (credential !== undefined && !context.secrets.includes(credential)) {
+        this.mask.learn([credential]);
+        context.secrets = [...context.secrets, credential];
+      }
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof ProviderUnavailableError)) throw error;
+      return { kind: 'unavailable', error };
     }
   }
 
@@ -452,9 +484,10 @@ const PASSING: readonly UpstreamError['kind'][] = [
 ];
 
 /** What a failure of the service makes of a call: the same call may succeed a moment later, or is refused. */
-export function failureOf(
-  error: UpstreamError,
-): Extract<ModelResult, { kind: 'unavailable' | 'refused' }> {
+export function failureOf(error: UpstreamError): {
+  readonly kind: 'unavailable' | 'refused';
+  readonly error: UpstreamError;
+} {
   const mayPass = error.retryable || PASSING.includes(error.kind);
   return { kind: mayPass ? 'unavailable' : 'refused', error };
 }

@@ -16,14 +16,15 @@ export interface RunContext {
   /** The row as last read. Read again at the beginning of each step and after a tool call that changes the run. */
   run: HarnessRun;
   readonly workspace: Workspace;
-  readonly model: ResolvedChatModel;
+  /** As of the last call: looked up again before each. */
+  model: ResolvedChatModel;
   readonly skills: RunSkills;
   /** SHA-256 by path of the files that the run has read or written; grows with its tool calls. */
   readonly observedFiles: Map<string, string>;
   /** By tool call, of those that were open at the claim. No later call has one: asking for it ends the claim. */
   readonly approvals: ReadonlyMap<string, ApprovalRow>;
-  /** Credentials of the model service, masked in everything that leaves a tool. */
-  readonly secrets: readonly string[];
+  /** Credentials that the run has used at the model service, masked in everything that leaves a tool. */
+  secrets: readonly string[];
 }
 
 /** Why the work for a run must end: another owner has the lease, the run is cancelled, or the process stops. */

@@ -4,7 +4,7 @@ import { DomainError, NotFoundError } from '../../platform/error/index.js';
 import { closing } from '../../platform/filesystem/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { ModelResolver } from '../../model/index.js';
-import { UpstreamError } from '../../provider/index.js';
+import { ProviderUnavailableError, UpstreamError } from '../../provider/index.js';
 import { ContextBuilder } from '../context/context.builder.js';
 import { ContextOverflowError } from '../context/fitting.js';
 import { HarnessSkills } from '../context/skills.js';
@@ -182,6 +182,8 @@ export class RunLoop {
   private async callModel(context: RunContext): Promise<StepResult> {
     const { lease } = context;
     try {
+      const gone = await this.model.refresh(context);
+      if (gone) return await this.conclude(context, gone);
       const tools = this.tools.offered(context);
       const request = await this.contexts.build({ ...context, tools, signal: lease.signal });
       await this.model.recordCompaction(context, request);
@@ -191,8 +193,11 @@ export class RunLoop {
         return this.end(lease, failedEnd('CONTEXT_OVERFLOW', error.message));
       }
       // The summary of a long conversation is a call of the model, too.
-      const isOfService = error instanceof UpstreamError && lease.cause === undefined;
-      if (isOfService) return this.conclude(context, failureOf(error));
+      if (lease.cause !== undefined) throw error;
+      if (error instanceof ProviderUnavailableError) {
+        return this.conclude(context, { kind: 'unavailable', error });
+      }
+      if (error instanceof UpstreamError) return this.conclude(context, failureOf(error));
       throw error;
     }
   }
@@ -205,7 +210,7 @@ export class RunLoop {
         await this.model.recordUnusable(context, result);
         return 'next';
       case 'unavailable':
-        await this.suspend(context, result.error.message);
+        await this.suspend(context.lease, result.error.message);
         return 'parked';
       case 'refused':
         return this.end(context.lease, refusalEnd(result.error));
@@ -250,7 +255,7 @@ export class RunLoop {
     });
   }
 
-  private async suspend({ lease }: RunContext, message: string): Promise<void> {
+  private async suspend(lease: RunLease, message: string): Promise<void> {
     const code = 'model_unavailable';
     await this.ledger.asOwner(lease.claim, (writer) => {
       writer.set({ errorCode: code, errorMessage: message });
@@ -303,6 +308,7 @@ export class RunLoop {
       // The cancel was seen under the run's lock, before a renewal reported it.
       if (error instanceof CancelRequestedError) await this.cancel(lease);
       else if (lease.cause) await this.leave(lease);
+      else if (error instanceof ProviderUnavailableError) await this.suspend(lease, error.message);
       else await this.end(lease, this.endOf(run, error));
     } catch (failure) {
       // The run stays held until its lease ends; then it is claimed again.

@@ -7,14 +7,15 @@ import { abortedError, retryCall, UpstreamError } from '../../provider/index.js'
 import type { CallLimits } from '../../provider/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { inBatches, countedCall } from '../counted.call.js';
+import { ModelResolver } from '../model.resolver.js';
 import type { ResolvedEmbeddingModel } from '../model.resolver.js';
 import { ModelQueue } from './model.queue.js';
-import type { WaitListener } from './model.queue.js';
+import type { CallPurpose, WaitListener } from './model.queue.js';
 
 export interface EmbedOptions {
   readonly signal: AbortSignal;
-  /** A query has a waiting caller: it runs before documents and fails early. */
-  readonly purpose: 'query' | 'document';
+  /** A query has a waiting caller: it does not wait for documents, and fails early. */
+  readonly purpose: CallPurpose;
   /** Called with the reason when the provider throttles the model, and with undefined when it continues. */
   readonly onWait?: WaitListener;
 }
@@ -46,6 +47,7 @@ export class EmbeddingClient {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly metrics: Metrics,
+    private readonly models: ModelResolver,
   ) {
     const totalMs = config.EMBEDDING_TIMEOUT_SECONDS * 1_000;
     this.limits = { connectMs: CONNECT_MS, idleMs: totalMs, totalMs };
@@ -58,8 +60,10 @@ export class EmbeddingClient {
 
   /**
    * One vector of length 1 (L2) a text, in the order of the texts, none of which may be empty. Only a batch that fails
-   * is asked for again; the first one that fails for good ends the others. Fails with UpstreamError,
-   * EmbeddingDimensionError (before anything is answered), ForbiddenAddressError or InvalidAddressError.
+   * is asked for again; the first one that fails for good ends the others. Every call uses the model's record as it is
+   * then. Fails with UpstreamError, EmbeddingDimensionError (before anything is answered), ForbiddenAddressError,
+   * InvalidAddressError or, when the model can no longer be called, as the resolver does; a document also with
+   * EmbeddingModelChangedError.
    */
   async embed(
     model: ResolvedEmbeddingModel,
@@ -84,18 +88,17 @@ export class EmbeddingClient {
   private queueOf({ id }: ResolvedEmbeddingModel): ModelQueue {
     const known = this.queues.get(id);
     if (known) return known;
-    const queue = new ModelQueue(this.config.EMBEDDING_CONCURRENCY);
+    const { EMBEDDING_CONCURRENCY: document, EMBEDDING_QUERY_CONCURRENCY: query } = this.config;
+    const queue = new ModelQueue({ document, query });
     this.queues.set(id, queue);
     return queue;
   }
 
   private async embedBatch(work: Work, inputs: readonly string[]): Promise<Float32Array[]> {
-    const { queue, signal } = work;
-    const isQuery = work.purpose === 'query';
-    // Between two attempts the batch leaves the queue, so that a query need not wait for it.
-    const queued = isQuery
-      ? { priority: 1, signal, maxWaitMs: QUERY_MAX_WAIT_MS }
-      : { priority: 0, signal };
+    const { queue, purpose, signal } = work;
+    const isQuery = purpose === 'query';
+    // Between two attempts the batch leaves its place to others.
+    const queued = { purpose, signal, ...(isQuery && { maxWaitMs: QUERY_MAX_WAIT_MS }) };
     return retryCall(() => queue.run(() => this.call(work, inputs), queued), {
       attempts: isQuery ? QUERY_ATTEMPTS : this.config.EMBEDDING_ATTEMPTS,
       longestRetryAfterMs: isQuery ? QUERY_MAX_WAIT_MS : DOCUMENT_MAX_WAIT_MS,
@@ -104,9 +107,14 @@ export class EmbeddingClient {
   }
 
   private async call(
-    { model, queue, signal }: Work,
+    { model: asked, queue, purpose, signal }: Work,
     inputs: readonly string[],
   ): Promise<Float32Array[]> {
+    const model = await this.models.current(asked);
+    // Vectors of two models cannot be compared, so a document has those of one alone.
+    if (purpose === 'document' && !isSameSpace(asked, model)) {
+      throw new EmbeddingModelChangedError(asked.modelName);
+    }
     const { adapter, modelName, modelDimension, connection, providerCode } = model;
     const call = { model: modelName, inputs, dimensions: modelDimension };
     const counted = { provider: providerCode, kind: 'embedding' } as const;
@@ -122,6 +130,16 @@ export class EmbeddingClient {
   }
 }
 
+/** What decides which vectors a model answers. */
+function isSameSpace(one: ResolvedEmbeddingModel, other: ResolvedEmbeddingModel): boolean {
+  return (
+    one.modelName === other.modelName &&
+    one.providerCode === other.providerCode &&
+    one.modelDimension === other.modelDimension &&
+    one.connection.address === other.connection.address
+  );
+}
+
 function checked(vector: Float32Array, { modelName, modelDimension }: ResolvedEmbeddingModel) {
   if (vector.length !== modelDimension) {
     throw new EmbeddingDimensionError(modelName, modelDimension, vector.length);
@@ -134,6 +152,17 @@ function isThrottling(error: unknown): error is UpstreamError {
     error instanceof UpstreamError &&
     (error.kind === 'rate-limit' || error.retryAfterMs !== undefined)
   );
+}
+
+/** The record was changed so that its vectors may be others than those that the document has already. */
+export class EmbeddingModelChangedError extends DomainError {
+  readonly code = 409;
+
+  constructor(modelName: string) {
+    super(
+      `The embedding model ${modelName} was changed while a document was embedded. Parse the document again.`,
+    );
+  }
 }
 
 /** The model answers vectors of another size than its record says. Nothing of them may be stored. */

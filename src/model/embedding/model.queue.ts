@@ -4,9 +4,11 @@ import { UpstreamError } from '../../provider/index.js';
 /** Called with the reason for which calls wait, and with undefined when they continue. */
 export type WaitListener = (reason: string | undefined) => void;
 
+/** A query has a waiting caller; a document may take as long as it takes. */
+export type CallPurpose = 'query' | 'document';
+
 export interface QueuedCall {
-  /** Calls of a higher priority run first. */
-  readonly priority: number;
+  readonly purpose: CallPurpose;
   readonly signal: AbortSignal;
   /** Longest wait in the queue; without it the call waits as long as it takes. */
   readonly maxWaitMs?: number;
@@ -16,20 +18,28 @@ const THROTTLED = 'throttled by the provider';
 /** A longer Retry-After is cut to this. */
 const LONGEST_SLOW_DOWN_MS = 60_000;
 
-/** Runs the calls of one model in this process: limited concurrency, and none while the provider throttles the model. */
+/**
+ * Runs the calls of one model in this process: limited concurrency, and none while the provider throttles the model.
+ * Queries have places of their own, so that none waits for the call of a document, however long that takes.
+ */
 export class ModelQueue {
-  private readonly queue: PQueue;
+  private readonly queues: Readonly<Record<CallPurpose, PQueue>>;
   private readonly listeners = new Map<WaitListener, number>();
   private slowUntil = 0;
   private resuming: NodeJS.Timeout | undefined;
 
-  constructor(concurrency: number) {
-    this.queue = new PQueue({ concurrency });
+  /** How many calls of each purpose run at once. */
+  constructor(places: Readonly<Record<CallPurpose, number>>) {
+    this.queues = {
+      query: new PQueue({ concurrency: places.query }),
+      document: new PQueue({ concurrency: places.document }),
+    };
   }
 
   /** Runs the call. Fails with UpstreamError (rate-limit) after maxWaitMs in the queue, or with the signal's reason. */
-  async run<T>(call: () => Promise<T>, { priority, signal, maxWaitMs }: QueuedCall): Promise<T> {
-    if (maxWaitMs === undefined) return this.queue.add(call, { priority, signal });
+  async run<T>(call: () => Promise<T>, { purpose, signal, maxWaitMs }: QueuedCall): Promise<T> {
+    const queue = this.queues[purpose];
+    if (maxWaitMs === undefined) return queue.add(call, { signal });
     if (this.slowUntil - performance.now() > maxWaitMs) throw busyError();
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(busyError()), maxWaitMs);
@@ -39,7 +49,7 @@ export class ModelQueue {
     };
     try {
       const either = AbortSignal.any([signal, timeout.signal]);
-      return await this.queue.add(start, { priority, signal: either });
+      return await queue.add(start, { signal: either });
     } finally {
       clearTimeout(timer);
     }
@@ -51,7 +61,7 @@ export class ModelQueue {
     const until = performance.now() + wait;
     if (until <= this.slowUntil) return;
     this.slowUntil = until;
-    this.queue.pause();
+    for (const queue of Object.values(this.queues)) queue.pause();
     if (this.resuming === undefined) this.notify(THROTTLED);
     clearTimeout(this.resuming);
     // The waiting calls have timers of their own that keep the process alive.
@@ -80,7 +90,7 @@ export class ModelQueue {
     this.resuming = undefined;
     this.slowUntil = 0;
     this.notify(undefined);
-    this.queue.start();
+    for (const queue of Object.values(this.queues)) queue.start();
   }
 
   private notify(reason: string | undefined): void {

@@ -5,6 +5,7 @@ import { Metrics } from '../../platform/observability/index.js';
 import { retryCall } from '../../provider/index.js';
 import type { CallLimits, RankedDocument, RerankCall } from '../../provider/index.js';
 import { inBatches, countedCall } from '../counted.call.js';
+import { ModelResolver } from '../model.resolver.js';
 import type { ResolvedRerankModel } from '../model.resolver.js';
 
 export interface RerankOptions {
@@ -27,6 +28,7 @@ export class RerankClient {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly metrics: Metrics,
+    private readonly models: ModelResolver,
   ) {
     const totalMs = config.RERANK_TIMEOUT_SECONDS * 1_000;
     this.limits = { connectMs: CONNECT_MS, idleMs: totalMs, totalMs };
@@ -73,16 +75,21 @@ export class RerankClient {
   }
 
   private async call(
-    { adapter, connection, providerCode }: ResolvedRerankModel,
+    model: ResolvedRerankModel,
     call: RerankCall,
     signal: AbortSignal,
   ): Promise<readonly RankedDocument[]> {
-    const counted = { provider: providerCode, kind: 'rerank' } as const;
     return retryCall(
-      () =>
-        countedCall(this.metrics, counted, () =>
-          adapter.rerank(call, connection, { limits: this.limits, signal }),
-        ),
+      async () => {
+        const { adapter, connection, providerCode, modelName } = await this.models.current(model);
+        const counted = { provider: providerCode, kind: 'rerank' } as const;
+        return countedCall(this.metrics, counted, () =>
+          adapter.rerank({ ...call, model: modelName }, connection, {
+            limits: this.limits,
+            signal,
+          }),
+        );
+      },
       { attempts: ATTEMPTS, longestRetryAfterMs: LONGEST_RETRY_AFTER_MS, signal },
     );
   }

@@ -75,7 +75,10 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     name: 'models',
     prefix: 'system:model',
     actions: crud,
-    more: { test: 'Test the connection of a model' },
+    more: {
+      test: 'Test the connection of a model',
+      credential: 'Send the stored API key of a model to another address',
+    },
   }),
   ...group({ name: 'chat sessions', prefix: 'system:session', actions: crud }),
   ...group({ name: 'chat messages', prefix: 'system:message', actions: crud }),

@@ -7,7 +7,7 @@ import {
   hostPair,
   MINUTE,
   onOff,
-  optionalText,
+  optionalHeaderValue,
   seconds,
   text,
   url,
@@ -65,7 +65,7 @@ export const variables = {
     example: 'http://qdrant:6333',
     description: 'Qdrant 1.15 or newer as vector store; unset: the relational store',
   }),
-  QDRANT_API_KEY: variable(optionalText, {
+  QDRANT_API_KEY: variable(optionalHeaderValue, {
     example: 'a long random text',
     description: 'Key for QDRANT_URL',
     secret: true,
@@ -237,7 +237,16 @@ export const variables = {
     'Embedding: texts in one call, where the provider allows it',
     256,
   ),
-  EMBEDDING_CONCURRENCY: count(4, 'Embedding: concurrent calls of one model per process', 100),
+  EMBEDDING_CONCURRENCY: count(
+    4,
+    'Embedding: concurrent calls of one model per process for documents',
+    100,
+  ),
+  EMBEDDING_QUERY_CONCURRENCY: count(
+    8,
+    'Embedding: the same for queries and chat, whose calls do not wait for those of documents',
+    100,
+  ),
   EMBEDDING_ATTEMPTS: count(5, 'Embedding: attempts per batch of a document', 20),
   EMBEDDING_TIMEOUT_SECONDS: seconds(60, 'Embedding: time limit of one call'),
   RERANK_TIMEOUT_SECONDS: seconds(30, 'Rerank: time limit of one call'),

@@ -43,6 +43,16 @@ describe('loadConfig', () => {
     expect(message).not.toContain('short-secret');
   });
 
+  it('refuses a key that no header can carry', () => {
+    const given = { QDRANT_URL: 'http://qdrant:6333' };
+    expect(load({ ...given, QDRANT_API_KEY: 'key é' }).QDRANT_API_KEY).toBe('key é');
+    for (const wrong of ['a\nb', 'a\u200bb', 'a\u0085b', 'ключ']) {
+      expect(messageOf(() => load({ ...given, QDRANT_API_KEY: wrong }))).toBe(
+        'QDRANT_API_KEY (hidden): must hold no control character and none outside Latin-1. Example: a long random text',
+      );
+    }
+  });
+
   it('takes exactly two plain host names for the contents of media', () => {
     expect(load({}).MEDIA_CONTENT_HOSTS).toHaveLength(2);
     const hosts = load({ MEDIA_CONTENT_HOSTS: 'Media.Example.com, videos.example.com' });

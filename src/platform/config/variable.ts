@@ -17,7 +17,11 @@ export function variable<T>(schema: z.ZodType<T>, about: Omit<Variable<T>, 'sche
 }
 
 export const text = z.string().min(1);
-export const optionalText = z.string().min(1).optional();
+/** A key that is sent in a header of HTTP: only these characters can be. */
+export const optionalHeaderValue = z
+  .string()
+  .regex(/^[\x20-\x7e\xa0-\xff]+$/, 'must hold no control character and none outside Latin-1')
+  .optional();
 
 export const wholeNumber = (min: number, max: number): z.ZodType<number> =>
   z

@@ -56,6 +56,16 @@ export class TenantScoped<E extends TenantOwned> {
     return row;
   }
 
+  /** The row, locked until the transaction ends, or NotFoundError. Call it in a transaction. */
+  async lock(tenantId: string, id: number): Promise<E> {
+    const row = await this.rows.findOne({
+      where: within(tenantId, { id } as FindOptionsWhere<E>),
+      lock: { mode: 'pessimistic_write' },
+    });
+    if (!row) throw new NotFoundError(this.label);
+    return row;
+  }
+
   /** The page asked for; the client's order comes first, then the given one, which must end in a unique field. */
   async page(
     tenantId: string,

@@ -4,6 +4,7 @@ import type {
   OutboundResponse,
 } from '../../platform/outbound/index.js';
 import { cutError, parseJson, errorOfAnswer, upstreamErrorOf } from './upstream.error.js';
+import { KeyFilter } from './key-filter.js';
 import type { Secrets } from './safe-text.js';
 
 /** Where a model lives, as its record holds it. */
@@ -78,7 +79,7 @@ export async function getJson(
   request: Omit<ModelRequest, 'body'>,
   options: ModelCallOptions,
 ): Promise<unknown> {
-  return jsonOf(await send(http, { ...request, method: 'GET' }, options));
+  return jsonOf(await send(http, { ...request, method: 'GET' }, options), request.secrets);
 }
 
 async function send(
@@ -102,7 +103,7 @@ async function send(
       secrets,
     );
   } catch (error) {
-    throw upstreamErrorOf(error);
+    throw upstreamErrorOf(error, secrets);
   }
 }
 
@@ -112,16 +113,17 @@ export async function postForJson(
   request: ModelRequest,
   options: ModelCallOptions,
 ): Promise<unknown> {
-  return jsonOf(await postToModel(http, request, options));
+  return jsonOf(await postToModel(http, request, options), request.secrets);
 }
 
-/** An answer's body as parsed JSON. Fails with UpstreamError. */
-export async function jsonOf(response: OutboundResponse): Promise<unknown> {
+/** An answer's body as parsed JSON, without the key of the call. Fails with UpstreamError. */
+export async function jsonOf(response: OutboundResponse, secrets: Secrets): Promise<unknown> {
   try {
     const text = (await response.text(LARGEST_ANSWER_BYTES)).trim();
     // Without a length, an answer that is interrupted looks like one that is over.
     if (text.startsWith('{') && !text.endsWith('}')) throw cutError();
-    return parseJson(text);
+    const answer = parseJson(text);
+    return KeyFilter.of(secrets)?.json(answer) ?? answer;
   } catch (error) {
     throw upstreamErrorOf(error);
   }

@@ -23,13 +23,13 @@ const LONGEST_RETRY_AFTER_MS = 20_000;
  * come out of it. After the first part there is no second try, because the reader has seen it.
  */
 export async function* retryBeforeFirstPart<T>(
-  open: () => AsyncIterable<T>,
+  open: () => AsyncIterable<T> | Promise<AsyncIterable<T>>,
   options: RetryOptions,
 ): AsyncGenerator<T, void, void> {
   for (let attempt = 1; ; attempt++) {
     let started = false;
     try {
-      for await (const part of open()) {
+      for await (const part of await open()) {
         started = true;
         yield part;
       }

@@ -62,21 +62,49 @@ function anyCase(literal: string): RegExp {
   return new RegExp(literal.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') + '(?::\\d{1,5}\\b)?', 'gi');
 }
 
-function withoutForms(text: string, { token, credential }: Secrets): string {
+/** Whether an address or a text holds the credential or the token, in any case and encoded in any way. */
+export function repeatsSecret(text: string, secrets: Secrets): boolean {
+  const { token, credential, address } = secrets;
+  const folded = {
+    address,
+    ...(token !== undefined && { token: token.toLowerCase() }),
+    ...(credential !== undefined && { credential: credential.toLowerCase() }),
+  };
+  const spellings = [text, decoded(text), decoded(decoded(text))];
+  return spellings.some(
+    (spelling) =>
+      withoutSecrets(spelling, secrets) !== spelling ||
+      withoutSecrets(spelling.toLowerCase(), folded) !== spelling.toLowerCase(),
+  );
+}
+
+/** Each percent-encoded run of bytes for itself, because a text may hold others that are not. */
+function decoded(text: string): string {
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
+    Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'),
+  );
+}
+
+function withoutForms(text: string, secrets: Secrets): string {
   let safe = text;
-  for (const form of [token, credential].flatMap((secret) => formsOf(secret))) {
+  for (const form of secretForms(secrets, SHORTEST_CREDENTIAL)) {
     safe = safe.replaceAll(form, '[removed]');
   }
   return safe;
 }
 
-function formsOf(credential: string | undefined): readonly string[] {
+/** The token and the credential in every form in which they are repeated, each once; none of those that are shorter. */
+export function secretForms({ token, credential }: Secrets, shortest: number): readonly string[] {
+  return [...new Set([token, credential].flatMap((secret) => formsOf(secret, shortest)))];
+}
+
+function formsOf(credential: string | undefined, shortest: number): readonly string[] {
   const plain = credential?.trim() ?? '';
-  if (plain.length < SHORTEST_CREDENTIAL) return [];
+  if (plain.length < shortest) return [];
   const base64 = Buffer.from(plain).toString('base64');
   return [
     plain,
-    encodeURIComponent(plain),
+    encodeURIComponent(plain.toWellFormed()),
     base64,
     base64.replace(/=+$/, ''),
     Buffer.from(plain).toString('base64url'),

@@ -3,7 +3,7 @@ import { ForbiddenAddressError, OutboundError } from '../../platform/outbound/in
 import type { OutboundErrorKind } from '../../platform/outbound/index.js';
 import { isRecord, textIn } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
-import { safeText } from './safe-text.js';
+import { repeatsSecret, safeText } from './safe-text.js';
 import type { Secrets } from './safe-text.js';
 
 export type UpstreamErrorKind =
@@ -56,6 +56,11 @@ export class UpstreamError extends DomainError {
     if (details.status !== undefined) this.status = details.status;
     if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
     if (details.vendorText !== undefined) this.vendorText = details.vendorText;
+  }
+
+  /** The same failure in other words, without what it was caused by. */
+  withMessage(message: string): UpstreamError {
+    return new UpstreamError({ ...this, message });
   }
 }
 
@@ -145,8 +150,12 @@ function statusIn(error: unknown): number | undefined {
   return status.find((number) => number >= 400 && number < 600);
 }
 
-/** Translates a failure of the call itself. A refused address stays what it is. */
-export function upstreamErrorOf(error: unknown): Error {
+/**
+ * Translates a failure of the call itself. A refused address stays what it is. The address of a redirect, which is the
+ * service's own text, is left out when it repeats the key of the call.
+ */
+export function upstreamErrorOf(failure: unknown, secrets?: Secrets): Error {
+  const error = secrets === undefined ? failure : withoutKey(failure, secrets);
   if (error instanceof UpstreamError || error instanceof ForbiddenAddressError) return error;
   if (!(error instanceof OutboundError)) {
     return error instanceof Error ? error : new Error('Unknown failure', { cause: error });
@@ -157,6 +166,11 @@ export function upstreamErrorOf(error: unknown): Error {
     message: error.message.replace(/ to https?:\/\/[^\s,]+/, ''),
     cause: error,
   });
+}
+
+function withoutKey(error: unknown, secrets: Secrets): unknown {
+  if (!(error instanceof OutboundError) || !repeatsSecret(error.message, secrets)) return error;
+  return new OutboundError(error.kind, { retryable: error.retryable });
 }
 
 const KIND_OF_OUTBOUND: Readonly<Record<OutboundErrorKind, UpstreamErrorKind>> = {
@@ -211,8 +225,9 @@ function firstText(found: unknown, json: JsonRecord): string {
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (cause) {
-    throw protocolError('The provider sent something that is not JSON.', cause);
+  } catch {
+    // The parser's own error quotes the text, which may repeat the key.
+    throw protocolError('The provider sent something that is not JSON.');
   }
 }
 

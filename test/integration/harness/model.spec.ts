@@ -2,8 +2,10 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ScriptStep } from '../../../simulator/index.js';
-import { startHarness } from '../../support/harness.js';
+import { canary } from '../../support/canary.js';
+import { CODER, startHarness } from '../../support/harness.js';
 import type { Harness, RunView } from '../../support/harness.js';
+import { done } from '../../support/people.js';
 import {
   call,
   calling,
@@ -15,6 +17,7 @@ import {
   toolResults,
 } from '../../support/scripted-model.js';
 import type { SentMessage } from '../../support/scripted-model.js';
+import { eventually } from '../../support/wait.js';
 
 const FILES = { 'README.md': '# Example\n', 'src/add.js': 'export const add = 1;\n' };
 const environment = { HARNESS_MODEL_RETRY_MS: '1', HARNESS_MODEL_IDLE_SECONDS: '30' };
@@ -149,6 +152,86 @@ describe('a model service that breaks off', () => {
     // Of the answers that were given up nothing is left but the deltas, which were said as they came.
     const texts = (await harness.messages(run)).filter(({ role }) => role === 'ASSISTANT');
     expect(texts.map((message) => message['content'])).toEqual(['Done.']);
+  });
+});
+
+describe('a model that is changed while a run works with it', () => {
+  const list = calling('list_files', {});
+  const held = (): Promise<number> =>
+    eventually(
+      () => harness.simulator.held,
+      (count) => count === 1,
+    );
+  const keys = (): unknown[] =>
+    harness.simulator.requests.map(({ headers }) => headers.authorization?.replace('Bearer ', ''));
+
+  async function idOf(list: string): Promise<number | undefined> {
+    const { rows } = await harness.session.get<{ id: number }[]>(list);
+    return rows[0]?.id;
+  }
+
+  const setModel = async (change: object): Promise<unknown> => {
+    const id = await idOf(`/system/model/list?modelName=${CODER}`);
+    return done(await harness.session.put('/system/model', { id, ...change }));
+  };
+
+  const setProvider = async (status: number): Promise<unknown> => {
+    const id = await idOf('/system/provider/list?providerCode=custom_api');
+    return done(await harness.session.put('/system/provider', { id, status }));
+  };
+
+  it('is called with the new key from the next call on, and nothing shows either', async () => {
+    const apiKey = canary.plant('changed');
+    const run = await begin(READ_ONLY, [
+      { ...list, hold: true },
+      list,
+      { text: `It is ${apiKey}.` },
+    ]);
+    await held();
+    await setModel({ apiKey });
+    harness.simulator.release();
+    expect(await harness.ended(run)).toMatchObject({ status: 'COMPLETED' });
+    const [old, ...later] = keys();
+    expect(old).not.toBe(apiKey);
+    expect(later).toEqual([apiKey, apiKey]);
+  });
+
+  it('is called with the new key by another try of the same call', async () => {
+    const apiKey = canary.plant('tried');
+    const run = await begin(READ_ONLY, [{ status: 503, hold: true }, DONE]);
+    await held();
+    await setModel({ apiKey });
+    harness.simulator.release();
+    expect(await harness.ended(run)).toMatchObject({ status: 'COMPLETED' });
+    expect(keys().at(-1)).toBe(apiKey);
+  });
+
+  it.each([
+    ['between two calls', { ...list, hold: true }],
+    ['between two tries', { status: 503, hold: true }],
+  ])('and whose provider is disabled %s: the run waits with the reason', async (_, first) => {
+    const run = await begin(READ_ONLY, [first, DONE]);
+    await held();
+    await setProvider(1);
+    harness.simulator.release();
+    const parked = await harness.waitFor(run, 'SUSPENDED');
+    const reason =
+      'The provider custom_api does not exist or is not enabled. Enable the provider, or choose another one.';
+    expect(parked.error).toMatchObject({ code: 'model_unavailable', message: reason });
+    expect(harness.simulator.requests).toHaveLength(1);
+
+    // A run that is resumed too early waits again.
+    done(await harness.post(run, '/resume'));
+    const { revision } = parked;
+    await eventually(
+      () => harness.run(run),
+      (now) => now.status === 'SUSPENDED' && now.revision > revision + 1,
+    );
+    expect(harness.simulator.requests).toHaveLength(1);
+
+    await setProvider(0);
+    done(await harness.post(run, '/resume'));
+    expect(await harness.ended(run)).toMatchObject({ status: 'COMPLETED' });
   });
 });
 

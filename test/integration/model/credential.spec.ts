@@ -88,6 +88,12 @@ describe('model credentials', () => {
     return rows[0]?.credential ?? null;
   }
 
+  async function storedKey(id: number): Promise<string> {
+    const { CredentialVault, modelPlace } = await import('../../../src/model/credential.vault.js');
+    const vault = new CredentialVault(loadConfig({ SECRET_KEY: KEY }));
+    return vault.open(modelPlace(TENANT, id), (await stored(id)) ?? '');
+  }
+
   /** Writes past the service, as somebody with access to the database could. */
   async function overwrite(id: number, credential: string | null): Promise<void> {
     await database.query('UPDATE model SET credential = $3 WHERE tenant_id = $1 AND id = $2', [
@@ -189,6 +195,43 @@ describe('model credentials', () => {
         apiKey: ' ',
       });
       expect(empty.msg).toBe('apiKey must not be empty');
+    });
+
+    it.each([
+      ['a line break', 'sk-one\nsk-two', 7],
+      ['a tab', 'sk-one\tsk-two', 7],
+      ['a control character of Latin-1', 'sk-\u0085-one', 4],
+      ['an invisible space', 'sk-\u200b-one', 4],
+      ['another alphabet', 'ключ-к-модели', 1],
+      ['half a character', 'sk-one-\ud83d', 8],
+    ])('takes no key with %s, which could never be sent', async (_, apiKey, position) => {
+      const refusal = `apiKey cannot be sent: character ${position} is a control character or is outside Latin-1. Copy the key again, without line breaks and invisible characters.`;
+      const kept = canary.plant('sendable');
+      const { id } = await create({ providerCode: 'mystery', apiKey: kept });
+      const answers = [
+        await admin.post('/system/model', {
+          providerCode: 'mystery',
+          category: 'image',
+          modelName: 'unsendable',
+          apiHost: `${simulator.url}/v1`,
+          apiKey,
+        }),
+        await admin.put('/system/model', { id, apiKey }),
+        await admin.put('/system/model/batchKeyByProvider', { providerCode: 'mystery', apiKey }),
+      ];
+      expect(answers.map(({ code, msg }) => [code, msg])).toEqual(
+        answers.map(() => [400, refusal]),
+      );
+      const { total } = await admin.get('/system/model/list?modelName=unsendable');
+      expect(total).toBe(0);
+      expect(await storedKey(id)).toBe(kept);
+    });
+
+    it('takes what a header can carry, without the white space around it', async () => {
+      const { id } = await create({ apiKey: '\n \ufeffkey of ünits\u00a0\n' });
+      await test(id);
+      const sent = simulator.requests.at(-1)?.headers.authorization ?? '';
+      expect(Buffer.from(sent, 'latin1').toString('latin1')).toBe('Bearer key of ünits');
     });
 
     it('is audited as a change, without the key', async () => {

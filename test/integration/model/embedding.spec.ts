@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { EmbeddingDimensionError, EmbeddingClient } from '../../../src/model/index.js';
+import {
+  EmbeddingClient,
+  EmbeddingDimensionError,
+  EmbeddingModelChangedError,
+} from '../../../src/model/index.js';
+import { canary } from '../../support/canary.js';
 import type { EmbedOptions, ResolvedEmbeddingModel } from '../../../src/model/index.js';
 import { CalledModels } from '../../support/called-models.js';
 import { createModel, createProvider } from '../../support/models.js';
@@ -71,14 +76,17 @@ describe('the embedder', () => {
     options: Partial<EmbedOptions> = {},
   ): Promise<Float32Array[]> =>
     embedder.embed(model, what, { signal, purpose: 'document', ...options });
+  const numberIn = (text: string): number => Number(/\d+$/.exec(text)?.[0]);
   const inputs = (): string[][] =>
     simulator.requests.map(({ body }) => (body as { input: string[] }).input);
 
   it('answers one vector of length 1 a text, in batches', async () => {
     const model = await create();
     const vectors = await embed(model, texts(30));
-    expect(inputs().map(({ length }) => length)).toEqual([BATCH, BATCH, 6]);
-    expect(inputs().flat()).toEqual(texts(30));
+    // Several are sent at once, so that any of them may arrive first.
+    const sent = inputs().sort(([one = ''], [other = '']) => numberIn(one) - numberIn(other));
+    expect(sent.map(({ length }) => length)).toEqual([BATCH, BATCH, 6]);
+    expect(sent.flat()).toEqual(texts(30));
     for (const vector of vectors) expect(Math.hypot(...vector)).toBeCloseTo(1, 6);
     const alone = await embed(model, texts(30).slice(20, 21), { purpose: 'query' });
     expect(alone).toEqual(vectors.slice(20, 21));
@@ -125,7 +133,7 @@ describe('the embedder', () => {
     expect(simulator.requests).toHaveLength(CONCURRENCY + 1);
   });
 
-  it('lets queries go before documents', async () => {
+  it('lets no query wait for documents, even when all of their calls stall', async () => {
     const model = await create();
     const match = { model: model.modelName };
     simulator.script({ match, stall: 0 }, { match, stall: 0 });
@@ -134,9 +142,10 @@ describe('the embedder', () => {
     const held = expect(holding).rejects.toMatchObject({ kind: 'aborted' });
     await openConnections(CONCURRENCY);
     const documents = embed(model, ['document 1', 'document 2']);
-    const query = embed(model, ['query'], { purpose: 'query' });
+    expect(await embed(model, ['query'], { purpose: 'query' })).toHaveLength(1);
+    expect(inputs().slice(2)).toEqual([['query']]);
     controller.abort();
-    await Promise.all([held, documents, query]);
+    await Promise.all([held, documents]);
     expect(inputs().slice(2)).toEqual([['query'], ['document 1', 'document 2']]);
   });
 
@@ -170,6 +179,86 @@ describe('the embedder', () => {
     await expect(embed(model, texts(4 * BATCH))).rejects.toMatchObject({ status: 400 });
     await openConnections(0);
     expect(simulator.requests.length).toBeLessThanOrEqual(CONCURRENCY + 1);
+  });
+
+  describe('when the model changes between two calls', () => {
+    async function held(
+      change: (model: ResolvedEmbeddingModel) => Promise<unknown>,
+    ): Promise<{ failure: unknown; keys: unknown[] }> {
+      const model = await create('', { apiKey: OLD });
+      const match = { model: model.modelName };
+      simulator.script({ match, hold: true }, { match, hold: true });
+      const embedding = embed(model, texts(4 * BATCH));
+      const outcome = embedding.then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      await eventually(
+        () => simulator.held,
+        (waiting) => waiting === CONCURRENCY,
+      );
+      await change(model);
+      simulator.release();
+      const failure = await outcome;
+      return { failure, keys: simulator.requests.map(({ headers }) => headers.authorization) };
+    }
+
+    const OLD = canary.plant('old');
+    const used = (key: string): string => `Bearer ${key}`;
+
+    it('uses a new key from the next call on', async () => {
+      const apiKey = canary.plant('new');
+      const { failure, keys } = await held(({ id }) => admin.put('/system/model', { id, apiKey }));
+      expect(failure).toBeUndefined();
+      expect(keys).toEqual([used(OLD), used(OLD), used(apiKey), used(apiKey)]);
+    });
+
+    it('uses it for another try of the same batch, too', async () => {
+      const model = await create('', { apiKey: OLD });
+      const apiKey = canary.plant('again');
+      simulator.script({ match: { model: model.modelName }, hold: true, status: 503 });
+      const embedding = embed(model, ['one']);
+      await eventually(
+        () => simulator.held,
+        (waiting) => waiting === 1,
+      );
+      await admin.put('/system/model', { id: model.id, apiKey });
+      simulator.release();
+      await embedding;
+      const keys = simulator.requests.map(({ headers }) => headers.authorization);
+      expect(keys).toEqual([used(OLD), used(apiKey)]);
+    });
+
+    it('makes no further call once the provider is disabled', async () => {
+      const { rows } = await admin.get<{ id: number; providerCode: string }[]>(
+        '/system/provider/list?providerCode=custom_api',
+      );
+      const id = rows[0]?.id;
+      const { failure, keys } = await held(() => admin.put('/system/provider', { id, status: 1 }));
+      await admin.put('/system/provider', { id, status: 0 });
+      expect(String(failure)).toContain(
+        'The provider custom_api does not exist or is not enabled.',
+      );
+      expect(keys).toHaveLength(CONCURRENCY);
+    });
+
+    it('makes no further call once the model is deleted', async () => {
+      const { failure, keys } = await held(({ id }) => admin.delete(`/system/model/${id}`));
+      expect(failure).toMatchObject({ code: 404 });
+      expect(keys).toHaveLength(CONCURRENCY);
+    });
+
+    it.each([
+      ['name', { modelName: 'renamed-8' }],
+      ['dimensions', { modelDimension: 9 }],
+      ['address', { apiHost: 'https://elsewhere.example.com/v1' }],
+    ])('mixes no vectors of two models in a document: %s', async (_, change) => {
+      const { failure, keys } = await held(({ id }) =>
+        admin.put('/system/model', { id, ...change }),
+      );
+      expect(failure).toBeInstanceOf(EmbeddingModelChangedError);
+      expect(keys).toHaveLength(CONCURRENCY);
+    });
   });
 
   describe('when the provider throttles', () => {

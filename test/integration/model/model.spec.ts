@@ -376,6 +376,8 @@ describe('models', () => {
       expect(adapter.code).toBe('custom_api');
       expect(rest).toEqual({
         id: created.id,
+        tenantId: '000000',
+        revision: expect.any(Number),
         modelName: created.modelName,
         label: 'Label',
         category: 'chat',

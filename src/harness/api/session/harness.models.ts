@@ -97,9 +97,27 @@ export class HarnessModels {
   private probe(model: ResolvedChatModel): Promise<ProbeResult> {
     const underway = this.probes.get(model.id);
     if (underway) return underway;
-    const probe = probeTools(model).finally(() => this.probes.delete(model.id));
+    const probe = this.probeTools(model).finally(() => this.probes.delete(model.id));
     this.probes.set(model.id, probe);
     return probe;
+  }
+
+  /**
+   * Asks the model once to call a tool, and takes at most 30 seconds. Fails with UpstreamError when the service cannot be
+   * reached, refuses the key or does not know the model.
+   */
+  private async probeTools(model: ResolvedChatModel): Promise<ProbeResult> {
+    const signal = AbortSignal.timeout(PROBE_MS);
+    // Some services know tools, but not that one must be called.
+    for (const toolChoice of ['required', 'auto'] as const) {
+      try {
+        return await ask(await this.resolver.current(model), toolChoice, signal);
+      } catch (error) {
+        const isRefusal = error instanceof UpstreamError && error.kind === 'invalid-request';
+        if (!isRefusal) throw error;
+      }
+    }
+    return 'unclear';
   }
 }
 
@@ -133,25 +151,7 @@ const CALL = {
 } satisfies Omit<ChatCall, 'model'>;
 
 /** What a probe has found; unclear when the answer says neither. */
-export type ProbeResult = 'calls-tools' | 'calls-none' | 'unclear';
-
-/**
- * Asks the model once to call a tool, and takes at most 30 seconds. Fails with UpstreamError when the service cannot be
- * reached, refuses the key or does not know the model.
- */
-export async function probeTools(model: ResolvedChatModel): Promise<ProbeResult> {
-  const signal = AbortSignal.timeout(PROBE_MS);
-  // Some services know tools, but not that one must be called.
-  for (const toolChoice of ['required', 'auto'] as const) {
-    try {
-      return await ask(model, toolChoice, signal);
-    } catch (error) {
-      const isRefusal = error instanceof UpstreamError && error.kind === 'invalid-request';
-      if (!isRefusal) throw error;
-    }
-  }
-  return 'unclear';
-}
+type ProbeResult = 'calls-tools' | 'calls-none' | 'unclear';
 
 async function ask(
   model: ResolvedChatModel,

@@ -48,6 +48,107 @@ const fixture = (path: string): string => readFileSync(new URL(path, import.meta
 const respondJson = (text: string) => (response: ServerResponse) =>
   void response.setHeader('content-type', 'application/json').end(text);
 
+function shownPart(part: ChatPart): string {
+  if (part.type === 'text-delta') return part.text;
+  return part.type === 'reasoning-delta' ? `<${part.text}>` : '';
+}
+
+describe('the key in a streamed answer', () => {
+  const credential = 'sk-canary-9f8e7d';
+
+  async function shown(deltas: readonly object[], ending: string): Promise<[string, unknown]> {
+    const events = deltas.map((delta) => `data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`);
+    answer = (response) => {
+      response.writeHead(200, EVENTS);
+      void (async () => {
+        // An event a read, as far as the system lets it.
+        for (const event of events)
+          await new Promise<void>((done) => response.write(event, () => done()));
+        response.end(ending);
+      })();
+    };
+    let text = '';
+    const stream = adapters.get('custom_api').stream(call, { address, credential }, options());
+    try {
+      for await (const parts of stream) text += parts.map(shownPart).join('');
+      return [text, undefined];
+    } catch (error) {
+      return [text, error];
+    }
+  }
+
+  const letters = [...`a ${credential}, b`].map((content) => ({ content }));
+
+  it('is removed when every letter comes alone', async () => {
+    expect(await shown(letters, FINISHED)).toEqual(['a [removed], bHi', undefined]);
+  });
+
+  it('is removed when thinking and text come in turn', async () => {
+    const deltas = [
+      { content: `a ${credential.slice(0, 8)}` },
+      { reasoning_content: `b ${credential.slice(0, 5)}` },
+      { content: `${credential.slice(8)} x` },
+      { reasoning_content: `${credential.slice(5)} d` },
+    ];
+    const [text] = await shown(deltas, FINISHED);
+    expect(text).toBe('a <b >[removed] x<[removed] d>Hi');
+  });
+
+  it('is not shown in part when the answer fails in the middle of it', async () => {
+    const half = letters.slice(0, -4);
+    const error = `data: ${JSON.stringify({ error: { message: `Lost ${credential}` } })}\n\n`;
+    for (const ending of ['', error]) {
+      const [text, failure] = await shown(half, ending);
+      expect(text).toBe('a [removed]');
+      expect(String(failure)).not.toContain(credential.slice(0, 8));
+      expect(failure).toBeInstanceOf(Error);
+    }
+  });
+
+  it('is not in the name of a tool whose arguments cannot be read', async () => {
+    const broken = { index: 0, id: 'a', function: { name: credential, arguments: '{' } };
+    const [, failure] = await shown([{ tool_calls: [broken] }], FINISHED);
+    expect(String(failure)).toContain('The model called the tool [removed] with arguments');
+  });
+});
+
+describe('the key in the address of a redirect', () => {
+  const credential = 'sk-Canary-9f8e7d';
+
+  async function failureOf(location: string): Promise<Error> {
+    answer = (response) => void response.writeHead(302, { location }).end();
+    const stream = adapters.get('custom_api').complete(call, { address, credential }, options());
+    const failure: unknown = await stream.catch((error: unknown) => error);
+    if (!(failure instanceof Error)) throw new Error('It was not refused.');
+    return failure;
+  }
+
+  const everything = (failure: Error): string =>
+    `${failure.message} ${String(failure.cause)} ${JSON.stringify(failure)}`.toLowerCase();
+
+  it.each([
+    ['as it is', `https://elsewhere.test/${credential}/v1`],
+    ['encoded', `https://elsewhere.test/%73k-Canary-9f8e7d`],
+    ['encoded twice', `https://elsewhere.test/%2573k-Canary-9f8e7d`],
+    ['in the host, which has no capitals', `https://${credential}.elsewhere.test/v1`],
+    ['as base64', `https://elsewhere.test/${Buffer.from(credential).toString('base64')}`],
+    ['in part', `https://elsewhere.test/${credential.slice(0, 9)}`],
+  ])('leaves the address out: %s', async (_, location) => {
+    const failure = await failureOf(location);
+    expect(everything(failure)).not.toMatch(/canary|9f8e|c2stq2|elsewhere/);
+    expect(failure.cause).toMatchObject({
+      kind: 'redirect',
+      message:
+        'The service answered with a redirect, which is not followed. Enter its final address.',
+    });
+  });
+
+  it('keeps one without it for the administrator', async () => {
+    const failure = await failureOf('https://elsewhere.test/v1');
+    expect(failure.cause).toMatchObject({ message: expect.stringContaining('elsewhere.test/v1') });
+  });
+});
+
 describe('the end of a stream', () => {
   it('keeps the connection after the end mark', async () => {
     answer = (response) => {

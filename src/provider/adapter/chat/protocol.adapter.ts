@@ -1,10 +1,13 @@
 import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
 import type { ModelCallOptions, ModelConnection, ModelRequest } from '../model-call.js';
 import { postForJson, jsonOf, postToModel } from '../model-call.js';
+import { KeyFilter } from '../key-filter.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { AdapterNames } from '../named-adapter.js';
 import type { Secrets } from '../safe-text.js';
 import { protocolError, upstreamErrorOf } from '../upstream.error.js';
+import { AnswerFilter, cleanedToolCall } from './answer-filter.js';
+import type { ReadParts } from './answer-filter.js';
 import type { ChatAdapter, ChatCall, ChatCompletion, ChatPart } from './chat.adapter.js';
 import type { AnswerStream } from './stream-mapping.js';
 
@@ -54,14 +57,17 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
       throw protocolError('The address answered with a web page.');
     }
     if (/^application\/json/i.test(type)) {
-      yield partsOf(protocol.toCompletion(await jsonOf(response), connection, withThinking));
+      const json = await jsonOf(response, connection);
+      yield partsOf(completionIn(protocol, json, connection, withThinking));
       return;
     }
     // One generator, not several in a row: each would cost every read of the stream a few promises.
     const reader = new AnswerReader(response, answer, options.signal);
+    const filter = AnswerFilter.of(connection);
     try {
       for (;;) {
-        const { parts, failure, isLast } = await reader.next();
+        const read = await reader.next();
+        const { parts, failure, isLast } = filter === undefined ? read : filter.read(read);
         if (parts.length > 0) yield parts;
         if (failure !== undefined) throw failure;
         if (isLast) return;
@@ -79,7 +85,26 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const protocol = this.protocolAt(connection.address);
     const request = requestOf(protocol, call, connection, false);
     const answer = await postForJson(this.http, request, options);
-    return protocol.toCompletion(answer, connection, call.thinking !== false);
+    return completionIn(protocol, answer, connection, call.thinking !== false);
+  }
+}
+
+/** The completion in an answer. Only its calls of tools can still hold the key, in escapes. */
+function completionIn(
+  protocol: ChatProtocol,
+  answer: unknown,
+  connection: ModelConnection,
+  withThinking: boolean,
+): ChatCompletion {
+  const filter = KeyFilter.of(connection);
+  try {
+    const completion = protocol.toCompletion(answer, connection, withThinking);
+    if (filter === undefined) return completion;
+    const toolCalls = completion.toolCalls.map((call) => cleanedToolCall(call, filter));
+    return { ...completion, toolCalls };
+  } catch (error) {
+    const failure = upstreamErrorOf(error);
+    throw filter?.error(failure) ?? failure;
   }
 }
 
@@ -95,13 +120,6 @@ function requestOf(
     body: protocol.body(call, stream),
     secrets: connection,
   };
-}
-
-/** What one read brought. What came before a failure is part of the answer, so it is kept beside it. */
-interface ReadParts {
-  readonly parts: readonly ChatPart[];
-  readonly failure?: Error;
-  readonly isLast: boolean;
 }
 
 /** Reads a streamed answer to its end: the protocol's mark, or soon after the finish reason, or the connection's. */
@@ -120,7 +138,12 @@ class AnswerReader {
 
   async next(): Promise<ReadParts> {
     const { answer } = this;
-    const bytes = await this.read();
+    let bytes: Buffer | undefined;
+    try {
+      bytes = await this.read();
+    } catch (error) {
+      return { parts: [], failure: upstreamErrorOf(error), isLast: true };
+    }
     if (bytes === undefined) return mapped((parts) => answer.end(parts), true);
     const read = mapped((parts) => answer.read(bytes, parts), false);
     if (read.failure !== undefined) return read;

@@ -223,18 +223,19 @@ function inputOf(name: string, json: string): Readonly<Record<string, unknown>> 
   let input: unknown;
   try {
     input = JSON.parse(json);
-  } catch (cause) {
-    throw unusableArguments(name, cause);
+  } catch {
+    // The parser's own error quotes the arguments, which may repeat a key.
+    throw unusableArguments(name);
   }
   if (!isRecord(input)) throw unusableArguments(name);
   return input;
 }
 
-function unusableArguments(name: string, cause?: unknown): UpstreamError {
-  const shown = name.replace(/[^\w.-]/g, '').slice(0, 64);
+function unusableArguments(name: string): UpstreamError {
+  // The whole name or nothing of it: a part of it could be a part of a key.
+  const tool = /^[\w.-]{1,64}$/.test(name) ? `the tool ${name}` : 'a tool';
   return contentError(
-    `The model called the tool ${shown} with arguments that are not a JSON object. Try again, or use another model.`,
-    cause,
+    `The model called ${tool} with arguments that are not a JSON object. Try again, or use another model.`,
   );
 }
 
@@ -246,6 +247,6 @@ function cutCall(reason: FinishReason): UpstreamError {
   );
 }
 
-function contentError(message: string, cause?: unknown): UpstreamError {
-  return new UpstreamError({ kind: 'content', message, cause });
+function contentError(message: string): UpstreamError {
+  return new UpstreamError({ kind: 'content', message });
 }

@@ -61,7 +61,7 @@ export class MediaSyncAdapter extends NamedAdapter implements MediaAdapter {
     const request = { ...requestTo('/audio/speech', connection), body: toSpeechBody(call) };
     const response = await postForMedium(this.http, request, options);
     if (/json|^text\//.test(response.headers['content-type'] ?? '')) {
-      throw emptyResult('audio', await jsonOf(response), connection);
+      throw emptyResult('audio', await jsonOf(response, connection), connection);
     }
     const format = textOr(call.responseFormat, DEFAULT_FORMAT);
     return toSpeechResult(await soundIn(response), format, connection);
