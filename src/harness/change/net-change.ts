@@ -1,11 +1,13 @@
-import { sha256 } from '../protocol/ids.js';
+import { createHash } from 'node:crypto';
 import type { HarnessFileChange } from '../store/harness.entity.js';
 import type { FileState } from '../workspace/file-operation.js';
+import { inTurns } from './turns.js';
 
 /** A content by its hash, with the mode of FileState. */
 export type KeptState = Pick<FileState, 'sha256' | 'mode'>;
 
-type Recorded = Pick<
+/** What a net change needs of a recorded one. */
+export type Recorded = Pick<
   HarnessFileChange,
   | 'path'
   | 'beforeSha256'
@@ -67,6 +69,10 @@ function netOf<Change extends Recorded>(changes: readonly Change[]): NetChange<C
   return { path: first.path, op, before, after, changes };
 }
 
-export function etagOf(nets: readonly NetChange<unknown>[]): string {
-  return sha256(JSON.stringify(nets.map(({ path, before, after }) => [path, before, after])));
+export async function etagOf(nets: readonly NetChange<unknown>[]): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const piece of inTurns(nets)) {
+    hash.update(JSON.stringify(piece.map(({ path, before, after }) => [path, before, after])));
+  }
+  return hash.digest('hex');
 }

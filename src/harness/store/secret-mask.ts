@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { DomainError } from '../../platform/error/index.js';
-import type { HarnessSession } from './harness.entity.js';
+import type { HarnessRun } from './harness.entity.js';
 
 /** Shorter ones would mask ordinary words. */
 const SHORTEST = 8;
@@ -156,7 +156,7 @@ function openingIn(text: string, secret: string): number {
   return text.length;
 }
 
-/** Acquaints this process with the key of a session's model, which it need not have worked with itself. */
+/** Acquaints this process with the key of a run's model, which it need not have worked with itself. */
 @Injectable()
 export class ModelSecrets {
   constructor(
@@ -165,7 +165,7 @@ export class ModelSecrets {
   ) {}
 
   /** A model that is gone, or cannot be used now, has no key that could be known. */
-  async learn(caller: Caller, { modelName }: Pick<HarnessSession, 'modelName'>): Promise<void> {
+  async learn(caller: Caller, { modelName }: Pick<HarnessRun, 'modelName'>): Promise<void> {
     try {
       const { connection } = await this.models.resolveChat(caller, modelName);
       this.mask.learn([connection.credential ?? '']);

@@ -12,6 +12,7 @@ import {
   Ids,
   NoEnvelope,
   OneOf,
+  StrictFields,
   Text,
   Whole,
 } from '../../../platform/http/index.js';
@@ -55,6 +56,7 @@ export class ArtifactContentQuery {
   length?: number;
 }
 
+@StrictFields()
 export class UndoBody {
   @Ids({ optional: true, description: 'Changes of the run (see …/files); without them, all' })
   changeIds?: number[];
@@ -80,6 +82,7 @@ const COMPARE_MS = 10_000;
 /** How long the files of a workspace may be looked at to say which could be undone. */
 const LOOK_MS = 10_000;
 
+type LineCounts = Pick<ChangedFileView, 'additions' | 'deletions'>;
 type Obstacle = Pick<ChangedFileView, 'reason' | 'message'>;
 
 @ApiTags('coding harness')
@@ -105,7 +108,7 @@ export class ChangeController {
     @Query() { format = 'unified', path }: RunDiffQuery,
   ): Promise<RunDiffView> {
     const { run, session } = await this.runs.own(caller, sessionId, runId);
-    await this.secrets.learn(caller, session);
+    await this.secrets.learn(caller, run);
     const below = path === undefined ? '' : placeOf(session.workspace, path);
     const rows = await this.changes.ofRun(run.tenantId, run.id);
     const nets = netChanges(rows.filter(({ undone }) => !undone)).filter(
@@ -143,7 +146,7 @@ export class ChangeController {
         op: net?.op ?? changes.at(-1)?.op ?? 'UPDATE',
         kind: kindOf(net?.after?.mode ?? net?.before?.mode ?? 0),
         ...(net
-          ? await this.records.countsOf(run.tenantId, net, deadline)
+          ? linesOf((await this.records.countsOf(run.tenantId, [net], deadline))[0])
           : { additions: 0, deletions: 0 }),
         changeIds: open.map(({ id }) => id),
         undoneChangeIds: undone.map(({ id }) => id),
@@ -207,14 +210,19 @@ export class ChangeController {
     nets: readonly NetChange[],
   ): Promise<FileDiffView[]> {
     const deadline = Date.now() + COMPARE_MS;
+    const compared = await this.records.compareWithin(
+      deadline,
+      tenantId,
+      nets.map(({ path, before, after, changes }) => {
+        return { path, before, after, restorable: changes[0]?.restorable ?? false };
+      }),
+    );
     const files: FileDiffView[] = [];
     let bytes = 0;
-    for (const { path, op, before, after, changes } of nets) {
-      const restorable = changes[0]?.restorable ?? false;
-      const compared = await this.records.compareWithin(deadline, tenantId, {
-        ...{ path, before, after, restorable },
-      });
-      const { additions, deletions, diff, diffTruncated } = compared;
+    for (const [index, { additions, deletions, diff, diffTruncated }] of compared.entries()) {
+      const net = nets[index];
+      if (!net) break;
+      const { path, op, before, after } = net;
       bytes += Buffer.byteLength(diff);
       const isFull = bytes > DIFF_BYTES;
       files.push({
@@ -254,6 +262,11 @@ export class ChangeController {
       await workspace.close();
     }
   }
+}
+
+function linesOf(counts: LineCounts | undefined): LineCounts {
+  const { additions = null, deletions = null } = counts ?? {};
+  return { additions, deletions };
 }
 
 const UNDONE: Obstacle = { reason: 'UNDONE', message: 'It is undone already.' };

@@ -81,7 +81,7 @@ export class ReportController {
       ...(await inTenant(homeTenantId, () => this.reports.names(homeTenantId, people))),
       ...(await this.reports.names(tenantId, people)),
     ]);
-    await this.secrets.learn(caller, session);
+    await this.secrets.learn(caller, run);
     // Before anything is done to the texts.
     sendReport(response, this.mask.applyIn(toReport({ ...facts, names })), format);
   }

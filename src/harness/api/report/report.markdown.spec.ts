@@ -96,6 +96,7 @@ describe('reportMarkdown', () => {
           toolCallId: 'c1',
           toolName: text,
           summary: text,
+          modelDescription: text,
           state: 'APPROVED',
           decision: 'APPROVE',
           by: { userId: 8, userName: text },

@@ -87,11 +87,12 @@ function reviewLine({ decision, revision, by, at, content }: ReportReviewView): 
 
 function approvalTable(approvals: readonly ReportApprovalView[]): string {
   return table(
-    ['Asked', 'Tool', 'What for', 'State', 'Decision', 'By', 'When', 'Note'],
+    ['Asked', 'Tool', 'Call', 'The model says', 'State', 'Decision', 'By', 'When', 'Note'],
     approvals.map((approval) => [
       time(approval.createdAt),
       plain(approval.toolName),
       plain(approval.summary),
+      plain(approval.modelDescription ?? ''),
       plain(approval.state),
       plain(approval.decision ?? ''),
       approval.by ? personText(approval.by) : '',

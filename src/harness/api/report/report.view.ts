@@ -15,6 +15,7 @@ import {
 import { netChanges } from '../../change/net-change.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import { RUN_STATUSES } from '../../protocol/run.state.js';
+import { visibleLine } from '../../protocol/visible-text.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';
 import type {
   HarnessFileChange,
@@ -105,7 +106,8 @@ export class ReportApprovalView extends View({
   approvalId: uuid(),
   toolCallId: uuid(),
   toolName: text({ example: 'shell' }),
-  summary: text({ description: 'What was asked for' }),
+  summary: text({ description: 'What was asked for, made by the server from the arguments' }),
+  modelDescription: nullable(text({ description: "The model's own words about it" })),
   state: oneOf(['PENDING', 'APPROVED', 'DENIED', 'EXPIRED', 'CANCELLED']),
   decision: nullable(text({ example: 'APPROVE' })),
   by: nullable(object(ReportPersonView, { description: 'Null: the policy, or not decided yet' })),
@@ -246,7 +248,7 @@ export function toReport(facts: ReportFacts): RunReportView {
     runId: run.id,
     user: { userId: run.userId, userName: names.get(run.userId) ?? null },
     workspace: session.workspace,
-    model: session.modelName,
+    model: run.modelName,
     error: run.errorCode === null ? null : { code: run.errorCode, message: run.errorMessage ?? '' },
     answer: facts.answer ?? null,
     times: {
@@ -307,7 +309,10 @@ function callOf(facts: ReportFacts, call: ReportedCall): ReportCallView {
   return shown(ReportCallView, {
     ...call,
     // A command is shown as it is; of other calls their title says more.
-    title: effectClass === 'SHELL' ? subject : (titleOf(facts, toolCallId) ?? subject),
+    title:
+      effectClass === 'SHELL'
+        ? subject && visibleLine(subject)
+        : (titleOf(facts, toolCallId) ?? subject),
     code: call.errorCode,
     uncertain: state === 'UNCERTAIN' || resolution !== null,
     resolution: resolution === null ? null : { resolution, by: person(facts, resolvedBy), note },

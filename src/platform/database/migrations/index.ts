@@ -11,6 +11,7 @@ import { ChatSources1763683200010 } from './10-chat-sources.js';
 import { FileOwners1763683200011 } from './11-file-owners.js';
 import { Media1763683200012 } from './12-media.js';
 import { Harness1763683200013 } from './13-harness.js';
+import { HarnessRuns1763683200015 } from './15-harness-runs.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -27,4 +28,5 @@ export const migrations = [
   FileOwners1763683200011,
   Media1763683200012,
   Harness1763683200013,
+  HarnessRuns1763683200015,
 ];
