@@ -13,24 +13,28 @@ import type { Workspace } from '../workspace/workspace.js';
 import { BlobStore } from './blob.store.js';
 import { cutLines } from './diff/cut-lines.js';
 import { DiffThread } from './diff/diff.thread.js';
-import type { Compared as ComparedFile, CompareTask } from './diff/diff.worker.js';
+import type { Compared as ComparedFile, CompareJob, CompareTask } from './diff/diff.worker.js';
 import type { FileDiff } from './diff/unified-diff.js';
-import { etagOf, netChanges, sameKept } from './net-change.js';
+import { etagOf, netChangesInTurns, sameKept } from './net-change.js';
 import type { DiffTotals, KeptState, NetChange, Recorded } from './net-change.js';
-import { inTurns } from './turns.js';
+import { inTurns } from '../protocol/turns.js';
 
 /** How long putting files back may take, whatever has stopped the change. */
 const ROLL_BACK_MS = 60_000;
 /** Longest diff of one file in an event or an answer. */
 const DIFF_BYTES = 64 * 1024;
 /** What the thread answers of a diff: more than is shown, because masking comes before the cut. */
-const COMPARED_BYTES = 4 * DIFF_BYTES;
-/** All diffs in the events of one call. */
-const EVENT_DIFF_BYTES = 2 * 1024 * 1024;
+const COMPARED_BYTES = 2 * DIFF_BYTES;
+/** All diffs in the events of one call, and all that are compared at once. */
+const ALL_DIFF_BYTES = 2 * 1024 * 1024;
 /** Events of one call; a command may change any number of files, and all of them get their rows. */
 const EVENTS = 500;
 /** How long one call's changes may be compared; the rest are shown without lines. */
 const COMPARE_MS = 3_000;
+/** Rows of one statement: the embedded database executes it in this process. */
+const INSERTED_AT_ONCE = 200;
+/** Diffs that are masked before other work gets its turn. */
+const MASKED_AT_ONCE = 20;
 const REMEMBERED_COUNTS = 2_000;
 
 export interface ChangeTarget {
@@ -172,16 +176,17 @@ export class FileChanges {
   async describe(run: ChangedRun, operations: readonly FileOperation[]): Promise<DescribedChanges> {
     const deadline = Date.now() + COMPARE_MS;
     const compared = await this.compareWithin(deadline, run.tenantId, operations);
-    const files = operations.map((operation, index) => ({
-      operation,
-      ...(compared[index] ?? NOT_COMPARED),
-    }));
     const earlier = await this.repository.ofRun(run.tenantId, run.id);
     const rows: Recorded[] = earlier.filter(({ undone }) => !undone);
-    for await (const piece of inTurns(files)) {
-      for (const file of piece) rows.push(rowOf(run, '', file));
+    const files: DescribedChange[] = [];
+    for await (const piece of inTurns(operations)) {
+      for (const operation of piece) {
+        const file = { operation, ...(compared[files.length] ?? NOT_COMPARED) };
+        files.push(file);
+        rows.push(rowOf(run, '', file));
+      }
     }
-    return { files, totals: await this.totalsOf(run.tenantId, netChanges(rows)) };
+    return { files, totals: await this.totalsOf(run.tenantId, await netChangesInTurns(rows)) };
   }
 
   /**
@@ -194,16 +199,16 @@ export class FileChanges {
     { files, totals }: DescribedChanges,
   ): Promise<EventDraft[]> {
     if (files.length === 0) return [];
-    for await (const piece of inTurns(files)) {
+    for await (const piece of inTurns(files, INSERTED_AT_ONCE)) {
       await this.repository.insert(piece.map((file) => rowOf(run, toolCallId, file)));
     }
     const subject = { toolCallId };
-    let room = EVENT_DIFF_BYTES;
+    let room = ALL_DIFF_BYTES;
     const changed = files.slice(0, EVENTS).map((file): EventDraft => {
       const { operation, additions, deletions } = file;
       const { path, op } = operation;
       room -= Buffer.byteLength(file.diff);
-      const shown = room >= 0 ? file : { diff: LEFT_OUT, diffTruncated: true };
+      const shown = room >= 0 && file.diff !== '' ? file : { diff: LEFT_OUT, diffTruncated: true };
       const { diff, diffTruncated } = shown;
       const data = { path, op, additions, deletions, diff, diffTruncated };
       return { type: 'file.changed', data, subject };
@@ -223,7 +228,8 @@ export class FileChanges {
 
   /**
    * The differences of kept contents in the order of the files, with the service's secrets masked and cut to 64 KiB. After
-   * the deadline, in milliseconds since the epoch, nothing is compared.
+   * the deadline, in milliseconds since the epoch, nothing is compared. All diffs have 2 MiB at most: those after that are
+   * empty.
    */
   async compareWithin(
     deadline: number,
@@ -231,16 +237,18 @@ export class FileChanges {
     files: readonly ComparedSides[],
   ): Promise<Comparison[]> {
     const compared: Comparison[] = [];
+    let room = ALL_DIFF_BYTES;
     for await (const piece of inTurns(files)) {
       const tasks = piece.map(({ path, before, after, restorable }) => ({
         path,
         before: this.thread.keptSide(tenantId, before, restorable),
         after: this.thread.keptSide(tenantId, after, true),
       }));
-      const found = await this.compare(deadline, tasks);
+      const found = await this.compare({ deadline, totalBytes: room, tasks });
       for (const [index, { before, after }] of piece.entries()) {
         const one = found[index] ?? NOT_COMPARED;
         compared.push(one);
+        room -= Buffer.byteLength(one.diff);
         if (one === NOT_COMPARED) continue;
         const { additions, deletions } = one;
         this.counts.set(keyOf(before, after), { additions, deletions });
@@ -256,13 +264,19 @@ export class FileChanges {
       before: sideOf(operation.before, beforeContent),
       after: sideOf(operation.after, afterContent),
     }));
-    return this.compare(Date.now() + COMPARE_MS, tasks);
+    return this.compare({ deadline: Date.now() + COMPARE_MS, totalBytes: ALL_DIFF_BYTES, tasks });
   }
 
-  private async compare(deadline: number, tasks: readonly CompareTask[]): Promise<Comparison[]> {
-    const limits = { deadline, diffBytes: COMPARED_BYTES };
-    const found = await this.thread.compare({ ...limits, tasks });
-    return tasks.map((_, index) => this.shown(found[index]));
+  private async compare(job: Omit<CompareJob, 'diffBytes'>): Promise<Comparison[]> {
+    const { tasks } = job;
+    const totalBytes = Math.max(0, job.totalBytes);
+    const found = await this.thread.compare({ ...job, totalBytes, diffBytes: COMPARED_BYTES });
+    const shown: Comparison[] = [];
+    for await (const piece of inTurns(found, MASKED_AT_ONCE)) {
+      for (const one of piece) shown.push(this.shown(one));
+    }
+    for (let at = shown.length; at < tasks.length; at += 1) shown.push(NOT_COMPARED);
+    return shown;
   }
 
   private shown(compared: ComparedFile | undefined): Comparison {
@@ -278,8 +292,15 @@ export class FileChanges {
     nets: readonly NetChange[],
     deadline: number,
   ): Promise<readonly Counts[]> {
-    const counts = nets.map((net) => this.knownCounts(net));
-    const unknown = nets.flatMap((net, index) => (counts[index] ? [] : [{ net, index }]));
+    const counts: (Counts | undefined)[] = [];
+    const unknown: { readonly net: NetChange; readonly index: number }[] = [];
+    for await (const piece of inTurns(nets)) {
+      for (const net of piece) {
+        const known = this.knownCounts(net);
+        if (!known) unknown.push({ net, index: counts.length });
+        counts.push(known);
+      }
+    }
     const compared = await this.compareWithin(
       deadline,
       tenantId,

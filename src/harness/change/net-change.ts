@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HarnessFileChange } from '../store/harness.entity.js';
 import type { FileState } from '../workspace/file-operation.js';
-import { inTurns } from './turns.js';
+import { inTurns } from '../protocol/turns.js';
 
 /** A content by its hash, with the mode of FileState. */
 export type KeptState = Pick<FileState, 'sha256' | 'mode'>;
@@ -58,6 +59,30 @@ export function netChanges<Change extends Recorded>(
     .map(netOf)
     .filter((net) => net !== undefined)
     .sort((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+/** As `netChanges`, for as many changes as a command may make: it does not block the process. */
+export async function netChangesInTurns<Change extends Recorded>(
+  changes: readonly Change[],
+): Promise<NetChange<Change>[]> {
+  const byPath = new Map<string, Change[]>();
+  for await (const piece of inTurns(changes)) {
+    for (const change of piece) {
+      const ofPath = byPath.get(change.path);
+      if (ofPath) ofPath.push(change);
+      else byPath.set(change.path, [change]);
+    }
+  }
+  const nets: NetChange<Change>[] = [];
+  for await (const piece of inTurns([...byPath.values()])) {
+    for (const ofPath of piece) {
+      const net = netOf(ofPath);
+      if (net) nets.push(net);
+    }
+  }
+  await nextTurn();
+  // Mostly in order already, because the changes of a call are.
+  return nets.sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
 function netOf<Change extends Recorded>(changes: readonly Change[]): NetChange<Change> | undefined {

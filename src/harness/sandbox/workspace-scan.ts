@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { ToolError } from '../fault/tool.error.js';
+import { inTurns } from '../protocol/turns.js';
 import {
   classifyPath,
   isRepository,
@@ -117,20 +118,22 @@ class Scan {
     const isBare = isRepository(entries.map(({ name }) => name));
     const parent = folder.path.slice(folder.path.lastIndexOf('/') + 1);
     const below: Folder[] = [];
-    for (const entry of entries) {
-      // Folders above that count for themselves are hidden or covered already.
-      const found = classifyPath(textOf(joined(parent, entry.name)));
-      const part = repositoryPart(textOf(entry.name));
-      const isOwn = isBare && part === 'control';
-      const kind: PathClass = {
-        protection: isOwn ? 'GIT' : found.protection,
-        secret: found.secret || folder.secret,
-      };
-      // What a repository could be made of later is noted as well, to be told from what makes it one.
-      const isNoted = part !== undefined && (isBare || this.covers);
-      if (isNoted && !folder.covered) await this.note(joined(folder.path, entry.name));
-      const next = await this.entry(folder, entry, kind);
-      if (next) below.push(next);
+    for await (const piece of inTurns(entries)) {
+      for (const entry of piece) {
+        // Folders above that count for themselves are hidden or covered already.
+        const found = classifyPath(textOf(joined(parent, entry.name)));
+        const part = repositoryPart(textOf(entry.name));
+        const isOwn = isBare && part === 'control';
+        const kind: PathClass = {
+          protection: isOwn ? 'GIT' : found.protection,
+          secret: found.secret || folder.secret,
+        };
+        // What a repository could be made of later is noted as well, to be told from what makes it one.
+        const isNoted = part !== undefined && (isBare || this.covers);
+        if (isNoted && !folder.covered) await this.note(joined(folder.path, entry.name));
+        const next = await this.entry(folder, entry, kind);
+        if (next) below.push(next);
+      }
     }
     return below;
   }

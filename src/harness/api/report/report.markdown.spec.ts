@@ -50,6 +50,8 @@ const report: RunReportView = {
   approvals: [],
   toolCalls: [call],
   files: [],
+  fileCount: 0,
+  moreFiles: false,
   skills: [],
 };
 

@@ -24,6 +24,8 @@ import type {
   HarnessSession,
 } from '../../store/harness.entity.js';
 import type { ReportedCall, ReportedEvent, ReportedSkill } from '../../store/report.repository.js';
+import { filePage } from '../change/file-page.js';
+import type { FilePageQuery } from '../change/file-page.js';
 import { PlanStepView, stepViews } from '../plan/plan.view.js';
 import { RunErrorView } from '../run/run.view.js';
 import { shown } from '../shown.js';
@@ -185,7 +187,9 @@ export class RunReportView extends View({
   planReviews: list(ReportReviewView, { description: 'Oldest first' }),
   approvals: list(ReportApprovalView, { description: 'Oldest first' }),
   toolCalls: list(ReportCallView, { description: 'In the order in which they were asked for' }),
-  files: list(ReportFileView),
+  files: list(ReportFileView, { description: 'A page of them, by path' }),
+  fileCount: integer({ description: 'Files of all pages' }),
+  moreFiles: flag({ description: 'More files follow on the next page' }),
   skills: list(ReportSkillView),
 }) {}
 
@@ -224,6 +228,7 @@ interface ReportFacts {
   readonly events: readonly ReportedEvent[];
   readonly approvals: readonly ApprovalRow[];
   readonly changes: readonly HarnessFileChange[];
+  readonly page: FilePageQuery;
   readonly skills: readonly ReportedSkill[];
   readonly answer: string | undefined;
   /** Names of the users in it, by their ids. */
@@ -262,7 +267,7 @@ export function toReport(facts: ReportFacts): RunReportView {
     planReviews: reviewsOf(facts),
     approvals: facts.approvals.map((approval) => approvalOf(facts, approval)),
     toolCalls: facts.calls.map((call) => callOf(facts, call)),
-    files: filesOf(facts.changes),
+    ...filesOf(facts),
     skills: skillsOf(facts),
   });
 }
@@ -328,22 +333,28 @@ function titleOf({ events }: ReportFacts, callId: string): string | undefined {
 }
 
 /** Every file that was touched, also one that is at the end as it was at the beginning. */
-function filesOf(changes: readonly HarnessFileChange[]): ReportFileView[] {
-  const nets = new Map(
-    netChanges(changes.filter(({ undone }) => !undone)).map((net) => [net.path, net.op]),
-  );
-  const files = [...Map.groupBy(changes, ({ path }) => path)].map(([path, rows]) => {
-    const kept = rows.filter(({ undone }) => !undone);
-    return {
-      path,
-      op: nets.get(path) ?? 'NONE',
-      changes: rows.length,
-      undone: rows.length - kept.length,
-      additions: sumOf(kept.map(({ additions }) => additions)),
-      deletions: sumOf(kept.map(({ deletions }) => deletions)),
-    };
-  });
-  return files.sort((one, other) => (one.path < other.path ? -1 : 1));
+function filesOf({
+  changes,
+  page,
+}: ReportFacts): Pick<RunReportView, 'files' | 'fileCount' | 'moreFiles'> {
+  const byPath = [...Map.groupBy(changes, ({ path }) => path)];
+  const sorted = byPath.sort(([one], [other]) => (one < other ? -1 : 1));
+  const { files, more } = filePage(sorted, page);
+  return {
+    files: files.map(([path, rows]) => {
+      const kept = rows.filter(({ undone }) => !undone);
+      return {
+        path,
+        op: netChanges(kept)[0]?.op ?? 'NONE',
+        changes: rows.length,
+        undone: rows.length - kept.length,
+        additions: sumOf(kept.map(({ additions }) => additions)),
+        deletions: sumOf(kept.map(({ deletions }) => deletions)),
+      };
+    }),
+    fileCount: sorted.length,
+    moreFiles: more,
+  };
 }
 
 /** Null when a part of it is not known. */

@@ -12,7 +12,7 @@ const WORKER = fileURLToPath(new URL('./diff.worker.js', import.meta.url));
 /** One that has had nothing to do for so long ends. */
 const IDLE_MS = 60_000;
 /** Files of one message to the thread: other requests come in between. */
-const BATCH = 50;
+const BATCH = 20;
 
 /** Compares files on a thread of its own, a batch after the other, so that large diffs do not block the process. */
 @Injectable()
@@ -40,10 +40,14 @@ export class DiffThread implements OnApplicationShutdown {
   }
 
   /** The comparisons in the order of the tasks; undefined for those that the deadline left out. */
-  async compare({ tasks, ...limits }: CompareJob): Promise<(Compared | undefined)[]> {
+  async compare({ tasks, totalBytes, ...limits }: CompareJob): Promise<(Compared | undefined)[]> {
     const compared: (Compared | undefined)[] = [];
+    let room = totalBytes;
     for (let at = 0; at < tasks.length && Date.now() < limits.deadline; at += BATCH) {
-      compared.push(...(await this.run({ ...limits, tasks: tasks.slice(at, at + BATCH) })));
+      const batch = tasks.slice(at, at + BATCH);
+      const found = await this.run({ ...limits, totalBytes: Math.max(0, room), tasks: batch });
+      for (const one of found) room -= one ? Buffer.byteLength(one.diff) : 0;
+      compared.push(...found);
     }
     return compared;
   }

@@ -24,17 +24,21 @@ export interface CompareJob {
   readonly deadline: number;
   /** Longest diff of one file. */
   readonly diffBytes: number;
+  /** All diffs; files after that are counted, and their diffs left out. */
+  readonly totalBytes: number;
 }
 
 export interface Compared extends FileDiff {
-  /** The diff is longer than the limit: its first lines. */
+  /** The diff is longer than a limit: its first lines, or nothing. */
   readonly cut: boolean;
   /** Hashes of kept contents that are not what they were. */
   readonly damaged: readonly string[];
 }
 
 /** Compares the files of the job in their order; undefined for those that the deadline left out. */
-export function compare({ tasks, deadline, diffBytes }: CompareJob): (Compared | undefined)[] {
+export function compare(job: CompareJob): (Compared | undefined)[] {
+  const { tasks, deadline, diffBytes, totalBytes } = job;
+  let room = totalBytes;
   return tasks.map(({ path, before, after }) => {
     if (Date.now() >= deadline) return undefined;
     const damaged: string[] = [];
@@ -43,7 +47,8 @@ export function compare({ tasks, deadline, diffBytes }: CompareJob): (Compared |
       before: sideOf(before, damaged),
       after: sideOf(after, damaged),
     });
-    const { text, cut } = cutLines(diff, diffBytes);
+    const { text, cut } = room > 0 ? cutLines(diff, diffBytes) : { text: '', cut: true };
+    room -= Buffer.byteLength(text);
     return { ...counts, diff: text, cut, damaged };
   });
 }
