@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 import { OpenStreams } from '../platform/access/index.js';
-import type { Caller } from '../platform/access/index.js';
+import type { Caller, StreamPlace } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { NotFoundError } from '../platform/error/index.js';
@@ -30,6 +30,8 @@ import { TurnRepository } from './turn.repository.js';
 @Injectable()
 export class ChatService {
   private readonly limits: TurnLimits;
+  /** Messages that are being answered in this process, from their first check on. */
+  private answering = 0;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -68,13 +70,30 @@ export class ChatService {
     }
   }
 
+  /** The place is reserved before the first await, and held until the answer is over, however it ends. */
   private async answer(
     caller: Caller,
     body: SendBody,
     idempotencyKey: string | undefined,
     writer: SseWriter,
   ): Promise<void> {
-    this.admit(caller);
+    const place = this.reserve(caller);
+    this.answering += 1;
+    try {
+      await this.answerIn(place, body, idempotencyKey, writer);
+    } finally {
+      this.answering -= 1;
+      place.release();
+    }
+  }
+
+  private async answerIn(
+    place: StreamPlace,
+    body: SendBody,
+    idempotencyKey: string | undefined,
+    writer: SseWriter,
+  ): Promise<void> {
+    const { caller } = place;
     const requestHash = idempotencyKey === undefined ? undefined : hashOf(body);
     if (idempotencyKey !== undefined) {
       if (await this.answers.replay(caller, idempotencyKey, requestHash, writer)) return;
@@ -91,7 +110,7 @@ export class ChatService {
       requestHash,
     });
     if (!begun) throw await this.refusal(caller, body);
-    turn.settled = this.runTurn(turn, alone);
+    turn.settled = this.runTurn(turn, alone, place);
     await turn.settled;
   }
 
@@ -117,9 +136,9 @@ export class ChatService {
   }
 
   /** Runs the turn; it always ends with a stored answer. `alone` is the question without history. */
-  private async runTurn(turn: Turn, alone: ChatMessage[]): Promise<void> {
+  private async runTurn(turn: Turn, alone: ChatMessage[], place: StreamPlace): Promise<void> {
     this.running.add(turn);
-    const release = this.streams.add(turn.caller, (why) => turn.stop(why));
+    place.onEnd((why) => turn.stop(why));
     let messages = alone;
     let outcome: TurnOutcome;
     try {
@@ -131,7 +150,6 @@ export class ChatService {
     try {
       await this.answers.end(turn, messages, outcome);
     } finally {
-      release();
       this.running.remove(turn);
     }
   }
@@ -163,10 +181,12 @@ export class ChatService {
     return this.turns.history(caller, body.sessionId, { turnId: id, limit });
   }
 
-  private admit(caller: Caller): void {
-    const { CHAT_STREAMS, CHAT_STREAMS_PER_USER } = this.config;
-    if (this.running.size >= CHAT_STREAMS) throw new TooManyStreamsError();
-    if (this.streams.countOf(caller) >= CHAT_STREAMS_PER_USER) throw new TooManyStreamsError();
+  private reserve(caller: Caller): StreamPlace {
+    const { CHAT_STREAMS, CHAT_STREAMS_PER_USER: perUser } = this.config;
+    if (this.answering >= CHAT_STREAMS) throw new TooManyStreamsError();
+    const place = this.streams.reserve(caller, { perUser });
+    if (!place) throw new TooManyStreamsError();
+    return place;
   }
 
   private async refusal(caller: Caller, body: SendBody): Promise<Error> {

@@ -46,10 +46,6 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     await Promise.allSettled([...this.turns.values()].map((turn) => turn.settled));
   }
 
-  get size(): number {
-    return this.turns.size;
-  }
-
   has(turnId: string): boolean {
     return this.turns.has(turnId);
   }

@@ -10,6 +10,7 @@ import { Artifacts } from './change/artifacts.js';
 import { BlobStore } from './change/blob.store.js';
 import { ChangeController, UndoController } from './api/change/change.controller.js';
 import { FileChangeRepository } from './store/file-change.repository.js';
+import { DiffThread } from './change/diff/diff.thread.js';
 import { FileChanges } from './change/file-changes.js';
 import { WorkspaceSnapshots } from './change/snapshot/workspace.snapshots.js';
 import { UndoInspection } from './engine/undo/undo.inspection.js';
@@ -82,6 +83,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     ArtifactRepository,
     Artifacts,
     BlobStore,
+    DiffThread,
     FileChangeRepository,
     FileChanges,
     WorkspaceSnapshots,

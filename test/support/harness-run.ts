@@ -47,9 +47,9 @@ export async function ownRun(
   );
   await database.query(
     `INSERT INTO harness_run
-        (id, tenant_id, session_id, user_id, home_tenant_id, requirement, permission_mode, approval_policy, budget,
+        (id, tenant_id, session_id, user_id, home_tenant_id, requirement, model_name, permission_mode, approval_policy, budget,
          status, phase, lease_owner, lease_boot, lease_until, fence, idempotency_key, idempotency_hash)
-     VALUES ($1, $2, $3, $4, $2, 'Own', 'READ_ONLY', 'NEVER', $8, 'RUNNING', 'BUILD', $5, 'test',
+     VALUES ($1, $2, $3, $4, $2, 'Own', 'none', 'READ_ONLY', 'NEVER', $8, 'RUNNING', 'BUILD', $5, 'test',
              now() + make_interval(secs => $6), 1, $7, repeat('0', 64))`,
     [runId, tenantId, sessionId, userId, owner, leaseSeconds, runId, JSON.stringify(BUDGET)],
   );

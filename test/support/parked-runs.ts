@@ -241,7 +241,7 @@ export class ParkedRuns {
     const tenantId = found?.tenantId ?? '';
     const session = await this.plinth.app.get(SessionRepository).find(tenantId, sessionId);
     if (!session) throw new Error(`There is no session ${sessionId}.`);
-    const { userId, homeTenantId, permissionMode, approvalPolicy } = session;
+    const { userId, homeTenantId, modelName, permissionMode, approvalPolicy } = session;
     const inserted = await this.plinth.app.get(RunRepository).insert({
       id,
       tenantId,
@@ -249,6 +249,7 @@ export class ParkedRuns {
       userId,
       homeTenantId,
       requirement: 'Fix add()',
+      modelName,
       permissionMode,
       approvalPolicy,
       budget: {
@@ -273,6 +274,8 @@ function askOf({ toolName, input, grants = [] }: ParkedCall, toolCallId: string)
     toolName,
     argumentsJson: JSON.stringify(input),
     summary: `${toolName} it`,
+    modelDescription: null,
+    preview: { command: null, files: [], diff: null, diffTruncated: false },
     subjectHash: subjectHash({ toolName, input, operations: [] }),
     grants,
     notes: ['It can be undone.'],

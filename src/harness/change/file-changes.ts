@@ -9,22 +9,32 @@ import type { HarnessRun } from '../store/harness.entity.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { kindOf } from '../workspace/file-operation.js';
 import type { FileOperation, FileState, PlannedFile } from '../workspace/file-operation.js';
-import { firstBytes } from '../workspace/utf8-text.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { BlobStore } from './blob.store.js';
-import { etagOf, netChanges, sameKept } from './net-change.js';
-import type { DiffTotals, KeptState, NetChange } from './net-change.js';
-import { unifiedDiff } from './unified-diff.js';
-import type { DiffSide, FileDiff } from './unified-diff.js';
+import { cutLines } from './diff/cut-lines.js';
+import { DiffThread } from './diff/diff.thread.js';
+import type { Compared as ComparedFile, CompareJob, CompareTask } from './diff/diff.worker.js';
+import type { FileDiff } from './diff/unified-diff.js';
+import { etagOf, netChangesInTurns, sameKept } from './net-change.js';
+import type { DiffTotals, KeptState, NetChange, Recorded } from './net-change.js';
+import { inTurns } from '../protocol/turns.js';
 
 /** How long putting files back may take, whatever has stopped the change. */
 const ROLL_BACK_MS = 60_000;
 /** Longest diff of one file in an event or an answer. */
 const DIFF_BYTES = 64 * 1024;
+/** What the thread answers of a diff: more than is shown, because masking comes before the cut. */
+const COMPARED_BYTES = 2 * DIFF_BYTES;
+/** All diffs in the events of one call, and all that are compared at once. */
+const ALL_DIFF_BYTES = 2 * 1024 * 1024;
 /** Events of one call; a command may change any number of files, and all of them get their rows. */
 const EVENTS = 500;
 /** How long one call's changes may be compared; the rest are shown without lines. */
 const COMPARE_MS = 3_000;
+/** Rows of one statement: the embedded database executes it in this process. */
+const INSERTED_AT_ONCE = 200;
+/** Diffs that are masked before other work gets its turn. */
+const MASKED_AT_ONCE = 20;
 const REMEMBERED_COUNTS = 2_000;
 
 export interface ChangeTarget {
@@ -35,11 +45,15 @@ export interface ChangeTarget {
 type ChangedRun = Pick<HarnessRun, 'id' | 'tenantId'>;
 type Counts = Pick<FileDiff, 'additions' | 'deletions'>;
 
-interface DescribedChange extends Counts {
-  readonly operation: FileOperation;
+/** The difference of two contents, as events and answers show it. */
+export interface Comparison extends Counts {
   /** Unified, at most 64 KiB. */
   readonly diff: string;
   readonly diffTruncated: boolean;
+}
+
+interface DescribedChange extends Comparison {
+  readonly operation: FileOperation;
 }
 
 /** What `record` writes down. */
@@ -70,6 +84,7 @@ export class FileChanges {
     private readonly blobs: BlobStore,
     private readonly repository: FileChangeRepository,
     private readonly mask: SecretMask,
+    private readonly thread: DiffThread,
   ) {}
 
   /** Keeps the contents that the operations and their undoing need. Call it before the operations are written down. */
@@ -160,21 +175,23 @@ export class FileChanges {
   /** What the events and rows of the operations will say, with their diffs. Reads files: call it before the transaction. */
   async describe(run: ChangedRun, operations: readonly FileOperation[]): Promise<DescribedChanges> {
     const deadline = Date.now() + COMPARE_MS;
-    const files: DescribedChange[] = [];
-    for (const operation of operations) {
-      files.push({ operation, ...(await this.compareWithin(deadline, run.tenantId, operation)) });
-    }
+    const compared = await this.compareWithin(deadline, run.tenantId, operations);
     const earlier = await this.repository.ofRun(run.tenantId, run.id);
-    const rows = [
-      ...earlier.filter(({ undone }) => !undone),
-      ...files.map((file) => rowOf(run, '', file)),
-    ];
-    return { files, totals: await this.totalsOf(run.tenantId, netChanges(rows)) };
+    const rows: Recorded[] = earlier.filter(({ undone }) => !undone);
+    const files: DescribedChange[] = [];
+    for await (const piece of inTurns(operations)) {
+      for (const operation of piece) {
+        const file = { operation, ...(compared[files.length] ?? NOT_COMPARED) };
+        files.push(file);
+        rows.push(rowOf(run, '', file));
+      }
+    }
+    return { files, totals: await this.totalsOf(run.tenantId, await netChangesInTurns(rows)) };
   }
 
   /**
    * Writes the changes down, joining an open transaction, and answers their events: file.changed for each file (for the
-   * first 500 of one call) and one run.diff.
+   * first 500 of one call, with 2 MiB of diffs in all) and one run.diff.
    */
   async record(
     run: ChangedRun,
@@ -182,11 +199,17 @@ export class FileChanges {
     { files, totals }: DescribedChanges,
   ): Promise<EventDraft[]> {
     if (files.length === 0) return [];
-    await this.repository.insert(files.map((file) => rowOf(run, toolCallId, file)));
+    for await (const piece of inTurns(files, INSERTED_AT_ONCE)) {
+      await this.repository.insert(piece.map((file) => rowOf(run, toolCallId, file)));
+    }
     const subject = { toolCallId };
+    let room = ALL_DIFF_BYTES;
     const changed = files.slice(0, EVENTS).map((file): EventDraft => {
-      const { operation, additions, deletions, diff, diffTruncated } = file;
+      const { operation, additions, deletions } = file;
       const { path, op } = operation;
+      room -= Buffer.byteLength(file.diff);
+      const shown = room >= 0 && file.diff !== '' ? file : { diff: LEFT_OUT, diffTruncated: true };
+      const { diff, diffTruncated } = shown;
       const data = { path, op, additions, deletions, diff, diffTruncated };
       return { type: 'file.changed', data, subject };
     });
@@ -195,50 +218,103 @@ export class FileChanges {
 
   /** The totals of net changes; files whose lines cannot be counted count as files alone. */
   async totalsOf(tenantId: string, nets: readonly NetChange[]): Promise<DiffTotals> {
-    const deadline = Date.now() + COMPARE_MS;
     let [additions, deletions] = [0, 0];
-    for (const net of nets) {
-      const counts = await this.countsOf(tenantId, net, deadline);
+    for (const counts of await this.countsOf(tenantId, nets, Date.now() + COMPARE_MS)) {
       additions += counts.additions ?? 0;
       deletions += counts.deletions ?? 0;
     }
-    return { files: nets.length, additions, deletions, etag: etagOf(nets) };
+    return { files: nets.length, additions, deletions, etag: await etagOf(nets) };
   }
 
   /**
-   * The difference of two kept contents, with the service's secrets masked and cut to 64 KiB. After the deadline, in
-   * milliseconds since the epoch, nothing is compared.
+   * The differences of kept contents in the order of the files, with the service's secrets masked and cut to 64 KiB. After
+   * the deadline, in milliseconds since the epoch, nothing is compared. All diffs have 2 MiB at most: those after that are
+   * empty.
    */
   async compareWithin(
     deadline: number,
     tenantId: string,
-    { path, before, after, restorable }: ComparedSides,
-  ): Promise<Omit<DescribedChange, 'operation'>> {
-    if (Date.now() >= deadline) {
-      const diff = 'Not compared: the call has changed too much at once.\n';
-      return { additions: null, deletions: null, diff, diffTruncated: true };
+    files: readonly ComparedSides[],
+  ): Promise<Comparison[]> {
+    const compared: Comparison[] = [];
+    let room = ALL_DIFF_BYTES;
+    for await (const piece of inTurns(files)) {
+      const tasks = piece.map(({ path, before, after, restorable }) => ({
+        path,
+        before: this.thread.keptSide(tenantId, before, restorable),
+        after: this.thread.keptSide(tenantId, after, true),
+      }));
+      const found = await this.compare({ deadline, totalBytes: room, tasks });
+      for (const [index, { before, after }] of piece.entries()) {
+        const one = found[index] ?? NOT_COMPARED;
+        compared.push(one);
+        room -= Buffer.byteLength(one.diff);
+        if (one === NOT_COMPARED) continue;
+        const { additions, deletions } = one;
+        this.counts.set(keyOf(before, after), { additions, deletions });
+      }
     }
-    const { diff, additions, deletions } = unifiedDiff({
-      path,
-      before: await this.side(tenantId, before, restorable),
-      after: await this.side(tenantId, after, true),
-    });
-    this.counts.set(keyOf(before, after), { additions, deletions });
-    const shown = cutLines(this.mask.apply(diff), DIFF_BYTES);
-    return { additions, deletions, diff: shown.text, diffTruncated: shown.cut };
+    return compared;
   }
 
-  /** The lines of a net change, as `compareWithin`; a file of one change has them stored. */
-  async countsOf(tenantId: string, net: NetChange, deadline: number): Promise<Counts> {
-    const { path, before, after, changes } = net;
-    const [only, ...more] = changes;
-    if (only && more.length === 0) {
-      return { additions: only.additions, deletions: only.deletions };
+  /** What a change of files that is not written yet would do, as `compareWithin`. */
+  async preview(files: readonly PlannedFile[]): Promise<Comparison[]> {
+    const tasks = files.map(({ operation, beforeContent, afterContent }) => ({
+      path: operation.path,
+      before: sideOf(operation.before, beforeContent),
+      after: sideOf(operation.after, afterContent),
+    }));
+    return this.compare({ deadline: Date.now() + COMPARE_MS, totalBytes: ALL_DIFF_BYTES, tasks });
+  }
+
+  private async compare(job: Omit<CompareJob, 'diffBytes'>): Promise<Comparison[]> {
+    const { tasks } = job;
+    const totalBytes = Math.max(0, job.totalBytes);
+    const found = await this.thread.compare({ ...job, totalBytes, diffBytes: COMPARED_BYTES });
+    const shown: Comparison[] = [];
+    for await (const piece of inTurns(found, MASKED_AT_ONCE)) {
+      for (const one of piece) shown.push(this.shown(one));
     }
-    const known = this.counts.get(keyOf(before, after));
-    if (known) return known;
-    const restorable = only?.restorable ?? false;
-    return this.compareWithin(deadline, tenantId, { path, before, after, restorable });
+    for (let at = shown.length; at < tasks.length; at += 1) shown.push(NOT_COMPARED);
+    return shown;
+  }
+
+  private shown(compared: ComparedFile | undefined): Comparison {
+    if (!compared) return NOT_COMPARED;
+    const { additions, deletions, diff, cut } = compared;
+    const shown = cutLines(this.mask.apply(diff), DIFF_BYTES);
+    return { additions, deletions, diff: shown.text, diffTruncated: cut || shown.cut };
+  }
+
+  /** The lines of net changes, as `compareWithin`; a file of one change has them stored. */
+  async countsOf(
+    tenantId: string,
+    nets: readonly NetChange[],
+    deadline: number,
+  ): Promise<readonly Counts[]> {
+    const counts: (Counts | undefined)[] = [];
+    const unknown: { readonly net: NetChange; readonly index: number }[] = [];
+    for await (const piece of inTurns(nets)) {
+      for (const net of piece) {
+        const known = this.knownCounts(net);
+        if (!known) unknown.push({ net, index: counts.length });
+        counts.push(known);
+      }
+    }
+    const compared = await this.compareWithin(
+      deadline,
+      tenantId,
+      unknown.map(({ net: { path, before, after, changes } }) => {
+        return { path, before, after, restorable: changes[0]?.restorable ?? false };
+      }),
+    );
+    for (const [at, { index }] of unknown.entries()) counts[index] = compared[at];
+    return counts.map((one) => one ?? NOT_COMPARED);
+  }
+
+  private knownCounts({ before, after, changes }: NetChange): Counts | undefined {
+    const [only, ...more] = changes;
+    return only && more.length === 0 ? only : this.counts.get(keyOf(before, after));
   }
 
   private async verify(
@@ -303,16 +379,6 @@ export class FileChanges {
       const paths = error instanceof RollBackFailedError ? error.paths : begun.map((o) => o.path);
       throw new RollBackFailedError(paths, { cause });
     }
-  }
-
-  private async side(
-    tenantId: string,
-    state: KeptState | null,
-    kept: boolean,
-  ): Promise<DiffSide | null> {
-    if (!state) return null;
-    const content = kept ? await this.blobs.get(tenantId, state.sha256) : undefined;
-    return { content, mode: state.mode };
   }
 }
 
@@ -424,6 +490,20 @@ export class VacatedPaths {
   }
 }
 
+/** What is said of files for which there was no time. */
+const NOT_COMPARED: Comparison = {
+  additions: null,
+  deletions: null,
+  diff: 'Not compared: there is too much to compare at once.\n',
+  diffTruncated: true,
+};
+
+const LEFT_OUT = 'Left out: the call has changed too much at once. The diff of the run shows it.\n';
+
+function sideOf(state: FileState | null, content: Buffer | null): CompareTask['before'] {
+  return state && { mode: state.mode, ...(content && { content }) };
+}
+
 function keyOf(before: KeptState | null, after: KeptState | null): string {
   return `${before?.sha256 ?? ''}:${after?.sha256 ?? ''}`;
 }
@@ -441,14 +521,4 @@ function rowOf(
     beforeMode: before?.mode ?? null,
     afterMode: after?.mode ?? null,
   };
-}
-
-/** As many whole lines from the beginning as the bytes hold. */
-function cutLines(text: string, limitBytes: number): { text: string; cut: boolean } {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= limitBytes) return { text, cut: false };
-  const end = bytes.lastIndexOf(0x0a, limitBytes - 1) + 1;
-  if (end > 0) return { text: bytes.toString('utf8', 0, end), cut: true };
-  // One line that is too long by itself.
-  return { text: firstBytes(text, limitBytes), cut: true };
 }

@@ -1,11 +1,14 @@
-import { sha256 } from '../protocol/ids.js';
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HarnessFileChange } from '../store/harness.entity.js';
 import type { FileState } from '../workspace/file-operation.js';
+import { inTurns } from '../protocol/turns.js';
 
 /** A content by its hash, with the mode of FileState. */
 export type KeptState = Pick<FileState, 'sha256' | 'mode'>;
 
-type Recorded = Pick<
+/** What a net change needs of a recorded one. */
+export type Recorded = Pick<
   HarnessFileChange,
   | 'path'
   | 'beforeSha256'
@@ -58,6 +61,30 @@ export function netChanges<Change extends Recorded>(
     .sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
+/** As `netChanges`, for as many changes as a command may make: it does not block the process. */
+export async function netChangesInTurns<Change extends Recorded>(
+  changes: readonly Change[],
+): Promise<NetChange<Change>[]> {
+  const byPath = new Map<string, Change[]>();
+  for await (const piece of inTurns(changes)) {
+    for (const change of piece) {
+      const ofPath = byPath.get(change.path);
+      if (ofPath) ofPath.push(change);
+      else byPath.set(change.path, [change]);
+    }
+  }
+  const nets: NetChange<Change>[] = [];
+  for await (const piece of inTurns([...byPath.values()])) {
+    for (const ofPath of piece) {
+      const net = netOf(ofPath);
+      if (net) nets.push(net);
+    }
+  }
+  await nextTurn();
+  // Mostly in order already, because the changes of a call are.
+  return nets.sort((one, other) => (one.path < other.path ? -1 : 1));
+}
+
 function netOf<Change extends Recorded>(changes: readonly Change[]): NetChange<Change> | undefined {
   const [first, last] = [changes[0], changes.at(-1)];
   if (!first || !last) return undefined;
@@ -67,6 +94,10 @@ function netOf<Change extends Recorded>(changes: readonly Change[]): NetChange<C
   return { path: first.path, op, before, after, changes };
 }
 
-export function etagOf(nets: readonly NetChange<unknown>[]): string {
-  return sha256(JSON.stringify(nets.map(({ path, before, after }) => [path, before, after])));
+export async function etagOf(nets: readonly NetChange<unknown>[]): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const piece of inTurns(nets)) {
+    hash.update(JSON.stringify(piece.map(({ path, before, after }) => [path, before, after])));
+  }
+  return hash.digest('hex');
 }

@@ -20,7 +20,6 @@ import { RunLedger } from '../store/run.ledger.js';
 import type { RunEnd, RunWriter } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
 import { SessionRepository } from '../store/session.repository.js';
-import type { SessionRow } from '../store/session.repository.js';
 import { WorkspaceRoots } from '../workspace/workspace-roots.js';
 import { Workspace } from '../workspace/workspace.js';
 import { WorkspaceGoneError } from '../workspace/workspace.errors.js';
@@ -103,14 +102,14 @@ export class RunLoop {
     await closing(await Workspace.open(root, workspaceIdentity), async (workspace) => {
       const claimed = { lease, run, workspace };
       if (!(await this.recovery.reconcile(claimed))) return;
-      await this.loop(await this.contextOf(claimed, session));
+      await this.loop(await this.contextOf(claimed));
     });
   }
 
-  private async contextOf(claimed: RecoveryContext, session: SessionRow): Promise<RunContext> {
+  private async contextOf(claimed: RecoveryContext): Promise<RunContext> {
     const { run } = claimed;
     const caller = await callerOf(this.callers, run);
-    const model = await this.models.resolveChat(caller, session.modelName);
+    const model = await this.models.resolveChat(caller, run.modelName);
     const { credential } = model.connection;
     this.mask.learn([credential ?? '']);
     const skills = (await this.skills.of(run)) ?? (await this.loadSkills(claimed));

@@ -17,6 +17,7 @@ import type { Plan } from '../protocol/plan.js';
 import { decidePolicy } from '../protocol/policy.js';
 import type { FileSubject, PolicySubject } from '../protocol/policy.js';
 import { CancelRequestedError } from '../protocol/run.state.js';
+import { shortened } from '../protocol/visible-text.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import { commandGrant, pathGrants, subjectHash } from '../store/approval.ask.js';
 import type { ApprovalAsk } from '../store/approval.ask.js';
@@ -48,6 +49,8 @@ import type {
 import { ToolRegistry } from '../tool/tools.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import type { Workspace } from '../workspace/workspace.js';
+import { shownCommand, shownFiles, shownTitle } from './approval.preview.js';
+import type { ShownCall } from './approval.preview.js';
 import { InputIntake } from './input.intake.js';
 import { PartialOutputs } from './partial.outputs.js';
 import { callerOf, PermissionRevokedError, UnrecordedError } from './run.context.js';
@@ -58,6 +61,8 @@ import type { CallOutcome } from './tool.results.js';
 const PARALLEL_READS = 4;
 /** A read that takes longer says that it has begun before it says what it found. */
 const QUICK_MS = 100;
+/** Of a title in an event. */
+const TITLE_CHARACTERS = 200;
 /** Calls of one message that are executed. */
 const CALLS_PER_MESSAGE = 16;
 
@@ -79,6 +84,8 @@ interface Intent {
   readonly operations?: readonly FileOperation[];
   /** What a consent for the session grants. */
   readonly grants?: readonly GrantSubject[];
+  /** What the person sees of it; its title alone when absent. */
+  readonly shown?: () => Promise<ShownCall>;
   readonly notes?: () => Promise<readonly string[]>;
 }
 
@@ -265,7 +272,9 @@ export class ToolCalls {
     const allowed = await this.approvals.allowed(run);
     const subject = filesSubject(plan, { workspace, plan: run.plan, grants: allowed });
     const grants = pathGrants(subject.files);
-    const ask = await this.consentFor(execution, { subject, operations, grants });
+    const shown = async (): Promise<ShownCall> =>
+      shownFiles(plan.files, await this.files.preview(plan.files));
+    const ask = await this.consentFor(execution, { subject, operations, grants, shown });
     if (ask) return { ask };
     await this.requireWrites(context);
     const target = { tenantId: run.tenantId, workspace };
@@ -294,6 +303,7 @@ export class ToolCalls {
     const ask = await this.consentFor(execution, {
       subject: { kind: 'shell', granted },
       grants: [commandGrant(command)],
+      shown: async () => shownCommand(this.mask.apply(command, context.secrets)),
       notes: () => this.undoNotes(context),
     });
     if (ask) return { ask };
@@ -409,8 +419,8 @@ export class ToolCalls {
    * a person is to be asked. ToolError when the policy refuses, APPROVAL_STALE when a person has agreed to something else.
    */
   private async consentFor(
-    { context, effect, title }: Execution,
-    { subject, operations = [], grants = [], notes = async () => [] }: Intent,
+    { context, effect, title, modelDescription }: Execution,
+    { subject, operations = [], grants = [], shown, notes = async () => [] }: Intent,
   ): Promise<ApprovalAsk | undefined> {
     const { run, approvals, secrets } = context;
     const { toolCallId, toolName, argumentsJson, input } = effect;
@@ -429,7 +439,8 @@ export class ToolCalls {
     return {
       ...{ toolCallId, toolName, subjectHash: hash },
       argumentsJson: this.mask.apply(argumentsJson, secrets),
-      summary: this.mask.apply(title, secrets),
+      modelDescription: modelDescription ? this.mask.apply(modelDescription, secrets) : null,
+      ...(shown ? await shown() : shownTitle(this.mask.apply(title, secrets))),
       grants: decision.grantable ? grants : [],
       notes: await notes(),
     };
@@ -463,12 +474,15 @@ export class ToolCalls {
     const rows = await this.approvals.insert(run, asks, this.config.HARNESS_APPROVAL_HOURS);
     for (const row of rows) {
       const { id: approvalId, toolCallId, toolName, summary, argumentsSha256, argumentsJson } = row;
+      const { modelDescription, preview } = row;
       writer.event(
         'approval.requested',
         {
           approvalId,
           toolName,
           summary,
+          modelDescription,
+          ...preview,
           argumentsSha256,
           argumentsJson,
           state: 'PENDING',
@@ -493,14 +507,16 @@ export class ToolCalls {
     await callerOf(this.callers, run);
   }
 
-  private startEvent({ context, effect, title }: Execution): EventDraft {
+  private startEvent({ context, effect, title, modelDescription }: Execution): EventDraft {
     const { toolCallId, toolName, effectClass, argumentsJson, iteration } = effect;
     const { secrets } = context;
+    const said = modelDescription && this.mask.apply(modelDescription, secrets);
     return {
       type: 'tool.started',
       data: {
         toolName,
-        title: this.mask.apply(title, secrets),
+        title: shortened(this.mask.apply(title, secrets), TITLE_CHARACTERS),
+        ...(said && { modelDescription: said }),
         effectClass,
         argumentsJson: this.mask.apply(argumentsJson, secrets),
       },

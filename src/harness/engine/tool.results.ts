@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Artifacts } from '../change/artifacts.js';
 import { BlobStore } from '../change/blob.store.js';
-import { FileChanges } from '../change/file-changes.js';
+import { FileChanges, foldersOf } from '../change/file-changes.js';
 import type { DescribedChanges } from '../change/file-changes.js';
 import type { ToolError, ToolErrorCode } from '../fault/tool.error.js';
 import type { EffectState, SettledEffectState } from '../protocol/effect.state.js';
@@ -75,6 +75,20 @@ export function doneOutcome({ failure, ...outcome }: ToolOutcome): CallOutcome {
   return { ...outcome, state: STATES[failure] ?? 'FAILED', code: failure };
 }
 
+/** Operations of a finished command that its row keeps; the rows of the changes are all of them. */
+const KEPT_OPERATIONS = 1_000;
+
+/** The first ones, and one for each folder that was made or removed, which an undo has to know. */
+function keptOperations(operations: readonly FileOperation[]): readonly FileOperation[] {
+  if (operations.length <= KEPT_OPERATIONS) return operations;
+  const folders = new Set<string>();
+  return operations.filter(({ path, madeFolders = 0 }, index) => {
+    const known = folders.size;
+    for (const folder of foldersOf(path).slice(0, madeFolders)) folders.add(folder);
+    return index < KEPT_OPERATIONS || folders.size > known;
+  });
+}
+
 export function shellOutcome(
   { exitCode, signal: _signal, timedOut: _timedOut, changes: operations, ...outcome }: ShellOutcome,
   changes: DescribedChanges,
@@ -82,7 +96,7 @@ export function shellOutcome(
   return {
     ...doneOutcome(outcome),
     ...(exitCode !== null && { exitCode }),
-    operations,
+    operations: keptOperations(operations),
     ...(operations.length > 0 && { changes }),
   };
 }

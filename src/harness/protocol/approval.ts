@@ -12,6 +12,28 @@ export function availableDecisions(grantable: boolean): readonly Decision[] {
 export const APPROVAL_STATES = ['PENDING', 'APPROVED', 'DENIED', 'EXPIRED', 'CANCELLED'] as const;
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
 
+/** A file that a call would change. */
+export interface PreviewFile {
+  readonly path: string;
+  readonly op: 'CREATE' | 'UPDATE' | 'DELETE';
+  /** Lines; null for what is no text, or is too large to compare. */
+  readonly additions: number | null;
+  readonly deletions: number | null;
+  /** Bytes; null where there is no file. */
+  readonly sizeBefore: number | null;
+  readonly sizeAfter: number | null;
+}
+
+/** What a call would do, as the server has read it from the arguments. */
+export interface ApprovalPreview {
+  /** The whole command, character for character; null for other calls. */
+  readonly command: string | null;
+  readonly files: readonly PreviewFile[];
+  /** Unified, of all files; null for calls that change none. */
+  readonly diff: string | null;
+  readonly diffTruncated: boolean;
+}
+
 export type GrantKind = 'PATH' | 'COMMAND';
 
 /** What a person may grant: a path of the workspace as tools normalise it, or a command, character for character. */

@@ -1,5 +1,6 @@
 import { ConflictError } from '../../platform/error/index.js';
 import { sha256 } from './ids.js';
+import { withoutInvisible } from './visible-text.js';
 
 export const STEP_STATUSES = ['PENDING', 'IN_PROGRESS', 'DONE', 'SKIPPED'] as const;
 export type StepStatus = (typeof STEP_STATUSES)[number];
@@ -105,12 +106,9 @@ const OPENING = /^[+\-=>]/;
 const NUMBERING = /^(\d+)([.)])/;
 /** Bare addresses become links in some readers. */
 const ADDRESS = /\bwww\./gi;
-/** Control, format (also the marks that turn the direction of text round), surrogate and unassigned characters. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}]/gu;
-
 /** The text as one line that means itself; what cannot be seen shows as U+XXXX. */
 export function plain(text: string): string {
-  return text
+  const line = text
     .replaceAll(/\s+/g, ' ')
     .trim()
     .replaceAll(MEANINGFUL, '\\$&')
@@ -119,11 +117,8 @@ export function plain(text: string): string {
     .replaceAll(COLON, '\\:')
     .replace(OPENING, '\\$&')
     .replace(NUMBERING, '$1\\$2')
-    .replaceAll(ADDRESS, (start) => `${start.slice(0, -1)}\\.`)
-    .replaceAll(INVISIBLE, (character) => {
-      const code = character.codePointAt(0) ?? 0;
-      return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
-    });
+    .replaceAll(ADDRESS, (start) => `${start.slice(0, -1)}\\.`);
+  return withoutInvisible(line);
 }
 
 /** There is no plan, or it no longer awaits a review. */

@@ -155,6 +155,11 @@ function deny(code: ToolErrorCode, message: string): PolicyDecision {
   return { verdict: 'deny', code, message };
 }
 
+/** Whether the mode allows nothing that the limit does not allow. PERMISSION_MODES is ordered by what they allow. */
+export function isWithin(mode: PermissionMode, limit: PermissionMode): boolean {
+  return PERMISSION_MODES.indexOf(mode) <= PERMISSION_MODES.indexOf(limit);
+}
+
 interface Permitted {
   readonly permissionMode: PermissionMode;
 }
@@ -163,13 +168,13 @@ const USE = 'coding:harness:use';
 const WRITE = 'coding:harness:write';
 
 /**
- * ForbiddenError unless the session is READ_ONLY or the caller may let the harness write now. Asked with every request
+ * ForbiddenError unless the session or run is READ_ONLY or the caller may let the harness write now. Asked with every request
  * that makes a run go on, because permissions change while sessions stay.
  */
 export function requireWrite(caller: Caller, { permissionMode }: Permitted): void {
   if (permissionMode === 'READ_ONLY' || mayAny(caller, [WRITE])) return;
   throw new ForbiddenError(
-    `You need the permission ${WRITE}, because the session is ${permissionMode}. Ask an administrator for it, or use a READ_ONLY session.`,
+    `You need the permission ${WRITE}, because this is ${permissionMode}. Ask an administrator for it, or use permissionMode READ_ONLY.`,
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { access, chmod, constants, lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { ToolError } from '../fault/tool.error.js';
+import { inTurns } from '../protocol/turns.js';
 import {
   classifyName,
   isHead,
@@ -183,17 +184,19 @@ class Scan {
     if (parts.length > 0 && !folder.covered) await this.parts(folder, parts);
     const parent = textOf(nameOf(folder.path));
     const below: Folder[] = [];
-    for (const entry of entries) {
-      // Folders above that count for themselves are hidden or covered already.
-      const name = textOf(entry.name);
-      const found = classifyName(name, parent, UNPROTECTED);
-      const isOwn = isBare && repositoryPart(name) === 'control';
-      const kind: PathClass = {
-        protection: isOwn ? 'GIT' : found.protection,
-        secret: found.secret || folder.secret,
-      };
-      const next = await this.entry(folder, entry, kind);
-      if (next) below.push(next);
+    for await (const piece of inTurns(entries)) {
+      for (const entry of piece) {
+        // Folders above that count for themselves are hidden or covered already.
+        const name = textOf(entry.name);
+        const found = classifyName(name, parent, UNPROTECTED);
+        const isOwn = isBare && repositoryPart(name) === 'control';
+        const kind: PathClass = {
+          protection: isOwn ? 'GIT' : found.protection,
+          secret: found.secret || folder.secret,
+        };
+        const next = await this.entry(folder, entry, kind);
+        if (next) below.push(next);
+      }
     }
     return below;
   }

@@ -1,7 +1,7 @@
 import type { FileOperation } from '../workspace/file-operation.js';
 import { canonicalJson } from '../protocol/plan.js';
 import { sha256 } from '../protocol/ids.js';
-import type { GrantSubject } from '../protocol/approval.js';
+import type { ApprovalPreview, GrantSubject } from '../protocol/approval.js';
 import type { FileSubject } from '../protocol/policy.js';
 
 /** A tool call that may go on only with the consent of a person. */
@@ -10,8 +10,11 @@ export interface ApprovalAsk {
   readonly toolName: string;
   /** The arguments as the model wrote them, but for secrets of the service: what the person sees. */
   readonly argumentsJson: string;
-  /** One line for people. */
+  /** One line for people, made from the arguments by the server. */
   readonly summary: string;
+  /** What the model says that the call is for: nothing that a decision may rely on. */
+  readonly modelDescription: string | null;
+  readonly preview: ApprovalPreview;
   /** What `subjectHash` answered when the call was decided: the approval holds for this alone. */
   readonly subjectHash: string;
   /** What APPROVE_SESSION grants (`pathGrants`, `commandGrant`); empty when the same must be asked each time. */

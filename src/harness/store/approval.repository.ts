@@ -69,10 +69,10 @@ export class ApprovalRepository {
     }));
     const rows = await this.database.query<ApprovalRow>(
       `INSERT INTO harness_approval
-          (tenant_id, session_id, run_id, user_id, id, tool_call_id, tool_name, summary, arguments_json,
-           arguments_sha256, subject_hash, grantable, grants, notes, state, expires_at)
+          (tenant_id, session_id, run_id, user_id, id, tool_call_id, tool_name, summary, model_description, preview,
+           arguments_json, arguments_sha256, subject_hash, grantable, grants, notes, state, expires_at)
        SELECT $1, $2, $3, $4, (a ->> 'id')::uuid, (a ->> 'toolCallId')::uuid, a ->> 'toolName', a ->> 'summary',
-              a ->> 'argumentsJson', a ->> 'argumentsSha256', a ->> 'subjectHash', a -> 'grants' <> '[]',
+              a ->> 'modelDescription', a -> 'preview', a ->> 'argumentsJson', a ->> 'argumentsSha256', a ->> 'subjectHash', a -> 'grants' <> '[]',
               a -> 'grants', a -> 'notes', 'PENDING', now() + make_interval(hours => $6)
          FROM jsonb_array_elements($5::jsonb) AS a
        RETURNING ${COLUMNS}`,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Any, In, MoreThan } from 'typeorm';
 import { Database } from '../../platform/database/index.js';
 import type { FileOperation, SeenFile } from '../workspace/file-operation.js';
-import { storableJson, storableText } from './storable.js';
+import { storableJson, storableList, storableText } from './storable.js';
 import type { EffectState, Resolution, SettledEffectState } from '../protocol/effect.state.js';
 import { columnsOf } from './columns.repository.js';
 import type { RunKey } from './event.repository.js';
@@ -184,7 +184,7 @@ export class EffectRepository {
         outcome.exitCode ?? null,
         outcome.artifactId ?? null,
         storableJson(outcome.seen ?? []),
-        outcome.operations ? storableJson(outcome.operations) : null,
+        outcome.operations ? await storableList(outcome.operations) : null,
         outcome.reconciled ?? false,
         NEVER_BEGUN,
       ],
@@ -203,7 +203,12 @@ export class EffectRepository {
       `UPDATE harness_effect
           SET state = 'UNCERTAIN', operations = coalesce($3::jsonb, operations), artifact_id = $4::uuid
         WHERE tenant_id = $1 AND tool_call_id = $2 AND state = 'STARTED' RETURNING tool_call_id`,
-      [tenantId, toolCallId, operations ? storableJson(operations) : null, artifactId ?? null],
+      [
+        tenantId,
+        toolCallId,
+        operations ? await storableList(operations) : null,
+        artifactId ?? null,
+      ],
     );
   }
 

@@ -1,4 +1,4 @@
-import type { Decision } from '../protocol/approval.js';
+import type { Decision, PreviewFile } from '../protocol/approval.js';
 import { planMarkdown } from '../protocol/plan.js';
 import type { Plan } from '../protocol/plan.js';
 import type { Phase, RunStatus, StopReason, WaitKind } from '../protocol/run.state.js';
@@ -168,7 +168,10 @@ export interface EventDataOf {
 
   'tool.started': {
     readonly toolName: string;
+    /** Made by the server from the arguments. */
     readonly title: string;
+    /** What the model says that the call is for. */
+    readonly modelDescription?: string;
     readonly effectClass: string;
     readonly argumentsJson: string;
   };
@@ -203,7 +206,14 @@ export interface EventDataOf {
   'approval.requested': {
     readonly approvalId: string;
     readonly toolName: string;
+    /** Made by the server from the arguments. */
     readonly summary: string;
+    /** What the model says that the call is for. */
+    readonly modelDescription: string | null;
+    readonly command: string | null;
+    readonly files: readonly PreviewFile[];
+    readonly diff: string | null;
+    readonly diffTruncated: boolean;
     readonly argumentsSha256: string;
     readonly argumentsJson: string;
     readonly state: 'PENDING';

@@ -1,10 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { Any } from 'typeorm';
 import { Database } from '../../platform/database/index.js';
+import { columnsOf } from './columns.repository.js';
 import { storableJson } from './storable.js';
 import { HarnessFileChange } from './harness.entity.js';
 
 export type NewFileChange = Omit<HarnessFileChange, 'id' | 'createTime' | 'undone'>;
+
+const COLUMNS = columnsOf(HarnessFileChange);
+/** Rows that are read at once. */
+const PIECE = 1_000;
 
 /** The changed files of runs, in the order of the changes. */
 @Injectable()
@@ -27,10 +32,19 @@ export class FileChangeRepository {
     );
   }
 
-  /** Of one run, oldest first, with those that were undone. */
+  /** Of one run, oldest first, with those that were undone. Read in pieces, so that many do not block the process. */
   async ofRun(tenantId: string, runId: string): Promise<HarnessFileChange[]> {
-    const changes = this.database.repository(HarnessFileChange);
-    return changes.find({ where: { tenantId, runId }, order: { id: 'ASC' } });
+    const changes: HarnessFileChange[] = [];
+    for (;;) {
+      const after = changes.at(-1)?.id ?? 0;
+      const piece = await this.database.prepared<HarnessFileChange>(
+        `SELECT ${COLUMNS} FROM harness_file_change
+          WHERE tenant_id = $1 AND run_id = $2 AND id > $3 ORDER BY id LIMIT ${PIECE}`,
+        [tenantId, runId, after],
+      );
+      changes.push(...piece);
+      if (piece.length < PIECE) return changes;
+    }
   }
 
   /** Marks changes of one run as undone, or as done again. */

@@ -17,7 +17,13 @@ import {
   nullable,
   primary,
 } from '../../platform/database/index.js';
-import type { ApprovalState, Decision, GrantKind, GrantSubject } from '../protocol/approval.js';
+import type {
+  ApprovalPreview,
+  ApprovalState,
+  Decision,
+  GrantKind,
+  GrantSubject,
+} from '../protocol/approval.js';
 import type { EffectClass, EffectState, Resolution } from '../protocol/effect.state.js';
 import type { Plan, PlanReceipt } from '../protocol/plan.js';
 import type { ApprovalPolicy, PermissionMode } from '../protocol/policy.js';
@@ -66,6 +72,7 @@ export class HarnessRun {
   @Bigint() userId: number;
   @Varchar(20) homeTenantId: string;
   @Text() requirement: string;
+  @Varchar(200) modelName: string;
   @Varchar(20) permissionMode: PermissionMode;
   @Varchar(20) approvalPolicy: ApprovalPolicy;
   @Jsonb() budget: RunBudget;
@@ -214,7 +221,13 @@ export class HarnessApproval {
   @Bigint() userId: number;
   @Uuid() toolCallId: string;
   @Varchar(100) toolName: string;
+
+  /** Made by the server from the arguments. */
   @Varchar(2000) summary: string;
+
+  /** The model's own words about the call. */
+  @Text(nullable) modelDescription: string | null;
+  @Jsonb() preview: ApprovalPreview;
   @Text() argumentsJson: string;
   @Char(64) argumentsSha256: string;
   @Char(64) subjectHash: string;

@@ -18,6 +18,7 @@ export type NewRun = Pick<
   | 'userId'
   | 'homeTenantId'
   | 'requirement'
+  | 'modelName'
   | 'permissionMode'
   | 'approvalPolicy'
   | 'budget'

@@ -6,7 +6,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { MaskedText } from '../../provider/index.js';
-import type { HarnessSession } from './harness.entity.js';
+import type { HarnessRun } from './harness.entity.js';
 
 /** Shorter ones would mask ordinary words. */
 const SHORTEST = 8;
@@ -106,7 +106,7 @@ function usable(secrets: readonly string[]): string[] {
   );
 }
 
-/** Acquaints this process with the key of a session's model, which it need not have worked with itself. */
+/** Acquaints this process with the key of a run's model, which it need not have worked with itself. */
 @Injectable()
 export class ModelSecrets {
   constructor(
@@ -115,7 +115,7 @@ export class ModelSecrets {
   ) {}
 
   /** A model that is gone, or cannot be used now, has no key that could be known. */
-  async learn(caller: Caller, { modelName }: Pick<HarnessSession, 'modelName'>): Promise<void> {
+  async learn(caller: Caller, { modelName }: Pick<HarnessRun, 'modelName'>): Promise<void> {
     try {
       const { connection } = await this.models.resolveChat(caller, modelName);
       this.mask.learn([connection.credential ?? '']);

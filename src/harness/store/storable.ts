@@ -1,3 +1,5 @@
+import { inTurns } from '../protocol/turns.js';
+
 /** Text that PostgreSQL can hold: it has neither NUL nor half a character. */
 export function storableText(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed();
@@ -8,4 +10,11 @@ export function storableJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'string' ? storableText(part) : part,
   );
+}
+
+/** A list as `storableJson`, made in pieces, so that a long one does not block the process. */
+export async function storableList(list: readonly unknown[]): Promise<string> {
+  const pieces: string[] = [];
+  for await (const piece of inTurns(list)) pieces.push(storableJson(piece).slice(1, -1));
+  return `[${pieces.join(',')}]`;
 }

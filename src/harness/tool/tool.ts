@@ -3,6 +3,7 @@ import { ToolError } from '../fault/tool.error.js';
 import type { ToolErrorCode } from '../fault/tool.error.js';
 import type { Plan } from '../protocol/plan.js';
 import type { PolicySubject } from '../protocol/policy.js';
+import { visibleLine } from '../protocol/visible-text.js';
 import type { EventDraft } from '../store/event.catalogue.js';
 import type { RunSkills } from '../store/run-skills.js';
 import type { HarnessRun } from '../store/harness.entity.js';
@@ -59,8 +60,10 @@ interface ToolBase<Input> {
   readonly description: string;
   /** A strict object: an unknown property is an error. */
   readonly input: z.ZodType<Input>;
-  /** One line for people: "edit src/a.ts". Never fails. */
+  /** One line for people, from what the call would do, not from what the model says of it. Not cut. Never fails. */
   title(input: Input): string;
+  /** What the model says that the call is for. It is shown as the model's words. */
+  modelDescription?(input: Input): string | undefined;
   /** Why the tool is not offered although its effect class allows it; undefined when it is. */
   refusal?(facts: OfferFacts): string | undefined;
 }
@@ -142,12 +145,22 @@ export interface BoundCall {
   /** As the schema of the tool has parsed it. */
   readonly input: unknown;
   readonly title: string;
+  /** What the model says of it, on one line. */
+  readonly modelDescription: string | undefined;
 }
 
 /** Parses arguments strictly; ToolError INVALID_ARGUMENTS names every problem. */
 export function boundCall(tool: HarnessTool, given: unknown): BoundCall {
   const result = tool.input.safeParse(given);
-  if (result.success) return { tool, input: result.data, title: tool.title(result.data) };
+  if (result.success) {
+    const said = tool.modelDescription?.(result.data);
+    return {
+      tool,
+      input: result.data,
+      title: visibleLine(tool.title(result.data)),
+      modelDescription: said === undefined ? undefined : visibleLine(said),
+    };
+  }
   const problems = result.error.issues.map(({ path, message }) =>
     path.length === 0 ? message : `${path.join('.')}: ${message}`,
   );

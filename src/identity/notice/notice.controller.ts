@@ -33,15 +33,16 @@ export class NoticeController {
   @NoEnvelope()
   @AnswersRaw('text/event-stream', 'Comments only')
   open(@CurrentCaller() caller: Caller, @Res() response: Response): void {
-    if (this.streams.countOf(caller) >= this.config.CHAT_STREAMS_PER_USER) {
+    const place = this.streams.reserve(caller, { perUser: this.config.CHAT_STREAMS_PER_USER });
+    if (!place) {
       throw new TooManyRequestsError('You have too many streams open. Close one and try again.');
     }
     const writer = new SseWriter(response, PING_MS);
     const own = this.writers.get(caller.loginSessionId) ?? new Set();
     this.writers.set(caller.loginSessionId, own.add(writer));
-    const remove = this.streams.add(caller, () => writer.end());
+    place.onEnd(() => writer.end());
     writer.onClose(() => {
-      remove();
+      place.release();
       own.delete(writer);
       if (own.size === 0) this.writers.delete(caller.loginSessionId);
     });

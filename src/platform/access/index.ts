@@ -14,6 +14,7 @@ export { CallerResolver } from './caller.resolver.js';
 export { signToken } from './login-token.js';
 export type { TokenClaims } from './login-token.js';
 export { OpenStreams } from './open-streams.js';
+export type { StreamPlace } from './open-streams.js';
 export type { StreamEnd } from './open-streams.js';
 export {
   ALL_PERMISSIONS,

@@ -10,10 +10,33 @@ export type StreamEnd = 'signed-out' | 'shutdown';
 /** Streams are limited by kind: following runs leaves a user's chat streams alone. */
 export type StreamKind = 'chat' | 'harness';
 
-interface OpenStream {
-  readonly caller: Caller;
-  readonly kind: StreamKind;
-  readonly end: (why: StreamEnd) => void;
+/** The place of a stream among those that its user may have open. Its owner must release it when the stream ends. */
+export class StreamPlace {
+  private ended: StreamEnd | undefined;
+  private ending: ((why: StreamEnd) => void) | undefined;
+
+  constructor(
+    readonly caller: Caller,
+    readonly kind: StreamKind,
+    readonly release: () => void,
+  ) {}
+
+  /** Says how to end the stream. Called at once where the service has ended it meanwhile. */
+  onEnd(ending: (why: StreamEnd) => void): void {
+    this.ending = ending;
+    if (this.ended) ending(this.ended);
+  }
+
+  end(why: StreamEnd): void {
+    this.ended ??= why;
+    this.ending?.(why);
+  }
+}
+
+export interface StreamLimit {
+  /** Streams of the kind that one user may have open in this process. */
+  readonly perUser: number;
+  readonly kind?: StreamKind;
 }
 
 /** Interval of checking open streams against the database without an event. */
@@ -26,7 +49,7 @@ const CHECK_MS = 15_000;
 @Injectable()
 export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   private readonly logger = new Logger(OpenStreams.name);
-  private readonly streams = new Set<OpenStream>();
+  private readonly streams = new Set<StreamPlace>();
   private timer: NodeJS.Timeout | undefined;
   private unsubscribe: (() => void) | undefined;
 
@@ -52,15 +75,19 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
     return this.streams.size;
   }
 
-  /** Returns a function that removes the stream. Its owner must call it when the stream ends. */
-  add(caller: Caller, end: (why: StreamEnd) => void, kind: StreamKind = 'chat'): () => void {
-    const stream = { caller, end, kind };
-    this.streams.add(stream);
-    return () => this.streams.delete(stream);
+  /**
+   * Reserves a place; undefined when the user has as many as the limit. Call it before the first await of what opens the
+   * stream: counting and reserving are one step, so that requests at the same time cannot exceed the limit together.
+   */
+  reserve(caller: Caller, { perUser, kind = 'chat' }: StreamLimit): StreamPlace | undefined {
+    if (this.countOf(caller, kind) >= perUser) return undefined;
+    const place: StreamPlace = new StreamPlace(caller, kind, () => this.streams.delete(place));
+    this.streams.add(place);
+    return place;
   }
 
-  /** The number of open streams of the kind that the user has in this process. */
-  countOf({ userId }: Caller, kind: StreamKind = 'chat'): number {
+  /** The number of places of the kind that the user has in this process. */
+  private countOf({ userId }: Caller, kind: StreamKind): number {
     let count = 0;
     for (const stream of this.streams) {
       if (stream.kind === kind && stream.caller.userId === userId) count += 1;
@@ -69,7 +96,7 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   private async check(tenantId?: string): Promise<void> {
-    const bySession = new Map<string, OpenStream[]>();
+    const bySession = new Map<string, StreamPlace[]>();
     for (const stream of this.streams) {
       if (tenantId !== undefined && stream.caller.homeTenantId !== tenantId) continue;
       const group = bySession.get(stream.caller.loginSessionId);
@@ -79,7 +106,7 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
     for (const group of bySession.values()) await this.checkGroup(group);
   }
 
-  private async checkGroup(group: readonly OpenStream[]): Promise<void> {
+  private async checkGroup(group: readonly StreamPlace[]): Promise<void> {
     const [first] = group;
     if (!first) return;
     try {

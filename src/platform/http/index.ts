@@ -29,6 +29,7 @@ export {
   AnswersRaw,
   AnswersStatus,
 } from './answer.decorator.js';
+export { StrictFields } from './strict-fields.js';
 export { sseFrame, SseWriter } from './sse.writer.js';
 export {
   GIVEN_TIME,

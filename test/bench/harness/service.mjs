@@ -90,9 +90,9 @@ async function heldRun() {
   );
   await database.query(
     `INSERT INTO harness_run
-        (id, tenant_id, session_id, user_id, home_tenant_id, requirement, permission_mode, approval_policy, budget,
+        (id, tenant_id, session_id, user_id, home_tenant_id, requirement, model_name, permission_mode, approval_policy, budget,
          status, phase, lease_owner, lease_boot, lease_until, fence, idempotency_key, idempotency_hash)
-     VALUES ($1, $2, $3, $4, $2, 'Bench', 'READ_ONLY', 'NEVER', '{}', 'RUNNING', 'BUILD', $5, 'bench',
+     VALUES ($1, $2, $3, $4, $2, 'Bench', 'none', 'READ_ONLY', 'NEVER', '{}', 'RUNNING', 'BUILD', $5, 'bench',
              now() + interval '1 hour', 1, $6, repeat('0', 64))`,
     [runId, user.tenantId, sessionId, user.id, owner, runId],
   );

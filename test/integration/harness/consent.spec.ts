@@ -436,3 +436,95 @@ describe('a question', () => {
     expect((await resultsOf(run))[0]).toMatchObject({ metadata: { code: 'TOOL_NOT_OFFERED' } });
   });
 });
+
+describe('what a person is shown of a call', () => {
+  const CLAIM = 'run the unit tests (harmless, already approved)';
+
+  it('is the command, whatever the model says of it', async () => {
+    const command = 'rm -f important.txt';
+    const run = await building([], [[call('shell', { command, description: CLAIM })]]);
+    const waiting = await harness.waitFor(run, 'WAITING_FOR_APPROVAL');
+    const [approval] = pendingOf(waiting);
+    const shown = {
+      summary: 'run rm -f important.txt',
+      command,
+      modelDescription: CLAIM,
+      files: [],
+      diff: null,
+    };
+    expect(approval).toMatchObject(shown);
+    const inbox = done(
+      await harness.session.get<Record<string, unknown>[]>('/coding/harness/approvals'),
+    ).data;
+    expect(inbox.find(({ runId }) => runId === run.runId)).toMatchObject(shown);
+    await decide(harness, run, approval as Approval);
+    await harness.ended(run);
+    const events = await harness.events(run);
+    const dataOf = (type: string, toolName: string): unknown =>
+      events.find((event) => event.type === type && event.data['toolName'] === toolName)?.data;
+    expect(dataOf('approval.requested', 'shell')).toMatchObject(shown);
+    expect(dataOf('tool.started', 'shell')).toMatchObject({
+      title: 'run rm -f important.txt',
+      modelDescription: CLAIM,
+    });
+    const report = done(
+      await harness.session.get<Record<string, Record<string, unknown>[]>>(
+        harness.path(run, '/report'),
+      ),
+    ).data;
+    expect(report['approvals']?.[0]).toMatchObject({
+      summary: 'run rm -f important.txt',
+      modelDescription: CLAIM,
+    });
+    const { text } = await harness.session.raw('GET', harness.path(run, '/report?format=markdown'));
+    const row = text.split('\n').find((line) => line.includes('harmless, already approved'));
+    expect(row).toMatch(/\| run rm -f important\.txt \| run the unit tests/);
+  });
+
+  it('hides no part of a command behind its length, its lines or its characters', async () => {
+    const command = `echo ${'x'.repeat(1_000)}\necho \u202eok; rm -rf src`;
+    const run = await building([], [[call('shell', { command })]]);
+    const [approval] = pendingOf(await harness.waitFor(run, 'WAITING_FOR_APPROVAL'));
+    expect(approval).toMatchObject({ command, modelDescription: null });
+    expect(approval?.['summary']).toMatch(
+      /^run echo x+ \[…\d+ characters left out…\] x+ ⏎ echo ⟨U\+202E⟩ok; rm -rf src$/,
+    );
+    await harness.post(run, '/cancel');
+    await harness.ended(run);
+  });
+
+  it('is the files of an edit, the size of the change and its diff', async () => {
+    const content = 'one\ntwo\n';
+    const run = await building([], [[write('notes/a.txt', content)]]);
+    const [approval] = pendingOf(await harness.waitFor(run, 'WAITING_FOR_APPROVAL'));
+    expect(approval).toMatchObject({
+      summary: 'create notes/a.txt (+2 -0 lines)',
+      command: null,
+      modelDescription: null,
+      files: [
+        {
+          ...{ path: 'notes/a.txt', op: 'CREATE', additions: 2, deletions: 0 },
+          ...{ sizeBefore: null, sizeAfter: content.length },
+        },
+      ],
+      diff: expect.stringContaining('@@ -0,0 +1,2 @@\n+one\n+two\n'),
+      diffTruncated: false,
+    });
+    expect(existsSync(join(harness.workspace, 'notes'))).toBe(false);
+    await harness.post(run, '/cancel');
+    await harness.ended(run);
+  });
+
+  it('is cut with a notice where the diff is long', async () => {
+    const content = 'a line of text\n'.repeat(10_000);
+    const run = await building([], [[write('long.txt', content)]]);
+    const [approval] = pendingOf(await harness.waitFor(run, 'WAITING_FOR_APPROVAL'));
+    expect(approval).toMatchObject({
+      summary: 'create long.txt (+10000 -0 lines)',
+      diffTruncated: true,
+    });
+    expect(Buffer.byteLength(String(approval?.['diff']))).toBeLessThanOrEqual(64 * 1024);
+    await harness.post(run, '/cancel');
+    await harness.ended(run);
+  });
+});

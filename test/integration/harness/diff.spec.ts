@@ -59,6 +59,9 @@ describe('the difference of a run', () => {
       deletions: 2,
       etag: expect.stringMatching(/^[\da-f]{64}$/),
       truncated: false,
+      total: 2,
+      more: false,
+      notice: null,
     });
     const json = await diffOf(run, '?format=json');
     expect(json.etag).toBe(whole.etag);

@@ -12,6 +12,11 @@ export interface AllowedStatement {
  */
 export const allowedStatements: readonly AllowedStatement[] = [
   {
+    begins: 'UPDATE harness_run r SET model_name = s.model_name FROM harness_session s',
+    file: 'src/platform/database/migrations/15-harness-runs.ts',
+    why: 'The migration gives every run the model of its own session, in the same tenant.',
+  },
+  {
     begins:
       'SELECT id, tenant_id AS "tenantId" FROM harness_run WHERE (status = \'QUEUED\' AND due_at <= now())',
     file: 'src/harness/store/run.repository.ts',

@@ -10,6 +10,7 @@ import {
   AnswersArray,
   AnswersStatus,
   OneOf,
+  StrictFields,
   Text,
   Whole,
 } from '../../../platform/http/index.js';
@@ -25,8 +26,9 @@ import { SHA256, UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
 import { RunView } from '../run/run.view.js';
 import { ApprovalView, GrantView, toApprovalView, toGrantView } from './approval.view.js';
-import { effectEntry, InboxEntryView, runEntries, toolEntry } from './inbox.view.js';
+import { effectEntry, InboxEntryView, runEntries, toolEntries } from './inbox.view.js';
 
+@StrictFields()
 export class ResolveApprovalBody {
   @Text({ max: 256, description: 'Of this decision; the same one again is answered alike' })
   decisionId: string;
@@ -118,7 +120,7 @@ export class ApprovalController {
     const effects = await this.approvals.uncertainEffects(tenantId, userId);
     // The longest waiting first; at most 500 entries of a kind.
     return [
-      ...approvals.map(toolEntry),
+      ...toolEntries(approvals),
       ...runs.flatMap(runEntries),
       ...effects.map(effectEntry),
     ].sort((one, other) => one.waitingSince - other.waitingSince);

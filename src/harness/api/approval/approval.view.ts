@@ -1,5 +1,7 @@
 import {
+  flag,
   integer,
+  list,
   nullable,
   oneOf,
   someOf,
@@ -13,6 +15,26 @@ import type { ApprovalRow } from '../../store/approval.repository.js';
 import type { HarnessGrant } from '../../store/harness.entity.js';
 import { shown } from '../shown.js';
 
+/** A file that a call would change. */
+export class PreviewFileView extends View({
+  path: text({ example: 'src/add.js' }),
+  op: oneOf(['CREATE', 'UPDATE', 'DELETE']),
+  additions: nullable(integer({ description: 'Lines; null for what is no text' })),
+  deletions: nullable(integer({ description: 'Lines; null for what is no text' })),
+  sizeBefore: nullable(integer({ description: 'Bytes; null where there is no file' })),
+  sizeAfter: nullable(integer({ description: 'Bytes; null where there is no file' })),
+}) {}
+
+const previewFields = {
+  modelDescription: nullable(
+    text({ description: "The model's own words about the call: not checked, nothing to rely on" }),
+  ),
+  command: nullable(text({ description: 'The whole command' })),
+  files: list(PreviewFileView, { description: 'The files that it would change' }),
+  diff: nullable(text({ description: 'What it would change in them: unified, at most 64 KiB' })),
+  diffTruncated: flag({ description: 'The diff is cut; argumentsJson holds all of the change' }),
+};
+
 /** A tool call that waits for, or got, the consent of a person, with everything that a decision needs. */
 export class ApprovalView extends View({
   kind: oneOf<'TOOL'>(['TOOL']),
@@ -21,7 +43,11 @@ export class ApprovalView extends View({
   runId: uuid(),
   toolCallId: uuid(),
   toolName: text({ example: 'edit_file' }),
-  summary: text({ example: 'edit src/add.js', description: 'One line' }),
+  summary: text({
+    example: 'run npm test',
+    description: 'One line, made by the server from the arguments',
+  }),
+  ...previewFields,
   argumentsJson: text({ description: 'The arguments, as the model wrote them' }),
   argumentsSha256: text({
     description: 'SHA-256 of the bytes of argumentsJson; a decision names it',
@@ -41,6 +67,8 @@ export class ApprovalView extends View({
 export function toApprovalView(row: ApprovalRow): ApprovalView {
   return shown(ApprovalView, {
     ...row,
+    ...row.preview,
+    files: [...row.preview.files],
     kind: 'TOOL',
     approvalId: row.id,
     expectedRevision: row.revision,

@@ -1,5 +1,7 @@
 import {
+  flag,
   integer,
+  list,
   nullable,
   object,
   oneOf,
@@ -15,7 +17,10 @@ import type { ApprovalRow, UncertainEffect, WaitingRun } from '../../store/appro
 import { toPlanView } from '../plan/plan.view.js';
 import { RunErrorView } from '../run/run.view.js';
 import { shown } from '../shown.js';
-import { toApprovalView } from './approval.view.js';
+import { PreviewFileView, toApprovalView } from './approval.view.js';
+
+/** All diffs of an inbox. */
+const DIFF_BYTES = 2 * 1024 * 1024;
 
 const KINDS = ['TOOL', 'PLAN', 'QUESTION', 'EFFECT', 'PROVIDER'] as const;
 
@@ -32,7 +37,18 @@ export class InboxEntryView extends View({
   approvalId: optional(uuid({ description: 'TOOL' })),
   toolCallId: optional(uuid({ description: 'TOOL, QUESTION, EFFECT' })),
   toolName: optional(text({ description: 'TOOL, EFFECT' })),
-  summary: optional(text({ description: 'TOOL: one line' })),
+  summary: optional(text({ description: 'TOOL: one line, made by the server from the arguments' })),
+  modelDescription: optional(
+    nullable(text({ description: "TOOL: the model's own words about the call, not checked" })),
+  ),
+  command: optional(nullable(text({ description: 'TOOL: the whole command' }))),
+  files: optional(list(PreviewFileView, { description: 'TOOL: the files that it would change' })),
+  diff: optional(
+    nullable(text({ description: 'TOOL: what it would change in them; see diffTruncated' })),
+  ),
+  diffTruncated: optional(
+    flag({ description: 'TOOL: the diff is cut, or left out of a long inbox; see …/approvals' }),
+  ),
   argumentsJson: optional(text({ description: 'TOOL, EFFECT: as the model wrote them' })),
   argumentsSha256: optional(text({ description: 'TOOL: SHA-256 of the bytes of argumentsJson' })),
   state: optional(text({ description: 'TOOL: always PENDING' })),
@@ -51,9 +67,15 @@ export class InboxEntryView extends View({
   error: optional(object(RunErrorView, { description: 'PROVIDER: why it waits' })),
 }) {}
 
-export function toolEntry(row: ApprovalRow): InboxEntryView {
-  const view = toApprovalView(row);
-  return shown(InboxEntryView, { ...view, waitingSince: view.createdAt });
+/** The diffs of the first entries are shown, up to 2 MiB in all. */
+export function toolEntries(rows: readonly ApprovalRow[]): InboxEntryView[] {
+  let room = DIFF_BYTES;
+  return rows.map((row) => {
+    const view = toApprovalView(row);
+    room -= Buffer.byteLength(view.diff ?? '');
+    const diff = room >= 0 ? {} : { diff: null, diffTruncated: true };
+    return shown(InboxEntryView, { ...view, ...diff, waitingSince: view.createdAt });
+  });
 }
 
 export function effectEntry(effect: UncertainEffect): InboxEntryView {
@@ -65,7 +87,7 @@ export function runEntries(run: WaitingRun): InboxEntryView[] {
   const { id: runId, sessionId, waitingSince, waitKind, plan, question } = run;
   const entry = { sessionId, runId, waitingSince };
   if (waitKind === 'PLAN' && plan) {
-    const { summary: _, ...view } = toPlanView(plan);
+    const { summary: _, files: _files, ...view } = toPlanView(plan);
     return [shown(InboxEntryView, { ...entry, ...view, kind: 'PLAN' })];
   }
   if (waitKind === 'QUESTION' && question) {

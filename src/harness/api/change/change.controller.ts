@@ -5,19 +5,22 @@ import { CurrentCaller, RequirePermission } from '../../../platform/access/index
 import type { Caller } from '../../../platform/access/index.js';
 import { DomainError, InvalidInputError, NotFoundError } from '../../../platform/error/index.js';
 import {
+  Answer,
   Answers,
   AnswersArray,
   AnswersRaw,
   Flag,
   Ids,
   NoEnvelope,
+  OK_MESSAGE,
   OneOf,
+  StrictFields,
   Text,
   Whole,
 } from '../../../platform/http/index.js';
 import { Artifacts } from '../../change/artifacts.js';
-import { FileChanges } from '../../change/file-changes.js';
-import { netChanges } from '../../change/net-change.js';
+import { FileChanges, foldersOf } from '../../change/file-changes.js';
+import { netChanges, netChangesInTurns } from '../../change/net-change.js';
 import type { NetChange } from '../../change/net-change.js';
 import { selectionsOf, UndoInspection } from '../../engine/undo/undo.inspection.js';
 import { UndoService } from '../../engine/undo/undo.service.js';
@@ -35,8 +38,9 @@ import { RunService } from '../run/run.service.js';
 import { shown } from '../shown.js';
 import { ArtifactView, ChangedFileView, RunDiffView, UndoResultView } from './change.view.js';
 import type { FileDiffView } from './change.view.js';
+import { filePage, FilePageQuery } from './file-page.js';
 
-export class RunDiffQuery {
+export class RunDiffQuery extends FilePageQuery {
   @OneOf(['unified', 'json'], {
     optional: true,
     description: 'One text, or file by file; unified when not given',
@@ -55,6 +59,7 @@ export class ArtifactContentQuery {
   length?: number;
 }
 
+@StrictFields()
 export class UndoBody {
   @Ids({ optional: true, description: 'Changes of the run (see …/files); without them, all' })
   changeIds?: number[];
@@ -95,64 +100,87 @@ export class ChangeController {
     private readonly artifacts: Artifacts,
   ) {}
 
-  /** What the run has changed, as one difference; undone changes are left out. */
+  /** What the run has changed, as one difference of a page of its files; undone changes are left out. */
   @Get('diff')
   @Answers(RunDiffView)
   async diff(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
-    @Query() { format = 'unified', path }: RunDiffQuery,
+    @Query() { format = 'unified', path, ...query }: RunDiffQuery,
   ): Promise<RunDiffView> {
     const { run, session } = await this.runs.own(caller, sessionId, runId);
-    await this.secrets.learn(caller, session);
+    await this.secrets.learn(caller, run);
     const below = path === undefined ? '' : placeOf(session.workspace, path);
     const rows = await this.changes.ofRun(run.tenantId, run.id);
-    const nets = netChanges(rows.filter(({ undone }) => !undone)).filter(
+    const open = rows.filter(({ undone }) => !undone);
+    const nets = (await netChangesInTurns(open)).filter(
       (net) => below === '' || net.path === below || net.path.startsWith(`${below}/`),
     );
-    const files = await this.compare(run, nets);
+    const { files: shownNets, more } = filePage(nets, query);
+    const files = await this.compare(run, shownNets);
     const { additions, deletions, etag } = await this.records.totalsOf(run.tenantId, nets);
-    const truncated = files.some((file) => file.truncated);
+    const cut = files.filter((file) => file.truncated).length;
     const text = files.map(({ diff }) => diff).join('');
     const differences = format === 'json' ? { files } : { text };
-    return { ...differences, additions, deletions, etag, truncated };
+    return {
+      ...differences,
+      ...{ additions, deletions, etag, truncated: cut > 0 || more },
+      ...{
+        total: nets.length,
+        more,
+        notice: noticeOf({ cut, shown: files.length, more, all: nets.length }),
+      },
+    };
   }
 
-  /** The files that the run has changed, and whether each could be undone. */
+  /**
+   * The files that the run has changed in the order of their paths, and whether each could be undone; a page of them.
+   * Beside data: how many there are, and whether more follow.
+   */
   @Get('files')
-  @AnswersArray(ChangedFileView)
+  @AnswersArray(ChangedFileView, {
+    total: { type: 'integer', description: 'Files of all pages' },
+    more: { type: 'boolean', description: 'More follow on the next page' },
+  })
   async files(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
-  ): Promise<ChangedFileView[]> {
+    @Query() query: FilePageQuery,
+  ): Promise<Answer<ChangedFileView[]>> {
     const { session, run } = await this.runs.own(caller, sessionId, runId);
     const rows = await this.changes.ofRun(run.tenantId, run.id);
-    const obstacles = await this.obstacles(session, run, rows);
     const byPath = [...Map.groupBy(rows, ({ path }) => path)];
-    const deadline = Date.now() + COMPARE_MS;
-    const views: ChangedFileView[] = [];
-    for (const [path, changes] of byPath.sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const sorted = byPath.sort(([a], [b]) => (a < b ? -1 : 1));
+    const { files: page, more } = filePage(sorted, query);
+    const paths = new Set(page.map(([path]) => path));
+    const obstacles = await this.obstacles(session, run, relatedTo(paths, rows));
+    const files = page.map(([path, changes]) => {
       const open = changes.filter(({ undone }) => !undone);
-      const undone = changes.filter((change) => change.undone);
       const [net] = netChanges(open.length > 0 ? open : changes);
+      return { path, changes, open, net };
+    });
+    const nets = files.flatMap(({ net }) => (net ? [net] : []));
+    const deadline = Date.now() + COMPARE_MS;
+    const counts = await this.records.countsOf(run.tenantId, nets, deadline);
+    const countsOf = new Map(nets.map(({ path }, index) => [path, counts[index]]));
+    const views = files.map(({ path, changes, open, net }): ChangedFileView => {
       const obstacle = open.length === 0 ? UNDONE : obstacles(path);
-      views.push({
+      const { additions = null, deletions = null } = countsOf.get(path) ?? {};
+      return {
         path,
         op: net?.op ?? changes.at(-1)?.op ?? 'UPDATE',
         kind: kindOf(net?.after?.mode ?? net?.before?.mode ?? 0),
-        ...(net
-          ? await this.records.countsOf(run.tenantId, net, deadline)
-          : { additions: 0, deletions: 0 }),
+        ...(net ? { additions, deletions } : { additions: 0, deletions: 0 }),
         changeIds: open.map(({ id }) => id),
-        undoneChangeIds: undone.map(({ id }) => id),
+        undoneChangeIds: changes.filter(({ undone }) => undone).map(({ id }) => id),
         undoable: obstacle === undefined,
         reason: obstacle?.reason ?? null,
         message: obstacle?.message ?? null,
-      });
-    }
-    return views;
+      };
+    });
+    return new Answer(views, OK_MESSAGE, { total: sorted.length, more });
   }
 
   /** The whole outputs of the run's tools, and the images of its requirement. */
@@ -207,14 +235,19 @@ export class ChangeController {
     nets: readonly NetChange[],
   ): Promise<FileDiffView[]> {
     const deadline = Date.now() + COMPARE_MS;
+    const compared = await this.records.compareWithin(
+      deadline,
+      tenantId,
+      nets.map(({ path, before, after, changes }) => {
+        return { path, before, after, restorable: changes[0]?.restorable ?? false };
+      }),
+    );
     const files: FileDiffView[] = [];
     let bytes = 0;
-    for (const { path, op, before, after, changes } of nets) {
-      const restorable = changes[0]?.restorable ?? false;
-      const compared = await this.records.compareWithin(deadline, tenantId, {
-        ...{ path, before, after, restorable },
-      });
-      const { additions, deletions, diff, diffTruncated } = compared;
+    for (const [index, { additions, deletions, diff, diffTruncated }] of compared.entries()) {
+      const net = nets[index];
+      if (!net) break;
+      const { path, op, before, after } = net;
       bytes += Buffer.byteLength(diff);
       const isFull = bytes > DIFF_BYTES;
       files.push({
@@ -254,6 +287,36 @@ export class ChangeController {
       await workspace.close();
     }
   }
+}
+
+/** What a difference leaves out; null when it is whole. */
+function noticeOf({
+  cut,
+  shown,
+  all,
+  more,
+}: Readonly<Record<'cut' | 'shown' | 'all', number>> & { readonly more: boolean }): string | null {
+  const parts = [
+    ...(cut > 0
+      ? [`The diffs of ${cut} files are cut or left out. Ask for them one by one with path.`]
+      : []),
+    ...(more || shown < all
+      ? [`These are ${shown} of ${all} changed files. Ask for the others with pageNum.`]
+      : []),
+  ];
+  return parts.length === 0 ? null : parts.join(' ');
+}
+
+/** The changes of the paths, and of what is above or below one of them: what may be in its place. */
+function relatedTo(
+  paths: ReadonlySet<string>,
+  rows: readonly HarnessFileChange[],
+): HarnessFileChange[] {
+  const above = new Set([...paths].flatMap((path) => foldersOf(path)));
+  return rows.filter(
+    ({ path }) =>
+      paths.has(path) || above.has(path) || foldersOf(path).some((folder) => paths.has(folder)),
+  );
 }
 
 const UNDONE: Obstacle = { reason: 'UNDONE', message: 'It is undone already.' };

@@ -34,10 +34,13 @@ export class FileDiffView extends View({
 export class RunDiffView extends View({
   text: optional(text({ description: 'All diffs as one text; with format=unified' })),
   files: optional(list(FileDiffView, { description: 'With format=json' })),
-  additions: integer({ description: 'Lines' }),
-  deletions: integer({ description: 'Lines' }),
+  additions: integer({ description: 'Lines, of all pages' }),
+  deletions: integer({ description: 'Lines, of all pages' }),
   etag: text({ description: 'Another one whenever the difference is' }),
-  truncated: flag({ description: 'A diff is cut or left out; ask for the path alone' }),
+  truncated: flag({ description: 'A diff is cut or left out, or there is another page' }),
+  total: integer({ description: 'Changed files of all pages' }),
+  more: flag({ description: 'More files follow on the next page' }),
+  notice: nullable(text({ description: 'What is left out and how to get it, for people' })),
 }) {}
 
 /** A file that a run has changed. */

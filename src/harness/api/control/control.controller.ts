@@ -12,6 +12,7 @@ import {
   nullable,
   object,
   someOf,
+  StrictFields,
   text,
   View,
 } from '../../../platform/http/index.js';
@@ -29,6 +30,7 @@ import {
 } from '../run/run.dto.js';
 import { runLimits } from '../run/run.view.js';
 
+@StrictFields()
 export class SwitchWritesBody {
   @Flag({ description: 'False stops everything that changes files, in every tenant' })
   enabled: boolean;

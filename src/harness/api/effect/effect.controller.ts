@@ -4,7 +4,7 @@ import { CurrentCaller, RequirePermission } from '../../../platform/access/index
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { ConflictError, NotFoundError } from '../../../platform/error/index.js';
-import { Answers, AnswersArray, OneOf, Text } from '../../../platform/http/index.js';
+import { Answers, AnswersArray, OneOf, StrictFields, Text } from '../../../platform/http/index.js';
 import type { DescribedChanges } from '../../change/file-changes.js';
 import { FileChanges } from '../../change/file-changes.js';
 import { ToolResults } from '../../engine/tool.results.js';
@@ -26,6 +26,7 @@ import { UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
 import { EffectView, toEffectView } from './effect.view.js';
 
+@StrictFields()
 export class ResolveEffectBody {
   @OneOf(RESOLUTIONS, { description: 'What you have found out about the call' })
   resolution: Resolution;

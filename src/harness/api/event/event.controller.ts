@@ -2,7 +2,7 @@ import { Controller, Get, Headers, Inject, Logger, Param, Query, Res } from '@ne
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentCaller, OpenStreams, RequirePermission } from '../../../platform/access/index.js';
-import type { Caller } from '../../../platform/access/index.js';
+import type { Caller, StreamPlace } from '../../../platform/access/index.js';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import {
@@ -106,14 +106,14 @@ export class EventController {
     const position = Math.max(afterSequence, sequenceOf(lastEventId));
     const { run } = await this.runs.own(caller, sid, rid);
     const isOver = isEnded(run.status);
-    const leave = this.admit(caller, rid);
+    const { place, leave } = this.admit(caller, rid);
     // A number above the last event would make the stream wait for an event that may never come.
     const follower = this.feed.follow(run, Math.min(position, run.nextEventSequence - 1));
     const writer = new SseWriter(response, PING_MS, STALLED_MS);
     const ending = new AbortController();
     const end = (): void => ending.abort();
     writer.onClose(end);
-    const release = this.streams.add(caller, end, 'harness');
+    place.onEnd(end);
     try {
       const first = await follower.read();
       if (isOver && first.chunks.length === 0) {
@@ -127,28 +127,28 @@ export class EventController {
         this.logger.warn({ msg: 'Failed to read events of a run', runId: rid, err: error });
       await writeEvents({ writer, signal: ending.signal, onFailure }, follower, first, isOver);
     } finally {
-      release();
       follower.leave();
       leave();
       if (response.headersSent) writer.end();
     }
   }
 
-  /** Counts the reader in; the answer takes it out again. */
-  private admit(caller: Caller, runId: string): () => void {
+  /** Reserves the place of a reader; `leave` releases it. */
+  private admit(caller: Caller, runId: string): { place: StreamPlace; leave: () => void } {
     const { HARNESS_STREAMS_PER_RUN: perRun, HARNESS_STREAMS_PER_USER: perUser } = this.config;
     const key = `${caller.userId} ${runId}`;
     const ofRun = this.readers.get(key) ?? 0;
     if (ofRun >= perRun) throw new TooManyReadersError('run', perRun);
-    if (this.streams.countOf(caller, 'harness') >= perUser) {
-      throw new TooManyReadersError('user', perUser);
-    }
+    const place = this.streams.reserve(caller, { perUser, kind: 'harness' });
+    if (!place) throw new TooManyReadersError('user', perUser);
     this.readers.set(key, ofRun + 1);
-    return () => {
+    const leave = (): void => {
+      place.release();
       const left = (this.readers.get(key) ?? 1) - 1;
       if (left > 0) this.readers.set(key, left);
       else this.readers.delete(key);
     };
+    return { place, leave };
   }
 }
 

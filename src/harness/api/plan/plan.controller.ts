@@ -3,7 +3,13 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
-import { Answers, AnswersNullable, Text, Whole } from '../../../platform/http/index.js';
+import {
+  Answers,
+  AnswersNullable,
+  StrictFields,
+  Text,
+  Whole,
+} from '../../../platform/http/index.js';
 import { sha256 } from '../../protocol/ids.js';
 import {
   PLAN_VERSIONS,
@@ -33,11 +39,13 @@ class PlanDecisionBody {
   expectedHash: string;
 }
 
+@StrictFields()
 export class ApprovePlanBody extends PlanDecisionBody {
   @Text({ max: 256, description: 'Of this decision; the same one again is answered alike' })
   idempotencyKey: string;
 }
 
+@StrictFields()
 export class RevisePlanBody extends PlanDecisionBody {
   @Text({ max: 256, description: 'Of this request; the same one again is answered alike' })
   feedbackId: string;
@@ -145,7 +153,7 @@ export class PlanController {
     { receipt, apply }: PlanDecision,
   ): Promise<RunView> {
     const { run, session } = await this.runs.own(caller, shown.sessionId, shown.runId);
-    requireWrite(caller, session);
+    requireWrite(caller, run);
     await this.ledger.asOther(run.tenantId, run.id, async (writer) => {
       const { plan, planReceipt } = writer.run;
       const isSame = planReceipt?.decision === receipt.decision && planReceipt.key === receipt.key;

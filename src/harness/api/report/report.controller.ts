@@ -10,6 +10,7 @@ import { ApprovalRepository } from '../../store/approval.repository.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
 import { ReportRepository } from '../../store/report.repository.js';
 import { ModelSecrets, SecretMask } from '../../store/secret-mask.js';
+import { FilePageQuery } from '../change/file-page.js';
 import { UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
 import { reportMarkdown } from './report.markdown.js';
@@ -21,7 +22,7 @@ import {
   toUsageView,
 } from './report.view.js';
 
-export class ReportQuery {
+export class ReportQuery extends FilePageQuery {
   @OneOf(['json', 'markdown'], { optional: true, description: 'json when not given' })
   format?: string;
 }
@@ -61,13 +62,14 @@ export class ReportController {
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
-    @Query() { format }: ReportQuery,
+    @Query() { format, ...page }: ReportQuery,
     @Res() response: Response,
   ): Promise<void> {
     const { run, session } = await this.runs.own(caller, sessionId, runId);
     const facts = {
       run,
       session,
+      page,
       calls: await this.reports.calls(run),
       events: await this.reports.events(run),
       approvals: await this.approvals.ofRun(run),
@@ -81,7 +83,7 @@ export class ReportController {
       ...(await inTenant(homeTenantId, () => this.reports.names(homeTenantId, people))),
       ...(await this.reports.names(tenantId, people)),
     ]);
-    await this.secrets.learn(caller, session);
+    await this.secrets.learn(caller, run);
     // Before anything is done to the texts.
     sendReport(response, this.mask.applyIn(toReport({ ...facts, names })), format);
   }

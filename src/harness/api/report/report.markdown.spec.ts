@@ -50,6 +50,8 @@ const report: RunReportView = {
   approvals: [],
   toolCalls: [call],
   files: [],
+  fileCount: 0,
+  moreFiles: false,
   skills: [],
 };
 
@@ -96,6 +98,7 @@ describe('reportMarkdown', () => {
           toolCallId: 'c1',
           toolName: text,
           summary: text,
+          modelDescription: text,
           state: 'APPROVED',
           decision: 'APPROVE',
           by: { userId: 8, userName: text },

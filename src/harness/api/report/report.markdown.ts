@@ -26,7 +26,7 @@ export function reportMarkdown(report: RunReportView): string {
     section('Plan reviews', listed(report.planReviews, reviewLine)),
     section('Approvals', approvalTable(report.approvals)),
     section('Commands', commandTable(commands)),
-    section('Files changed', fileTable(report.files)),
+    section('Files changed', filesText(report)),
     section('Uncertain effects', listed(uncertain, uncertainLine)),
     section('Other tool calls', countsText(toolCalls)),
     section('Skills', listed(report.skills, skillLine)),
@@ -87,11 +87,12 @@ function reviewLine({ decision, revision, by, at, content }: ReportReviewView): 
 
 function approvalTable(approvals: readonly ReportApprovalView[]): string {
   return table(
-    ['Asked', 'Tool', 'What for', 'State', 'Decision', 'By', 'When', 'Note'],
+    ['Asked', 'Tool', 'Call', 'The model says', 'State', 'Decision', 'By', 'When', 'Note'],
     approvals.map((approval) => [
       time(approval.createdAt),
       plain(approval.toolName),
       plain(approval.summary),
+      plain(approval.modelDescription ?? ''),
       plain(approval.state),
       plain(approval.decision ?? ''),
       approval.by ? personText(approval.by) : '',
@@ -111,6 +112,12 @@ function commandTable(commands: readonly ReportCallView[]): string {
       exitCode === null ? '' : String(exitCode),
     ]),
   );
+}
+
+function filesText({ files, fileCount, moreFiles }: RunReportView): string {
+  const shown = fileTable(files);
+  if (!moreFiles && files.length === fileCount) return shown;
+  return `${shown}\n\nThese are ${files.length} of ${fileCount} files. The parameter pageNum shows the others.`;
 }
 
 function fileTable(files: readonly ReportFileView[]): string {

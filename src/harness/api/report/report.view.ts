@@ -15,6 +15,7 @@ import {
 import { netChanges } from '../../change/net-change.js';
 import { APPROVAL_POLICIES, PERMISSION_MODES } from '../../protocol/policy.js';
 import { RUN_STATUSES } from '../../protocol/run.state.js';
+import { visibleLine } from '../../protocol/visible-text.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';
 import type {
   HarnessFileChange,
@@ -23,6 +24,8 @@ import type {
   HarnessSession,
 } from '../../store/harness.entity.js';
 import type { ReportedCall, ReportedEvent, ReportedSkill } from '../../store/report.repository.js';
+import { filePage } from '../change/file-page.js';
+import type { FilePageQuery } from '../change/file-page.js';
 import { PlanStepView, stepViews } from '../plan/plan.view.js';
 import { RunErrorView } from '../run/run.view.js';
 import { shown } from '../shown.js';
@@ -105,7 +108,8 @@ export class ReportApprovalView extends View({
   approvalId: uuid(),
   toolCallId: uuid(),
   toolName: text({ example: 'shell' }),
-  summary: text({ description: 'What was asked for' }),
+  summary: text({ description: 'What was asked for, made by the server from the arguments' }),
+  modelDescription: nullable(text({ description: "The model's own words about it" })),
   state: oneOf(['PENDING', 'APPROVED', 'DENIED', 'EXPIRED', 'CANCELLED']),
   decision: nullable(text({ example: 'APPROVE' })),
   by: nullable(object(ReportPersonView, { description: 'Null: the policy, or not decided yet' })),
@@ -183,7 +187,9 @@ export class RunReportView extends View({
   planReviews: list(ReportReviewView, { description: 'Oldest first' }),
   approvals: list(ReportApprovalView, { description: 'Oldest first' }),
   toolCalls: list(ReportCallView, { description: 'In the order in which they were asked for' }),
-  files: list(ReportFileView),
+  files: list(ReportFileView, { description: 'A page of them, by path' }),
+  fileCount: integer({ description: 'Files of all pages' }),
+  moreFiles: flag({ description: 'More files follow on the next page' }),
   skills: list(ReportSkillView),
 }) {}
 
@@ -222,6 +228,7 @@ interface ReportFacts {
   readonly events: readonly ReportedEvent[];
   readonly approvals: readonly ApprovalRow[];
   readonly changes: readonly HarnessFileChange[];
+  readonly page: FilePageQuery;
   readonly skills: readonly ReportedSkill[];
   readonly answer: string | undefined;
   /** Names of the users in it, by their ids. */
@@ -246,7 +253,7 @@ export function toReport(facts: ReportFacts): RunReportView {
     runId: run.id,
     user: { userId: run.userId, userName: names.get(run.userId) ?? null },
     workspace: session.workspace,
-    model: session.modelName,
+    model: run.modelName,
     error: run.errorCode === null ? null : { code: run.errorCode, message: run.errorMessage ?? '' },
     answer: facts.answer ?? null,
     times: {
@@ -260,7 +267,7 @@ export function toReport(facts: ReportFacts): RunReportView {
     planReviews: reviewsOf(facts),
     approvals: facts.approvals.map((approval) => approvalOf(facts, approval)),
     toolCalls: facts.calls.map((call) => callOf(facts, call)),
-    files: filesOf(facts.changes),
+    ...filesOf(facts),
     skills: skillsOf(facts),
   });
 }
@@ -307,7 +314,10 @@ function callOf(facts: ReportFacts, call: ReportedCall): ReportCallView {
   return shown(ReportCallView, {
     ...call,
     // A command is shown as it is; of other calls their title says more.
-    title: effectClass === 'SHELL' ? subject : (titleOf(facts, toolCallId) ?? subject),
+    title:
+      effectClass === 'SHELL'
+        ? subject && visibleLine(subject)
+        : (titleOf(facts, toolCallId) ?? subject),
     code: call.errorCode,
     uncertain: state === 'UNCERTAIN' || resolution !== null,
     resolution: resolution === null ? null : { resolution, by: person(facts, resolvedBy), note },
@@ -323,22 +333,28 @@ function titleOf({ events }: ReportFacts, callId: string): string | undefined {
 }
 
 /** Every file that was touched, also one that is at the end as it was at the beginning. */
-function filesOf(changes: readonly HarnessFileChange[]): ReportFileView[] {
-  const nets = new Map(
-    netChanges(changes.filter(({ undone }) => !undone)).map((net) => [net.path, net.op]),
-  );
-  const files = [...Map.groupBy(changes, ({ path }) => path)].map(([path, rows]) => {
-    const kept = rows.filter(({ undone }) => !undone);
-    return {
-      path,
-      op: nets.get(path) ?? 'NONE',
-      changes: rows.length,
-      undone: rows.length - kept.length,
-      additions: sumOf(kept.map(({ additions }) => additions)),
-      deletions: sumOf(kept.map(({ deletions }) => deletions)),
-    };
-  });
-  return files.sort((one, other) => (one.path < other.path ? -1 : 1));
+function filesOf({
+  changes,
+  page,
+}: ReportFacts): Pick<RunReportView, 'files' | 'fileCount' | 'moreFiles'> {
+  const byPath = [...Map.groupBy(changes, ({ path }) => path)];
+  const sorted = byPath.sort(([one], [other]) => (one < other ? -1 : 1));
+  const { files, more } = filePage(sorted, page);
+  return {
+    files: files.map(([path, rows]) => {
+      const kept = rows.filter(({ undone }) => !undone);
+      return {
+        path,
+        op: netChanges(kept)[0]?.op ?? 'NONE',
+        changes: rows.length,
+        undone: rows.length - kept.length,
+        additions: sumOf(kept.map(({ additions }) => additions)),
+        deletions: sumOf(kept.map(({ deletions }) => deletions)),
+      };
+    }),
+    fileCount: sorted.length,
+    moreFiles: more,
+  };
 }
 
 /** Null when a part of it is not known. */

@@ -83,7 +83,7 @@ export class RunController {
     @Body() body: RunInputBody,
   ): Promise<RunView> {
     const { session, run } = await this.runs.own(caller, sessionId, runId);
-    requireWrite(caller, session);
+    requireWrite(caller, run);
     const stored = await this.ledger.asOther(run.tenantId, run.id, (writer) => {
       return this.store(writer, body, session.deletedAt !== null);
     });
@@ -91,7 +91,10 @@ export class RunController {
     if (stored === 'ended' && kind === 'FOLLOW_UP') {
       // Keys of inputs are the run's own, and must not meet those of the session's runs.
       const key = requestHash([runId, idempotencyKey]);
-      return this.create(caller, sessionId, { requirement, idempotencyKey: key });
+      // The new run goes on with what the first was limited to.
+      const { modelName: model, permissionMode } = run;
+      const body = { requirement, idempotencyKey: key, model, permissionMode };
+      return this.create(caller, sessionId, body);
     }
     const view = await this.runs.view(session, runId);
     if (stored === 'ended') throw new RunEndedError(view.status);
@@ -126,7 +129,7 @@ export class RunController {
     @Param('runId', UuidPipe) runId: string,
   ): Promise<RunView> {
     const { session, run } = await this.runs.own(caller, sessionId, runId);
-    requireWrite(caller, session);
+    requireWrite(caller, run);
     if (session.deletedAt) throw new SessionDeletedError();
     await this.ledger.asOther(run.tenantId, run.id, (writer) => {
       const { status, waitKind } = writer.current;

@@ -4,8 +4,10 @@ import { Transform, Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsObject, IsOptional, ValidateNested } from 'class-validator';
 import type { Config } from '../../../platform/config/index.js';
 import { InvalidInputError } from '../../../platform/error/index.js';
-import { OneOf, Text, Whole } from '../../../platform/http/index.js';
+import { OneOf, StrictFields, Text, Whole } from '../../../platform/http/index.js';
 import { typeOf } from '../../../platform/storage/index.js';
+import { PERMISSION_MODES } from '../../protocol/policy.js';
+import type { PermissionMode } from '../../protocol/policy.js';
 import { INPUT_KINDS } from '../../protocol/run.values.js';
 import type { RunBudget } from '../../protocol/run.values.js';
 import { LONGEST_KEY } from '../identifiers.js';
@@ -87,12 +89,27 @@ function Budget(): PropertyDecorator {
   );
 }
 
+@StrictFields()
 export class CreateRunBody {
   @Text({ max: LONGEST_REQUIREMENT, description: 'What is to be done', example: 'Fix add()' })
   requirement: string;
 
   @Text(KEY)
   idempotencyKey: string;
+
+  @Text({
+    optional: true,
+    max: 200,
+    description: "modelName of a chat model that can call tools; the session's when not given",
+    example: 'gpt-4o-mini',
+  })
+  model?: string;
+
+  @OneOf(PERMISSION_MODES, {
+    optional: true,
+    description: "Not more than the session's permissionMode, which counts when not given",
+  })
+  permissionMode?: PermissionMode;
 
   @Images()
   images?: RunImageBody[];
@@ -109,6 +126,7 @@ export class RunListQuery {
   pageSize?: number;
 }
 
+@StrictFields()
 export class RunInputBody {
   @OneOf(INPUT_KINDS, {
     description: 'STEER is taken in at the next step, FOLLOW_UP when the run would end',

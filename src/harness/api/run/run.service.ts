@@ -12,7 +12,8 @@ import {
 import { Artifacts } from '../../change/artifacts.js';
 import { BlobStore } from '../../change/blob.store.js';
 import { newId, requestHash, sha256 } from '../../protocol/ids.js';
-import { requireWrite } from '../../protocol/policy.js';
+import { isWithin, requireWrite } from '../../protocol/policy.js';
+import type { PermissionMode } from '../../protocol/policy.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { EffectRepository } from '../../store/effect.repository.js';
@@ -89,7 +90,7 @@ export class RunService {
       this.effects.openOf(run.tenantId, [run.id]),
       this.waiting(run),
     ]);
-    return toRunView(run, { ...waiting, effects, model: session.modelName });
+    return toRunView(run, { ...waiting, effects });
   }
 
   /** The runs of a session, the newest first. What was said is shown with the unfinished one alone. */
@@ -106,7 +107,6 @@ export class RunService {
       toRunView(run, {
         ...(run === live ? waiting : NOTHING),
         effects: effects.filter(({ runId }) => runId === run.id),
-        model: session.modelName,
       }),
     );
   }
@@ -131,7 +131,8 @@ export class RunService {
    * run of then. RunActiveError while another run of the session is unfinished.
    */
   async create(caller: Caller, session: SessionRow, body: CreateRunBody): Promise<RunView> {
-    requireWrite(caller, session);
+    const facts = { ...session, permissionMode: modeOf(session, body) };
+    requireWrite(caller, facts);
     const images = readImages(body.images ?? []);
     const hash = hashOf(body);
     for (let look = 1; look <= LOOKS; look += 1) {
@@ -143,9 +144,9 @@ export class RunService {
         return { ...(await this.view(session, earlier.id)), replayed: true };
       }
       if (active) throw new RunActiveError(active);
-      await this.admit(caller, session, images);
-      const run = this.newRun(session, body, hash);
-      if (await this.insert(caller, run, images, session.modelName)) {
+      const modelName = await this.admit(caller, facts, { images, wanted: body.model });
+      const run = this.newRun({ ...facts, modelName }, body, hash);
+      if (await this.insert(caller, run, images)) {
         return this.view(session, run.id);
       }
     }
@@ -154,11 +155,12 @@ export class RunService {
 
   /** The run belongs to its session's user, also when another user starts it: what that user may not do, the run may not. */
   private newRun(session: SessionRow, body: CreateRunBody, hash: string): NewRun {
-    const { tenantId, userId, homeTenantId, permissionMode, approvalPolicy } = session;
+    const { tenantId, userId, homeTenantId, modelName, permissionMode, approvalPolicy } = session;
     return {
       id: newId(),
       ...{ tenantId, sessionId: session.id, userId, homeTenantId, permissionMode, approvalPolicy },
       requirement: body.requirement,
+      modelName,
       budget: budgetOf(body.budget ?? {}, serverBudget(this.config)),
       phase: permissionMode === 'READ_ONLY' ? 'BUILD' : 'PLAN',
       idempotencyKey: body.idempotencyKey,
@@ -166,52 +168,48 @@ export class RunService {
     };
   }
 
-  /** What else speaks against a new run. */
+  /** The name of the run's model, unless something else speaks against a new run. */
   private async admit(
     caller: Caller,
     session: SessionRow,
-    images: readonly RunImage[],
-  ): Promise<void> {
-    const { permissionMode, modelName } = session;
+    {
+      images,
+      wanted,
+    }: { readonly images: readonly RunImage[]; readonly wanted?: string | undefined },
+  ): Promise<string> {
+    const { permissionMode } = session;
     if (session.deletedAt) throw new SessionDeletedError();
     if (permissionMode !== 'READ_ONLY' && !(await this.switches.writesEnabled())) {
       throw new WritesDisabledError();
     }
-    await this.models.forRun(caller, modelName, { images: images.length > 0 });
     if ((await this.runs.queued()) >= this.config.HARNESS_QUEUE_SIZE) throw new QueueFullError();
+    const needs = { images: images.length > 0, isTried: wanted === undefined };
+    const { modelName } = await this.models.forRun(caller, wanted ?? session.modelName, needs);
+    return modelName;
   }
 
   /** False when another request was faster. */
-  private async insert(
-    caller: Caller,
-    run: NewRun,
-    images: readonly RunImage[],
-    model: string,
-  ): Promise<boolean> {
-    const { id, tenantId, sessionId, permissionMode } = run;
+  private async insert(caller: Caller, run: NewRun, images: readonly RunImage[]): Promise<boolean> {
+    const { id, tenantId, sessionId, modelName, permissionMode } = run;
     // On the disk before the transaction, which must not wait for it.
     for (const { bytes } of images) await this.blobs.put(tenantId, bytes);
     const created = await this.ledger.asCreator(run, async (writer) => {
-      await this.begin(writer, images, model);
-      const detail = { sessionId, permissionMode };
+      await this.begin(writer, images);
+      const detail = { sessionId, modelName, permissionMode };
       await this.audit.record(caller, { action: 'create', target: 'harness_run', id, detail });
       return true;
     });
     return created ?? false;
   }
 
-  private async begin(
-    writer: RunWriter,
-    images: readonly RunImage[],
-    model: string,
-  ): Promise<void> {
+  private async begin(writer: RunWriter, images: readonly RunImage[]): Promise<void> {
     const { run } = writer;
     const kept = await this.keep(run, images);
     const metadata = { kind: 'INITIAL', ...(kept.length > 0 && { images: kept }) };
     await this.messages.append(run, { role: 'USER', content: run.requirement, metadata });
     // The message holds the session's row from here on: a request that deletes the session now sees the run.
     if (await this.sessions.isDeleted(run.tenantId, run.sessionId)) throw new SessionDeletedError();
-    const { requirement, permissionMode, approvalPolicy, budget: limits } = run;
+    const { requirement, modelName: model, permissionMode, approvalPolicy, budget: limits } = run;
     writer.event('run.created', {
       ...writer.statusData,
       ...{ requirement, permissionMode, approvalPolicy, model },
@@ -232,14 +230,35 @@ export class RunService {
   }
 }
 
-function hashOf({ requirement, images = [], budget = {} }: CreateRunBody): string {
+/** The mode of a new run: that of the session, or a narrower one. */
+function modeOf(session: SessionRow, { permissionMode }: CreateRunBody): PermissionMode {
+  if (permissionMode === undefined) return session.permissionMode;
+  if (!isWithin(permissionMode, session.permissionMode)) {
+    throw new WiderModeError(permissionMode, session.permissionMode);
+  }
+  return permissionMode;
+}
+
+function hashOf(body: CreateRunBody): string {
+  const { requirement, images = [], budget = {}, model, permissionMode } = body;
   const { maxIterations, maxToolCalls, maxInputTokens, maxOutputTokens, maxWallTimeMillis } =
     budget;
   return requestHash([
     requirement,
     images.map(({ dataUrl, detail }) => [sha256(dataUrl), detail ?? 'auto']),
     [maxIterations, maxToolCalls, maxInputTokens, maxOutputTokens, maxWallTimeMillis],
+    // A request without them is the same as before there were any.
+    ...(model === undefined && permissionMode === undefined ? [] : [[model, permissionMode]]),
   ]);
+}
+
+class WiderModeError extends InvalidInputError {
+  constructor(wanted: PermissionMode, limit: PermissionMode) {
+    super(
+      `permissionMode of a run can only narrow that of its session, which is ${limit}; ${wanted} is wider. Leave it out, choose a narrower one, or create a session with ${wanted}.`,
+      { data: { errorCode: 'PERMISSION_MODE_TOO_WIDE', permissionMode: limit } },
+    );
+  }
 }
 
 class RunActiveError extends ConflictError {

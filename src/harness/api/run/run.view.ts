@@ -76,8 +76,6 @@ export interface RunParts {
   readonly inputs: readonly HarnessInput[];
   readonly approvals: readonly ApprovalRow[];
   readonly effects: readonly HarnessEffect[];
-  /** The session's. */
-  readonly model: string;
 }
 
 /** A run as existing clients parse it; times are milliseconds since the epoch. */
@@ -147,7 +145,7 @@ export function toRunView(run: HarnessRun, parts: RunParts): RunView {
     runId: run.id,
     cancellationRequested: run.cancelRequestedAt !== null,
     originalRequirement: run.requirement,
-    model: parts.model,
+    model: run.modelName,
     plan: run.plan && toPlanView(run.plan),
     pendingInputs: parts.inputs.map((input) =>
       shown(RunInputView, { ...input, inputId: input.id, createdAt: input.createTime }),

@@ -52,13 +52,18 @@ export class HarnessModels {
     return model;
   }
 
-  /** The session's model for a new run, which may have changed since. */
+  /**
+   * The model of a new run. That of the session (`isTried`) may have changed since; another one is treated as the model of
+   * a new session.
+   */
   async forRun(
     caller: Caller,
     modelName: string,
-    { images }: { readonly images: boolean },
+    { images, isTried }: { readonly images: boolean; readonly isTried: boolean },
   ): Promise<ResolvedChatModel> {
-    const model = await this.named(caller, modelName);
+    const model = await (isTried
+      ? this.named(caller, modelName)
+      : this.forSession(caller, modelName));
     if (images && model.supportsVision === false) {
       throw new ModelRefusedError(
         'MODEL_NO_VISION',

@@ -15,6 +15,7 @@ import {
   OneOf,
   oneOf,
   optional,
+  StrictFields,
   Text,
   text,
   timestamp,
@@ -37,6 +38,7 @@ import { HarnessModels } from './harness.models.js';
 const LONGEST_PAGE = 1_000;
 const LONGEST_TITLE = 200;
 
+@StrictFields()
 export class CreateHarnessSessionBody {
   @Text({
     optional: true,
@@ -69,6 +71,7 @@ export class CreateHarnessSessionBody {
   idempotencyKey: string;
 }
 
+@StrictFields()
 export class PinSessionBody {
   @Flag({ description: 'Pinned sessions come first in the list' })
   pinned: boolean;

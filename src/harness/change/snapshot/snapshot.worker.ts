@@ -63,9 +63,13 @@ export interface ChangesTask extends Place {
 
 /** What has changed; `isLost`: a content that was kept is no longer there. */
 export interface Changes {
-  readonly operations: readonly FileOperation[];
+  /** JSON texts of FileOperation[], in their order: read one by one, they do not block who gets them. */
+  readonly operations: readonly Uint8Array[];
   readonly isLost: boolean;
 }
+
+/** Operations of one JSON text. */
+const PIECE = 500;
 
 /** How each workspace was found last: what has not changed since is not read again. */
 const latest = new LRUCache<string, Manifest>({ ...REMEMBERED, sizeCalculation: rowsOf });
@@ -101,7 +105,13 @@ export function changes(task: ChangesTask): Changes | undefined {
   const operations = found.map((one) => (lost.has(one) ? { ...one, restorable: false } : one));
   const isLost = lost.size > 0;
   if (isLost) latest.delete(keyOf(task));
-  return { operations, isLost };
+  return { operations: piecesOf(operations), isLost };
+}
+
+function piecesOf(operations: readonly FileOperation[]): Uint8Array[] {
+  return Array.from({ length: Math.ceil(operations.length / PIECE) }, (_, index) =>
+    new TextEncoder().encode(JSON.stringify(operations.slice(index * PIECE, (index + 1) * PIECE))),
+  );
 }
 
 /** Undefined when what was taken is lost. */

@@ -8,6 +8,7 @@ import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
 import { ToolError } from '../../fault/tool.error.js';
 import { blobRoot } from '../blob.path.js';
+import { inTurns } from '../../protocol/turns.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
 import type { Changes, ChangesTask, Place, TakeTask } from './snapshot.worker.js';
@@ -107,7 +108,12 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
     const work = { name: 'changes', task, limitMs: CHANGES_MS } as const;
     const found = (await this.run(work, signal)) as Changes | undefined;
     if (found?.isLost) this.taken.delete(keyOf(target));
-    return found?.operations;
+    if (!found) return undefined;
+    const operations: FileOperation[] = [];
+    for await (const [piece] of inTurns(found.operations, 1)) {
+      if (piece) operations.push(...operationsIn(piece));
+    }
+    return operations;
   }
 
   /**
@@ -159,6 +165,11 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
 
 function keyOf({ tenantId, root }: SnapshotTarget): string {
   return `${tenantId}:${root}`;
+}
+
+/** As the thread of this service has written them. */
+function operationsIn(piece: Uint8Array): readonly FileOperation[] {
+  return JSON.parse(new TextDecoder().decode(piece)) as readonly FileOperation[];
 }
 
 function isTimeOut(error: unknown): boolean {

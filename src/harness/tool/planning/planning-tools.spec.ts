@@ -51,6 +51,7 @@ class HarnessRunRow implements HarnessRun {
   userId = 1;
   homeTenantId = '000000';
   requirement = 'Fix add()';
+  modelName = 'coder';
   permissionMode: HarnessRun['permissionMode'] = 'WORKSPACE_WRITE';
   approvalPolicy: HarnessRun['approvalPolicy'] = 'ON_REQUEST';
   budget = {

@@ -11,7 +11,6 @@ import type { ShellOutcome, ShellStarted, ShellTool, ToolContext, ToolOutcome } 
 const COMMAND_BYTES = 8 * 1_024;
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
-const TITLE_CHARACTERS = 100;
 
 const UNKNOWN_CHANGES =
   '[What the command has changed is not known and cannot be undone: the workspace has too many files by now. No further command is run before there are fewer.]';
@@ -37,7 +36,9 @@ const input = z.strictObject({
     .string()
     .max(200)
     .optional()
-    .describe('What the command is for, in a few words, for the people who watch.'),
+    .describe(
+      'What the command is for, in a few words. People see it beside the command, as your words.',
+    ),
 });
 type Input = z.infer<typeof input>;
 
@@ -56,10 +57,12 @@ export class ShellCommandTool implements ShellTool<Input> {
     private readonly mask: SecretMask,
   ) {}
 
-  title({ command, description }: Input): string {
-    const line = (description ?? command).trim().replace(/\s+/g, ' ');
-    const shown = [...line].slice(0, TITLE_CHARACTERS).join('');
-    return `run ${shown}${shown.length < line.length ? '…' : ''}`;
+  title({ command }: Input): string {
+    return `run ${command}`;
+  }
+
+  modelDescription({ description }: Input): string | undefined {
+    return description;
   }
 
   command({ command }: Input): string {

@@ -12,6 +12,7 @@ import { FileOwners1763683200011 } from './11-file-owners.js';
 import { Media1763683200012 } from './12-media.js';
 import { Harness1763683200013 } from './13-harness.js';
 import { ModelCredential1763683200014 } from './14-model-credential.js';
+import { HarnessRuns1763683200015 } from './15-harness-runs.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -29,4 +30,5 @@ export const migrations = [
   Media1763683200012,
   Harness1763683200013,
   ModelCredential1763683200014,
+  HarnessRuns1763683200015,
 ];

@@ -1,0 +1,79 @@
+import { closeSync, constants, openSync, readFileSync } from 'node:fs';
+import { sha256 } from '../../protocol/ids.js';
+import { cutLines } from './cut-lines.js';
+import { unifiedDiff } from './unified-diff.js';
+import type { DiffSide, FileDiff } from './unified-diff.js';
+
+/** One side of a comparison: a content, or where it is kept; neither when it was not kept. */
+export interface SideTask {
+  /** As of FileState. */
+  readonly mode: number;
+  readonly content?: Uint8Array;
+  readonly kept?: { readonly path: string; readonly sha256: string };
+}
+
+export interface CompareTask {
+  readonly path: string;
+  readonly before: SideTask | null;
+  readonly after: SideTask | null;
+}
+
+export interface CompareJob {
+  readonly tasks: readonly CompareTask[];
+  /** Milliseconds since the epoch; after it nothing is compared. */
+  readonly deadline: number;
+  /** Longest diff of one file. */
+  readonly diffBytes: number;
+  /** All diffs; files after that are counted, and their diffs left out. */
+  readonly totalBytes: number;
+}
+
+export interface Compared extends FileDiff {
+  /** The diff is longer than a limit: its first lines, or nothing. */
+  readonly cut: boolean;
+  /** Hashes of kept contents that are not what they were. */
+  readonly damaged: readonly string[];
+}
+
+/** Compares the files of the job in their order; undefined for those that the deadline left out. */
+export function compare(job: CompareJob): (Compared | undefined)[] {
+  const { tasks, deadline, diffBytes, totalBytes } = job;
+  let room = totalBytes;
+  return tasks.map(({ path, before, after }) => {
+    if (Date.now() >= deadline) return undefined;
+    const damaged: string[] = [];
+    const { diff, ...counts } = unifiedDiff({
+      path,
+      before: sideOf(before, damaged),
+      after: sideOf(after, damaged),
+    });
+    const { text, cut } = room > 0 ? cutLines(diff, diffBytes) : { text: '', cut: true };
+    room -= Buffer.byteLength(text);
+    return { ...counts, diff: text, cut, damaged };
+  });
+}
+
+function sideOf(side: SideTask | null, damaged: string[]): DiffSide | null {
+  if (!side) return null;
+  const { mode, content, kept } = side;
+  if (content) return { mode, content: Buffer.from(content) };
+  const bytes = kept && readKept(kept.path);
+  if (!bytes || sha256(bytes) === kept.sha256) return { mode, content: bytes };
+  damaged.push(kept.sha256);
+  return { mode, content: undefined };
+}
+
+function readKept(path: string): Buffer | undefined {
+  let opened: number;
+  try {
+    opened = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    return readFileSync(opened);
+  } finally {
+    closeSync(opened);
+  }
+}

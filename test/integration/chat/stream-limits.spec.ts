@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../../simulator/index.js';
+import type { Simulator } from '../../../simulator/index.js';
+import { OpenStreams } from '../../../src/platform/access/index.js';
+import { sendChat } from '../../support/chat.js';
+import type { ChatReply } from '../../support/chat.js';
+import { createModel, createProvider } from '../../support/models.js';
+import { makeUser } from '../../support/people.js';
+import { Plinth } from '../../support/plinth.js';
+import type { Session } from '../../support/session.js';
+import { eventually } from '../../support/wait.js';
+
+const PER_USER = 20;
+const IN_ALL = 30;
+const REQUESTS = 200;
+
+let plinth: Plinth;
+let simulator: Simulator;
+let admin: Session;
+let other: Session;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  plinth = await Plinth.start({
+    CHAT_STREAMS_PER_USER: String(PER_USER),
+    CHAT_STREAMS: String(IN_ALL),
+  });
+  admin = await plinth.signIn();
+  other = (await makeUser(plinth, admin, 'other')).session;
+  await createProvider(admin, 'custom_api');
+  await createModel(admin, { modelName: 'plain', apiHost: `${simulator.url}/v1`, apiKey: 'key' });
+}, 120_000);
+
+afterAll(async () => {
+  await plinth.stop();
+  await simulator.close();
+});
+
+beforeEach(() => simulator.reset());
+
+/** Sends so many messages at once; they are answered when `release` is called. */
+function sendAll(by: Session, count: number): { replies: ChatReply[]; all: Promise<unknown> } {
+  const replies: ChatReply[] = [];
+  const sent = Array.from({ length: count }, async () => {
+    replies.push(await sendChat(by, { model: 'plain', content: 'x' }));
+  });
+  return { replies, all: Promise.all(sent) };
+}
+
+function held(count: number): void {
+  simulator.script(...Array.from({ length: count }, () => ({ hold: true, text: 'Answered.' })));
+}
+
+function openStreams(): number {
+  return plinth.app.get(OpenStreams).size;
+}
+
+describe('messages that one user sends at once', () => {
+  it('open no more upstream calls than the limit', async () => {
+    held(REQUESTS);
+    const { replies, all } = sendAll(admin, REQUESTS);
+    // Whatever is over now was refused: the others are held.
+    await eventually(
+      () => replies.length,
+      (count) => count >= REQUESTS - PER_USER,
+      60_000,
+    );
+    await eventually(
+      () => simulator.held,
+      (count) => count >= PER_USER,
+      60_000,
+    );
+    expect(replies).toHaveLength(REQUESTS - PER_USER);
+    expect(simulator.requests).toHaveLength(PER_USER);
+    expect(replies.every(({ error }) => /too many/i.test(error ?? ''))).toBe(true);
+    simulator.release();
+    await all;
+    expect(replies.filter(({ text }) => text === 'Answered.')).toHaveLength(PER_USER);
+    expect(simulator.requests).toHaveLength(PER_USER);
+  }, 180_000);
+
+  it('leave their places when they are over, also when they failed', async () => {
+    const refused = await Promise.all(
+      Array.from({ length: PER_USER }, () =>
+        sendChat(admin, { model: 'no-such-model', content: 'x' }),
+      ),
+    );
+    expect(refused.every(({ error }) => error !== undefined)).toBe(true);
+    await eventually(openStreams, (count) => count === 0, 30_000);
+    simulator.script({ text: 'Answered.' });
+    expect((await sendChat(admin, { model: 'plain', content: 'x' })).text).toBe('Answered.');
+  });
+});
+
+describe('messages of several users', () => {
+  it('open no more upstream calls than the process may have', async () => {
+    held(REQUESTS);
+    const first = sendAll(admin, REQUESTS / 2);
+    const second = sendAll(other, REQUESTS / 2);
+    await eventually(
+      () => first.replies.length + second.replies.length,
+      (count) => count >= REQUESTS - IN_ALL,
+      60_000,
+    );
+    await eventually(
+      () => simulator.held,
+      (count) => count >= IN_ALL,
+      60_000,
+    );
+    expect(simulator.requests).toHaveLength(IN_ALL);
+    simulator.release();
+    await Promise.all([first.all, second.all]);
+    await eventually(openStreams, (count) => count === 0, 30_000);
+  }, 180_000);
+});
