@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import { BUBBLEWRAP } from './bubblewrap.js';
+import type { CommandLimits } from './resource-watch.js';
 import {
   removeOldFolders,
   runInSandbox,
@@ -14,7 +15,15 @@ import type { SandboxPlace } from './sandbox.run.js';
 
 const TIME_LIMIT_MS = 20_000;
 
-export interface ProbePlace extends SandboxPlace {
+/** Far more than the probe needs. */
+const LIMITS: CommandLimits = {
+  memoryBytes: 2 ** 30,
+  diskBytes: 2 ** 30,
+  freeBytes: 0,
+  addedFiles: 1_000,
+};
+
+export interface ProbePlace extends Pick<SandboxPlace, 'hidden'> {
   /** Absolute paths that a command must not see. */
   readonly unseen: readonly string[];
 }
@@ -99,10 +108,9 @@ async function explore(
     await writeFile(join(workspace, name), content, { flag: 'wx', mode: 0o600 });
   }
   await writeFile(outside, 'untouched', { flag: 'wx', mode: 0o600 });
-  const { hidden, limits } = place;
   const removed = join(folder, 'removed');
   const request = { workspace, command: SCRIPT, timeoutMs: TIME_LIMIT_MS, signal };
-  const result = await runInSandbox(request, { hidden, removed, limits });
+  const result = await runInSandbox(request, { hidden: place.hidden, removed, limits: LIMITS });
   signal.throwIfAborted();
   const findings = (await readFile(join(workspace, 'findings'), 'utf8')).split('\n').slice(0, -1);
   if (findings.pop() !== 'done') {

@@ -8,7 +8,7 @@ import { overlap } from '../workspace/workspace-path.js';
 import { packageRoot } from '../workspace/workspace-roots.js';
 import { forgetPlantedPaths, removePlantedPaths } from './planted-paths.js';
 import { probeSandbox, type ProbePlace } from './sandbox.probe.js';
-import type { SandboxRequest, SandboxResult } from './sandbox.run.js';
+import type { SandboxPlace, SandboxRequest, SandboxResult } from './sandbox.run.js';
 import { runInSandbox, SandboxUnavailableError } from './sandbox.run.js';
 import type { ProtectedPath } from './workspace-scan.js';
 
@@ -34,7 +34,7 @@ export interface SandboxCapability {
 export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('Sandbox');
   private readonly stopping = new AbortController();
-  private readonly place: ProbePlace;
+  private readonly place: ProbePlace & SandboxPlace;
   /** The commands that run or wait, each with its workspace. */
   private readonly commands = new Map<Promise<unknown>, string>();
   private state: SandboxCapability = { available: false, reason: 'It is still being checked.' };
