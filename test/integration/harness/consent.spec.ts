@@ -264,7 +264,13 @@ describe('a call that needs consent', () => {
     const run = await building([], [[write('own.js', 'own\n')]]);
     const [approval] = await asked(run);
     const argumentsJson = JSON.stringify({ path: '.git/hooks/x', content: 'theirs' });
-    await answer(run, approval, { argumentsJson, input: { path: '../x', content: 'theirs' } });
+    if (!approval) throw new Error('Nothing is asked for.');
+    const sent = { argumentsJson, input: { path: '../x', content: 'theirs' } };
+    expect(await decide(harness, run, approval, sent)).toMatchObject({
+      code: 400,
+      data: { errorCode: 'UNKNOWN_FIELD', fields: ['argumentsJson', 'input'] },
+    });
+    await answer(run, approval);
     await harness.ended(run);
     expect([contentOf('own.js'), contentOf('.git/hooks/x')]).toEqual(['own\n', undefined]);
   });
