@@ -219,8 +219,14 @@ describe('the shell tool', () => {
   it('takes as much as it says', () => {
     expect(tool.input.parse({ command: 'x'.repeat(8 * 1_024), timeoutMs: 600_000 })).toBeTruthy();
     expect(tool.input.parse({ command: 'ls' })).toEqual({ command: 'ls', timeoutMs: 120_000 });
-    expect(tool.title({ command: 'ls\n -la', timeoutMs: 1 })).toBe('run ls -la');
-    expect(tool.title({ command: 'x'.repeat(300), timeoutMs: 1 })).toHaveLength(105);
+    // What is shown of a title is cut, and made visible, for all tools alike.
+    const described = {
+      command: 'rm -f important.txt',
+      timeoutMs: 1,
+      description: 'run the tests',
+    };
+    expect(tool.title(described)).toBe('run rm -f important.txt');
+    expect(tool.modelDescription(described)).toBe('run the tests');
   });
 });
 
