@@ -109,7 +109,7 @@ const MODEL = 'sim-embed-64';
 
       const stranger = command('--knowledge', '1', '--path', folder, '--user', 'nobody');
       expect(await stranger.exit).toBe(2);
-      expect(stranger.stderr()).toMatch(/^Tenant 000000 has no enabled user nobody\./);
+      expect(stranger.stderr()).toMatch(/^Tenant 000000 has no enabled user nobody\./m);
     },
     2 * START_MS,
   );
