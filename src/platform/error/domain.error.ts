@@ -54,11 +54,11 @@ export class ConflictError extends DomainError {
 export class TooManyRequestsError extends DomainError {
   readonly code = 429;
   /** When the caller may try again; also sent as the header Retry-After. */
-  readonly retryAfterSeconds: number | undefined;
+  readonly retryAfterSeconds: number;
 
   constructor(
     message: string,
-    options: { cause?: unknown; data?: unknown; retryAfterSeconds?: number } = {},
+    options: { cause?: unknown; data?: unknown; retryAfterSeconds: number },
   ) {
     super(message, options);
     this.retryAfterSeconds = options.retryAfterSeconds;

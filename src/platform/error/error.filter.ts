@@ -51,7 +51,7 @@ export class ErrorFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
-    if (error instanceof TooManyRequestsError && error.retryAfterSeconds !== undefined) {
+    if (error instanceof TooManyRequestsError) {
       response.setHeader('Retry-After', String(error.retryAfterSeconds));
     }
     response.status(200).json(envelope);

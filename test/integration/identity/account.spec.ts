@@ -257,7 +257,9 @@ describe('the own account', () => {
     const small = await Plinth.start({ CHAT_STREAMS_PER_USER: '1' });
     const session = await small.signIn('admin', ADMIN_PASSWORD);
     const held = await fetch(`${small.url}/resource/sse`, { headers: session.headers });
-    expect(await session.get('/resource/sse')).toMatchObject({ code: 429 });
+    const refused = await session.raw('GET', '/resource/sse');
+    expect(JSON.parse(refused.text)).toMatchObject({ code: 429 });
+    expect(refused.headers['retry-after']).toBe('5');
     await held.body?.cancel();
     await small.stop();
   });

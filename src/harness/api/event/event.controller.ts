@@ -159,12 +159,15 @@ function sequenceOf(lastEventId: string | undefined): number {
   return Number(given);
 }
 
+/** A place is free as soon as another stream is closed. */
+const RETRY_AFTER_SECONDS = 5;
+
 export class TooManyReadersError extends TooManyRequestsError {
   constructor(of: 'run' | 'user', limit: number) {
     const what = of === 'run' ? 'this run' : 'runs';
     super(
       `You have ${limit} event streams of ${what} open, which is the limit. Close one and try again.`,
-      { data: { errorCode: 'TOO_MANY_STREAMS' } },
+      { data: { errorCode: 'TOO_MANY_STREAMS' }, retryAfterSeconds: RETRY_AFTER_SECONDS },
     );
   }
 }
