@@ -62,7 +62,10 @@ export interface EffectStart {
 }
 
 /** What tells of loops in a settled call. */
-export type PastCall = Pick<HarnessEffect, 'toolName' | 'argumentsSha256' | 'iteration' | 'state'>;
+export type PastCall = Pick<
+  HarnessEffect,
+  'toolName' | 'argumentsSha256' | 'iteration' | 'state' | 'errorCode'
+>;
 
 /** Outcomes of calls that have not begun, unless their row says when. */
 const NEVER_BEGUN: readonly EffectState[] = ['DENIED', 'INVALID', 'NOT_EXECUTED'];
@@ -215,7 +218,8 @@ export class EffectRepository {
   /** The last settled calls of the run, the oldest first: what tells of loops. */
   async lastCalls({ tenantId, id }: RunKey, limit: number): Promise<PastCall[]> {
     const rows = await this.database.prepared<PastCall>(
-      `SELECT tool_name AS "toolName", arguments_sha256 AS "argumentsSha256", iteration, state
+      `SELECT tool_name AS "toolName", arguments_sha256 AS "argumentsSha256", iteration, state,
+              error_code AS "errorCode"
          FROM harness_effect
         WHERE tenant_id = $1 AND run_id = $2 AND iteration > 0
           AND state NOT IN ('PREPARED', 'STARTED', 'UNCERTAIN')

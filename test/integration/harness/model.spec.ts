@@ -284,6 +284,20 @@ describe('a model that repeats itself', () => {
     });
   });
 
+  it('is stopped when it calls only what it is refused, with a reason that says so', async () => {
+    const changes = Array.from({ length: 9 }, (_, n) =>
+      calling('write_file', write(`new${n}.txt`)),
+    );
+    const run = await finished(READ_ONLY, changes);
+    expect(run).toMatchObject({
+      ...{ status: 'FAILED', stopReason: 'CALLS_REFUSED', toolCallCount: 5 },
+      error: { code: 'CALLS_REFUSED', message: expect.stringContaining('each call was refused') },
+    });
+    expect((await eventsOf(run, 'loop.warning')).at(-1)?.data).toMatchObject({
+      kind: 'refused_call',
+    });
+  });
+
   it('is stopped by the budget when it always finds something new to look at', async () => {
     const looks = Array.from({ length: 9 }, (_, n) => ({
       toolCalls: call('search_text', { pattern: `word${n}` }),
