@@ -168,16 +168,34 @@ export class EffectRepository {
     await this.database.repository(HarnessEffect).update(started, { boot: null });
   }
 
-  /** Stores how a call has ended; false when it had already. */
-  async finish({ tenantId }: RunKey, toolCallId: string, outcome: EffectOutcome): Promise<boolean> {
-    const rows = await this.database.prepared(
-      `UPDATE harness_effect
-          SET state = $3::text, result = $4, error_code = $5, exit_code = $6, reads = $8::jsonb,
-              artifact_id = coalesce($7::uuid, artifact_id), operations = coalesce($9::jsonb, operations),
-              reconciled = $10, ended_at = now(),
-              started_at = coalesce(started_at, CASE WHEN $3::text <> ALL ($11::text[]) THEN now() END)
-        WHERE tenant_id = $1 AND tool_call_id = $2 AND state IN ('PREPARED', 'STARTED', 'UNCERTAIN')
+  /** Records that a call begins that changes nothing outside of the database; false when that is recorded already. */
+  async announce({ tenantId }: RunKey, toolCallId: string): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE harness_effect SET started_at = now()
+        WHERE tenant_id = $1 AND tool_call_id = $2 AND state = 'PREPARED' AND started_at IS NULL
         RETURNING tool_call_id`,
+      [tenantId, toolCallId],
+    );
+    return rows.length > 0;
+  }
+
+  /** Stores how a call has ended, and answers whether its beginning was stored before; undefined when it had ended already. */
+  async finish(
+    { tenantId }: RunKey,
+    toolCallId: string,
+    outcome: EffectOutcome,
+  ): Promise<{ readonly hadBegun: boolean } | undefined> {
+    const [row] = await this.database.prepared<{ hadBegun: boolean }>(
+      `UPDATE harness_effect AS effect
+          SET state = $3::text, result = $4, error_code = $5, exit_code = $6, reads = $8::jsonb,
+              artifact_id = coalesce($7::uuid, effect.artifact_id),
+              operations = coalesce($9::jsonb, effect.operations), reconciled = $10, ended_at = now(),
+              started_at = coalesce(effect.started_at, CASE WHEN $3::text <> ALL ($11::text[]) THEN now() END)
+         FROM harness_effect AS before
+        WHERE effect.tenant_id = $1 AND effect.tool_call_id = $2
+          AND effect.state IN ('PREPARED', 'STARTED', 'UNCERTAIN')
+          AND before.tenant_id = effect.tenant_id AND before.tool_call_id = effect.tool_call_id
+        RETURNING before.started_at IS NOT NULL AS "hadBegun"`,
       [
         tenantId,
         toolCallId,
@@ -192,7 +210,7 @@ export class EffectRepository {
         NEVER_BEGUN,
       ],
     );
-    return rows.length > 0;
+    return row;
   }
 
   /** Marks a started effect as one whose outcome is unknown, with what was found of it. */

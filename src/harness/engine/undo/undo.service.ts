@@ -405,8 +405,8 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
   ): Promise<void> {
     await this.end(undo, async (writer) => {
       const outcome = { state: 'SUCCEEDED', result: 'Done.', reconciled } as const;
-      const isFirst = await this.effects.finish(writer.run, undo.toolCallId, outcome);
-      if (isFirst) await this.markChanges(writer, undo);
+      const finished = await this.effects.finish(writer.run, undo.toolCallId, outcome);
+      if (finished) await this.markChanges(writer, undo);
     });
   }
 
