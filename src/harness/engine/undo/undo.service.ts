@@ -32,7 +32,13 @@ import { WorkspaceLockRepository } from '../../store/workspace-lock.repository.j
 import type { FileOperation } from '../../workspace/file-operation.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 import { Workspace } from '../../workspace/workspace.js';
-import { CONFLICTS, selectionsOf, UndoConflictError, UndoInspection } from './undo.inspection.js';
+import {
+  CONFLICTS,
+  isNoChange,
+  selectionsOf,
+  UndoConflictError,
+  UndoInspection,
+} from './undo.inspection.js';
 import type { ReadyFile, Selections, UndoConflict } from './undo.inspection.js';
 
 /** Longest time for looking at the files. */
@@ -66,7 +72,10 @@ export interface UndoResult {
 const undoInput = z
   .object({
     changeIds: z.array(z.number()),
-    /** All files whose changes are undone, also those that are already in the wanted state. */
+    /**
+     * All files whose changes are undone, also those that are already in the wanted state; not those whose changes come to
+     * nothing.
+     */
     files: z.array(z.string()),
     conflicts: z.array(z.object({ path: z.string(), reason: z.enum(CONFLICTS) })),
   })
@@ -189,15 +198,17 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     const { session, run, direction, force = false } = request;
     const selections = await this.select(request);
     const { ready, conflicts } = await this.inspect(workspace, run, selections);
-    if (conflicts.length > 0 && (!force || ready.length === 0)) {
-      throw UndoConflictError.of(direction, conflicts);
+    const changed = ready.filter(({ selection }) => !isNoChange(selection));
+    const othersReady = changed.length > 0;
+    if (conflicts.length > 0 && (!force || !othersReady)) {
+      throw UndoConflictError.of(direction, conflicts, { othersReady });
     }
     const changeIds = ready.flatMap(({ selection }) => selection.changes.map(({ id }) => id));
     const undo: StartedUndo = {
       ...{ tenantId: run.tenantId, runId: run.id, toolCallId: newId(), direction },
       input: {
         changeIds: changeIds.sort((a, b) => a - b),
-        files: ready.map(({ selection }) => selection.path),
+        files: changed.map(({ selection }) => selection.path),
         conflicts: conflicts.map(({ path, reason }) => ({ path, reason })),
       },
       operations: operationsOf(ready),
@@ -217,14 +228,16 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
       throw new NotFoundError('The change');
     }
     const chosen = new Set(changeIds ?? open.map(({ id }) => id));
-    if (!open.some(({ id }) => chosen.has(id))) {
+    const selections = selectionsOf(rows, chosen, direction);
+    const { files, conflicts } = selections;
+    if (conflicts.length === 0 && files.every((file) => isNoChange(file))) {
       throw new UndoConflictError(
         direction === 'undo'
           ? 'There is nothing to undo: the run has changed no file, or all of it is undone already.'
           : 'There is nothing to redo: no change of the run is undone.',
       );
     }
-    return selectionsOf(rows, chosen, direction);
+    return selections;
   }
 
   private async inspect(
