@@ -75,6 +75,9 @@ export const IN_ORDER = 'iteration < 0, abs(iteration), ordinal';
 
 const COLUMNS = columnsOf(HarnessEffect);
 
+/** Calls of a session whose sights of files count. */
+const SIGHTS = 2_000;
+
 /** The tool calls of runs and what came of them. Call every change while the run's row is locked. */
 @Injectable()
 export class EffectRepository {
@@ -247,18 +250,30 @@ export class EffectRepository {
     return rows.reverse();
   }
 
-  /** What the run has seen of files, by path; the last sight counts. */
-  async seenFiles({ tenantId, id }: RunKey): Promise<Map<string, string>> {
+  /**
+   * What the run and the earlier runs of its session have seen of files, by path: of the newest 2,000 calls that have seen
+   * any. The last sight of a file counts.
+   */
+  async seenFiles({
+    tenantId,
+    sessionId,
+  }: Pick<HarnessRun, 'tenantId' | 'sessionId'>): Promise<Map<string, string>> {
     const rows = await this.database.query<
       Pick<HarnessEffect, 'reads' | 'operations' | 'state' | 'effectClass'>
     >(
-      `SELECT reads, operations, state, effect_class AS "effectClass" FROM harness_effect
-        WHERE tenant_id = $1 AND run_id = $2 AND iteration > 0 AND (reads <> '[]' OR operations <> '[]')
-        ORDER BY ended_at, iteration, ordinal`,
-      [tenantId, id],
+      `SELECT reads, CASE WHEN effect_class = 'FILE' THEN operations ELSE '[]' END AS operations, state,
+              effect_class AS "effectClass"
+         FROM harness_effect
+        WHERE tenant_id = $1 AND iteration > 0
+          AND run_id IN (SELECT id FROM harness_run WHERE tenant_id = $1 AND session_id = $2)
+          AND (reads <> '[]' OR (effect_class = 'FILE' AND operations <> '[]'))
+        ORDER BY ended_at DESC, iteration DESC, ordinal DESC LIMIT ${SIGHTS}`,
+      [tenantId, sessionId],
     );
     const seen = new Map<string, string>();
-    for (const row of rows) for (const file of observedFiles(row)) seen.set(file.path, file.sha256);
+    for (const row of rows.toReversed()) {
+      for (const { path, sha256 } of observedFiles(row)) seen.set(path, sha256);
+    }
     return seen;
   }
 }
