@@ -20,6 +20,7 @@ import { EffectRepository } from '../../store/effect.repository.js';
 import { SessionDeletedError, WritesDisabledError } from '../../store/errors.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
 import type { HarnessEffect, HarnessRun } from '../../store/harness.entity.js';
+import { MessageRepository, NOTE_KINDS } from '../../store/message.repository.js';
 import { HarnessSwitches } from '../../store/switch.repository.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import { RunRepository } from '../../store/run.repository.js';
@@ -31,6 +32,7 @@ import type { OpenUndo, UndoDirection } from '../../store/undo.repository.js';
 import { WorkspaceLockRepository } from '../../store/workspace-lock.repository.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
+import { shown } from '../../workspace/workspace-path.js';
 import { Workspace } from '../../workspace/workspace.js';
 import {
   CONFLICTS,
@@ -120,6 +122,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     private readonly runs: RunRepository,
     private readonly sessions: SessionRepository,
     private readonly effects: EffectRepository,
+    private readonly messages: MessageRepository,
     private readonly undos: UndoRepository,
     private readonly rows: FileChangeRepository,
     private readonly files: FileChanges,
@@ -438,6 +441,11 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     await this.rows.mark(writer.run, changeIds, direction === 'undo');
     const type = direction === 'undo' ? 'undo.applied' : 'redo.applied';
     writer.event(type, { changeIds, files, conflicts }, { toolCallId });
+    await this.messages.append(writer.run, {
+      role: 'CONTROL',
+      content: noteOf(direction, files),
+      metadata: { kind: NOTE_KINDS[direction] },
+    });
   }
 
   private async end(
@@ -449,6 +457,18 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
       await this.locks.release(writer.run);
     });
   }
+}
+
+/** Files that the model is told by name. */
+const NAMED_FILES = 20;
+
+/** What the model of the next run of the session is told. */
+function noteOf(direction: UndoDirection, files: readonly string[]): string {
+  const named = files.slice(0, NAMED_FILES).map(shown).join(', ');
+  const more = files.length > NAMED_FILES ? ` and ${files.length - NAMED_FILES} more` : '';
+  return direction === 'undo'
+    ? `The user has undone changes of this run: ${named}${more} are as they were before it. Do not make these changes again unless the user asks for it.`
+    : `The user has redone changes of this run that were undone: ${named}${more} are as this run left them.`;
 }
 
 function operationsOf(ready: readonly ReadyFile[]): StartedUndo['operations'] {
