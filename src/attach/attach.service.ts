@@ -30,7 +30,7 @@ import { toAttachmentView } from './attach.view.js';
 import type { AttachmentView, ReparseView, UploadedAttachmentView } from './attach.view.js';
 import { AttachmentStatus } from './attachment.entity.js';
 import type { Attachment } from './attachment.entity.js';
-import { refusalOf } from './parser/index.js';
+import { openStoredZip, refusalOf } from './parser/index.js';
 import { ParsingQueue } from './parsing/parsing.queue.js';
 
 const LABEL = 'The document';
@@ -120,7 +120,9 @@ export class AttachService {
     { autoParse }: { readonly autoParse: boolean },
   ): Promise<Attachment> {
     try {
-      const refusal = refusalOf(received);
+      const openZip = () =>
+        openStoredZip(received.size, (range) => this.storage.readReceived(received, range));
+      const refusal = await refusalOf({ ...received, openZip });
       if (refusal !== undefined) throw new RefusedFileError(refusal);
       return await this.database.transaction(async () => {
         const attachment = await this.insert(caller, knowledge, received);

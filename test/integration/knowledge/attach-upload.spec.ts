@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { docxOf, xlsxOf, zipOf } from '../../support/documents/office.js';
 import { attachmentsOf, createKnowledge, upload } from '../../support/knowledge.js';
 import type { AttachmentRow } from '../../support/knowledge.js';
 import { openLibrary } from '../../support/library.js';
@@ -146,6 +147,30 @@ describe('an upload to a knowledge base', () => {
     });
     expect(await attachmentsOf(owner, base)).toEqual([]);
     expect(await filesOnDisk()).toBe(before);
+  });
+
+  it('takes Office documents by what is inside, whatever their name, and no other archive', async () => {
+    const word = docxOf([{ paragraph: 'About birds.' }]);
+    const excel = xlsxOf([{ name: 'Birds', rows: [['Wren', 9]] }]);
+    const archive = zipOf({ 'birds.txt': 'About birds.' });
+
+    const taken = await upload(
+      owner,
+      base,
+      [
+        ['letter.bin', word],
+        ['orders', excel],
+      ],
+      false,
+    );
+    expect(taken.data).toMatchObject([
+      { name: 'letter.bin', status: 0 },
+      { name: 'orders', status: 0 },
+    ]);
+    expect(await upload(owner, base, [['archive.docx', archive]], false)).toMatchObject({
+      code: 400,
+      msg: expect.stringMatching(/^Archives are not supported\. Unpack it/),
+    });
   });
 
   it('takes a file once per knowledge base, whatever its name, and again in another base', async () => {
