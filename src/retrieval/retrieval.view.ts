@@ -46,6 +46,9 @@ export const besideRetrieved = {
   dropped: { type: 'array', items: { type: 'object' }, description: 'Left out, and why' },
 };
 
+/** Those of them that are there without an explanation, too. */
+export const alwaysBesideRetrieved = ['channels', 'scale', 'rerank'];
+
 /** `data` is the list that existing clients read; the explanation is beside it. */
 export function toRetrievalAnswer(
   result: RetrievalResult,

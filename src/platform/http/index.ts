@@ -16,6 +16,7 @@ export {
   Whole,
   ZeroOrOne,
 } from './field.js';
+export { FAILURE_DATA, FailureData, failureFields, FailsWithArray } from './failure.view.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
 export { orderOf, pageFields, PageQuery, rowsOf } from './page.query.js';
