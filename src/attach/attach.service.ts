@@ -4,7 +4,7 @@ import { AuditLog } from '../platform/audit/index.js';
 import { Database, isForeignKeyViolation, isUniqueViolation } from '../platform/database/index.js';
 import { DomainError, InvalidInputError, NotFoundError } from '../platform/error/index.js';
 import { FragmentService, randomName } from '../fragment/index.js';
-import { Answer, OK_MESSAGE } from '../platform/http/index.js';
+import { Answer, isBlank, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
@@ -166,7 +166,7 @@ export class AttachService {
 
   async update(caller: Caller, body: UpdateAttachmentBody): Promise<void> {
     const { id, name, remark } = body;
-    if (name?.trim() === '') throw new InvalidInputError('name must not be empty.');
+    if (name !== undefined && isBlank(name)) throw new InvalidInputError('name must not be empty.');
     const before = await this.writable(caller, id);
     const isNew = name !== undefined && name !== before.name;
     const change = { name: isNew ? withSuffix(name, before.type) : undefined, remark };

@@ -1,3 +1,4 @@
+export { isBlank, VISIBLE } from './blank.js';
 export { BodyInterceptor, closeHalfSent, LargeBody, SmallBody } from './body.interceptor.js';
 export { BodyBudget, BodyReader } from './body.reader.js';
 export { clientNetwork } from './client-network.js';
@@ -11,6 +12,7 @@ export {
   Ids,
   Input,
   OneOf,
+  Status,
   Text,
   Texts,
   Whole,
