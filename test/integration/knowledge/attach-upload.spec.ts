@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -75,6 +76,7 @@ describe('an upload to a knowledge base', () => {
       data: [{ id: expect.any(Number), name, status: 0 }],
     });
     expect(total).toBe(1);
+    expect((await owner.get(`/system/attach/${answer.data[0]?.id}`)).data).toEqual(rows[0]);
     expect(rows).toEqual([
       {
         id: answer.data[0]?.id,
@@ -84,6 +86,7 @@ describe('an upload to a knowledge base', () => {
         type: '.txt',
         ossId: expect.stringMatching(/^\d+$/),
         byteSize: 12,
+        file_hash: createHash('sha256').update('About birds.').digest('hex'),
         encoding: null,
         status: 0,
         remark: null,
