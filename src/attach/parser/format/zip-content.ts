@@ -44,6 +44,9 @@ const officeFormats: readonly {
   },
 ];
 
+/** The entries by which the content is known, in lower case. */
+const TELLING = new Set([CONTENT_TYPES, MEDIA_TYPE, ...officeFormats.map(({ part }) => part)]);
+
 /** Documents, templates, and both with macros. */
 function mainPart(standard: string, macros: string): RegExp {
   return new RegExp(
@@ -81,9 +84,12 @@ export async function lookIntoZip(open: () => Promise<ZipFile>): Promise<ZipCont
   try {
     zip = await open();
     if (zip.entryCount > ENTRY_LIMIT) return undefined;
-    const entries: Entry[] = [];
-    for await (const entry of zip.eachEntry()) entries.push(entry);
-    return await contentOfZip(zip, entries);
+    const telling: Entry[] = [];
+    // Names may have 64 KiB each, so the others are not kept.
+    for await (const entry of zip.eachEntry()) {
+      if (TELLING.has(entry.fileName.toLowerCase())) telling.push(entry);
+    }
+    return await contentOfZip(zip, telling);
   } catch {
     return undefined;
   } finally {
