@@ -41,8 +41,15 @@ export async function checkAnswer({
   const path = URL.parse(address, 'http://plinth')?.pathname;
   const answer: unknown = JSON.parse(text);
   if (path === undefined || !isRecord(answer)) return;
-  loading ??= AnswerSchemas.load();
-  (await loading).check(method, path, answer);
+  (await loadAnswerSchemas()).check(method, path, answer);
+}
+
+/**
+ * Reads the document, once for each process. Before an application starts: the first test of a run boots another one for
+ * the document, and Nest logs with the logger of the last one.
+ */
+export function loadAnswerSchemas(): Promise<AnswerSchemas> {
+  return (loading ??= AnswerSchemas.load());
 }
 
 /** Checks every JSON answer that leaves a server, whatever client asked; the result throws the first that is wrong. */

@@ -7,7 +7,7 @@ import { createApp } from '../../src/app.js';
 import type { AppOptions } from '../../src/app.module.js';
 import { loadConfig } from '../../src/platform/config/index.js';
 import { openInMemory } from '../../src/platform/database/index.js';
-import { recordAnswers } from './answer-schemas.js';
+import { loadAnswerSchemas, recordAnswers } from './answer-schemas.js';
 import { askedByTest } from './asked-by-test.js';
 import { canary } from './canary.js';
 import { ownStore } from './own-store.js';
@@ -39,6 +39,7 @@ export class Plinth {
     environment: Record<string, string> = {},
     { media }: Pick<AppOptions, 'media'> = {},
   ): Promise<Plinth> {
+    await loadAnswerSchemas();
     const dataDir = mkdtempSync(join(tmpdir(), 'plinth-test-'));
     const store = await ownStore();
     canary.protect('key of the service', SECRET_KEY);
