@@ -42,7 +42,7 @@ export interface AppOptions extends DatabaseOptions {
 }
 
 /** Errors of the coding harness have an `errorCode` (docs/HARNESS.md, Errors). */
-const CODED_ERRORS = /^\/coding\/harness(\/|$)/i;
+export const CODED_ERRORS = /^\/coding\/harness(\/|$)/i;
 
 /** The root module: the features, and the global guards, pipe, interceptor and filter. */
 @Module({})

@@ -133,7 +133,8 @@ export class ModelRepository {
 }
 
 function filter(query: Partial<ModelListQuery>): FindOptionsWhere<Model> {
-  const { category, modelName, providerCode } = query;
+  const { modelName, providerCode } = query;
+  const category = query.category?.trim();
   return {
     ...(category && { category: storedCategory(category) }),
     ...(modelName && { modelName: containing(modelName) }),

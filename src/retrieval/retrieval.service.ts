@@ -57,7 +57,7 @@ interface Ranking {
   readonly state: RetrievalResult['rerank'];
   readonly kept: readonly RetrievedFragment[];
   readonly dropped: readonly RetrievedFragment[];
-  /** Why the order before the reranker is used. */
+  /** Why the order before the reranker is used, for all or for some. */
   readonly notice?: string;
 }
 
@@ -294,6 +294,7 @@ function cut(
   };
 }
 
+/** Best first; the fragments that the model has not scored follow in the order before it, with its lowest score. */
 function rerankedBy(
   candidates: readonly RetrievedFragment[],
   ranked: readonly { readonly index: number; readonly score: number }[],
@@ -315,10 +316,27 @@ function rerankedBy(
       dropped.push(withReason(fragment, `beyond the first ${limit}`));
     } else kept.push(fragment);
   }
-  for (const candidate of left.values()) {
-    dropped.push(withReason(candidate, 'left out by the rerank model'));
+  if (left.size === 0) return { state: 'applied', kept, dropped };
+  // Without a score they cannot be compared with a threshold.
+  if (rerankScoreThreshold !== undefined) {
+    dropped.push(
+      ...[...left.values()].map((one) => withReason(one, 'left out by the rerank model')),
+    );
+    return { state: 'applied', kept, dropped };
   }
-  return { state: 'applied', kept, dropped };
+  const lowest = ranked.at(-1)?.score ?? 0;
+  for (const [index, candidate] of left) {
+    const fragment = {
+      ...candidate,
+      score: lowest,
+      rawScore: candidate.score,
+      originalIndex: index,
+    };
+    if (kept.length < limit) kept.push(fragment);
+    else dropped.push(withReason(fragment, `beyond the first ${limit}`));
+  }
+  const notice = `The rerank model scored ${ranked.length} of ${candidates.length} fragments. The others follow in the order before it.`;
+  return { state: 'applied', kept, dropped, notice };
 }
 
 class NoRerankModelError extends InvalidInputError {

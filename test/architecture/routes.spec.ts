@@ -281,6 +281,47 @@ describe('the OpenAPI document', () => {
     return document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
   }
 
+  interface Schema {
+    readonly $ref?: string;
+    readonly oneOf?: readonly Schema[];
+    readonly properties?: Record<string, Schema>;
+    readonly enum?: readonly unknown[];
+  }
+
+  /** Of the two envelopes of a JSON route that of a success. */
+  function successOf(content: Record<string, { schema?: object }> | undefined): Schema | undefined {
+    const schema = content?.['application/json']?.schema as Schema | undefined;
+    return schema?.oneOf?.[0];
+  }
+
+  it('describes the failures of every route but those of health, downloads and streams included', () => {
+    const wrong = routes.filter((route) => {
+      const content = operationOf(route)?.responses['200']?.content ?? {};
+      const schema = content['application/json']?.schema as Schema | undefined;
+      const failure = JSON.stringify(schema?.oneOf?.[1] ?? schema);
+      const expected = route.path.startsWith('/coding/harness') ? 'HarnessFailure' : 'Failure';
+      if (route.key === 'POST /system/attach/upload') return !failure.includes('"data"');
+      return failure !== JSON.stringify({ $ref: `#/components/schemas/${expected}` });
+    });
+
+    expect(wrong.map(({ key }) => key)).toEqual(['GET /health/live', 'GET /health/ready']);
+  });
+
+  it('has null among the values of what can be null', () => {
+    const wrong: string[] = [];
+    const look = (part: unknown, place: string): void => {
+      if (typeof part !== 'object' || part === null) return;
+      const { nullable, type, enum: values } = part as Record<string, unknown>;
+      const isWhole = type !== undefined && !('allOf' in part) && !('oneOf' in part);
+      const hasNull = !Array.isArray(values) || values.includes(null);
+      if (nullable === true && !(isWhole && hasNull)) wrong.push(place);
+      for (const [name, inner] of Object.entries(part)) look(inner, `${place}.${name}`);
+    };
+    look(document, '');
+
+    expect(wrong).toEqual([]);
+  });
+
   it('has every route with its permission, a tag and the schema of its answer', () => {
     const wrong = routes.flatMap((route) => {
       const operation = operationOf(route);
@@ -300,8 +341,7 @@ describe('the OpenAPI document', () => {
 
   it('describes the envelope of /list routes as rows, of others as data', () => {
     const enveloped = routes.flatMap((route) => {
-      const schema = operationOf(route)?.responses['200']?.content?.['application/json']?.schema as
-        { properties?: Record<string, unknown> } | undefined;
+      const schema = successOf(operationOf(route)?.responses['200']?.content);
       return schema?.properties?.['code']
         ? [{ route, fields: Object.keys(schema.properties) }]
         : [];

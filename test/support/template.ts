@@ -3,9 +3,8 @@ import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import pg from 'pg';
-import { createApp } from '../../src/app.js';
+import { apiDocument, createApp } from '../../src/app.js';
 import { loadConfig } from '../../src/platform/config/index.js';
 import { openInMemory } from '../../src/platform/database/index.js';
 
@@ -47,8 +46,7 @@ async function writeEmbeddedTemplate(): Promise<void> {
     store: { database: memory, close: async () => undefined },
   });
   await app.init();
-  const document = SwaggerModule.createDocument(app, new DocumentBuilder().build());
-  await writeFile(documentFile, JSON.stringify(document));
+  await writeFile(documentFile, JSON.stringify(apiDocument(app)));
   const dump = await memory.dumpDataDir('none');
   await writeFile(`${dumpFile}.part`, Buffer.from(await dump.arrayBuffer()));
   await rename(`${dumpFile}.part`, dumpFile);

@@ -39,7 +39,12 @@ export class NewRoleDto extends Input({
   roleKey: Text({ max: 100, example: 'editor', description: 'Unique in the tenant' }),
   roleSort: Whole({ optional: true, min: 0, max: 1_000_000 }),
   status: OneOf(STATUS, { optional: true }),
-  permissions: Texts({ optional: true, max: 100, example: ['system:model:list'] }),
+  permissions: Texts({
+    optional: true,
+    max: 100,
+    example: ['system:model:list'],
+    description: 'Of GET /system/permission/list; system:info:* stands for all that begin so',
+  }),
   remark: Text({ optional: true, max: 500 }),
 }) {}
 

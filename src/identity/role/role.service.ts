@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ALL_PERMISSIONS, isKnownPermission, isSuperAdmin } from '../../platform/access/index.js';
+import { isAssignable, isSuperAdmin, permissionsOf } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { ConflictError, ForbiddenError, InvalidInputError } from '../../platform/error/index.js';
 import type { Page } from '../../platform/http/index.js';
@@ -122,8 +122,9 @@ export class RoleService {
     change: { permissions?: readonly string[] | undefined; status?: string | undefined },
   ): Promise<void> {
     const { permissions, status } = change;
-    const shrinks =
-      status === '1' || role.permissions.some((one) => permissions && !permissions.includes(one));
+    const kept = permissions && new Set(permissions.flatMap(permissionsOf));
+    const before = role.permissions.flatMap(permissionsOf);
+    const shrinks = status === '1' || (kept && before.some((one) => !kept.has(one)));
     if (!shrinks || isSuperAdmin(caller)) return;
     if (!(await this.roles.userIdsOf(caller.tenantId, role.id)).includes(caller.userId)) return;
     throw new ForbiddenError(
@@ -142,12 +143,10 @@ export class RoleService {
 }
 
 function readPermissions(given: readonly string[]): string[] {
-  const unknown = given.find(
-    (permission) => permission === ALL_PERMISSIONS || !isKnownPermission(permission),
-  );
+  const unknown = given.find((permission) => !isAssignable(permission));
   if (unknown !== undefined) {
     throw new InvalidInputError(
-      `permissions: ${unknown} cannot be assigned. GET /system/permission/list names those that can.`,
+      `permissions: ${unknown} cannot be assigned. GET /system/permission/list names those that can; system:info:* stands for all that begin so.`,
     );
   }
   return [...new Set(given)];

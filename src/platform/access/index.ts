@@ -18,8 +18,10 @@ export type { StreamPlace } from './open-streams.js';
 export type { StreamEnd } from './open-streams.js';
 export {
   ALL_PERMISSIONS,
+  isAssignable,
   isKnownPermission,
   permissionCatalogue,
+  permissionsOf,
   tenantAdminPermissions,
   userPermissions,
 } from './permission.catalogue.js';

@@ -1,3 +1,4 @@
+export { isBlank, VISIBLE } from './blank.js';
 export { BodyInterceptor, closeHalfSent, LargeBody, SmallBody } from './body.interceptor.js';
 export { BodyBudget, BodyReader } from './body.reader.js';
 export { clientNetwork } from './client-network.js';
@@ -11,11 +12,13 @@ export {
   Ids,
   Input,
   OneOf,
+  Status,
   Text,
   Texts,
   Whole,
   ZeroOrOne,
 } from './field.js';
+export { FAILURE_DATA, FailureData, failureFields, FailsWithArray } from './failure.view.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
 export { orderOf, pageFields, PageQuery, rowsOf } from './page.query.js';

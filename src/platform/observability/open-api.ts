@@ -4,6 +4,9 @@ import { fileURLToPath } from 'node:url';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { FailureData } from '../http/index.js';
+import { describeFailures, describeNulls } from './open-api.answers.js';
+import type { FailureViews } from './open-api.answers.js';
 
 /** What each code of an envelope means, once for all routes. */
 const ENVELOPE_CODES: Readonly<Record<number, string>> = {
@@ -39,8 +42,8 @@ every number. Times are \`yyyy-MM-dd HH:mm:ss\`. Unknown fields of a body are ig
 its request in the header \`X-Request-Id\`.`;
 
 /** Serves the API's description at /docs, and as JSON at /docs/json. It is made at the first request for it. */
-export function serveOpenApi(app: NestExpressApplication): void {
-  SwaggerModule.setup('docs', app, () => describe(app), {
+export function serveOpenApi(app: NestExpressApplication, failures: readonly FailureViews[]): void {
+  SwaggerModule.setup('docs', app, () => openApiOf(app, failures), {
     jsonDocumentUrl: 'docs/json',
     raw: ['json'],
     customSiteTitle: 'Plinth API',
@@ -52,7 +55,11 @@ export function serveOpenApi(app: NestExpressApplication): void {
   });
 }
 
-function describe(app: NestExpressApplication): OpenAPIObject {
+/** The description; `failures` says which routes have `data` of their own in failures. */
+export function openApiOf(
+  app: NestExpressApplication,
+  failures: readonly FailureViews[],
+): OpenAPIObject {
   const settings = new DocumentBuilder()
     .setTitle('Plinth')
     .setVersion(version())
@@ -69,7 +76,17 @@ function describe(app: NestExpressApplication): OpenAPIObject {
     )
     .addExtension('x-envelope-codes', ENVELOPE_CODES)
     .build();
-  return withoutCreated(SwaggerModule.createDocument(app, settings));
+  const extraModels = [FailureData, ...failures.map(({ data }) => data)];
+  const document = withoutCreated(SwaggerModule.createDocument(app, settings, { extraModels }));
+  const codes = Object.keys(ENVELOPE_CODES).map(Number);
+  describeFailures(
+    document,
+    codes.filter((code) => code !== 200),
+    failures,
+  );
+  describeNulls(document.components?.schemas);
+  describeNulls(document.paths);
+  return document;
 }
 
 /** The build's plugin, which turns docstrings into summaries, assumes 201 for POST; every answer here is 200. */

@@ -7,6 +7,12 @@ export interface WriteOptions {
   readonly signal: AbortSignal;
 }
 
+/** Bytes of a file, counted from 0; `end` is exclusive. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface WrittenFile {
   readonly byteSize: number;
   /** SHA-256 of the content, in lower-case hex. */
@@ -28,8 +34,11 @@ export abstract class FileStorage {
    */
   abstract write(key: string, source: Readable, options: WriteOptions): Promise<WrittenFile>;
 
-  /** The content; NotFoundError before the first byte when there is none. The caller reads it to the end or destroys it. */
-  abstract read(key: string): Promise<Readable>;
+  /**
+   * The content, or the part of it that lies in the range; NotFoundError before the first byte when there is none. The
+   * caller reads it to the end or destroys it.
+   */
+  abstract read(key: string, range?: ByteRange): Promise<Readable>;
 
   /** Removes the file; a missing one is not an error. */
   abstract remove(key: string): Promise<void>;

@@ -9,6 +9,7 @@ import type { Page } from '../http/index.js';
 import { suffixOf } from './file-name.js';
 import { FileOwners } from './file-owners.js';
 import { FileStorage } from './file-storage.js';
+import type { ByteRange } from './file-storage.js';
 import { toStoredFileView, toUploadView } from './storage.dto.js';
 import type { StoredFileListQuery, StoredFileView, UploadView } from './storage.dto.js';
 import type { StoredFile } from './storage.entity.js';
@@ -92,6 +93,11 @@ export class StorageService {
     if (keys.length === 0) return;
     const known = await this.repository.knownKeys(keys);
     await this.discard(keys.filter((key) => !known.has(key)));
+  }
+
+  /** A part of a received file, before or after it has a record. The caller reads it to the end or destroys it. */
+  readReceived({ storageKey }: ReceivedFile, range: ByteRange): Promise<Readable> {
+    return this.files.read(storageKey, range);
   }
 
   /** As `open`, if the caller may read the file. */

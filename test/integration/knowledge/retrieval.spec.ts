@@ -182,6 +182,31 @@ describe('retrieval', () => {
     await save({ rerankScoreThreshold: '' });
   });
 
+  it('keeps the fragments that the reranker leaves out behind the others, and says so', async () => {
+    const body = { results: [{ index: 2, relevance_score: 0.4 }] };
+    const ask = (more: object = {}): Promise<Retrieval> => {
+      simulator.script({ match: { path: '/rerank' }, body });
+      const settings = { enableRerank: true, rerankModel: 'sim-rerank', explain: true };
+      return retrieve('warranty', { ...settings, topK: 4, ...more });
+    };
+    const before = names(await retrieve('warranty', { topK: 5 }));
+    const found = await ask();
+    expect([found.code, found.rerank, found.data.length]).toEqual([200, 'applied', 4]);
+    expect(names(found)).toEqual([before[2], before[0], before[1], before[3]]);
+    expect(found.data.map(({ score }) => score)).toEqual([0.4, 0.4, 0.4, 0.4]);
+    expect(found.data.map(({ originalIndex }) => originalIndex)).toEqual([2, 0, 1, 3]);
+    expect(found.data[1]?.explain?.rerank).toBeNull();
+    expect(found.data[1]?.rawScore).toBeGreaterThan(found.data[2]?.rawScore ?? 1);
+    expect(found.msg).toContain('scored 1 of 5 fragments');
+    expect(found.dropped?.map(({ sourceName }) => sourceName)).toEqual([before[4]]);
+
+    await save({ rerankScoreThreshold: 0.1 });
+    const above = await ask();
+    expect(names(above)).toEqual([before[2]]);
+    expect(above.dropped?.[0]?.explain?.dropped).toBe('left out by the rerank model');
+    await save({ rerankScoreThreshold: '' });
+  });
+
   it('falls back to the order before it when the reranker fails, and says so', async () => {
     const plain = await retrieve('warranty', { topK: 2 });
     const found = await retrieve('warranty', {

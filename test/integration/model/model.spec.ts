@@ -321,6 +321,29 @@ describe('models', () => {
       expect(vectors.data.map((one) => one.id)).toContain(vector.id);
     });
 
+    it.each(['\u200b', ' \u2060\ufeff\t', '\u00ad'])(
+      'names a model by its modelName where the display name %j shows nothing',
+      async (modelDescribe) => {
+        const { id, modelName } = await create({ modelDescribe });
+        const { data } = await admin.get<Model[]>('/system/model/modelList');
+        expect(data.find((one) => one.id === id)).toMatchObject({ modelDescribe: modelName });
+      },
+    );
+
+    it('takes a category of blanks as none, and one with blanks around it as it is', async () => {
+      const chat = await create();
+      const vector = await create({ category: 'vector', modelDimension: 3 });
+      const idsOf = async (path: string): Promise<number[]> =>
+        (await admin.get<Model[]>(path)).rows.map(({ id }) => id);
+      const defaults = await idsOf('/system/model/modelList');
+      expect(defaults).toContain(chat.id);
+      expect(await idsOf('/system/model/modelList?category=%20%20')).toEqual(defaults);
+      expect(await idsOf('/system/model/modelList?category=%20vector%20')).toContain(vector.id);
+      const all = await idsOf('/system/model/list');
+      expect(all).toEqual(expect.arrayContaining([chat.id, vector.id]));
+      expect(await idsOf('/system/model/list?category=%20')).toEqual(all);
+    });
+
     it('names the codes that have an adapter', async () => {
       const { data } = await stranger.get<
         { label: string; value: string; defaultAddress: string | null }[]

@@ -258,22 +258,22 @@ export const references: Record<string, Record<string, Reference>> = {
   },
 
   'POST /media/image': {
-    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'A lake' }), code: 500 },
+    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'A lake' }), code: 400 },
   },
   'POST /media/speech': {
-    model: { kind: modelName, body: (name) => ({ model: name, input: 'Welcome' }), code: 500 },
+    model: { kind: modelName, body: (name) => ({ model: name, input: 'Welcome' }), code: 400 },
   },
   'POST /media/video': {
-    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'Waves' }), code: 500 },
+    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'Waves' }), code: 400 },
   },
   'GET /media/video': {
-    model: { kind: modelName, query: (name) => `model=${name}&videoId=1`, code: 500 },
+    model: { kind: modelName, query: (name) => `model=${name}&videoId=1`, code: 400 },
   },
   'GET /media/prediction': {
-    model: { kind: modelName, query: (name) => `model=${name}&predictionId=1`, code: 500 },
+    model: { kind: modelName, query: (name) => `model=${name}&predictionId=1`, code: 400 },
   },
   'GET /media/content': {
-    model: { kind: modelName, query: (name) => `model=${name}&predictionId=1`, code: 500 },
+    model: { kind: modelName, query: (name) => `model=${name}&predictionId=1`, code: 400 },
   },
   'DELETE /media/task/:ids': { ids: { kind: mediaTask, several: true } },
 

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import { NotFoundError } from '../../error/index.js';
 import { assertFileKey } from '../file-key.js';
 import { FileStorage } from '../file-storage.js';
-import type { WriteOptions, WrittenFile } from '../file-storage.js';
+import type { ByteRange, WriteOptions, WrittenFile } from '../file-storage.js';
 import { FileTooLargeError } from '../storage.errors.js';
 
 /** Beside the files, because a rename within one file system is atomic. */
@@ -39,11 +39,12 @@ export class LocalFileStorage extends FileStorage {
     }
   }
 
-  override async read(key: string): Promise<Readable> {
+  override async read(key: string, range?: ByteRange): Promise<Readable> {
     const handle = await open(this.pathOf(key), 'r').catch((error: unknown) => {
       throw isMissing(error) ? new NotFoundError('The file') : error;
     });
-    return handle.createReadStream();
+    // The end of a stream of Node is inclusive.
+    return handle.createReadStream(range && { start: range.start, end: range.end - 1 });
   }
 
   override async remove(key: string): Promise<void> {
