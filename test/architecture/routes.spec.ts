@@ -28,6 +28,8 @@ const publicRoutes: Record<string, string> = {
   'POST /auth/register': 'Only where a tenant allows it; limited per address.',
   'GET /auth/code': 'The captcha before signing in; limited per address.',
   'GET /auth/tenant/list': 'The choice before signing in: names of tenants that may be chosen.',
+  'GET /resource/oss/shared/:fileToken/:shownName':
+    'Opens the one file that the signed address names; images show addresses without a sign-in.',
   'GET /resource/sse/close':
     'Closes the streams of the caller that is sent along, and never fails.',
 };

@@ -436,6 +436,9 @@ export const noReferences: Record<string, string> = {
   'POST /system/session conversationId': 'A text of the client’s own, which is kept as it is.',
   'PUT /system/session conversationId': 'A text of the client’s own, which is kept as it is.',
   'GET /system/session/list conversationId': 'Looks for that text among the own sessions.',
+  'GET /resource/oss/shared/:fileToken/:shownName fileToken':
+    'Signed with the key of the installation; one that is not is answered like a missing file.',
+  'GET /resource/oss/shared/:fileToken/:shownName shownName': 'Not read; the token names the file.',
   'GET /media/video videoId':
     'Of a task at the model’s service, which whoever has the model may ask.',
   'GET /media/prediction predictionId': 'The same.',
