@@ -1,4 +1,6 @@
 import {
+  Flag,
+  flag,
   Id,
   Input,
   nullable,
@@ -37,6 +39,13 @@ export class ClientListQuery extends Input({
   status: Text({ optional: true, description: '0 enabled, 1 disabled' }),
 }) {}
 
+/** For clients that read only `content` of a message (docs/WIRE.md, Clients that read only content). */
+const INLINE = {
+  thinking: 'Lists of messages have the thinking text in `content`, between <think> and </think>',
+  sources: 'An answer from knowledge bases ends with a paragraph that names its sources',
+  failures: 'The reason why an answer failed, or that it was cut, is part of its text',
+};
+
 /** The optional fields of a client. */
 const clientFields = {
   deviceType: Text({ optional: true, max: 32, example: 'pc' }),
@@ -53,6 +62,9 @@ const clientFields = {
     description: 'Seconds after which a sign-in ends in any case; applies to new sign-ins',
   }),
   status: OneOf(STATUS, { optional: true }),
+  inlineThinking: Flag({ optional: true, description: INLINE.thinking }),
+  inlineSources: Flag({ optional: true, description: INLINE.sources }),
+  inlineFailures: Flag({ optional: true, description: INLINE.failures }),
 };
 
 export class NewClientDto extends Input({
@@ -87,6 +99,9 @@ export class ClientView extends View({
   activeTimeout: number({ example: 1_800 }),
   timeout: number({ example: 604_800 }),
   status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
+  inlineThinking: flag({ description: INLINE.thinking }),
+  inlineSources: flag({ description: INLINE.sources }),
+  inlineFailures: flag({ description: INLINE.failures }),
   createTime: time(),
 }) {}
 

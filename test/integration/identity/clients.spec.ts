@@ -47,6 +47,9 @@ describe('clients', () => {
         activeTimeout: 1_800,
         timeout: 604_800,
         status: '0',
+        inlineThinking: clientKey !== 'app',
+        inlineSources: clientKey !== 'app',
+        inlineFailures: clientKey !== 'app',
         createTime: expect.any(String),
       })),
     );
