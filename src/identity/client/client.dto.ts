@@ -78,7 +78,11 @@ export class ChangedClientDto extends Input({
   ...clientFields,
   id: Id(),
   clientKey: Text({ optional: true, min: 1, max: 32 }),
-  clientSecret: Text({ optional: true, max: 200, description: 'Empty: the stored one stays' }),
+  clientSecret: Text({
+    optional: true,
+    max: 200,
+    description: 'Empty or ******: the stored one stays',
+  }),
   grantTypeList: Texts({ optional: true, max: 32, maxItems: 7 }),
 }) {}
 
@@ -88,11 +92,15 @@ export class ClientStatusDto extends Input({
   status: OneOf(STATUS),
 }) {}
 
+/** Shown in place of the secret, and read as "unchanged": the form of existing consoles sends back what it shows. */
+export const HIDDEN_SECRET = '******';
+
 /** A client without its secret. */
 export class ClientView extends View({
   id: number({ example: 1 }),
   clientId: text({ example: 'e5cd7e4891bf95d1d19206ce24a7b32e' }),
   clientKey: text({ example: 'pc' }),
+  clientSecret: oneOf([HIDDEN_SECRET], { description: 'Never the secret' }),
   grantTypeList: texts({ example: ['password'] }),
   grantType: text({ example: 'password' }),
   deviceType: nullable(text({ example: 'pc' })),
@@ -106,5 +114,8 @@ export class ClientView extends View({
 }) {}
 
 export function toClientView(client: Client): ClientView {
-  return ClientView.of(client, { grantTypeList: client.grantType.split(',') });
+  return ClientView.of(client, {
+    clientSecret: HIDDEN_SECRET,
+    grantTypeList: client.grantType.split(','),
+  });
 }

@@ -6,7 +6,6 @@ import type { NextFunction, Request, Response } from 'express';
 export interface RequestContext {
   readonly id: string;
   readonly ip: string | undefined;
-  readonly userAgent: string | undefined;
   /** The address by which the client reaches the API, without a final slash; undefined if its headers name none. */
   readonly baseAddress: string | undefined;
 }
@@ -27,8 +26,7 @@ export function requestContext(request: Request, response: Response, next: NextF
   const id = typeof sent === 'string' && CLIENT_ID_FORM.test(sent) ? sent : randomUUID();
   Object.assign(request, { id });
   response.setHeader('X-Request-Id', id);
-  const userAgent = request.headers['user-agent'];
-  const context = { id, ip: request.ip, userAgent, baseAddress: baseAddressOf(request) };
+  const context = { id, ip: request.ip, baseAddress: baseAddressOf(request) };
   storage.run(context, next);
 }
 

@@ -41,6 +41,7 @@ describe('clients', () => {
         id: expect.any(Number),
         clientId,
         clientKey,
+        clientSecret: '******',
         grantType,
         grantTypeList: grantType?.split(','),
         deviceType,

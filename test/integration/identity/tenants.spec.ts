@@ -61,7 +61,7 @@ describe('tenants', () => {
       domain: 'random.example.com',
       intro: null,
       remark: null,
-      packageId: null,
+      packageId: 1,
       expireTime: '2099-12-31 00:00:00',
       accountCount: 3,
       status: '0',
