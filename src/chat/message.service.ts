@@ -38,7 +38,9 @@ export class MessageService {
       ...(role && { role }),
       ...(modelName && { modelName: containing(modelName) }),
     };
-    const page = await this.messages.page(tenantId, query, where, { id: 'ASC' });
+    // A conversation reads from its beginning, a list of all messages from the newest.
+    const id = sessionId ? 'ASC' : 'DESC';
+    const page = await this.messages.page(tenantId, query, where, { id });
     return page.map((message) => toListedMessageView(message, inline));
   }
 

@@ -30,7 +30,7 @@ import { DictionaryService } from './dictionary.service.js';
 export class DictionaryTypeController {
   constructor(private readonly dictionary: DictionaryService) {}
 
-  /** The dictionary types. */
+  /** The dictionary types, newest first. */
   @Get('list')
   @RequirePermission('system:dict:list')
   @AnswersPage(DictionaryTypeView)

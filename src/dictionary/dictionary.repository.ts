@@ -46,7 +46,7 @@ export class DictionaryRepository {
       ...(query.dictName && { dictName: containing(query.dictName) }),
       ...(query.dictType && { dictType: containing(query.dictType) }),
     };
-    return this.types.page(tenantId, query, where, { id: 'ASC' });
+    return this.types.page(tenantId, query, where, { id: 'DESC' });
   }
 
   typesWithIds(tenantId: string, ids: readonly number[]): Promise<DictionaryType[]> {

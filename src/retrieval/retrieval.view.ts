@@ -20,7 +20,9 @@ export class RetrievedFragmentView extends View({
   idx: integer({ example: 0, description: 'Index in the document, from 0' }),
   content: text({ example: 'The warranty lasts two years.' }),
   score: decimal({ example: 0.83, description: 'On the scale that `scale` names' }),
-  rawScore: optional(decimal({ example: 0.71, description: 'Before the reranker' })),
+  rawScore: optional(
+    decimal({ example: 0.71, description: 'Cosine similarity before fusion and reranker' }),
+  ),
   originalIndex: optional(
     integer({ example: 2, description: 'Position before the reranker, from 0' }),
   ),

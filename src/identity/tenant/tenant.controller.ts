@@ -29,7 +29,7 @@ import { TenantService } from './tenant.service.js';
 export class TenantController {
   constructor(private readonly tenants: TenantService) {}
 
-  /** All tenants. */
+  /** All tenants, newest first. */
   @Get('list')
   @RequirePermission('system:tenant:list')
   @AnswersPage(TenantView)

@@ -30,7 +30,7 @@ import { UserDetailView, UserRolesView, UserView } from './user.view.js';
 export class UserController {
   constructor(private readonly users: UserService) {}
 
-  /** The users of the tenant. */
+  /** The users of the tenant, newest first. */
   @Get('list')
   @RequirePermission('system:user:list')
   @TimeRangeQuery()

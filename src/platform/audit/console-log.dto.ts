@@ -12,17 +12,12 @@ import {
   View,
   wireTime,
 } from '../http/index.js';
-import type { AuditAction } from './audit.log.js';
 import type { AuditEntry } from './audit.entity.js';
 
 // The audit log as the two log pages of existing consoles read it: sign-ins, and everything else.
 
-export const SIGN_IN_ACTIONS: readonly AuditAction[] = [
-  'login',
-  'login-failed',
-  'logout',
-  'register',
-];
+export const FAILED_SIGN_IN = 'login-failed';
+export const SIGN_IN_ACTIONS: readonly string[] = ['login', FAILED_SIGN_IN, 'logout', 'register'];
 
 /** The entries of the dictionary sys_oper_type that actions are shown as; every other action is "other". */
 const OPERATION_TYPES: Readonly<Partial<Record<string, string>>> = {
@@ -144,11 +139,9 @@ export class SignInLogView extends View({
   loginTime: time(),
 }) {}
 
-export const FAILED_SIGN_IN: AuditAction = 'login-failed';
-
 const MESSAGES: Readonly<Partial<Record<string, string>>> = {
   login: 'Signed in.',
-  'login-failed': 'The user name or the password was wrong.',
+  [FAILED_SIGN_IN]: 'The user name or the password was wrong.',
   logout: 'Signed out.',
   register: 'Registered.',
 };
