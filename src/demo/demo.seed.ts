@@ -119,6 +119,8 @@ const coder = {
   category: 'chat',
   modelName: 'demo-coder-paced',
   modelDescribe: 'Offline demo: coding harness',
+  // It follows the rules of the harness demo and is no partner in a chat.
+  modelShow: 'N' as const,
   providerCode: 'custom_api',
   path: '/v1',
   contextWindow: 64_000,

@@ -105,11 +105,14 @@ export class RetrievalService {
       failureNotice('Keyword', keyword),
       ranking.notice,
     ];
+    const scale = scaleOf(settings, ranking.state);
+    const shown = (fragments: readonly RetrievedFragment[]): RetrievedFragment[] =>
+      fragments.map((fragment) => withVectorScore(fragment, scale));
     return {
-      fragments: ranking.kept,
-      dropped: request.explain ? [...ranking.dropped, ...fragmentsOf(dropped, live)] : [],
+      fragments: shown(ranking.kept),
+      dropped: request.explain ? shown([...ranking.dropped, ...fragmentsOf(dropped, live)]) : [],
       settings,
-      scale: scaleOf(settings, ranking.state),
+      scale,
       channels: { vector: vector.report, keyword: keyword?.report ?? null },
       rerank: ranking.state,
       notices: notices.filter((notice) => notice !== undefined),
@@ -271,6 +274,14 @@ function fragmentsOf(
   });
 }
 
+function withVectorScore(
+  fragment: RetrievedFragment,
+  scale: RetrievalResult['scale'],
+): RetrievedFragment {
+  const { vector } = fragment.explanation;
+  return scale === 'cosine' || !vector ? fragment : { ...fragment, rawScore: vector.score };
+}
+
 function failureNotice(channel: string, result: ChannelResult<unknown> | null): string | undefined {
   if (result?.report.failure === undefined) return undefined;
   return `${channel} search failed and is missing from this result. ${result.report.failure}`;
@@ -352,7 +363,6 @@ function scored(
   return {
     ...candidate,
     score,
-    rawScore: candidate.score,
     originalIndex: index,
     explanation: { ...candidate.explanation, rerank: { rank, score } },
   };

@@ -23,7 +23,9 @@ export class RetrievedFragmentView extends View({
     example: 0.83,
     description: 'On the scale that `scale` names; the lowest one for what the reranker left out',
   }),
-  rawScore: optional(decimal({ example: 0.71, description: 'Before the reranker' })),
+  rawScore: optional(
+    decimal({ example: 0.71, description: 'Cosine similarity before fusion and reranker' }),
+  ),
   originalIndex: optional(
     integer({ example: 2, description: 'Position before the reranker, from 0' }),
   ),

@@ -14,6 +14,9 @@ export const SECRET_KEY = 'test-secret-key-of-at-least-32-characters';
 /** The client that both existing apps sign in with. */
 export const WEB_CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';
 
+/** A seeded client that reads every field of a message, not only `content`. */
+export const FULL_CLIENT = '428a8310cd442757ae699df5d894f051';
+
 /** One template per run of the tests; jest.config.mjs names the run and global-teardown.mjs removes it. */
 const run = process.env['PLINTH_TEST_RUN'] ?? 'single';
 /** The OpenAPI document of the application that made the template. */

@@ -55,6 +55,11 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
       userId: key.userId,
       userName: state.userName,
       clientId: key.clientId,
+      inline: {
+        thinking: state.inlineThinking,
+        sources: state.inlineSources,
+        failures: state.inlineFailures,
+      },
       loginSessionId: key.id,
       permissions,
       roleKeys,

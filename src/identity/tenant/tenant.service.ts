@@ -21,7 +21,7 @@ import { LoginSessionService } from '../login-session/login-session.service.js';
 import { ADMIN_ROLE, HOME_TENANT, SUPERADMIN_ROLE, USER_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { UserService } from '../user/user.service.js';
-import { TenantView } from './tenant.dto.js';
+import { ALL_FUNCTIONS, TenantView } from './tenant.dto.js';
 import type { ChangedTenantDto, NewTenantDto, TenantListQuery } from './tenant.dto.js';
 import type { Tenant } from './tenant.entity.js';
 import { TenantRepository } from './tenant.repository.js';
@@ -216,7 +216,11 @@ function valuesOf({ expireTime, ...given }: Omit<ChangedTenantDto, 'id'>): Tenan
 }
 
 function viewOf(tenant: Tenant): TenantView {
-  return TenantView.of(tenant, { packageId: null });
+  // The form of existing consoles refuses null for a domain.
+  return TenantView.of(tenant, {
+    packageId: ALL_FUNCTIONS.packageId,
+    domain: tenant.domain ?? '',
+  });
 }
 
 function requireNotFixed(tenant: Tenant, { status, expireTime }: TenantValues): void {

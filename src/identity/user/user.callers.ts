@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { ALL_PERMISSIONS, permissionsOf, TenantRevision } from '../../platform/access/index.js';
+import {
+  ALL_PERMISSIONS,
+  NOTHING_INLINE,
+  permissionsOf,
+  TenantRevision,
+} from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { inTenant } from '../../platform/database/index.js';
 import { HOME_TENANT, SUPERADMIN_ROLE } from '../role/role.entity.js';
@@ -69,6 +74,7 @@ export class UserCallers {
       userId,
       userName: user.userName,
       clientId: 'job',
+      inline: NOTHING_INLINE,
       loginSessionId: 'job',
       permissions: grants.permissions,
       roleKeys: grants.roleKeys,

@@ -8,8 +8,15 @@ export {
 } from './access.decorators.js';
 export type { AccessRule } from './access.decorators.js';
 export { AccessModule } from './access.module.js';
-export { inHomeTenant, isSuperAdmin, mayAny, requireSuperAdmin, systemCaller } from './caller.js';
-export type { Caller } from './caller.js';
+export {
+  inHomeTenant,
+  isSuperAdmin,
+  mayAny,
+  NOTHING_INLINE,
+  requireSuperAdmin,
+  systemCaller,
+} from './caller.js';
+export type { Caller, InlineContent } from './caller.js';
 export { CallerResolver } from './caller.resolver.js';
 export { signToken } from './login-token.js';
 export type { TokenClaims } from './login-token.js';

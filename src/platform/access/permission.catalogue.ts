@@ -70,6 +70,8 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     more: { forceLogout: 'End the sign-in of another user' },
   }),
   ...group({ name: 'audit log', prefix: 'monitor:audit', actions: ['list'] }),
+  ...group({ name: 'operation log', prefix: 'monitor:operlog', actions: ['list'] }),
+  ...group({ name: 'sign-in log', prefix: 'monitor:logininfor', actions: ['list'] }),
   ...group({ name: 'providers', prefix: 'system:provider', actions: crud }),
   ...group({
     name: 'models',

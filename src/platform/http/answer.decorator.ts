@@ -39,6 +39,10 @@ export const AnswersArrayAndPage = (view: Type): MethodDecorator => {
 export const AnswersStatus = (): MethodDecorator =>
   ApiOkResponse({ schema: envelopeSchema({ data: NULL }) });
 
+/** Documents a route whose `data` is a text. */
+export const AnswersText = (example: string): MethodDecorator =>
+  ApiOkResponse({ schema: envelopeSchema({ data: { type: 'string', example } }) });
+
 /** Documents a route whose `data` is the id of the created record; chat ids are strings of digits. */
 export const AnswersId = (type: 'integer' | 'string'): MethodDecorator =>
   ApiOkResponse({

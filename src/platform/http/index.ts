@@ -2,6 +2,7 @@ export { isBlank, VISIBLE } from './blank.js';
 export { BodyInterceptor, closeHalfSent, LargeBody, SmallBody } from './body.interceptor.js';
 export { BodyBudget, BodyReader } from './body.reader.js';
 export { clientNetwork } from './client-network.js';
+export { clientSoftware } from './client-software.js';
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
 export {
@@ -31,6 +32,7 @@ export {
   AnswersPage,
   AnswersRaw,
   AnswersStatus,
+  AnswersText,
 } from './answer.decorator.js';
 export { StrictFields } from './strict-fields.js';
 export { sseFrame, SseWriter } from './sse.writer.js';

@@ -409,7 +409,7 @@ describe('users and roles', () => {
           `/system/role/authUser/${which}?roleId=${crew}&userName=crew-&pageNum=1&pageSize=10`,
         )
       ).rows.map(({ userName }) => userName);
-    expect(await members('allocatedList')).toEqual(['crew-a', 'crew-b']);
+    expect(await members('allocatedList')).toEqual(['crew-b', 'crew-a']);
     done(await root.put('/system/role/authUser/cancel', { roleId: crew, userId: a.id }));
     expect(await members('allocatedList')).toEqual(['crew-b']);
     expect(await members('unallocatedList')).toEqual(['crew-a']);

@@ -292,7 +292,19 @@ describe('knowledge bases', () => {
       });
     });
 
-    it.each(['weaviate', 'milvus', ''])(
+    it('say once which store serves them, and nothing for the choice of the console', async () => {
+      const name = fresh();
+      const answer = await owner.post('/system/info', { name, vectorModel: 'weaviate' });
+      expect(answer.msg).toBe('Done.');
+      const [base] = done(await owner.get<Base[]>(`/system/info/list?name=${name}`)).rows;
+      const save = async (vectorModel: string): Promise<string> =>
+        done(await owner.put('/system/info', { id: base?.id, name, vectorModel })).msg;
+      expect(await save('milvus')).toMatch(/^Done\. This installation does not run milvus/);
+      expect(await save('milvus')).toBe('Done.');
+      expect(await save('weaviate')).toBe('Done.');
+    });
+
+    it.each(['milvus', ''])(
       'keep the vector store "%s" as given and say which one serves it',
       async (vectorModel) => {
         const name = fresh();

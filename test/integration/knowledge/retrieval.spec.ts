@@ -154,6 +154,9 @@ describe('retrieval', () => {
       true,
     );
     expect(found.settings).toMatchObject({ topK: 2, candidates: 2, threshold: 0.2 });
+    expect(first?.rawScore).toBe(first?.explain?.vector?.score);
+    expect(first?.rawScore).toBeLessThan(1);
+    expect(first?.rawScore).not.toBeCloseTo(first?.score ?? 0, 6);
   });
 
   it('gives the reranker three times as many candidates, and keeps the score before it', async () => {
@@ -166,10 +169,24 @@ describe('retrieval', () => {
     expect([found.rerank, found.scale]).toEqual(['applied', 'rerank']);
     expect(found.data).toHaveLength(1);
     expect(found.data[0]?.rawScore).toBe(found.data[0]?.explain?.vector?.score);
+    expect(found.data[0]?.rawScore).not.toBe(found.data[0]?.score);
     expect(found.data[0]?.originalIndex).toBeGreaterThanOrEqual(0);
     const call = simulator.requests.find(({ path }) => path.endsWith('/rerank'));
     expect((call?.body as { documents: unknown[] }).documents).toHaveLength(3);
     expect(found.dropped).toHaveLength(2);
+  });
+
+  it('answers the vector score before fusion and reranker, where there is another score', async () => {
+    const request = { topK: 2, rerankModel: 'sim-rerank', explain: true };
+    const hybrid = { ...request, enableHybrid: true, enableRerank: true };
+    const found = await retrieve('How long is the warranty of a laptop?', hybrid);
+    expect([found.rerank, found.scale]).toEqual(['applied', 'rerank']);
+    for (const { rawScore, explain } of [...found.data, ...(found.dropped ?? [])]) {
+      expect(rawScore).toBe(explain?.vector?.score);
+      expect(rawScore).not.toBe(explain?.fusion?.score);
+    }
+    const plain = await retrieve('How long is the warranty of a laptop?', { topK: 2 });
+    expect(plain.data.map(({ rawScore }) => rawScore)).toEqual([undefined, undefined]);
   });
 
   it('cuts to rerankTopN where that is smaller, and applies the saved rerank threshold', async () => {

@@ -253,7 +253,7 @@ describe('models', () => {
       expect((await resolve('twice')).id).toBe(answer.data.id);
     });
 
-    it('lists pages by id, with filters', async () => {
+    it('lists pages newest first, with filters', async () => {
       const ids = [];
       for (const modelName of ['pg-One', 'pg-two', 'pg-three']) {
         ids.push((await create({ modelName, modelDescribe: `About ${modelName}` })).id);
@@ -263,9 +263,9 @@ describe('models', () => {
       );
       expect(page).not.toHaveProperty('data');
       expect(page.total).toBe(3);
-      expect(page.rows.map((row) => row.id)).toEqual([ids[2]]);
+      expect(page.rows.map((row) => row.id)).toEqual([ids[0]]);
       const described = await admin.get<Model[]>('/system/model/list?modelDescribe=about pg-t');
-      expect(described.rows.map((row) => row.modelName)).toEqual(['pg-two', 'pg-three']);
+      expect(described.rows.map((row) => row.modelName)).toEqual(['pg-three', 'pg-two']);
       const coded = await admin.get<Model[]>('/system/model/list?providerCode=custom_m');
       expect(coded.total).toBe(0);
     });

@@ -133,6 +133,10 @@ it('has a model that works in repositories, and one to work in', async () => {
   expect(rows).toEqual([
     expect.objectContaining({ supportsTools: true, contextWindow: 64_000, inputPrice: 0.5 }),
   ]);
+  const offered = await admin.get<{ modelName: string }[]>('/system/model/modelList');
+  const names = offered.data.map(({ modelName }) => modelName);
+  expect(names).toContain('demo-chat-paced');
+  expect(names).not.toContain('demo-coder-paced');
   const root = join(plinth.dataDir, 'workspaces', '000000');
   if (process.env['DATABASE_URL']) {
     // On a server the operator says where workspaces are.
