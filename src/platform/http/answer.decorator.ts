@@ -67,7 +67,7 @@ function envelopeSchema(properties: Schema): Schema {
     properties: {
       code: {
         type: 'integer',
-        description: '200 done; 400, 401, 403, 404, 405, 409, 429 or 500 say why not',
+        description: '200 done; 400, 401, 403, 404, 405, 409, 429, 500 or 503 say why not',
         example: 200,
       },
       msg: { type: 'string', example: 'Done.' },
