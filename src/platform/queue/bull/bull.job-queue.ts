@@ -35,6 +35,8 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     super();
     for (const queue of queues) {
       queue.on('error', (error: Error) => this.onError(queue, error));
+      // Not among Bull's options, which its blocking connection has as well.
+      queue.client.options.commandTimeout = COMMAND_MS;
       // Until its handler is there, this process takes no job of the kind.
       void queue.pause(true);
     }
