@@ -179,7 +179,10 @@ if (redisUrl !== undefined) {
       await Promise.all(rounds);
     });
 
-    it('stop and close while Redis is away', async () => {
+    it.each([
+      ['is away', (relay: TcpRelay) => relay.cut()],
+      ['is silent', async (relay: TcpRelay) => relay.silence({ silent: true })],
+    ])('stop and close while Redis %s', async (_, interrupt) => {
       const relay = new TcpRelay(new URL(redisUrl));
       relays.push(relay);
       const queue = await open(newPrefix(), { url: await relay.open() });
@@ -196,7 +199,7 @@ if (redisUrl !== undefined) {
         () => started,
         (yes) => yes,
       );
-      await relay.cut();
+      await interrupt(relay);
       for (const process of opened.splice(0)) await process.close();
       expect(aborted).toBe(true);
       // Commands that were under way are given up after their time-out.

@@ -127,7 +127,9 @@ async function reconnectIfSilent(connection: Redis, answer: Promise<unknown>): P
     await answer;
   } catch (error) {
     const isSilent = error instanceof Error && error.message === 'Command timed out';
-    if (isSilent && connection.status === 'ready') connection.disconnect(true);
+    // Until a server has answered its first commands, the status of a connection is "connect".
+    const isOpen = connection.status === 'ready' || connection.status === 'connect';
+    if (isSilent && isOpen) connection.disconnect(true);
     throw error;
   }
 }

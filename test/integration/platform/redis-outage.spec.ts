@@ -45,7 +45,7 @@ overRedis('Redis that goes away', () => {
   });
 
   afterEach(async () => {
-    // Connections that have gone silent would be waited for.
+    // First: a stop waits some seconds for a Redis that has gone silent.
     await relay.cut();
     await plinth.stop();
     await store.drop();

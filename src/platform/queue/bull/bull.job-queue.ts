@@ -72,6 +72,10 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
   override async stop(): Promise<void> {
     if (this.stopped) return;
     this.stopped = true;
+    // Bull closes a queue after the answers to its commands, the blocking one included, which must not be without a limit.
+    for (const client of this.queues.flatMap(({ clients }) => clients)) {
+      client.options.commandTimeout = RECORD_MS;
+    }
     // Resolves when Bull has recorded the ends of the running jobs; rejects while Redis is away.
     const recorded = Promise.allSettled(this.queues.map((queue) => queue.pause(true)));
     await Promise.all([
@@ -119,7 +123,10 @@ async function connectionsReady({ clients }: Queue): Promise<void> {
 /** The connections of a queue that does not answer are replaced, because Bull waits for the answer without a limit. */
 function inTime<T>(command: Promise<T>, { clients }: Queue): Promise<T> {
   return withLimit(COMMAND_MS, command, () => {
-    for (const client of clients) if (client.status === 'ready') client.disconnect(true);
+    for (const client of clients) {
+      // Until a server has answered its first commands, the status of a connection is "connect".
+      if (client.status === 'ready' || client.status === 'connect') client.disconnect(true);
+    }
     throw new Error(`Redis did not answer within ${COMMAND_MS} ms.`);
   });
 }
