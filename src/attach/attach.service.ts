@@ -207,7 +207,7 @@ export class AttachService {
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId } = caller;
     for (const id of ids) await this.writable(caller, id);
-    await this.database.transaction(async () => {
+    await this.database.longTransaction(async () => {
       const attachments = await this.attachments.lock(tenantId, ids);
       await this.fragments.hold(tenantId, ids);
       const bases = await this.knowledge.ofTenant(

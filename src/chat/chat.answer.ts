@@ -3,7 +3,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Caller, InlineContent } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
-import { isForeignKeyViolation } from '../platform/database/index.js';
+import { isForeignKeyViolation, unavailableError } from '../platform/database/index.js';
 import { DomainError, setEnvelopeCode, unexpectedMessage } from '../platform/error/index.js';
 import { currentRequest } from '../platform/http/index.js';
 import type { SseWriter } from '../platform/http/index.js';
@@ -152,7 +152,7 @@ export class ChatAnswer {
   }
 
   private messageOf(error: unknown): string {
-    const message = publicMessage(error);
+    const message = publicMessage(unavailableError(error) ?? error);
     if (message !== undefined) return message;
     this.logger.error({ msg: 'Unhandled error in a chat turn', err: error });
     return unexpectedMessage(currentRequest()?.id);
@@ -164,7 +164,8 @@ const SHUTDOWN =
   'The service is restarting, so the answer stops here. Send the message again in a moment.';
 
 function codeOf(error: unknown): number {
-  return error instanceof DomainError ? error.code : 500;
+  const known = error instanceof DomainError ? error : unavailableError(error);
+  return known?.code ?? 500;
 }
 
 function endingFrame(answer: EndedAnswer, inline: InlineContent): string {

@@ -97,7 +97,7 @@ export class KnowledgeService {
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId } = caller;
     const unique = [...new Set(ids)].sort((a, b) => a - b);
-    await this.database.transaction(async () => {
+    await this.database.longTransaction(async () => {
       // Lock order: bases by id, then documents by id, as changes and finished parsings do, which prevents deadlocks. The
       // exclusive lock of the bases comes last, because a parsing may hold a document and still need its base.
       await this.bases.lockForUpdate(tenantId, unique);

@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../platform/access/index.js';
 import { EmbeddingClient, ModelResolver, RerankClient } from '../model/index.js';
+import { unavailableError } from '../platform/database/index.js';
 import { InvalidInputError, DomainError } from '../platform/error/index.js';
 import { KeywordIndex } from '../fragment/index.js';
 import type { KeywordHit } from '../fragment/index.js';
@@ -170,7 +171,8 @@ export class RetrievalService {
     try {
       const hits = await search();
       return { hits, report: { hits: hits.length, milliseconds: took() } };
-    } catch (error) {
+    } catch (caught) {
+      const error = unavailableError(caught) ?? caught;
       if (!(error instanceof DomainError)) {
         this.logger.error({ msg: 'Retrieval channel failed', err: error });
       }

@@ -6,7 +6,7 @@ import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { Database } from '../../platform/database/index.js';
+import { Database, withLongStatements } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { clientSoftware } from '../../platform/http/index.js';
 import { IntervalJob } from '../../platform/queue/index.js';
@@ -120,7 +120,7 @@ export class LoginSessionService implements OnApplicationBootstrap, BeforeApplic
   /** Never throws. The next sweep finds what this one leaves. */
   async sweep(): Promise<void> {
     try {
-      await this.sessions.sweep();
+      await withLongStatements(() => this.sessions.sweep());
     } catch (error) {
       this.logger.warn({ msg: 'Failed to delete ended sign-ins', err: error });
     }

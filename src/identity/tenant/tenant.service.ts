@@ -12,7 +12,12 @@ import {
 } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import type { AuditRecord } from '../../platform/audit/index.js';
-import { Database, inTenant, isDeadlock } from '../../platform/database/index.js';
+import {
+  Database,
+  inTenant,
+  isDeadlock,
+  withLongStatements,
+} from '../../platform/database/index.js';
 import { ConflictError, NotFoundError } from '../../platform/error/index.js';
 import { defined, givenTime } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
@@ -115,7 +120,7 @@ export class TenantService {
     requireSuperAdmin(caller);
     for (let left = ATTEMPTS; ; left -= 1) {
       try {
-        await this.removeAll(caller, ids);
+        await withLongStatements(() => this.removeAll(caller, ids));
         return;
       } catch (error) {
         if (left === 1 || !isDeadlock(error)) throw error;

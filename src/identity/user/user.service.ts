@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { mayAny, permissionsOf } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import type { AuditAction, AuditActor, AuditRecord } from '../../platform/audit/index.js';
+import { withLongStatements } from '../../platform/database/index.js';
 import { ConflictError, ForbiddenError } from '../../platform/error/index.js';
 import { isBlank, orderOf } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
@@ -150,7 +151,7 @@ export class UserService {
       async () => {
         const users = await this.policy.manageable(caller, userIds);
         await this.policy.requireSuperAdminWithout(caller.tenantId, userIds);
-        await this.users.erase(caller.tenantId, users);
+        await withLongStatements(() => this.users.erase(caller.tenantId, users));
       },
       () => userIds.map((id) => ({ action: 'delete', target: 'user', id })),
     );

@@ -50,6 +50,11 @@ export const variables = {
     secret: true,
   }),
   DATABASE_POOL_SIZE: count(20, 'Connections to PostgreSQL per process', 1_000),
+  DATABASE_QUERY_TIMEOUT_SECONDS: seconds(
+    20,
+    'Longest time for PostgreSQL to answer a statement; sweeps, deletions and exports have ten minutes',
+    600,
+  ),
   REDIS_URL: variable(url('redis:', 'rediss:'), {
     example: 'redis://redis:6379',
     description:

@@ -19,6 +19,7 @@ const ENVELOPE_CODES: Readonly<Record<number, string>> = {
   409: 'In conflict with what is stored; `msg` says with what.',
   429: 'Too many requests; `msg` says how long to wait.',
   500: 'Failed on the side of Plinth or of a model service; `msg` carries the request id or the reason.',
+  503: 'The database or the file storage cannot be used at the moment. Try again after the seconds of the header Retry-After.',
 };
 
 const DESCRIPTION = `The backend on which a company's AI applications stand.
@@ -32,7 +33,7 @@ ${Object.entries(ENVELOPE_CODES)
   .map(([code, meaning]) => `| ${code} | ${meaning} |`)
   .join('\n')}
 
-While the process is stopping, the HTTP status and \`code\` are 503. Health routes use the HTTP status alone.
+While the process is stopping, the HTTP status is 503, too. Health routes use the HTTP status alone.
 
 **Signing in.** \`POST /auth/login\` answers an \`access_token\`. Send it as \`Authorization: Bearer …\` together with the
 id of the client it was issued to as \`clientid\`. Each route names the permission it needs as \`x-permission\`.

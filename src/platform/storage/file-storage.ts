@@ -21,7 +21,7 @@ export interface WrittenFile {
 
 /**
  * The content of files. Keys come from FileKeys, never from a user; a key of another form is an error. A key is
- * written once, so its content never changes.
+ * written once, so its content never changes. UnavailableError where the storage itself fails: full, read-only, gone.
  */
 export abstract class FileStorage {
   /** The name of the implementation in the record of a file. */

@@ -3,6 +3,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
+import { Dependencies } from '../dependency/index.js';
 import { StoredFile } from './storage.entity.js';
 import { FileAddresses } from './file-address.js';
 import { FileKeys } from './file-key.js';
@@ -25,8 +26,9 @@ import { UploadInterceptor } from './upload.interceptor.js';
   providers: [
     {
       provide: FileStorage,
-      inject: [CONFIG],
-      useFactory: (config: Config) => new LocalFileStorage(join(config.DATA_DIR, 'files')),
+      inject: [CONFIG, Dependencies],
+      useFactory: (config: Config, dependencies: Dependencies) =>
+        new LocalFileStorage(join(config.DATA_DIR, 'files'), dependencies.of('files')),
     },
     FileAddresses,
     FileKeys,

@@ -5,6 +5,7 @@ import { CurrentCaller, OpenStreams, RequirePermission } from '../../../platform
 import type { Caller, StreamPlace } from '../../../platform/access/index.js';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
+import { isOutage } from '../../../platform/database/index.js';
 import {
   InvalidInputError,
   setEnvelopeCode,
@@ -123,8 +124,10 @@ export class EventController {
       }
       if (response.destroyed) return;
       writer.start();
-      const onFailure = (error: unknown): void =>
+      const onFailure = (error: unknown): void => {
+        if (isOutage(error)) return;
         this.logger.warn({ msg: 'Failed to read events of a run', runId: rid, err: error });
+      };
       await writeEvents({ writer, signal: ending.signal, onFailure }, follower, first, isOver);
     } finally {
       follower.leave();
