@@ -5,8 +5,10 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Observable } from 'rxjs';
 import { BodyReader, LARGEST_BODY_KB } from './body.reader.js';
 import type { BodyLimit } from './body.reader.js';
+import { UnknownFieldsError } from './strict-fields.js';
 
 const BODY_LIMIT = 'http:body-limit';
+const NO_BODY = 'http:no-body';
 const PUBLIC_KB = 64;
 
 /** For a route that takes images as base64 in JSON, with a long text. */
@@ -16,6 +18,9 @@ export const LargeBody = (): MethodDecorator =>
 /** For routes that read a body from callers who are not signed in. */
 export const SmallBody = (): MethodDecorator & ClassDecorator =>
   SetMetadata(BODY_LIMIT, { atMostKb: PUBLIC_KB } satisfies BodyLimit);
+
+/** For a route without a body whose client must not believe in a field that nothing reads: any field is refused by its name. */
+export const NoBody = (): MethodDecorator => SetMetadata(NO_BODY, true);
 
 /**
  * Reads the JSON body of a request after the guards, so that nothing is read or parsed for a caller who is not signed in or
@@ -36,8 +41,16 @@ export class BodyInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
     request.body = await this.reader.read(request, http.getResponse<Response>(), limit ?? {});
+    if (this.reflector.get<boolean | undefined>(NO_BODY, context.getHandler())) {
+      refuseFields(request.body);
+    }
     return next.handle();
   }
+}
+
+function refuseFields(body: unknown): void {
+  const unknown = typeof body === 'object' && body !== null ? Object.keys(body) : [];
+  if (unknown.length > 0) throw new UnknownFieldsError([{ unknown, known: [] }]);
 }
 
 /**

@@ -1,5 +1,11 @@
 export { isBlank, VISIBLE } from './blank.js';
-export { BodyInterceptor, closeHalfSent, LargeBody, SmallBody } from './body.interceptor.js';
+export {
+  BodyInterceptor,
+  closeHalfSent,
+  LargeBody,
+  NoBody,
+  SmallBody,
+} from './body.interceptor.js';
 export { BodyBudget, BodyReader } from './body.reader.js';
 export { clientNetwork } from './client-network.js';
 export { clientSoftware } from './client-software.js';
@@ -34,7 +40,7 @@ export {
   AnswersStatus,
   AnswersText,
 } from './answer.decorator.js';
-export { StrictFields } from './strict-fields.js';
+export { Nested, StrictFields } from './strict-fields.js';
 export { sseFrame, SseWriter } from './sse.writer.js';
 export {
   GIVEN_TIME,

@@ -1,9 +1,8 @@
 import { ValidationPipe } from '@nestjs/common';
-import type { ArgumentMetadata, ValidationPipeOptions } from '@nestjs/common';
-import { getMetadataStorage } from 'class-validator';
+import type { ArgumentMetadata, Type, ValidationPipeOptions } from '@nestjs/common';
 import type { ValidationError } from 'class-validator';
 import { InvalidInputError } from '../error/index.js';
-import { hasStrictFields } from './strict-fields.js';
+import { hasStrictFields, UnknownFieldsError, unknownFieldsOf } from './strict-fields.js';
 
 /** Far more than any input needs; a much deeper one would exhaust the stack of the validator. */
 const DEPTH = 20;
@@ -17,22 +16,12 @@ const OPTIONS: ValidationPipeOptions = {
   transform: true,
   transformOptions: { exposeUnsetFields: false },
   stopAtFirstError: true,
-  // Says of an unknown field which ones there are.
-  validationError: { target: true, value: false },
-  exceptionFactory: (errors) => {
-    const unknown = unknownFields(errors).slice(0, NAMED);
-    const data = unknown.length > 0 ? { errorCode: 'UNKNOWN_FIELD', fields: unknown } : undefined;
-    return new InvalidInputError(messages(errors).join(', '), data && { data });
-  },
+  exceptionFactory: (errors) => new InvalidInputError(messages(errors).join(', ')),
 };
 
 class InputPipe extends ValidationPipe {
-  /** Refuses unknown fields; absent in the pipe that does so itself. */
-  private readonly strict: InputPipe | undefined;
-
-  constructor({ refuseUnknown }: { readonly refuseUnknown: boolean }) {
-    super({ ...OPTIONS, forbidNonWhitelisted: refuseUnknown });
-    this.strict = refuseUnknown ? undefined : new InputPipe({ refuseUnknown: true });
+  constructor() {
+    super(OPTIONS);
   }
 
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
@@ -41,8 +30,28 @@ class InputPipe extends ValidationPipe {
     if (metadata.type === 'param' && typeof value === 'string' && value.includes('\0')) {
       throw new InvalidInputError('The path must not contain the character NUL.');
     }
-    if (this.strict && hasStrictFields(metadata)) return this.strict.transform(value, metadata);
+    if (hasStrictFields(metadata)) return this.transformStrictly(value, metadata);
     return super.transform(value, metadata);
+  }
+
+  /** Names the unknown fields together with all other problems. */
+  private async transformStrictly(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    const { metatype } = metadata;
+    // Before the validation, which removes some of them from the value.
+    const unknown = metatype ? unknownFieldsOf(value, metatype as Type<object>) : [];
+    if (unknown.length === 0) return super.transform(value, metadata);
+    const problem = await this.problemOf(value, metadata);
+    throw new UnknownFieldsError(unknown, problem);
+  }
+
+  private async problemOf(value: unknown, metadata: ArgumentMetadata): Promise<string | undefined> {
+    try {
+      await super.transform(value, metadata);
+      return undefined;
+    } catch (error) {
+      if (error instanceof InvalidInputError) return error.message;
+      throw error;
+    }
   }
 
   /** Numbers in a path are read by IdPipe from what was sent: Nest would already hand it NaN for "abc". */
@@ -56,7 +65,7 @@ class InputPipe extends ValidationPipe {
  * the DTO says so (StrictFields).
  */
 export function inputPipe(): ValidationPipe {
-  return new InputPipe({ refuseUnknown: false });
+  return new InputPipe();
 }
 
 /** Iterates level by level, because a recursion could exhaust the stack. */
@@ -81,60 +90,9 @@ function partsOf(value: object): unknown[] {
   return parts;
 }
 
-/** Unknown fields that are named. */
-const NAMED = 20;
-/** Longest name of an unknown field that is repeated to the client. */
-const NAME = 100;
-
-/** How class-validator names the refusal of an unknown field. */
-const UNKNOWN = 'whitelistValidation';
-
 function messages(errors: readonly ValidationError[], path = ''): string[] {
-  return [
-    ...unknownMessages(errors, path),
-    ...errors.flatMap((error) => [
-      ...Object.entries(error.constraints ?? {})
-        .filter(([name]) => name !== UNKNOWN)
-        .map(([, message]) => `${path}${message}`),
-      ...messages(error.children ?? [], `${path}${error.property}.`),
-    ]),
-  ];
-}
-
-/** One message for the unknown fields of an object, with the fields that it has. */
-function unknownMessages(errors: readonly ValidationError[], path: string): string[] {
-  const unknown = errors.filter(isUnknown);
-  const [first] = unknown;
-  if (!first) return [];
-  const names = unknown.slice(0, NAMED).map(({ property }) => `${path}${property.slice(0, NAME)}`);
-  const known = fieldsOf(first.target).map((name) => `${path}${name}`);
-  return [
-    `${names.join(', ')}: unknown here, so nothing was done. The fields are ${known.join(', ')}. Remove or correct what is unknown`,
-  ];
-}
-
-/** Their paths, as in budget.maxTokens. */
-function unknownFields(errors: readonly ValidationError[], above = ''): string[] {
-  return errors.flatMap((error) => {
-    const path = `${above}${error.property.slice(0, NAME)}`;
-    return [
-      ...(isUnknown(error) ? [path] : []),
-      ...unknownFields(error.children ?? [], `${path}.`),
-    ];
-  });
-}
-
-function isUnknown({ constraints }: ValidationError): boolean {
-  return constraints !== undefined && UNKNOWN in constraints;
-}
-
-function fieldsOf(target: object | undefined): string[] {
-  if (!target) return [];
-  const found = getMetadataStorage().getTargetValidationMetadatas(
-    target.constructor,
-    '',
-    false,
-    false,
-  );
-  return [...new Set(found.map(({ propertyName }) => propertyName))];
+  return errors.flatMap((error) => [
+    ...Object.values(error.constraints ?? {}).map((message) => `${path}${message}`),
+    ...messages(error.children ?? [], `${path}${error.property}.`),
+  ]);
 }

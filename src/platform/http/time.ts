@@ -1,10 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiHideProperty, ApiQuery } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { IsOptional, ValidateNested } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { InvalidInputError } from '../error/index.js';
 import { Input, Text } from './field.js';
 import type { Field } from './field.js';
+import { Nested } from './strict-fields.js';
 
 /** Times on the wire are `yyyy-MM-dd HH:mm:ss` in the process' time zone, which the configuration sets. */
 export function wireTime(date: Date): string;
@@ -42,8 +42,9 @@ export function TimeRangeField(): Field<TimeRange, true> {
   return applyDecorators(
     ApiHideProperty(),
     IsOptional(),
-    ValidateNested({ message: 'params must be params[beginTime] and params[endTime]' }),
-    Type(() => TimeRange),
+    Nested(() => TimeRange, {
+      message: 'params must be params[beginTime] and params[endTime]',
+    }),
   );
 }
 

@@ -1,8 +1,16 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { Id, Input, OneOf, pageFields, Text, VISIBLE, Whole } from '../../platform/http/index.js';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional } from 'class-validator';
+import {
+  Id,
+  Input,
+  Nested,
+  OneOf,
+  pageFields,
+  Text,
+  VISIBLE,
+  Whole,
+} from '../../platform/http/index.js';
 import { ID_FORM, LONGEST_ID, LONGEST_QUERY } from './beir.js';
 
 const MOST_EXPECTED = 1_000;
@@ -29,8 +37,10 @@ function ExpectedList(description: string): PropertyDecorator {
     IsArray({ message: 'expected must be a list' }),
     ArrayMinSize(1, { message: 'expected must not be empty' }),
     ArrayMaxSize(MOST_EXPECTED, { message: `expected has more than ${MOST_EXPECTED} entries` }),
-    ValidateNested({ each: true, message: 'each entry of expected must be an object' }),
-    Type(() => ExpectedBody),
+    Nested(() => ExpectedBody, {
+      each: true,
+      message: 'each entry of expected must be an object',
+    }),
   );
 }
 

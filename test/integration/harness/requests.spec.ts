@@ -30,6 +30,15 @@ afterAll(() => harness.stop());
 
 beforeEach(() => harness.simulator.reset());
 
+const NAMES_OF_EVERY_OBJECT = [
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'hasOwnProperty',
+  'valueOf',
+];
+
 interface Problem {
   readonly errorCode?: string;
   readonly fields?: readonly string[];
@@ -60,23 +69,48 @@ function lastRequest(): { model: unknown; tools: string[]; system: string } {
 }
 
 describe('a field that a request does not have', () => {
-  it('is refused by its name on every route with a body', async () => {
+  it('is refused by its name on every route that changes something, with or without a body', async () => {
     const { app } = harness.plinth;
     const routes = routeTable(app).filter(
-      ({ path, body }) => path.startsWith('/coding/harness/') && body !== undefined,
+      ({ path, method }) => path.startsWith('/coding/harness/') && method !== 'GET',
     );
-    expect(routes.length).toBeGreaterThanOrEqual(11);
-    for (const { method, path } of routes) {
+    expect(routes.filter(({ body }) => body !== undefined).length).toBeGreaterThanOrEqual(11);
+    expect(routes.filter(({ body }) => body === undefined).length).toBeGreaterThanOrEqual(5);
+    for (const { method, path, body } of routes) {
       const address = path.replaceAll(/:\w+/g, () => randomUUID());
       const answer = await harness.session.call<Problem>(method, address, { surprise: 1 });
+      const known = body === undefined ? 'This request has no fields\\. ' : 'The fields are ';
       expect({ path, ...answer }).toMatchObject({
         code: 400,
-        msg: expect.stringMatching(
-          /^surprise: unknown here, so nothing was done\. The fields are /,
-        ),
+        msg: expect.stringMatching(`^surprise: unknown here, so nothing was done\\. ${known}`),
         data: { errorCode: 'UNKNOWN_FIELD', fields: ['surprise'] },
       });
     }
+  });
+
+  it('is refused whatever it is called, at every level', async () => {
+    const { sessionId } = await harness.createSession();
+    const runs = `/coding/harness/sessions/${sessionId}/runs`;
+    for (const name of NAMES_OF_EVERY_OBJECT) {
+      const own = JSON.parse(
+        `{${JSON.stringify(name)}: {"permissionMode": "READ_ONLY"}}`,
+      ) as object;
+      for (const [body, field] of [
+        [own, name],
+        [{ budget: own }, `budget.${name}`],
+        [{ images: [own] }, `images.0.${name}`],
+      ] as const) {
+        const common = JSON.stringify({ requirement: 'Look', idempotencyKey: freshKey() });
+        // As text, because a spread would lose some of the names.
+        const sent = `${common.slice(0, -1)},${JSON.stringify(body).slice(1)}`;
+        const answer = await harness.session.raw('POST', runs, sent);
+        expect({ field, ...(JSON.parse(answer.text) as object) }).toMatchObject({
+          code: 400,
+          data: { errorCode: 'UNKNOWN_FIELD', fields: [field] },
+        });
+      }
+    }
+    expect(done(await harness.session.get<RunView[]>(runs)).data).toEqual([]);
   });
 
   it('is refused in the objects of a request, too, and nothing begins', async () => {

@@ -9,6 +9,7 @@ import {
   Answers,
   AnswersArray,
   AnswersStatus,
+  NoBody,
   OneOf,
   StrictFields,
   Text,
@@ -247,6 +248,7 @@ export class GrantController {
 
   /** Takes a grant back: the next such call is asked for again. */
   @Delete(':grantId')
+  @NoBody()
   @RequirePermission('coding:harness:use', { also: 'coding:harness:approve' })
   @AnswersStatus()
   async revoke(

@@ -4,7 +4,7 @@ import { CurrentCaller, RequirePermission } from '../../../platform/access/index
 import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { ConflictError } from '../../../platform/error/index.js';
-import { Answers, AnswersArray, LargeBody } from '../../../platform/http/index.js';
+import { Answers, AnswersArray, LargeBody, NoBody } from '../../../platform/http/index.js';
 import { RunEnding } from '../../engine/run.ending.js';
 import { newId, requestHash } from '../../protocol/ids.js';
 import { requireWrite } from '../../protocol/policy.js';
@@ -103,6 +103,7 @@ export class RunController {
 
   /** Cancels a run, from every state. */
   @Post(':runId/cancel')
+  @NoBody()
   @Answers(CancelledRunView)
   async cancel(
     @CurrentCaller() caller: Caller,
@@ -122,6 +123,7 @@ export class RunController {
 
   /** Resumes a run that is SUSPENDED because its model service was unavailable. Needs coding:harness:write, too. */
   @Post(':runId/resume')
+  @NoBody()
   @Answers(RunView)
   async resume(
     @CurrentCaller() caller: Caller,

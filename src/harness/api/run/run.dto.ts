@@ -1,10 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { Transform, Type } from 'class-transformer';
-import { ArrayMaxSize, IsArray, IsObject, IsOptional, ValidateNested } from 'class-validator';
+import { Transform } from 'class-transformer';
+import { ArrayMaxSize, IsArray, IsObject, IsOptional } from 'class-validator';
 import type { Config } from '../../../platform/config/index.js';
 import { InvalidInputError } from '../../../platform/error/index.js';
-import { OneOf, StrictFields, Text, Whole } from '../../../platform/http/index.js';
+import { Nested, OneOf, StrictFields, Text, Whole } from '../../../platform/http/index.js';
 import { typeOf } from '../../../platform/storage/index.js';
 import { PERMISSION_MODES } from '../../protocol/policy.js';
 import type { PermissionMode } from '../../protocol/policy.js';
@@ -73,8 +73,10 @@ function Images(): PropertyDecorator {
     IsOptional(),
     IsArray({ message: 'images must be a list' }),
     ArrayMaxSize(MOST_IMAGES, { message: `images has more than ${MOST_IMAGES} entries` }),
-    ValidateNested({ each: true, message: 'each entry of images must be an object' }),
-    Type(() => RunImageBody),
+    Nested(() => RunImageBody, {
+      each: true,
+      message: 'each entry of images must be an object',
+    }),
   );
 }
 
@@ -84,8 +86,7 @@ function Budget(): PropertyDecorator {
     ApiProperty({ type: RunBudgetBody, required: false }),
     IsOptional(),
     IsObject({ message: 'budget must be an object' }),
-    ValidateNested({ message: 'budget must be an object' }),
-    Type(() => RunBudgetBody),
+    Nested(() => RunBudgetBody, { message: 'budget must be an object' }),
   );
 }
 

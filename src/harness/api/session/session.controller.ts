@@ -11,6 +11,7 @@ import {
   Flag,
   flag,
   integer,
+  NoBody,
   nullable,
   OneOf,
   oneOf,
@@ -198,6 +199,7 @@ export class HarnessSessionController {
 
   /** Hides the session and cancels its unfinished run. */
   @Delete(':sessionId')
+  @NoBody()
   @Answers(HarnessSessionView)
   async remove(
     @CurrentCaller() caller: Caller,
@@ -213,6 +215,7 @@ export class HarnessSessionController {
 
   /** Brings a deleted session back. */
   @Post(':sessionId/restore')
+  @NoBody()
   @Answers(HarnessSessionView)
   async restore(
     @CurrentCaller() caller: Caller,
