@@ -5,6 +5,7 @@ import { OpenStreams } from '../platform/access/index.js';
 import type { Caller, StreamPlace } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
+import { isUniqueViolation } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { SseWriter } from '../platform/http/index.js';
 import { AgentService } from '../agent/index.js';
@@ -25,6 +26,9 @@ import { Turn } from './chat.turn.js';
 import type { TurnLimits, TurnOutcome, TurnPlan } from './chat.turn.js';
 import { RunningTurns } from './running-turns.js';
 import { TurnRepository } from './turn.repository.js';
+
+/** The index that keeps one question for a key of a user. */
+const UNIQUE_KEY = 'chat_message_idempotency';
 
 /** One message to a model and its answer: checks, stores the question, streams and stores the answer. */
 @Injectable()
@@ -80,10 +84,26 @@ export class ChatService {
     const place = this.reserve(caller);
     this.answering += 1;
     try {
-      await this.answerIn(place, body, idempotencyKey, writer);
+      await this.answerOnce(place, body, idempotencyKey, writer);
     } finally {
       this.answering -= 1;
       place.release();
+    }
+  }
+
+  /** Of requests with one key at the same time the first is answered; the others get what a repetition of it gets. */
+  private async answerOnce(
+    place: StreamPlace,
+    body: SendBody,
+    idempotencyKey: string | undefined,
+    writer: SseWriter,
+  ): Promise<void> {
+    try {
+      await this.answerIn(place, body, idempotencyKey, writer);
+    } catch (error) {
+      if (idempotencyKey === undefined || !canBeLate(error)) throw error;
+      const { caller } = place;
+      if (!(await this.answers.replay(caller, idempotencyKey, hashOf(body), writer))) throw error;
     }
   }
 
@@ -225,6 +245,11 @@ function questionOf(content: string): ChatMessage {
 
 function historyLimits({ model, generation, systemPrompt }: TurnPlan): HistoryLimits {
   return { contextWindow: model.contextWindow, maxAnswer: generation.maxTokens, systemPrompt };
+}
+
+/** Of a turn that could not begin: another request with its key may have been first. */
+function canBeLate(error: unknown): boolean {
+  return error instanceof TurnInProgressError || isUniqueViolation(error, UNIQUE_KEY);
 }
 
 function hashOf(body: SendBody): string {

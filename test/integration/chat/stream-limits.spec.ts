@@ -92,6 +92,51 @@ describe('messages that one user sends at once', () => {
   });
 });
 
+describe('messages with one Idempotency-Key that arrive at once', () => {
+  it.each(['without a session', 'in a session'])(
+    '%s are answered once',
+    async (where) => {
+      const title = { sessionTitle: 'Test' };
+      const sessionId =
+        where === 'in a session'
+          ? (await admin.post<string>('/system/session', title)).data
+          : undefined;
+      const headers = { 'idempotency-key': `once ${where}` };
+      const body = { model: 'plain', content: 'pay', sessionId };
+      held(PER_USER);
+      const replies: ChatReply[] = [];
+      const all = Promise.all(
+        Array.from({ length: PER_USER }, async () => {
+          replies.push(await sendChat(admin, body, headers));
+        }),
+      );
+      // The one that is answered is held.
+      await eventually(
+        () => replies.length,
+        (count) => count >= PER_USER - 1,
+        60_000,
+      );
+      await eventually(
+        () => simulator.held,
+        (count) => count >= 1,
+        60_000,
+      );
+      expect(replies.map(({ error }) => error)).toEqual(
+        Array.from({ length: PER_USER - 1 }, () =>
+          expect.stringMatching(/is still being answered/),
+        ),
+      );
+      simulator.release();
+      await all;
+      expect(replies.at(-1)?.text).toBe('Answered.');
+      expect((await sendChat(admin, body, headers)).text).toBe('Answered.');
+      expect(simulator.requests).toHaveLength(1);
+      await eventually(openStreams, (count) => count === 0, 30_000);
+    },
+    180_000,
+  );
+});
+
 describe('messages of several users', () => {
   it('open no more upstream calls than the process may have', async () => {
     held(REQUESTS);
