@@ -68,5 +68,11 @@ function fileText(file: PreviewFile): string {
     additions === null || deletions === null
       ? `${sizeBefore ?? 0} to ${sizeAfter ?? 0} bytes`
       : `+${additions} -${deletions} lines`;
-  return `${VERBS[op]} ${shortened(visibleLine(path), PATH_CHARACTERS)} (${size})`;
+  return `${VERBS[op]} ${shownPath(path)} (${size})`;
+}
+
+/** Quoted where it could be taken for the end of one file and the beginning of another. */
+function shownPath(path: string): string {
+  const line = shortened(visibleLine(path), PATH_CHARACTERS);
+  return /;|"| \(/.test(line) ? JSON.stringify(line) : line;
 }

@@ -101,6 +101,7 @@ Fix add()
     ['a backslash', '\\*x\\*', '\\\\\\*x\\\\\\*'],
     ['text turned round', 'a\u202eb', 'a⟨U+202E⟩b'],
     ['hidden text', 'a\u200bb\u{e0041}', 'a⟨U+200B⟩b⟨U+E0041⟩'],
+    ['a mark of the server', 'a ⏎ b⟨U+202E⟩', 'a ⟨U+23CE⟩ b⟨U+27E8⟩U+202E⟩'],
     ['a control character', 'a\u001b[31m', 'a⟨U+001B⟩\\[31m'],
     ['a line of its own kind', 'a\u2028# b\u0085c', 'a \\# b⟨U+0085⟩c'],
   ])('means %s literally', (_, text, shown) => {

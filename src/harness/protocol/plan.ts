@@ -1,6 +1,6 @@
 import { ConflictError } from '../../platform/error/index.js';
 import { sha256 } from './ids.js';
-import { withoutInvisible } from './visible-text.js';
+import { visibleText, withoutInvisible } from './visible-text.js';
 
 export const STEP_STATUSES = ['PENDING', 'IN_PROGRESS', 'DONE', 'SKIPPED'] as const;
 export type StepStatus = (typeof STEP_STATUSES)[number];
@@ -106,9 +106,18 @@ const OPENING = /^[+\-=>]/;
 const NUMBERING = /^(\d+)([.)])/;
 /** Bare addresses become links in some readers. */
 const ADDRESS = /\bwww\./gi;
-/** The text as one line that means itself; what cannot be seen shows as U+XXXX. */
+/** The text as one line that means itself; what cannot be seen, and marks of the server, show as U+XXXX. */
 export function plain(text: string): string {
-  const line = text
+  return visibleText(escaped(text));
+}
+
+/** The same for a line that was made visible when it was stored: marks in it are the server's own. */
+export function plainLine(line: string): string {
+  return withoutInvisible(escaped(line));
+}
+
+function escaped(text: string): string {
+  return text
     .replaceAll(/\s+/g, ' ')
     .trim()
     .replaceAll(MEANINGFUL, '\\$&')
@@ -118,7 +127,6 @@ export function plain(text: string): string {
     .replace(OPENING, '\\$&')
     .replace(NUMBERING, '$1\\$2')
     .replaceAll(ADDRESS, (start) => `${start.slice(0, -1)}\\.`);
-  return withoutInvisible(line);
 }
 
 /** There is no plan, or it no longer awaits a review. */

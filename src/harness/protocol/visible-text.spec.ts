@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { shortened, visibleLine } from './visible-text.js';
 
 describe('a visible line', () => {
@@ -11,8 +12,38 @@ describe('a visible line', () => {
     ['a\u001b[2Kb', 'a⟨U+001B⟩[2Kb'],
     ['a\u200bb', 'a⟨U+200B⟩b'],
     ['cat 日本語 🙂', 'cat 日本語 🙂'],
+    ['\n\n a \n\n\tb\n', 'a ⏎ b'],
+    // No shell separates words at these.
+    ['rm\u00a0-rf\u3000x', 'rm⟨U+00A0⟩-rf⟨U+3000⟩x'],
+    ['\ufeffrm x\u2003', '⟨U+FEFF⟩rm x⟨U+2003⟩'],
+    // What looks like a mark of the server
+    ['echo a ⏎ rm b', 'echo a ⟨U+23CE⟩ rm b'],
+    ['rm ⟨U+202E⟩txt', 'rm ⟨U+27E8⟩U+202E⟩txt'],
+    ['rm […123 characters left out…] x', 'rm [⟨U+2026⟩123 characters left out…] x'],
+    ['wait…', 'wait…'],
   ])('of %j is %j', (text, line) => {
     expect(visibleLine(text)).toBe(line);
+  });
+
+  it.each([
+    0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x2065, 0x2800, 0x3164, 0xfe0f, 0xfff0, 0xffa0,
+    0x13441, 0x16fe4, 0x1d159, 0x1d173, 0xe0100, 0xe0fff,
+  ])('shows the code point %i, which fonts draw as nothing', (code) => {
+    const shown = `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
+    expect(visibleLine(`rm a${String.fromCodePoint(code)}b`)).toBe(`rm a${shown}b`);
+  });
+
+  it('holds no mark of the server but those that the server has put there', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme' }),
+        fc.constantFrom('⏎', '⟨', '[…'),
+        (text, mark) => {
+          const line = visibleLine(`a${text.replaceAll(/[\n\r\u2028\u2029]/g, '')}${mark}`);
+          expect(line).not.toMatch(/⏎|\[…|⟨(?!U\+[\dA-F]{4,6}⟩)/u);
+        },
+      ),
+    );
   });
 
   it('says how much of its middle is left out', () => {

@@ -1,21 +1,39 @@
-/** Control, format (also the marks that turn the direction of text round), surrogate and unassigned characters. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}]/gu;
+/**
+ * Control, format (also the marks that turn the direction of text round), surrogate and unassigned characters, those that
+ * fonts draw as nothing (fillers, variation selectors, joiners), blank ones (braille, hieroglyphs, musical notation), and
+ * every space but the usual one: a shell does not separate words at the others.
+ */
+const INVISIBLE =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]|(?! )\p{Z}/gu;
 
-/** The text with every character that cannot be seen as U+XXXX. */
+/** The marks that the server puts into a line: whoever writes one of them is shown it as U+XXXX. */
+const MARKS = /[⏎⟨]|(?<=\[)…/g;
+
+/** The text with every character that cannot be seen as U+XXXX; nothing else is changed in one that was made visible. */
 export function withoutInvisible(text: string): string {
-  return text.replaceAll(INVISIBLE, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
-  });
+  return text.replaceAll(INVISIBLE, codeOf);
+}
+
+/** The same for a text of somebody else: what looks like a mark of the server shows as U+XXXX, too. Not to be done twice. */
+export function visibleText(text: string): string {
+  return withoutInvisible(text.replaceAll(MARKS, codeOf));
+}
+
+function codeOf(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`;
 }
 
 /**
  * The text as one line that hides nothing: line ends show as ⏎, because they separate commands, and what cannot be seen
- * shows as U+XXXX.
+ * shows as U+XXXX. No text can imitate these marks: in it they show as U+XXXX themselves.
  */
 export function visibleLine(text: string): string {
-  const line = text.trim().replaceAll(/\s*(?:\r\n|[\n\r\u2028\u2029])\s*/g, ' ⏎ ');
-  return withoutInvisible(line.replaceAll(/\s+/g, ' '));
+  return text
+    .split(/\r\n|[\n\r\u2028\u2029]/)
+    .map((line) => visibleText(line.replaceAll(/[ \t]+/g, ' ').replaceAll(/^ | $/g, '')))
+    .filter((line) => line !== '')
+    .join(' ⏎ ');
 }
 
 /** The line with at most so many characters; what is left out of its middle is counted. */

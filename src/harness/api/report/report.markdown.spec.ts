@@ -75,6 +75,13 @@ describe('reportMarkdown', () => {
     expect(text).toContain('| User | ann (user 7) |');
   });
 
+  it('shows the marks of a stored title as they are', () => {
+    const title = 'run echo a ⏎ rm ⟨U+27E8⟩U+202E⟩b';
+    expect(reportMarkdown({ ...report, toolCalls: [{ ...call, title }] })).toContain(
+      `| ${title} |`,
+    );
+  });
+
   it('has the same structure whatever the texts in it say', () => {
     const by = { userId: 7, userName: 'ann' };
     const filled = (text: string): RunReportView => ({

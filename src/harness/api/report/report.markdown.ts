@@ -1,4 +1,4 @@
-import { plain } from '../../protocol/plan.js';
+import { plain, plainLine } from '../../protocol/plan.js';
 import type {
   ReportApprovalView,
   ReportCallView,
@@ -91,8 +91,8 @@ function approvalTable(approvals: readonly ReportApprovalView[]): string {
     approvals.map((approval) => [
       time(approval.createdAt),
       plain(approval.toolName),
-      plain(approval.summary),
-      plain(approval.modelDescription ?? ''),
+      plainLine(approval.summary),
+      plainLine(approval.modelDescription ?? ''),
       plain(approval.state),
       plain(approval.decision ?? ''),
       approval.by ? personText(approval.by) : '',
@@ -107,7 +107,7 @@ function commandTable(commands: readonly ReportCallView[]): string {
     ['Started', 'Command', 'State', 'Exit code'],
     commands.map(({ startedAt, title, state, exitCode }) => [
       startedAt === null ? '' : time(startedAt),
-      plain(title ?? ''),
+      plainLine(title ?? ''),
       plain(state),
       exitCode === null ? '' : String(exitCode),
     ]),
@@ -135,7 +135,7 @@ function fileTable(files: readonly ReportFileView[]): string {
 }
 
 function uncertainLine({ toolName, title, state, resolution }: ReportCallView): string {
-  const what = `${plain(toolName)} ${plain(title ?? '')}`;
+  const what = `${plain(toolName)} ${plainLine(title ?? '')}`;
   if (!resolution) return `${what}: ${plain(state)}, not resolved`;
   const who = resolution.by ? ` by ${personText(resolution.by)}` : '';
   const note = resolution.note === null ? '' : `: ${plain(resolution.note)}`;

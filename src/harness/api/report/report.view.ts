@@ -316,7 +316,7 @@ function callOf(facts: ReportFacts, call: ReportedCall): ReportCallView {
     title:
       effectClass === 'SHELL'
         ? subject && visibleLine(subject)
-        : (titleOf(facts, toolCallId) ?? subject),
+        : (titleOf(facts, toolCallId) ?? (subject && visibleLine(subject))),
     code: call.errorCode,
     uncertain: state === 'UNCERTAIN' || resolution !== null,
     resolution: resolution === null ? null : { resolution, by: person(facts, resolvedBy), note },

@@ -14,7 +14,6 @@ import {
   planDelete,
   planUpdate,
   requireSeen,
-  titled,
 } from './editable-file.js';
 import type { EditableFile } from './editable-file.js';
 import { parsePatch, refused } from './patch.js';
@@ -58,7 +57,7 @@ Kept and removed lines must be in the file exactly, in one place or at the line 
     try {
       const paths = parsePatch(patch).map(({ path }) => path);
       const more = paths.length > 3 ? ` and ${paths.length - 3} more` : '';
-      return titled('patch', `${paths.slice(0, 3).join(', ')}${more}`);
+      return `patch ${paths.slice(0, 3).join(', ')}${more}`;
     } catch {
       return 'apply a patch';
     }

@@ -14,7 +14,6 @@ import {
   planDelete,
   planUpdate,
   requireSeen,
-  titled,
 } from './editable-file.js';
 import { editedContent, LARGEST_TEXT, outcomeOf } from './text-edit.js';
 import type { TextEdit } from './text-edit.js';
@@ -43,7 +42,7 @@ export class EditFileTool implements FileTool<EditInput> {
     'Replaces a piece of text in a UTF-8 file of at most 4 MiB. The file must have been read with read_file, or shown by a command, in this session and be unchanged since. oldText must occur exactly once, unless replaceAll is true; if it is not found exactly, it may differ in line ends, in spaces at the ends of lines, by one indentation before all of its lines, or in typographic quotes and dashes, as long as that fits one place only. Line ends, byte order mark and permissions of the file are kept. Use multi_edit for several edits of one file, write_file for new files.';
 
   title({ path }: EditInput): string {
-    return titled('edit', path);
+    return `edit ${path}`;
   }
 
   async plan({ path: given, ...edit }: EditInput, context: ToolContext): Promise<FilePlan> {
@@ -83,7 +82,7 @@ export class MultiEditTool implements FileTool<MultiEditInput> {
     'Does 1 to 50 edits of one file in the given order, each on what the ones before have made of it; when one of them cannot be done, none is. The rules of edit_file hold for the file and for each edit.';
 
   title({ path, edits }: MultiEditInput): string {
-    return titled(`do ${edits.length} edit(s) in`, path);
+    return `do ${edits.length} edit(s) in ${path}`;
   }
 
   async plan({ path: given, edits }: MultiEditInput, context: ToolContext): Promise<FilePlan> {
@@ -128,7 +127,7 @@ export class WriteFileTool implements FileTool<WriteInput> {
     'Makes a file with the given content, at most 1 MiB, and the folders on the way to it; or replaces a file as a whole, whose permissions stay. Read a file with read_file before you replace it: one that you have not read is replaced only if the user or the policy allows it. Prefer edit_file for changing a part of a file.';
 
   title({ path }: WriteInput): string {
-    return titled('write', path);
+    return `write ${path}`;
   }
 
   async plan({ path: given, content: text }: WriteInput, context: ToolContext): Promise<FilePlan> {
@@ -187,7 +186,7 @@ export class DeleteFileTool implements FileTool<DeleteInput> {
     'Removes one file of at most 16 MiB; folders are not removed. The user can undo it.';
 
   title({ path }: DeleteInput): string {
-    return titled('delete', path);
+    return `delete ${path}`;
   }
 
   async plan({ path: given }: DeleteInput, context: ToolContext): Promise<FilePlan> {

@@ -35,8 +35,7 @@ export class GlobFilesTool implements ReadTool<Input> {
   constructor(private readonly search: FileSearch) {}
 
   title({ pattern, path }: Input): string {
-    const where = path === undefined ? '' : ` in ${askedFor(path)}`;
-    return `find ${askedFor(pattern)}${where}`;
+    return path === undefined ? `find ${pattern}` : `find ${pattern} in ${path}`;
   }
 
   async subject({ path = '' }: Input, { workspace }: ToolContext): Promise<PolicySubject> {

@@ -5,7 +5,7 @@ import type { PolicySubject } from '../../protocol/policy.js';
 import type { Workspace, WorkspaceEntry } from '../../workspace/workspace.js';
 import { ToolError } from '../../fault/tool.error.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
-import { askedFor, pathText, shownList, sizeOf, TimeLimit } from '../answer.js';
+import { pathText, shownList, sizeOf, TimeLimit } from '../answer.js';
 
 const ENTRIES = 500;
 const SECONDS = 10;
@@ -33,7 +33,7 @@ export class ListFilesTool implements ReadTool<Input> {
     'Lists a folder of the workspace: folders with / at the end, files with their size, symbolic links marked and not followed. Shows at most 500 entries. Folders named .git, .idea, node_modules, target, dist and build are shown but not entered, unless one is the path itself. Use glob_files to find files by name anywhere.';
 
   title({ path = '.', depth = 1 }: Input): string {
-    return depth === 1 ? `list ${askedFor(path)}` : `list ${askedFor(path)}, ${depth} levels`;
+    return depth === 1 ? `list ${path}` : `list ${path}, ${depth} levels`;
   }
 
   async subject({ path = '' }: Input, { workspace }: ToolContext): Promise<PolicySubject> {

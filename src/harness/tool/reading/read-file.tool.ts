@@ -5,7 +5,7 @@ import type { PolicySubject } from '../../protocol/policy.js';
 import { SecretMask } from '../../store/secret-mask.js';
 import { utf8Text } from '../../workspace/utf8-text.js';
 import type { Workspace, WorkspaceFile } from '../../workspace/workspace.js';
-import { askedFor, clipped, counted, pathText, ShownLines, sizeOf, TimeLimit } from '../answer.js';
+import { clipped, counted, pathText, ShownLines, sizeOf, TimeLimit } from '../answer.js';
 import type { ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 
 const LINES = 2_000;
@@ -35,7 +35,7 @@ export class ReadFileTool implements ReadTool<Input> {
   constructor(private readonly mask: SecretMask) {}
 
   title({ path }: Input): string {
-    return `read ${askedFor(path)}`;
+    return `read ${path}`;
   }
 
   /** Whether the file is secret. NOT_FOUND names similar paths; SECRET_PATH for a link to a secret file. */

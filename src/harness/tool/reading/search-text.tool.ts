@@ -80,8 +80,7 @@ export class SearchTextTool implements ReadTool<Input> {
   ) {}
 
   title({ pattern, path }: Input): string {
-    const where = path === undefined ? '' : ` in ${askedFor(path)}`;
-    return `search for ${askedFor(pattern)}${where}`;
+    return path === undefined ? `search for ${pattern}` : `search for ${pattern} in ${path}`;
   }
 
   /** Secret files are never searched, so no consent is needed. */
