@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, readlinkSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,6 +37,9 @@ afterAll(() => harness.stop());
 
 beforeEach(() => harness.simulator.reset());
 
+const COMMIT =
+  'git init -q . && git add -A && git -c user.name=a -c user.email=a@example.com commit -qm one';
+
 interface Called extends ShellOutcome {
   readonly files: ToolWorkspace;
   readonly started: (string | undefined)[];
@@ -46,6 +49,8 @@ interface How {
   readonly files?: Record<string, string>;
   readonly over?: Partial<ToolContext>;
   readonly by?: ShellCommandTool;
+  /** Commits the files. */
+  readonly commit?: boolean;
   /** Ends the call once the command has made the file. */
   readonly abortAt?: string;
 }
@@ -53,11 +58,12 @@ interface How {
 /** Calls the tool as a run does, in a workspace of its own with the files. */
 async function call(
   input: Record<string, unknown>,
-  { files = {}, over = {}, by = tool, abortAt }: How = {},
+  { files = {}, over = {}, by = tool, commit = false, abortAt }: How = {},
 ): Promise<Called> {
   const place = await ToolWorkspace.make();
   try {
     for (const [path, content] of Object.entries(files)) place.put(path, content);
+    if (commit) execFileSync('bash', ['-c', COMMIT], { cwd: place.root, stdio: 'ignore' });
     const started: (string | undefined)[] = [];
     const aborted = new AbortController();
     const context = place.context({ signal: aborted.signal, ...over });
@@ -105,6 +111,18 @@ describe('the shell tool', () => {
     expect(content).toContain('[Removed, because commands must not make ');
     expect(content).toContain('"sub/.vscode"');
     expect(summary).toMatch(/; 1 protected paths removed$/);
+  });
+
+  it('says that what is committed can be read from the history', async () => {
+    const command = 'cat .env 2>&1; git -c safe.directory="*" show HEAD:.env';
+    const files = { '.env': 'API_KEY=committed-in-the-test\n' };
+    const { content } = await call({ command }, { files, commit: true });
+    // The file itself is hidden: this is the one that git has.
+    expect(content.match(/committed-in-the-test/g)).toHaveLength(1);
+    expect(content).toContain('Permission denied');
+    expect(content).toContain(
+      '[Secrets are kept from commands: these files cannot be read, or are shown without them: ".env". What is committed can be read from the history all the same.]',
+    );
   });
 
   it('masks a secret that lies where long output is cut', async () => {

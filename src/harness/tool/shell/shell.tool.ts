@@ -154,7 +154,7 @@ function remarksOn({ exceeded, masked, removed }: SandboxResult): string[] {
   }
   if (masked.length > 0) {
     remarks.push(
-      `[Secrets are kept from commands: these files cannot be read, or are shown without them: ${named(masked)}.]`,
+      `[Secrets are kept from commands: these files cannot be read, or are shown without them: ${named(masked)}. What is committed can be read from the history all the same.]`,
     );
   }
   if (removed.length > 0) {
