@@ -13,9 +13,13 @@ const ALWAYS =
 const PATTERNS: readonly RegExp[] = [
   /-----BEGIN [A-Z0-9 ]*PRIVATE KEY/,
   // The password in an address; a reference to a variable is none.
-  /:\/\/[^\s/:@'"]*:(?![$%{<])[^\s/@'"]{3,}@/,
+  /:\/\/[^\s/:@'"]*:(?!(?:\$\w+|\$\{\w+\}|%\w+%|[{<][^\s@]*)@)[^\s/@'"]{3,}@/,
+  // The same in the list of a connection string, as in Endpoint=…;AccountKey=…
+  /[;=]["']?\s*(account_?key|shared_?access_?(?:key|signature)|password|pwd)\s*=\s*(?!\$\w+(?:[;"'\s]|$)|\$\{\w+\}|[%{<])[^\s;"']{3,}/i,
+  // Addresses to which whoever knows them may post
+  /\bhooks\.slack\.com\/(?:services|workflows|triggers)\/[\w/-]{20,}|\bdiscord(?:app)?\.com\/api\/webhooks\/\d+\/[\w-]{20,}/i,
   // .npmrc, .yarnrc.yml, .pypirc, git's extra headers
-  /(_auth|_authtoken|_password|npmauthtoken|npmauthident)["']?\s*[=:]\s*["']?(?![$%{<])\S{6,}/i,
+  /(_auth|_authtoken|_password|npmauthtoken|npmauthident)["']?\s*[=:]\s*(?!["']?(?:[%{<]|\$\w+["']?(?:\s|$)|\$\{))\S{6,}/i,
   /authorization["']?\s*[=:]\s*["']?(basic|bearer|token)\s+(?![$%{<])\S{6,}/i,
   // Of known services: AWS, GitHub, GitLab, Slack, Google, Stripe, OpenAI, and JSON web tokens
   /\b(AKIA[0-9A-Z]{16}|gh[pousr]_\w{30,}|github_pat_\w{30,}|glpat-[\w-]{20}|xox[abprs]-[\w-]{10,}|AIza[\w-]{35}|[rs]k_live_\w{16,}|sk-[\w-]{20,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+)/,
@@ -23,10 +27,10 @@ const PATTERNS: readonly RegExp[] = [
 
 /** `NAME_WITH_A_WORD_OF_THESE = value`, in the forms of shells, YAML, JSON and INI files. */
 const ASSIGNMENT =
-  /^[ \t]*(?:export\s+)?["']?[\w.-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|credential|private|api_?-?key|access_?-?key|auth(?!or)|dsn|salt)[\w.-]*["']?\s*[=:]\s*(.*)$/gim;
+  /^[ \t]*(?:export\s+)?["']?[\w.-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|credential|private|(?:api|access|account|admin|aes|app|auth|cipher|cookie|crypto|encrypt|encryption|hmac|jwt|license|master|root|server|service|session|shared|sign|signing|storage)[_-]?key|(?<![a-z])pw(?![a-z])|auth(?!or)|dsn|salt)[\w.-]*["']?\s*[=:]\s*(.*)$/gim;
 /** What stands for a value, or switches something. */
 const NO_VALUE =
-  /^(true|false|yes|no|on|off|null|none|undefined|\d{1,5}|change_?-?me.*|replace_?-?me.*|example.*|dummy.*|fake.*|test(ing)?|secret|password|x+|\*+|\.+|todo|your[-_ ].*|<.*>|\$.*|%.*|\{.*)$/i;
+  /^(true|false|yes|no|on|off|null|none|undefined|\d{1,5}|change_?-?me.*|replace_?-?me.*|example.*|dummy.*|fake.*|test(ing)?|secret|password|x+|\*+|\.+|todo|your[-_ ].*|<.*>|\$\w+|\$\{\w+(?::?\?[^}]*|:?-)?\}|%[\w().-]+%|\{.*)$/i;
 /** A random text of some length, whatever it is called. */
 const RANDOM = /[=:]\s*["']?(?=[^\s"']*\d)(?=[^\s"']*[a-z])[A-Za-z0-9+/_-]{32,}={0,2}["']?\s*$/im;
 

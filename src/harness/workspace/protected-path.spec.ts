@@ -33,6 +33,26 @@ describe('the protection of a path', () => {
     '.Bashrc',
     'home/.zshrc',
     'Jenkinsfile',
+    '.githooks/pre-push',
+    'lefthook.yml',
+    'sub/.zed/tasks.json',
+    '.gemini/settings.json',
+    '.windsurf/hooks.json',
+    '.kiro/hooks/x',
+    '.roo/mcp.json',
+    '.continue/config.yaml',
+    '.opencode/plugin/x.ts',
+    '.trae/mcp.json',
+    '.fleet/run.json',
+    'mise.toml',
+    '.buildkite/pipeline.yml',
+    '.drone.yml',
+    '.woodpecker.yml',
+    'appveyor.yml',
+    'cloudbuild.yaml',
+    '.xprofile',
+    '.lldbinit',
+    '.bazelrc',
   ])('of %j is that of settings', (path) => {
     expect(classifyPath(path).protection).toBe('PROTECTED');
   });
@@ -47,7 +67,9 @@ describe('the protection of a path', () => {
     'a.git/x',
     '.gitx',
     'vscode/x',
+    // Notes that people let agents edit
     'claude.md',
+    'AGENTS.md',
     'bashrc',
   ])('of %j is none', (path) => {
     expect(classifyPath(path).protection).toBe('NONE');
