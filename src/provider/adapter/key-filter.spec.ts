@@ -19,6 +19,10 @@ describe('the key of a call', () => {
       Buffer.from(credential).toString('base64'),
       Buffer.from(credential).toString('base64url'),
       JSON.stringify(credential).slice(1, -1),
+      Buffer.from(credential).toString('hex'),
+      Buffer.from(credential).toString('hex').toUpperCase(),
+      Buffer.from(credential).toString('hex').replaceAll(/../g, '%$&'),
+      Buffer.from(credential).toString('hex').toUpperCase().replaceAll(/../g, '%$&'),
     ];
     for (const form of forms) {
       expect(filter().text(`a ${form} b ${form}`)).toMatch(/^a \[removed\]=* b \[removed\]=*$/);

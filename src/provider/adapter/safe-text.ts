@@ -102,6 +102,8 @@ function formsOf(credential: string | undefined, shortest: number): readonly str
   const plain = credential?.trim() ?? '';
   if (plain.length < shortest) return [];
   const base64 = Buffer.from(plain).toString('base64');
+  const hex = Buffer.from(plain).toString('hex');
+  const percent = hex.replaceAll(/../g, '%$&');
   return [
     plain,
     encodeURIComponent(plain.toWellFormed()),
@@ -109,6 +111,10 @@ function formsOf(credential: string | undefined, shortest: number): readonly str
     base64.replace(/=+$/, ''),
     Buffer.from(plain).toString('base64url'),
     JSON.stringify(plain).slice(1, -1),
+    hex,
+    hex.toUpperCase(),
+    percent,
+    percent.toUpperCase(),
   ];
 }
 
