@@ -1,5 +1,6 @@
 import {
   Decimal,
+  ICON,
   Id,
   Ids,
   Input,
@@ -42,6 +43,7 @@ export class AgentListQuery extends Input({
 const agentFields = {
   agentDescribe: Text({ optional: true, max: 500 }),
   agentShow: Text({
+    ...ICON,
     optional: true,
     max: 255,
     description: 'Address of a picture, or a text in place of one',

@@ -1,4 +1,13 @@
-import { Id, Input, isBlank, pageFields, Status, Text, Whole } from '../platform/http/index.js';
+import {
+  ICON,
+  Id,
+  Input,
+  isBlank,
+  pageFields,
+  Status,
+  Text,
+  Whole,
+} from '../platform/http/index.js';
 import type { Provider } from './provider.entity.js';
 import { InvalidInputError } from '../platform/error/index.js';
 
@@ -32,8 +41,18 @@ export class ProviderListQuery extends Input({
 const providerFields = {
   providerName: Text({ optional: true, max: 100, example: 'Our gateway' }),
   name: Text({ optional: true, max: 100, description: 'Another spelling of providerName' }),
-  providerIcon: Text({ optional: true, max: 300_000, description: 'An address or a data URI' }),
-  icon: Text({ optional: true, max: 300_000, description: 'Another spelling of providerIcon' }),
+  providerIcon: Text({
+    ...ICON,
+    optional: true,
+    max: 300_000,
+    description: 'An address or a data URI',
+  }),
+  icon: Text({
+    ...ICON,
+    optional: true,
+    max: 300_000,
+    description: 'Another spelling of providerIcon',
+  }),
   providerDesc: Text({ optional: true, max: 500 }),
   description: Text({ optional: true, max: 500, description: 'Another spelling of providerDesc' }),
   apiHost: Text({

@@ -26,6 +26,7 @@ export {
   ZeroOrOne,
 } from './field.js';
 export { FAILURE_DATA, FailureData, failureFields, FailsWithArray } from './failure.view.js';
+export { ICON } from './icon.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
 export { orderOf, pageFields, PageQuery, rowsOf } from './page.query.js';

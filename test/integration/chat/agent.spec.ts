@@ -92,6 +92,15 @@ describe('agents', () => {
       expect(list).not.toHaveProperty('data');
     });
 
+    it('refuse a picture that could run in a page', async () => {
+      const { id } = await create();
+      const agentShow = 'javascript:alert(1)';
+      expect(await admin.put('/agent/agent', { id, agentShow })).toMatchObject({
+        code: 400,
+        msg: expect.stringContaining('agentShow must be an http or https address'),
+      });
+    });
+
     it('need no more than a name and a model', async () => {
       expect(await create()).toMatchObject({
         agentDescribe: '',

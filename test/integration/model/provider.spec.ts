@@ -116,6 +116,19 @@ describe('providers', () => {
     });
   });
 
+  it('refuses an icon that could run in a page', async () => {
+    const { id } = await create();
+    for (const field of ['providerIcon', 'icon']) {
+      for (const icon of ['javascript:alert(1)', 'data:text/html,<script>alert(1)</script>']) {
+        const answer = await admin.put('/system/provider', { id, [field]: icon });
+        expect(answer).toMatchObject({
+          code: 400,
+          msg: expect.stringContaining(`${field} must be an http or https address`),
+        });
+      }
+    }
+  });
+
   it('takes an unnecessary pair as what was changed in it, and refuses a contradiction', async () => {
     const created = await create({ providerName: 'Old' });
     const renamed = await admin.put<Provider>('/system/provider', { ...created, name: 'New' });
