@@ -38,12 +38,13 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     this.renewal = new IntervalJob(RENEW_MS, () => this.renewAndSweep());
   }
 
-  /** Ends every turn with what it has and waits until all are stored. */
+  /** The grace of the shutdown is over: what still runs has been stopped, and is stored now. */
   async beforeApplicationShutdown(): Promise<void> {
     this.unsubscribe?.();
     await this.renewal?.stop();
-    for (const turn of this.turns.values()) turn.stop('shutdown');
-    await Promise.allSettled([...this.turns.values()].map((turn) => turn.settled));
+    while (this.turns.size > 0) {
+      await Promise.allSettled([...this.turns.values()].map((turn) => turn.settled));
+    }
   }
 
   has(turnId: string): boolean {

@@ -21,7 +21,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
   private readonly handlers = new Map<string, JobHandler>();
   private readonly running = new RunningJobs();
   private unavailable = false;
-  private stopped = false;
+  private stopping: Promise<void> | undefined;
 
   constructor(
     private readonly config: QueueConfig,
@@ -61,9 +61,12 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     return { waiting: waiting + delayed, active };
   }
 
-  override async stop(): Promise<void> {
-    if (this.stopped) return;
-    this.stopped = true;
+  override stop(): Promise<void> {
+    this.stopping ??= this.end();
+    return this.stopping;
+  }
+
+  private async end(): Promise<void> {
     // Resolves when Bull has recorded the ends of the running jobs; rejects while Redis is away.
     const recorded = Promise.allSettled(this.queues.map((queue) => queue.pause(true)));
     await this.running.stop(this.config.SHUTDOWN_GRACE_SECONDS * 1_000);
@@ -73,7 +76,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
   /** Runs a job that Bull hands over. */
   async run(kind: string, job: QueuedJob): Promise<void> {
     const handler = this.handlers.get(kind);
-    if (handler && !this.stopped) await this.running.run(kind, job, handler);
+    if (handler && !this.stopping) await this.running.run(kind, job, handler);
     // It arrived while the queue was being paused: another process shall have it.
     else await this.add(kind, job);
   }
@@ -94,7 +97,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
 
   /** Every connection reports each failed attempt; one line for an outage is enough. */
   private onError(queue: Queue, error: Error): void {
-    if (this.unavailable || this.stopped) return;
+    if (this.unavailable || this.stopping) return;
     this.unavailable = queue.client.status !== 'ready';
     const msg = this.unavailable ? 'Redis unavailable; jobs wait' : 'Queue error';
     this.logger.warn({ msg, err: error });
