@@ -36,7 +36,7 @@ const onServer = process.env['DATABASE_URL'] !== undefined;
 
 /** Answers as soon as the test lets it. */
 const HELD = 'sim--hold--chunks-3';
-const SLOW = 'sim--chunks-500--delay-50';
+const SLOW = 'sim--chunks-5000--delay-50';
 
 interface Message {
   readonly role: string;

@@ -13,7 +13,7 @@ import type { Session } from '../../support/session.js';
 import { eventually } from '../../support/wait.js';
 
 const TENANT = '000000';
-const SLOW = 'sim--chunks-500--delay-50';
+const SLOW = 'sim--chunks-5000--delay-50';
 
 interface Message {
   readonly role: string;
