@@ -4,6 +4,7 @@ import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import type { Caller } from '../../../src/platform/access/index.js';
 import { Database, inTenant } from '../../../src/platform/database/index.js';
+import { TurnAnswers1763683200016 } from '../../../src/platform/database/migrations/16-turn-answers.js';
 import { TurnRepository } from '../../../src/chat/turn.repository.js';
 import type { TurnAnswer } from '../../../src/chat/turn.repository.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
@@ -219,5 +220,41 @@ describe('an answer that a column could not hold', () => {
 
     expect([reply.text, reply.done]).toEqual(['ab', true]);
     expect((await messages(sessionId))[1]).toMatchObject({ content: 'ab', state: 'complete' });
+  });
+});
+
+/** The embedded store has one connection, so the runner is released at once. */
+async function migrate(step: 'up' | 'down'): Promise<void> {
+  const runner = database.dataSource.createQueryRunner();
+  try {
+    await new TurnAnswers1763683200016()[step](runner);
+  } finally {
+    await runner.release();
+  }
+}
+
+describe('the migration to one answer for each turn', () => {
+  it('keeps the texts of answers that were stored twice, and leaves the turn its finished one', async () => {
+    const { turnId, questionId } = await begin();
+    await migrate('down');
+    await database.query(
+      `INSERT INTO chat_message (tenant_id, user_id, turn_id, role, content, state, duration_ms)
+       SELECT $1, $2, $3, 'assistant', content, state, duration_ms FROM (VALUES
+         ('first', 'complete', 5), ('second', 'complete', 6), ('sweep', 'failed', NULL)
+       ) AS answers (content, state, duration_ms)`,
+      [TENANT, caller.userId, turnId],
+    );
+    await migrate('up');
+    const rows = await database.query<{ content: string; turn: string | null }>(
+      `SELECT content, turn_id AS turn FROM chat_message
+       WHERE tenant_id = $1 AND id > $2 AND role = 'assistant' ORDER BY id`,
+      [TENANT, questionId],
+    );
+
+    expect(rows).toEqual([
+      { content: 'first', turn: null },
+      { content: 'second', turn: turnId },
+      { content: 'sweep', turn: null },
+    ]);
   });
 });
