@@ -53,6 +53,7 @@ export class Plinth {
       DEMO: 'off',
       ALLOW_PRIVATE_MODEL_HOSTS: '*',
       DATABASE_POOL_SIZE: '5',
+      SHUTDOWN_DRAIN_SECONDS: '0',
       ...store.environment,
       ...environment,
     });

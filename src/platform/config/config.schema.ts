@@ -175,9 +175,14 @@ export const variables = {
     'JSON bodies that are being read per process, at most (MiB); half of it for one address',
     102_400,
   ),
+  SHUTDOWN_DRAIN_SECONDS: variable(wholeNumber(0, 10 * MINUTE).optional(), {
+    example: '10',
+    description:
+      'After SIGTERM: how long requests are still served while readiness answers 503, so that load balancers move on (seconds); default: 5 with DATABASE_URL, else 0',
+  }),
   SHUTDOWN_GRACE_SECONDS: seconds(
     10,
-    'How long open requests and streams may continue after a stop signal',
+    'How long open requests and streams may continue after the drain, and jobs after the signal',
   ),
   UPLOAD_LIMIT_MB: count(50, 'Largest uploaded file (MiB)', 10_240),
   PARSE_WORKERS: count(1, 'Documents parsed at the same time per process', 64),

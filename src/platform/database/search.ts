@@ -1,4 +1,4 @@
-import { And, ILike, LessThan, MoreThanOrEqual } from 'typeorm';
+import { And, Equal, ILike, LessThan, MoreThanOrEqual, Or } from 'typeorm';
 import type { FindOperator } from 'typeorm';
 import { readTimeRange } from '../http/index.js';
 import type { TimeRange } from '../http/index.js';
@@ -6,6 +6,11 @@ import type { TimeRange } from '../http/index.js';
 /** Matches rows that contain the text, in any case; `%` and `_` in it are plain characters. */
 export function containing(text: string): FindOperator<string> {
   return ILike(`%${text.replace(/[\\%_]/g, '\\$&')}%`);
+}
+
+/** Matches rows that have one of the values, which should be few. */
+export function among<T>(values: readonly T[]): FindOperator<T> {
+  return Or(...values.map((value) => Equal(value)));
 }
 
 /** Matches rows that were created in the range; all rows without one. InvalidInputError for a time that does not exist. */
