@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { FindOptionsWhere } from 'typeorm';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
-import type { Page } from '../platform/http/index.js';
+import { isWholeList, Page } from '../platform/http/index.js';
 import { toMessageView } from './message.dto.js';
 import type {
   CreateMessageBody,
@@ -35,7 +36,18 @@ export class MessageService {
       ...(role && { role }),
       ...(modelName && { modelName: containing(modelName) }),
     };
+    if (sessionId && isWholeList(query)) return this.conversation(tenantId, query, where);
     return (await this.messages.page(tenantId, query, where, { id: 'ASC' })).map(toMessageView);
+  }
+
+  /** The newest messages of a session, oldest first: what a client shows that asks for all of them. */
+  private async conversation(
+    tenantId: string,
+    query: MessageListQuery,
+    where: FindOptionsWhere<ChatMessage>,
+  ): Promise<Page<MessageView>> {
+    const newest = await this.messages.page(tenantId, query, where, { id: 'DESC' });
+    return new Page(newest.rows.map(toMessageView).reverse(), newest.total);
   }
 
   async detail({ tenantId, userId }: Caller, id: number): Promise<MessageView> {

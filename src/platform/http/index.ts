@@ -18,7 +18,15 @@ export {
 } from './field.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
-export { orderOf, pageFields, PageQuery, rowsOf } from './page.query.js';
+export {
+  isWholeList,
+  MOST_CHOICES,
+  MOST_ROWS,
+  orderOf,
+  pageFields,
+  PageQuery,
+  rowsOf,
+} from './page.query.js';
 export {
   Answers,
   AnswersArray,

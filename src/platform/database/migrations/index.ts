@@ -13,6 +13,7 @@ import { Media1763683200012 } from './12-media.js';
 import { Harness1763683200013 } from './13-harness.js';
 import { ModelCredential1763683200014 } from './14-model-credential.js';
 import { HarnessRuns1763683200015 } from './15-harness-runs.js';
+import { ForeignKeyIndexes1763683200017 } from './17-foreign-key-indexes.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -31,4 +32,5 @@ export const migrations = [
   Harness1763683200013,
   ModelCredential1763683200014,
   HarnessRuns1763683200015,
+  ForeignKeyIndexes1763683200017,
 ];
