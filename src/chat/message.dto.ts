@@ -10,6 +10,7 @@ import {
   OneOf,
   oneOf,
   pageFields,
+  sheetOf,
   Text,
   text,
   time,
@@ -100,6 +101,21 @@ export class MessageView extends View({
   remark: nullable(text()),
   createTime: time({ example: '2026-01-31 12:00:00' }),
 }) {}
+
+export const messageSheet = sheetOf<MessageView>('Messages', {
+  id: 'Id',
+  sessionId: 'Session',
+  role: ['Role', { user: 'User', assistant: 'Assistant', system: 'System' }],
+  content: 'Text',
+  modelName: 'Model',
+  state: ['State', { complete: 'Complete', stopped: 'Stopped', failed: 'Failed' }],
+  error: 'Error',
+  inputTokens: 'Input tokens',
+  outputTokens: 'Output tokens',
+  totalTokens: 'Tokens',
+  remark: 'Remark',
+  createTime: 'Created',
+});
 
 export function toMessageView(message: ChatMessage): MessageView {
   return MessageView.of(message, {

@@ -6,6 +6,7 @@ import {
   OneOf,
   oneOf,
   pageFields,
+  sheetOf,
   Text,
   text,
   Texts,
@@ -89,6 +90,18 @@ export class ClientView extends View({
   status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
   createTime: time(),
 }) {}
+
+export const clientSheet = sheetOf<ClientView>('Clients', {
+  id: 'Id',
+  clientId: 'Client id',
+  clientKey: 'Key',
+  grantTypeList: 'Grant types',
+  deviceType: 'Device type',
+  activeTimeout: 'Idle time (s)',
+  timeout: 'Life time (s)',
+  status: ['Status', { 0: 'Enabled', 1: 'Disabled' }],
+  createTime: 'Created',
+});
 
 export function toClientView(client: Client): ClientView {
   return ClientView.of(client, { grantTypeList: client.grantType.split(',') });

@@ -7,15 +7,17 @@ import {
   AnswersArray,
   AnswersPage,
   AnswersStatus,
+  AnswersWorkbook,
   IdPipe,
   IdsPipe,
 } from '../../platform/http/index.js';
-import type { Page } from '../../platform/http/index.js';
+import type { ListReader, Page } from '../../platform/http/index.js';
 import {
   ChangedRoleDto,
   NewRoleDto,
   RoleListQuery,
   RoleOptionQuery,
+  roleSheet,
   RoleStatusDto,
   RoleView,
 } from './role.dto.js';
@@ -32,6 +34,14 @@ export class RoleController {
   @AnswersPage(RoleView)
   list(@CurrentCaller() caller: Caller, @Query() query: RoleListQuery): Promise<Page<RoleView>> {
     return this.roles.list(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:role:export')
+  @AnswersWorkbook(roleSheet)
+  export(@CurrentCaller() caller: Caller, @Body() query: RoleListQuery): ListReader<RoleView> {
+    return (page) => this.roles.list(caller, { ...query, ...page });
   }
 
   /** Roles to choose from: the given ones, or all enabled ones. */

@@ -8,6 +8,7 @@ import {
   OneOf,
   oneOf,
   pageFields,
+  sheetOf,
   Text,
   text,
   Texts,
@@ -70,6 +71,17 @@ export class RoleView extends View({
   flag: flag({ description: 'Whether the user has the role' }),
   superAdmin: flag({ description: 'Whether this is the role of super administrators' }),
 }) {}
+
+export const roleSheet = sheetOf<RoleView>('Roles', {
+  roleId: 'Id',
+  roleName: 'Name',
+  roleKey: 'Key',
+  roleSort: 'Order',
+  status: ['Status', { 0: 'Enabled', 1: 'Disabled' }],
+  permissions: 'Permissions',
+  remark: 'Remark',
+  createTime: 'Created',
+});
 
 export function toRoleView(role: Role, isHeld = false): RoleView {
   const superAdmin = role.roleKey === SUPERADMIN_ROLE;

@@ -2,12 +2,20 @@ import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../../platform/http/index.js';
-import type { Page } from '../../platform/http/index.js';
+import {
+  Answers,
+  AnswersPage,
+  AnswersStatus,
+  AnswersWorkbook,
+  IdPipe,
+  IdsPipe,
+} from '../../platform/http/index.js';
+import type { ListReader, Page } from '../../platform/http/index.js';
 import {
   ChangedTenantDto,
   NewTenantDto,
   TenantListQuery,
+  tenantSheet,
   TenantStatusDto,
   TenantView,
 } from './tenant.dto.js';
@@ -28,6 +36,14 @@ export class TenantController {
     @Query() query: TenantListQuery,
   ): Promise<Page<TenantView>> {
     return this.tenants.list(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:tenant:export')
+  @AnswersWorkbook(tenantSheet)
+  export(@CurrentCaller() caller: Caller, @Body() query: TenantListQuery): ListReader<TenantView> {
+    return (page) => this.tenants.list(caller, { ...query, ...page });
   }
 
   /** Switches this sign-in back to the tenant of the caller. */

@@ -74,4 +74,7 @@ export {
   View,
   zeroOrOne,
 } from './view.js';
+export { AnswersWorkbook } from './export.decorator.js';
+export type { ListReader } from './export.decorator.js';
+export { sheetOf } from './workbook.js';
 export { WhileConnected } from './while-connected.decorator.js';
