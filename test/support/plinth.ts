@@ -61,7 +61,14 @@ export class Plinth {
       ...(media && { media }),
       ...(memory && { store: { database: memory, close: () => memory.close() } }),
     });
-    await app.listen(0, '127.0.0.1');
+    try {
+      await app.listen(0, '127.0.0.1');
+    } catch (error) {
+      await app.close();
+      await store.drop();
+      rmSync(dataDir, { recursive: true, force: true });
+      throw error;
+    }
     const { port } = app.getHttpServer().address() as AddressInfo;
     const url = `http://127.0.0.1:${port}`;
     return new Plinth(askedByTest(app), url, dataDir, log, () => store.drop());

@@ -7,6 +7,7 @@ const OWN = new Set([
   'files',
   'harness',
   'initial-password',
+  'installation.json',
   'lost+found',
   'parsing',
   'pg',

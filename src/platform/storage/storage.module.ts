@@ -7,6 +7,8 @@ import { StoredFile } from './storage.entity.js';
 import { FileKeys } from './file-key.js';
 import { FileOwners } from './file-owners.js';
 import { FileStorage } from './file-storage.js';
+import { Installation } from './installation.js';
+import { InstallationRepository } from './installation.repository.js';
 import { LocalFileStorage } from './local/local.file-storage.js';
 import { OrphanSweep } from './orphan-sweep.js';
 import { StorageController } from './storage.controller.js';
@@ -27,12 +29,14 @@ import { UploadInterceptor } from './upload.interceptor.js';
     },
     FileKeys,
     FileOwners,
+    Installation,
+    InstallationRepository,
     OrphanSweep,
     StorageRepository,
     StorageService,
     UploadEngine,
     UploadInterceptor,
   ],
-  exports: [FileOwners, FileStorage, StorageService, UploadEngine],
+  exports: [FileOwners, FileStorage, Installation, StorageService, UploadEngine],
 })
 export class StorageModule {}

@@ -14,6 +14,7 @@ import { Harness1763683200013 } from './13-harness.js';
 import { ModelCredential1763683200014 } from './14-model-credential.js';
 import { HarnessRuns1763683200015 } from './15-harness-runs.js';
 import { ForeignKeyIndexes1763683200017 } from './17-foreign-key-indexes.js';
+import { Installation1763683200018 } from './18-installation.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -33,4 +34,5 @@ export const migrations = [
   ModelCredential1763683200014,
   HarnessRuns1763683200015,
   ForeignKeyIndexes1763683200017,
+  Installation1763683200018,
 ];
