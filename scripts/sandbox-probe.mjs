@@ -12,4 +12,4 @@ const place = { hidden: [], unseen: ['/root', '/home', '/var', harness] };
 const reason = await probeSandbox(place, new AbortController().signal);
 const took = Math.round(performance.now() - began);
 console.log(reason ?? `User ${process.getuid()}: a sandbox holds what it must (${took} ms)`);
-process.exit(reason === null ? 0 : 1);
+process.exitCode = reason === null ? 0 : 1;

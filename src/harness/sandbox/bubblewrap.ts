@@ -9,7 +9,12 @@ import type { BytePath, Mount } from './mount.js';
 import { PROCESSES } from './process-limits.js';
 
 /** Where bwrap finds what it is given: its descriptors. */
-export const DESCRIPTORS = { status: 3, go: 4, arguments: 5, filter: 6, files: 7 } as const;
+export const DESCRIPTORS = {
+  ...{ status: 3, go: 4, start: 5, arguments: 6, filter: 7, files: 8 },
+} as const;
+
+/** Those that every sandbox has: standard output, standard error, and the first three above. */
+const PIPES = 5;
 
 /** What the shell that sets the limits says to bwrap's standard error right before the command begins. */
 export const BEGUN = 'plinth: the command begins';
@@ -115,6 +120,8 @@ export function shellArguments(command: string, timeoutMs: number): string[] {
     // A limit that is lower already is as good.
     'limit() { ulimit "$1" "$2" 2>/dev/null || [ "$(ulimit "$1")" -le "$2" ] || exit 125; }',
     `limit -c 0; limit -n ${openFiles}; limit -f ${fileKib}; limit -d ${dataKib}; limit -t "$2"; limit -u ${PROCESSES}`,
+    // bwrap goes on, too, when the service has ended without a word.
+    `read -r -N 1 <&${DESCRIPTORS.start} || exit 125`,
     // The next line closes what standard error is put aside in.
     `echo '${BEGUN}' >&2`,
     // What the service was started with, and has not opened itself.
@@ -230,7 +237,7 @@ export class Bubblewrap {
       cwd: '/',
       detached: false,
       shell: false,
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', ...inputs.map(() => 'pipe' as const)],
+      stdio: ['ignore', ...Array.from({ length: PIPES + inputs.length }, () => 'pipe' as const)],
     });
     this.ended = new Promise((resolve) => {
       this.child.once('exit', () => resolve());
@@ -272,11 +279,18 @@ export class Bubblewrap {
   /** Lets the first process go on, and start the command. */
   go(): void {
     this.give(DESCRIPTORS.go, 'x');
+    this.give(DESCRIPTORS.start, 'x');
   }
 
-  /** Ends bwrap, and with it whatever runs in the sandbox: two seconds after SIGTERM by force. */
+  /**
+   * Ends bwrap if it still runs, and with it whatever runs in the sandbox: two seconds after SIGTERM by force. The first
+   * process of a command that has not begun goes on without bwrap, and ends because nothing lets the command begin.
+   */
   async stop(): Promise<void> {
-    this.child.kill('SIGTERM');
+    for (const descriptor of [DESCRIPTORS.start, DESCRIPTORS.go]) {
+      this.child.stdio[descriptor]?.destroy();
+    }
+    if (!this.child.kill('SIGTERM')) return this.ended;
     const inTime = await Promise.race([this.ended.then(() => true), sleep(TERM_MS, false)]);
     if (!inTime) this.child.kill('SIGKILL');
     await this.ended;

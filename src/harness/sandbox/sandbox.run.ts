@@ -248,12 +248,7 @@ async function execute(
   const reading = collect(bubblewrap, collector, request);
   const { workspace, asRoot } = layout;
   const watch = { timeoutMs, signal, workspace, asRoot, limits };
-  const supervised = await supervise(bubblewrap, watch);
-  await bubblewrap.settled();
-  const { group } = supervised;
-  const isOutOfMemory = await group?.ranOutOfMemory();
-  const stopped = supervised.stopped ?? (isOutOfMemory ? 'memory' : undefined);
-  await group?.remove();
+  const stopped = await supervise(bubblewrap, watch);
   await reading;
   const { exitCode, hasBegun, errorText } = bubblewrap;
   if (!stopped && !hasBegun) {
@@ -264,13 +259,7 @@ async function execute(
   return resultOf(collector, { exitCode, stopped, limits, durationMs });
 }
 
-interface Supervised {
-  readonly stopped: Stopped | undefined;
-  /** Removed once all has gone. */
-  readonly group: ProcessGroup | undefined;
-}
-
-/** Lets the command begin, and waits for its end or brings it about. */
+/** Lets the command begin, and waits for its end or brings it about. Nothing of it runs any more then, however it ends. */
 async function supervise(
   bubblewrap: Bubblewrap,
   watch: {
@@ -280,7 +269,7 @@ async function supervise(
     asRoot: boolean;
     limits: CommandLimits;
   },
-): Promise<Supervised> {
+): Promise<Stopped | undefined> {
   const over = new AbortController();
   const timeOut = sleep(watch.timeoutMs, 'time-out' as const, { signal: over.signal });
   const reasons: Promise<Stopped | 'ended'>[] = [
@@ -288,22 +277,31 @@ async function supervise(
     timeOut.catch(() => 'ended'),
     aborted(watch.signal, over.signal),
   ];
-  const first = await Promise.race([bubblewrap.began, ...reasons.map(toNothing)]);
-  const { workspace, asRoot, limits } = watch;
-  const isGrouped = asRoot && first !== undefined;
-  const group = isGrouped ? await ProcessGroup.around(first, limits.memoryBytes) : undefined;
-  if (first !== undefined) {
-    // Others than root are held to a number of processes by the limit that the shell sets.
-    const held = { processes: !asRoot || group !== undefined, memory: group?.holdsMemory ?? false };
-    const before = await spaceOf(workspace);
-    reasons.push(watchResources({ first, workspace, limits, before, held }, over.signal));
+  let group: ProcessGroup | undefined;
+  let reason: Stopped | 'ended' = 'ended';
+  try {
+    const first = await Promise.race([bubblewrap.began, ...reasons.map(toNothing)]);
+    const { workspace, asRoot, limits } = watch;
+    if (first !== undefined) {
+      if (asRoot) group = await ProcessGroup.around(first, limits.memoryBytes);
+      // Others than root are held to a number of processes by the limit that the shell sets.
+      const held = {
+        processes: !asRoot || group !== undefined,
+        memory: group?.holdsMemory ?? false,
+      };
+      const before = await spaceOf(workspace);
+      reasons.push(watchResources({ first, workspace, limits, before, held }, over.signal));
+    }
+    bubblewrap.go();
+    reason = await Promise.race(reasons);
+  } finally {
+    over.abort();
+    await bubblewrap.stop();
+    await bubblewrap.settled();
+    if (reason === 'ended' && (await group?.ranOutOfMemory())) reason = 'memory';
+    await group?.remove();
   }
-  bubblewrap.go();
-  const reason = await Promise.race(reasons);
-  over.abort();
-  if (reason === 'ended') return { stopped: undefined, group };
-  await bubblewrap.stop();
-  return { stopped: reason, group };
+  return reason === 'ended' ? undefined : reason;
 }
 
 async function toNothing(reason: Promise<unknown>): Promise<undefined> {

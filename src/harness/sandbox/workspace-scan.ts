@@ -325,9 +325,9 @@ class Scan {
       if (entry.name === 'index' && entry.isFile()) this.mount(joined(path, 'index'), 'newer-file');
     }
     if (depth === 0) return;
-    const isRepository = entries.some(({ name }) => name === 'HEAD');
+    const isGitFolder = entries.some(({ name }) => name === 'HEAD');
     for (const entry of entries) {
-      if (!entry.isDirectory() || (isRepository && entry.name !== 'modules')) continue;
+      if (!entry.isDirectory() || (isGitFolder && entry.name !== 'modules')) continue;
       await this.gitConfigs(joined(path, entry.name), depth - 1);
     }
   }
@@ -341,7 +341,7 @@ class Scan {
     path: BytePath,
     protection: PathClass['protection'],
   ): Promise<void> {
-    const name = textOf(path.slice(path.lastIndexOf('/') + 1));
+    const name = textOf(nameOf(path));
     const { secret } = classifyName(name, '', UNPROTECTED);
     if (!this.covers || (!secret && protection === 'NONE')) return;
     if (!secret && (folder.generated || folder.covered)) return;

@@ -17,7 +17,10 @@ export function View<Fields extends AnyFields>(fields: Fields): ViewClass<ViewOf
   class Described {
     static of(source: object, beside: object = {}): object {
       const known: Readonly<Record<string, unknown>> = { ...source, ...beside };
-      return Object.fromEntries(names.map((name) => [name, onWire(known[name])]));
+      const present = names.filter((name) => known[name] !== undefined);
+      return Object.fromEntries(
+        present.map((name) => [name, onWire(known[name], fields[name]?.schema.type)]),
+      );
     }
   }
   for (const [name, { schema }] of Object.entries(fields)) {
@@ -29,10 +32,11 @@ export function View<Fields extends AnyFields>(fields: Fields): ViewClass<ViewOf
 interface ViewClass<Shown extends object> {
   new (): Shown;
   /**
-   * The view of a record: its fields of the same names, of which times become texts, and those beside it, which take
-   * precedence. What is not a field of the view is left out. The compiler asks for each field that the record lacks.
+   * The view of a record: its fields of the same names, and those beside it, which take precedence. A date becomes
+   * milliseconds since the epoch in a numeric field, and a text elsewhere. What is undefined or not a field of the view is
+   * left out. The compiler asks for each field that the record lacks.
    */
-  of<Source extends object>(
+  of<const Source extends object>(
     source: Source,
     ...beside: object extends Lacking<Shown, Source>
       ? [beside?: Partial<Shown>]
@@ -44,16 +48,17 @@ interface ViewClass<Shown extends object> {
 type Lacking<Shown, Source> = {
   [
     Name in keyof Shown as Name extends keyof Source
-      ? OnWire<Source[Name]> extends Shown[Name]
+      ? OnWire<Source[Name], Shown[Name]> extends Shown[Name]
         ? never
         : Name
       : Name
   ]: Shown[Name];
 };
-type OnWire<Value> = Value extends Date ? string : Value;
+type OnWire<Value, Field> = Value extends Date ? (number extends Field ? number : string) : Value;
 
-function onWire(value: unknown): unknown {
-  return value instanceof Date ? wireTime(value) : value;
+function onWire(value: unknown, type: unknown): unknown {
+  if (!(value instanceof Date)) return value;
+  return type === 'integer' || type === Number ? value.getTime() : wireTime(value);
 }
 
 interface ViewField<Value, Optional extends boolean = false> {

@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { HealthRepository } from './health.repository.js';
 import { HealthService } from './health.service.js';
+import { IdleCollection } from './idle-collection.js';
 import { Metrics } from './metrics.js';
 import {
   GreetingController,
@@ -13,7 +14,7 @@ import { Shutdown } from './shutdown.js';
 @Global()
 @Module({
   controllers: [GreetingController, HealthController, MetricsController],
-  providers: [HealthRepository, HealthService, Metrics, Shutdown],
+  providers: [HealthRepository, HealthService, IdleCollection, Metrics, Shutdown],
   exports: [Metrics, Shutdown],
 })
 export class ObservabilityModule {}

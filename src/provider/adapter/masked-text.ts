@@ -30,6 +30,7 @@ export class MaskedText {
   private certain(text: string): number {
     const secrets = this.secrets();
     let end = Math.min(text.length, ...secrets.map((secret) => openingIn(text, secret)));
+    if (end === text.length) return end;
     for (let before = -1; before !== end;) {
       before = end;
       for (const secret of secrets) {
@@ -43,8 +44,8 @@ export class MaskedText {
 
 /** Where the end of the text is the beginning of the secret, and not yet the whole of it; the text's length if nowhere. */
 function openingIn(text: string, secret: string): number {
-  for (let at = Math.max(0, text.length - secret.length + 1); at < text.length; at += 1) {
-    if (secret.startsWith(text.slice(at))) return at;
-  }
-  return text.length;
+  const first = secret.charAt(0);
+  let at = text.indexOf(first, Math.max(0, text.length - secret.length + 1));
+  while (at >= 0 && !secret.startsWith(text.slice(at))) at = text.indexOf(first, at + 1);
+  return at < 0 ? text.length : at;
 }

@@ -12,6 +12,8 @@ const SHORT = 'mock-n20';
 /** 240 chunks, one every 50 ms: twelve seconds, while the streams are opened over two. */
 const PACED = 'mock-n240-d50';
 
+const IDLE_MS = 30_000;
+
 /** Every model that Plinth needs a record of. */
 export const models = [LONG, SHORT, PACED];
 
@@ -79,6 +81,12 @@ export async function warmUp(bench, seconds) {
     await settledLoad(bench, target, { model: SHORT, connections: 32, seconds, warm: 0 });
   }
   await sleep(2_000);
+}
+
+/** Memory once there is nothing more to do: a process returns what it does not need within half a minute. */
+export async function measureIdle({ proxy, plinth }) {
+  await sleep(IDLE_MS);
+  return { proxy: residentMb(proxy.child.pid), plinth: residentMb(plinth.child.pid) };
 }
 
 /** A run in which not one answer ended says that the machine had no time for it, so it is tried again. */

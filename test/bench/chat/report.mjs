@@ -1,9 +1,9 @@
 import { median } from './median.mjs';
 
-const LIMITS = { long: 0.5, short: 0.12, firstExtraMs: 3, memoryMb: 150 };
+const LIMITS = { long: 0.5, short: 0.12, firstExtraMs: 3, memoryMb: 150, idleMb: 250 };
 
 /** The goals, each with what was measured. Ratios and differences are medians of the rounds' own. */
-export function goalsOf(rounds, open, streams) {
+export function goalsOf(rounds, open, { idle, streams }) {
   const ratio = (name) =>
     rounds.map((r) => r[name].plinth.turnsPerSecond / r[name].proxy.turnsPerSecond);
   const rate = (name, target) => median(rounds.map((r) => r[name][target].turnsPerSecond));
@@ -47,6 +47,14 @@ export function goalsOf(rounds, open, streams) {
       measured: open.plinth.aboveIdleMb,
       limit: `<= ${LIMITS.memoryMb}`,
       met: open.plinth.aboveIdleMb <= LIMITS.memoryMb,
+    },
+    {
+      goal: 'idle after all of it, MB',
+      proxy: idle.proxy,
+      plinth: idle.plinth,
+      measured: idle.plinth,
+      limit: `<= ${LIMITS.idleMb}`,
+      met: idle.plinth <= LIMITS.idleMb,
     },
   ];
 }

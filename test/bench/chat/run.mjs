@@ -9,7 +9,14 @@ import { build } from '../../../scripts/prepare.mjs';
 import { Children } from './children.mjs';
 import { watchOthers } from './contention.mjs';
 import { loadTools } from './load.mjs';
-import { measureOpenStreams, measureRounds, models, profiled, warmUp } from './measure.mjs';
+import {
+  measureIdle,
+  measureOpenStreams,
+  measureRounds,
+  models,
+  profiled,
+  warmUp,
+} from './measure.mjs';
 import { readOptions, USAGE } from './options.mjs';
 import { startPostgres } from './postgres.mjs';
 import { profilePlinth } from './profile.mjs';
@@ -77,7 +84,8 @@ async function benchmark(place) {
   const rounds = await measureRounds(bench, options);
   const others = othersPercent();
   const stored = await storedAfterAll(bench);
-  const goals = goalsOf(rounds, open, options.streams);
+  const idle = await measureIdle(bench);
+  const goals = goalsOf(rounds, open, { idle, streams: options.streams });
   const losses = lossesOf(rounds, { open, stored, streams: options.streams });
   const setting = settingOf(bench, others);
   printReport({ goals, losses, rounds, open, stored, setting });

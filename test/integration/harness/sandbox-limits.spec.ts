@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from '@jest/globals';
-import { removeOldFolders } from '../../../src/harness/sandbox/sandbox.run.js';
+import { removeOldFolders, runInSandbox } from '../../../src/harness/sandbox/sandbox.run.js';
 import { describeSandboxed, TestSandbox } from '../../support/sandbox.js';
 import { eventually } from '../../support/wait.js';
 
@@ -52,6 +52,24 @@ function uniqueSleep(): string {
 }
 
 describe('how a command ends', () => {
+  it('when its use cannot be watched, before it does anything', async () => {
+    await using box = await TestSandbox.start();
+    const { workspace } = box;
+    const command = `echo begun > begun.txt; ${uniqueSleep()}`;
+    const limits = {
+      ...{ diskBytes: 0, freeBytes: 0, addedFiles: 0 },
+      get memoryBytes(): number {
+        throw new Error('no limits');
+      },
+    };
+    const place = { removed: TestSandbox.removed, hidden: [], limits };
+    const { signal } = new AbortController();
+    const request = { workspace, command, timeoutMs: 100_000, signal };
+    await expect(runInSandbox(request, place)).rejects.toThrow('no limits');
+    expect(processesWith(command)).toEqual([]);
+    expect(readdirSync(workspace)).toEqual([]);
+  });
+
   it('by itself, and what it has left running ends with it', async () => {
     await using box = await TestSandbox.start();
     const sleeping = uniqueSleep();

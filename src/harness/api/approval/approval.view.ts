@@ -13,7 +13,6 @@ import {
 import { APPROVAL_STATES, availableDecisions, DECISIONS } from '../../protocol/approval.js';
 import type { ApprovalRow } from '../../store/approval.repository.js';
 import type { HarnessGrant } from '../../store/harness.entity.js';
-import { shown } from '../shown.js';
 
 /** A file that a call would change. */
 export class PreviewFileView extends View({
@@ -65,7 +64,7 @@ export class ApprovalView extends View({
 }) {}
 
 export function toApprovalView(row: ApprovalRow): ApprovalView {
-  return shown(ApprovalView, {
+  return ApprovalView.of({
     ...row,
     ...row.preview,
     files: [...row.preview.files],
@@ -92,5 +91,5 @@ export class GrantView extends View({
 }) {}
 
 export function toGrantView(grant: HarnessGrant): GrantView {
-  return shown(GrantView, { ...grant, grantId: grant.id, createdAt: grant.createTime });
+  return GrantView.of({ ...grant, grantId: grant.id, createdAt: grant.createTime });
 }

@@ -16,7 +16,6 @@ import { DECISIONS } from '../../protocol/approval.js';
 import type { ApprovalRow, UncertainEffect, WaitingRun } from '../../store/approval.repository.js';
 import { toPlanView } from '../plan/plan.view.js';
 import { RunErrorView } from '../run/run.view.js';
-import { shown } from '../shown.js';
 import { PreviewFileView, toApprovalView } from './approval.view.js';
 
 /** All diffs of an inbox. */
@@ -74,12 +73,12 @@ export function toolEntries(rows: readonly ApprovalRow[]): InboxEntryView[] {
     const view = toApprovalView(row);
     room -= Buffer.byteLength(view.diff ?? '');
     const diff = room >= 0 ? {} : { diff: null, diffTruncated: true };
-    return shown(InboxEntryView, { ...view, ...diff, waitingSince: view.createdAt });
+    return InboxEntryView.of({ ...view, ...diff, waitingSince: view.createdAt });
   });
 }
 
 export function effectEntry(effect: UncertainEffect): InboxEntryView {
-  return shown(InboxEntryView, { ...effect, kind: 'EFFECT' });
+  return InboxEntryView.of({ ...effect, kind: 'EFFECT' });
 }
 
 /** What the run itself waits for: a review of its plan, an answer, or its model service. */
@@ -88,14 +87,14 @@ export function runEntries(run: WaitingRun): InboxEntryView[] {
   const entry = { sessionId, runId, waitingSince };
   if (waitKind === 'PLAN' && plan) {
     const { summary: _, files: _files, ...view } = toPlanView(plan);
-    return [shown(InboxEntryView, { ...entry, ...view, kind: 'PLAN' })];
+    return [InboxEntryView.of({ ...entry, ...view, kind: 'PLAN' })];
   }
   if (waitKind === 'QUESTION' && question) {
     const { toolCallId, text, options } = question;
     const asked = { toolCallId, question: text, options };
-    return [shown(InboxEntryView, { ...entry, ...asked, kind: 'QUESTION' })];
+    return [InboxEntryView.of({ ...entry, ...asked, kind: 'QUESTION' })];
   }
   if (waitKind !== 'PROVIDER') return [];
   const error = { code: run.errorCode ?? '', message: run.errorMessage ?? '' };
-  return [shown(InboxEntryView, { ...entry, error, kind: 'PROVIDER' })];
+  return [InboxEntryView.of({ ...entry, error, kind: 'PROVIDER' })];
 }

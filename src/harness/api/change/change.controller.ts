@@ -35,7 +35,6 @@ import { relativePath } from '../../workspace/workspace-path.js';
 import { Workspace } from '../../workspace/workspace.js';
 import { UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
-import { shown } from '../shown.js';
 import { ArtifactView, ChangedFileView, RunDiffView, UndoResultView } from './change.view.js';
 import type { FileDiffView } from './change.view.js';
 import { filePage, FilePageQuery } from './file-page.js';
@@ -194,7 +193,7 @@ export class ChangeController {
     const { run } = await this.runs.own(caller, sessionId, runId);
     const artifacts = await this.artifacts.ofRun(run);
     return artifacts.map((artifact) =>
-      shown(ArtifactView, {
+      ArtifactView.of({
         ...artifact,
         artifactId: artifact.id,
         createdAt: artifact.createTime,

@@ -11,7 +11,6 @@ import {
 } from '../../../platform/http/index.js';
 import { RESOLUTIONS } from '../../protocol/effect.state.js';
 import type { HarnessEffect } from '../../store/harness.entity.js';
-import { shown } from '../shown.js';
 
 const STATES = [
   'PREPARED',
@@ -61,7 +60,7 @@ export class EffectView extends View({
 }) {}
 
 export function toEffectView(effect: HarnessEffect): EffectView {
-  return shown(EffectView, {
+  return EffectView.of({
     ...effect,
     code: effect.errorCode,
     operations: effect.operations.map(({ path, op, before, after }) => ({

@@ -20,7 +20,6 @@ import {
 import { MessageRepository } from '../../store/message.repository.js';
 import { UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
-import { shown } from '../shown.js';
 
 const SCHEMA_VERSION = 1;
 const MESSAGES_PER_PAGE = 500;
@@ -96,7 +95,7 @@ export class HarnessMessageController {
     const session = await this.runs.sessionOf(caller, sessionId);
     const page = await this.messages.page(session, { after, limit, bytes: PAGE_BYTES });
     return page.map((message) =>
-      shown(HarnessMessageView, {
+      HarnessMessageView.of({
         ...message,
         schemaVersion: SCHEMA_VERSION,
         messageId: message.id,

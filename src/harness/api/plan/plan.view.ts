@@ -10,7 +10,6 @@ import {
 } from '../../../platform/http/index.js';
 import { planMarkdown, REVIEW_STATES, STEP_STATUSES } from '../../protocol/plan.js';
 import type { Plan } from '../../protocol/plan.js';
-import { shown } from '../shown.js';
 
 export class PlanStepView extends View({
   id: text({ example: 's1' }),
@@ -36,7 +35,7 @@ export class PlanView extends View({
 }) {}
 
 export function toPlanView(plan: Plan): PlanView {
-  return shown(PlanView, {
+  return PlanView.of({
     ...plan,
     expectedRevision: plan.revision,
     steps: stepViews(plan),

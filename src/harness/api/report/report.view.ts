@@ -28,7 +28,6 @@ import { filePage } from '../change/file-page.js';
 import type { FilePageQuery } from '../change/file-page.js';
 import { PlanStepView, stepViews } from '../plan/plan.view.js';
 import { RunErrorView } from '../run/run.view.js';
-import { shown } from '../shown.js';
 
 /** One call of the model service. */
 export class ModelCallView extends View({
@@ -197,11 +196,11 @@ export function toUsageView(
   run: HarnessRun,
   calls: readonly HarnessModelCall[],
 ): RunUsageDetailView {
-  return shown(RunUsageDetailView, {
+  return RunUsageDetailView.of({
     ...run,
     ...totalsOf(run),
     modelCalls: calls.map((call) =>
-      shown(ModelCallView, {
+      ModelCallView.of({
         ...call,
         callId: call.id,
         durationMillis: call.durationMs,
@@ -212,7 +211,7 @@ export function toUsageView(
 }
 
 function totalsOf(run: HarnessRun): UsageTotalsView {
-  return shown(UsageTotalsView, {
+  return UsageTotalsView.of({
     ...run,
     iterations: run.iteration,
     totalTokens: run.inputTokens + run.outputTokens,
@@ -248,7 +247,7 @@ export function peopleIn(facts: Omit<ReportFacts, 'names'>): number[] {
 
 export function toReport(facts: ReportFacts): RunReportView {
   const { run, session, names } = facts;
-  return shown(RunReportView, {
+  return RunReportView.of({
     ...run,
     runId: run.id,
     user: { userId: run.userId, userName: names.get(run.userId) ?? null },
@@ -263,7 +262,7 @@ export function toReport(facts: ReportFacts): RunReportView {
       activeMillis: run.activeMs,
     },
     usage: totalsOf(run),
-    plan: run.plan && shown(ReportPlanView, { ...run.plan, steps: stepViews(run.plan) }),
+    plan: run.plan && ReportPlanView.of({ ...run.plan, steps: stepViews(run.plan) }),
     planReviews: reviewsOf(facts),
     approvals: facts.approvals.map((approval) => approvalOf(facts, approval)),
     toolCalls: facts.calls.map((call) => callOf(facts, call)),
@@ -301,7 +300,7 @@ function reviewsOf(facts: ReportFacts): ReportReviewView[] {
 }
 
 function approvalOf(facts: ReportFacts, approval: ApprovalRow): ReportApprovalView {
-  return shown(ReportApprovalView, {
+  return ReportApprovalView.of({
     ...approval,
     approvalId: approval.id,
     by: person(facts, approval.decidedBy),
@@ -311,7 +310,7 @@ function approvalOf(facts: ReportFacts, approval: ApprovalRow): ReportApprovalVi
 
 function callOf(facts: ReportFacts, call: ReportedCall): ReportCallView {
   const { toolCallId, effectClass, state, subject, resolution, resolvedBy, note } = call;
-  return shown(ReportCallView, {
+  return ReportCallView.of({
     ...call,
     // A command is shown as it is; of other calls their title says more.
     title:

@@ -22,7 +22,6 @@ import type { ApprovalRow } from '../../store/approval.repository.js';
 import type { HarnessEffect, HarnessInput, HarnessRun } from '../../store/harness.entity.js';
 import { ApprovalView, toApprovalView } from '../approval/approval.view.js';
 import { PlanView, toPlanView } from '../plan/plan.view.js';
-import { shown } from '../shown.js';
 
 export class RunErrorView extends View({
   code: text({ example: 'uncertain_tool_effect' }),
@@ -139,7 +138,7 @@ export class CancelledRunView extends RunView {
 export function toRunView(run: HarnessRun, parts: RunParts): RunView {
   const { inputTokens, outputTokens, cachedTokens, errorCode, errorMessage } = run;
   const totalTokens = inputTokens + outputTokens;
-  return shown(RunView, {
+  return RunView.of({
     ...run,
     schemaVersion: SCHEMA_VERSION,
     runId: run.id,
@@ -148,11 +147,11 @@ export function toRunView(run: HarnessRun, parts: RunParts): RunView {
     model: run.modelName,
     plan: run.plan && toPlanView(run.plan),
     pendingInputs: parts.inputs.map((input) =>
-      shown(RunInputView, { ...input, inputId: input.id, createdAt: input.createTime }),
+      RunInputView.of({ ...input, inputId: input.id, createdAt: input.createTime }),
     ),
     approvals: Object.fromEntries(parts.approvals.map((one) => [one.id, toApprovalView(one)])),
     toolEffects: Object.fromEntries(
-      parts.effects.map((one) => [one.toolCallId, shown(OpenEffectView, one)]),
+      parts.effects.map((one) => [one.toolCallId, OpenEffectView.of(one)]),
     ),
     cumulativeUsage: { inputTokens, outputTokens, totalTokens, cachedTokens },
     toolCallCount: run.toolCalls,

@@ -32,7 +32,6 @@ import type { NewSession, SessionRow } from '../../store/session.repository.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 import { LONGEST_KEY, UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
-import { shown } from '../shown.js';
 import { HarnessModels } from './harness.models.js';
 
 const LONGEST_PAGE = 1_000;
@@ -264,7 +263,7 @@ export class HarnessSessionController {
 }
 
 function toHarnessSessionView(row: SessionRow, replayed = false): HarnessSessionView {
-  return shown(HarnessSessionView, {
+  return HarnessSessionView.of({
     ...row,
     schemaVersion: SCHEMA_VERSION,
     sessionId: row.id,

@@ -7,7 +7,6 @@ import { HarnessSkills } from '../../context/skills.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 import { UuidPipe } from '../identifiers.js';
 import { RunService } from '../run/run.service.js';
-import { shown } from '../shown.js';
 
 export class HarnessSkillView extends View({
   name: text({ example: 'verification' }),
@@ -52,8 +51,8 @@ export class HarnessSkillController {
     await this.roots.check(tenantId, workspace, workspaceIdentity);
     const found = await this.skills.find(workspace, new AbortController().signal);
     return {
-      skills: found.skills.map((skill) => shown(HarnessSkillView, skill)),
-      skipped: found.skipped.map((problem) => shown(SkippedSkillView, problem)),
+      skills: found.skills.map((skill) => HarnessSkillView.of(skill)),
+      skipped: found.skipped.map((problem) => SkippedSkillView.of(problem)),
     };
   }
 }

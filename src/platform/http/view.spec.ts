@@ -1,15 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ApiProperty } from '@nestjs/swagger';
-import {
-  integer,
-  nullable,
-  optional,
-  text,
-  timestamp,
-  uuid,
-  View,
-} from '../../platform/http/index.js';
-import { shown } from './shown.js';
+import { integer, nullable, optional, text, time, timestamp, uuid, View } from './view.js';
 
 class CupView extends View({
   cupId: uuid(),
@@ -20,10 +10,7 @@ class CupView extends View({
   note: optional(text()),
 }) {}
 
-class SoldCupView extends CupView {
-  @ApiProperty()
-  price: number;
-}
+class SaleView extends View({ bought: time(), sold: timestamp() }) {}
 
 const cup = {
   cupId: 'c1',
@@ -33,10 +20,10 @@ const cup = {
   emptiedAt: null,
 };
 
-describe('shown', () => {
+describe('View.of', () => {
   it('copies the fields of the view in their order and leaves out all others', () => {
     const row = { note: 'n', secret: 'x', ...cup, emptiedAt: new Date(2_000) };
-    expect(Object.entries(shown(CupView, row))).toEqual([
+    expect(Object.entries(CupView.of(row))).toEqual([
       ['cupId', 'c1'],
       ['name', 'blue'],
       ['size', null],
@@ -47,12 +34,15 @@ describe('shown', () => {
   });
 
   it('leaves out what is undefined', () => {
-    expect(shown(CupView, cup)).not.toHaveProperty('note');
+    expect(CupView.of(cup)).not.toHaveProperty('note');
   });
 
-  it('knows the fields that a view inherits', () => {
-    const sold = shown(SoldCupView, { ...cup, price: 3 });
-    expect(sold).toMatchObject({ cupId: 'c1', price: 3 });
-    expect(shown(CupView, sold)).not.toHaveProperty('price');
+  it('writes a date as the type of its field says', () => {
+    const times = { bought: new Date(Date.UTC(2026, 0, 31, 18, 30)), sold: new Date(3_000) };
+    expect(SaleView.of(times)).toEqual({ bought: '2026-01-31 18:30:00', sold: 3_000 });
+  });
+
+  it('prefers what stands beside the record', () => {
+    expect(CupView.of(cup, { name: 'red' })).toMatchObject({ cupId: 'c1', name: 'red' });
   });
 });
