@@ -10,6 +10,7 @@ import {
   AnswersRaw,
   AnswersStatus,
   AnswersWorkbook,
+  FailsWithArray,
   IdPipe,
   IdsPipe,
   NoEnvelope,
@@ -85,6 +86,7 @@ export class AttachController {
     autoParse: { type: 'boolean', description: 'Parse them at once' },
   })
   @AnswersArray(UploadedAttachmentView)
+  @FailsWithArray(UploadedAttachmentView)
   upload(
     @CurrentCaller() caller: Caller,
     @Body() body: UploadBody,

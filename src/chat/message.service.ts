@@ -4,7 +4,7 @@ import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { isWholeList, Page } from '../platform/http/index.js';
-import { toMessageView } from './message.dto.js';
+import { toListedMessageView, toMessageView } from './message.dto.js';
 import type {
   CreateMessageBody,
   MessageListQuery,
@@ -27,7 +27,10 @@ export class MessageService {
     this.messages = new TenantScoped(database, ChatMessage, 'The chat message');
   }
 
-  async list({ tenantId, userId }: Caller, query: MessageListQuery): Promise<Page<MessageView>> {
+  async list(
+    { tenantId, userId, inline }: Caller,
+    query: MessageListQuery,
+  ): Promise<Page<MessageView>> {
     const { sessionId, content, role, modelName } = query;
     const where = {
       userId,
@@ -36,18 +39,24 @@ export class MessageService {
       ...(role && { role }),
       ...(modelName && { modelName: containing(modelName) }),
     };
-    if (sessionId && isWholeList(query)) return this.conversation(tenantId, query, where);
-    return (await this.messages.page(tenantId, query, where, { id: 'ASC' })).map(toMessageView);
+    const show = (message: ChatMessage): MessageView => toListedMessageView(message, inline);
+    if (sessionId && isWholeList(query)) return this.conversation(tenantId, query, { where, show });
+    // A conversation reads from its beginning, a list of all messages from the newest.
+    const id = sessionId ? 'ASC' : 'DESC';
+    return (await this.messages.page(tenantId, query, where, { id })).map(show);
   }
 
   /** The newest messages of a session, oldest first: what a client shows that asks for all of them. */
   private async conversation(
     tenantId: string,
     query: MessageListQuery,
-    where: FindOptionsWhere<ChatMessage>,
+    how: {
+      readonly where: FindOptionsWhere<ChatMessage>;
+      readonly show: (message: ChatMessage) => MessageView;
+    },
   ): Promise<Page<MessageView>> {
-    const newest = await this.messages.page(tenantId, query, where, { id: 'DESC' });
-    return new Page(newest.rows.map(toMessageView).reverse(), newest.total);
+    const newest = await this.messages.page(tenantId, query, how.where, { id: 'DESC' });
+    return new Page(newest.rows.map(how.show).reverse(), newest.total);
   }
 
   async detail({ tenantId, userId }: Caller, id: number): Promise<MessageView> {

@@ -35,7 +35,9 @@ export class NoticeController {
   open(@CurrentCaller() caller: Caller, @Res() response: Response): void {
     const place = this.streams.reserve(caller, { perUser: this.config.CHAT_STREAMS_PER_USER });
     if (!place) {
-      throw new TooManyRequestsError('You have too many streams open. Close one and try again.');
+      throw new TooManyRequestsError('You have too many streams open. Close one and try again.', {
+        retryAfterSeconds: 5,
+      });
     }
     const writer = new SseWriter(response, PING_MS);
     const own = this.writers.get(caller.loginSessionId) ?? new Set();

@@ -13,6 +13,7 @@ import {
   TimeRangeQuery,
 } from '../../platform/http/index.js';
 import type { ListReader, Page } from '../../platform/http/index.js';
+import { DepartmentView, departmentTree } from '../role/department.js';
 import {
   ChangedUserDto,
   NewUserDto,
@@ -30,7 +31,7 @@ import { UserDetailView, UserRolesView, userSheet, UserView } from './user.view.
 export class UserController {
   constructor(private readonly users: UserService) {}
 
-  /** The users of the tenant. */
+  /** The users of the tenant, newest first. */
   @Get('list')
   @RequirePermission('system:user:list')
   @TimeRangeQuery()
@@ -45,6 +46,14 @@ export class UserController {
   @AnswersWorkbook(userSheet)
   export(@CurrentCaller() caller: Caller, @Body() query: UserListQuery): ListReader<UserView> {
     return (page) => this.users.list(caller, { ...query, ...page });
+  }
+
+  /** The departments of the tenant: one that has every user. */
+  @Get('deptTree')
+  @RequirePermission('system:user:list')
+  @AnswersArray(DepartmentView)
+  departments(): DepartmentView[] {
+    return departmentTree();
   }
 
   /** Users to choose from: the given ones, or all enabled ones. */

@@ -12,8 +12,11 @@ export {
   isConnectionFailure,
   isDeadlock,
   isForeignKeyViolation,
+  isOutage,
   isUniqueViolation,
+  unavailableError,
 } from './violation.js';
+export { withLongStatements, withStatementLimit } from './statement-limit.js';
 export { acrossTenants, inTenant } from './tenant-binding.js';
 export { requestedOrder, TenantScoped } from './tenant-scoped.js';
 export type { TenantOwned } from './tenant-scoped.js';

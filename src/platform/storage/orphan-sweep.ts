@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
+import { withLongStatements } from '../database/index.js';
 import { IntervalJob } from '../queue/index.js';
 import { FileKeys } from './file-key.js';
 import { FileStorage } from './file-storage.js';
@@ -113,7 +114,7 @@ export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
 
   private async sweepAndLog(ending: AbortSignal): Promise<void> {
     try {
-      const { quarantined, restored, removed } = await this.sweep(ending);
+      const { quarantined, restored, removed } = await withLongStatements(() => this.sweep(ending));
       if (quarantined + restored + removed > 0 && this.config.ORPHAN_SWEEP === 'on') {
         this.logger.log({ msg: 'Swept files without a record', quarantined, restored, removed });
       }

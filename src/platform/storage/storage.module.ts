@@ -3,7 +3,9 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
+import { Dependencies } from '../dependency/index.js';
 import { StoredFile } from './storage.entity.js';
+import { FileAddresses } from './file-address.js';
 import { FileKeys } from './file-key.js';
 import { FileOwners } from './file-owners.js';
 import { FileStorage } from './file-storage.js';
@@ -11,6 +13,8 @@ import { Installation } from './installation.js';
 import { InstallationRepository } from './installation.repository.js';
 import { LocalFileStorage } from './local/local.file-storage.js';
 import { OrphanSweep } from './orphan-sweep.js';
+import { SigningKey } from './signing-key.js';
+import { SigningKeyRepository } from './signing-key.repository.js';
 import { StorageController } from './storage.controller.js';
 import { StorageRepository } from './storage.repository.js';
 import { StorageService } from './storage.service.js';
@@ -24,14 +28,18 @@ import { UploadInterceptor } from './upload.interceptor.js';
   providers: [
     {
       provide: FileStorage,
-      inject: [CONFIG],
-      useFactory: (config: Config) => new LocalFileStorage(join(config.DATA_DIR, 'files')),
+      inject: [CONFIG, Dependencies],
+      useFactory: (config: Config, dependencies: Dependencies) =>
+        new LocalFileStorage(join(config.DATA_DIR, 'files'), dependencies.of('files')),
     },
+    FileAddresses,
     FileKeys,
     FileOwners,
     Installation,
     InstallationRepository,
     OrphanSweep,
+    SigningKey,
+    SigningKeyRepository,
     StorageRepository,
     StorageService,
     UploadEngine,

@@ -25,7 +25,7 @@ describe('lists of many rows', () => {
     ).data;
     await database.query(
       `INSERT INTO chat_message (tenant_id, user_id, session_id, role, content)
-       SELECT '000000', $1, CASE WHEN n <= $2 THEN $3::bigint END, 'user', n || repeat(' text', CASE WHEN n <= 1000 THEN 200 ELSE 1 END)
+       SELECT '000000', $1, CASE WHEN n <= $2 THEN $3::bigint END, 'user', n || repeat(' text', CASE WHEN n > 41000 THEN 200 ELSE 1 END)
          FROM generate_series(1, $4::integer) AS n`,
       [user.userId, SESSION, session, STORED],
     );

@@ -128,8 +128,15 @@ function isFolder({ mode }: ManifestFile): boolean {
   return kindOf(mode) === 'folder';
 }
 
-export function byPath(manifest: Manifest): Map<string, ManifestFile> {
-  return new Map(manifest.map((file) => [file.path, file]));
+/** A manifest is compared with the one before and with the one after it. */
+const maps = new WeakMap<Manifest, ReadonlyMap<string, ManifestFile>>();
+
+export function byPath(manifest: Manifest): ReadonlyMap<string, ManifestFile> {
+  const known = maps.get(manifest);
+  if (known) return known;
+  const map = new Map(manifest.map((file) => [file.path, file]));
+  maps.set(manifest, map);
+  return map;
 }
 
 function isUnchanged(before: ManifestFile, after: ManifestFile): boolean {

@@ -73,6 +73,7 @@ const PIECE = 500;
 
 /** How each workspace was found last: what has not changed since is not read again. */
 const latest = new LRUCache<string, Manifest>({ ...REMEMBERED, sizeCalculation: rowsOf });
+const NONE: Manifest = [];
 /** Stored manifests by their hashes. */
 const stored = new LRUCache<string, StoredManifest>({
   ...REMEMBERED,
@@ -122,8 +123,10 @@ export function protectedPathsOf(
 }
 
 function look(place: Place, known: string | undefined, earlier?: Manifest): Manifest | undefined {
-  const last = latest.get(keyOf(place)) ?? (known && storedManifest(place, known)?.manifest);
-  const found = byPath(last || []);
+  const last =
+    latest.get(keyOf(place)) ??
+    (known === undefined ? undefined : storedManifest(place, known)?.manifest);
+  const found = byPath(last ?? NONE);
   const compared = earlier && byPath(earlier);
   const room = new Room();
   const manifest: ManifestFile[] = [];

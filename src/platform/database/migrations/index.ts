@@ -15,6 +15,7 @@ import { ModelCredential1763683200014 } from './14-model-credential.js';
 import { HarnessRuns1763683200015 } from './15-harness-runs.js';
 import { ForeignKeyIndexes1763683200017 } from './17-foreign-key-indexes.js';
 import { Installation1763683200018 } from './18-installation.js';
+import { ExistingClients1763683200019 } from './19-existing-clients.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -35,4 +36,5 @@ export const migrations = [
   HarnessRuns1763683200015,
   ForeignKeyIndexes1763683200017,
   Installation1763683200018,
+  ExistingClients1763683200019,
 ];

@@ -1,13 +1,25 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { access, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import {
+  access,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
-import { NotFoundError } from '../../error/index.js';
+import type { Dependency } from '../../dependency/index.js';
+import { NotFoundError, UnavailableError } from '../../error/index.js';
 import { assertFileKey } from '../file-key.js';
 import { FileStorage } from '../file-storage.js';
-import type { WriteOptions, WrittenFile } from '../file-storage.js';
+import type { ByteRange, WriteOptions, WrittenFile } from '../file-storage.js';
 import { FileTooLargeError } from '../storage.errors.js';
 
 /** Beside the files, because a rename within one file system is atomic. */
@@ -16,15 +28,37 @@ const UNFINISHED = 'unfinished';
 /** Beside them for the same reason. The time of a file in it is that at which it was set aside. */
 const QUARANTINE = 'quarantine';
 
+/** Errors of the file system that say nothing about the file: a full, failing or unmounted disk, or a missing right. */
+const OUTAGES = new Set(
+  'EACCES EDQUOT EHOSTDOWN EIO ENODEV ENOSPC ENOTCONN ENOTDIR ENXIO EPERM EROFS ESTALE ETIMEDOUT'.split(
+    ' ',
+  ),
+);
+
 /** Files in a directory that only the user of the process may read. */
 export class LocalFileStorage extends FileStorage {
   override readonly service = 'local';
 
-  constructor(private readonly root: string) {
+  constructor(
+    private readonly root: string,
+    private readonly dependency: Dependency,
+  ) {
     super();
+    dependency.probeWith(() => this.probe());
   }
 
   override async write(key: string, source: Readable, options: WriteOptions): Promise<WrittenFile> {
+    const beganAt = performance.now();
+    const written = await this.known(() => this.writeFile(key, source, options));
+    this.dependency.succeeded(beganAt);
+    return written;
+  }
+
+  private async writeFile(
+    key: string,
+    source: Readable,
+    options: WriteOptions,
+  ): Promise<WrittenFile> {
     const target = this.pathOf(key);
     const unfinished = join(this.root, UNFINISHED, randomBytes(16).toString('hex'));
     try {
@@ -42,20 +76,23 @@ export class LocalFileStorage extends FileStorage {
     }
   }
 
-  override async read(key: string): Promise<Readable> {
+  override async read(key: string, range?: ByteRange): Promise<Readable> {
     const path = this.pathOf(key);
-    const handle = await open(path, 'r').catch(async (error: unknown) => {
+    const handle = await this.known(() => open(path, 'r')).catch(async (error: unknown) => {
       if (!isMissing(error)) throw error;
       await this.restore(key);
-      return open(path, 'r').catch((second: unknown) => {
+      return this.known(() => open(path, 'r')).catch((second: unknown) => {
         throw isMissing(second) ? new NotFoundError('The file') : second;
       });
     });
-    return handle.createReadStream();
+    // The end of a stream of Node is inclusive.
+    return handle.createReadStream(range && { start: range.start, end: range.end - 1 });
   }
 
   override async remove(key: string): Promise<void> {
-    for (const path of [this.pathOf(key), this.asidePathOf(key)]) await rm(path, { force: true });
+    for (const path of [this.pathOf(key), this.asidePathOf(key)]) {
+      await this.known(() => rm(path, { force: true }));
+    }
   }
 
   override async quarantine(key: string): Promise<void> {
@@ -83,8 +120,9 @@ export class LocalFileStorage extends FileStorage {
   }
 
   override async exists(key: string): Promise<boolean> {
+    const path = this.pathOf(key);
     try {
-      await access(this.pathOf(key));
+      await this.known(() => access(path));
       return true;
     } catch (error) {
       if (isMissing(error)) return false;
@@ -108,6 +146,29 @@ export class LocalFileStorage extends FileStorage {
       removed += 1;
     }
     return removed;
+  }
+
+  /** Reports an error of the storage, as opposed to one of the file, and names it. */
+  private async known<T>(work: () => Promise<T>): Promise<T> {
+    const beganAt = performance.now();
+    try {
+      return await work();
+    } catch (error) {
+      if (!OUTAGES.has(String((error as NodeJS.ErrnoException).code))) throw error;
+      this.dependency.failed(error, beganAt);
+      throw new UnavailableError('The file storage', error);
+    }
+  }
+
+  /** A write, because a disk that is full can still be read. */
+  private async probe(): Promise<void> {
+    const path = join(this.root, UNFINISHED, randomBytes(16).toString('hex'));
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    try {
+      await writeFile(path, 'probe', { mode: 0o600 });
+    } finally {
+      await rm(path, { force: true });
+    }
   }
 
   private pathOf(key: string): string {
