@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { FindOptionsWhere } from 'typeorm';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { among, containing, Database, TenantScoped } from '../platform/database/index.js';
-import type { Page } from '../platform/http/index.js';
+import { isWholeList, Page } from '../platform/http/index.js';
 import { toListedMessageView, toMessageView } from './message.dto.js';
 import type {
   CreateMessageBody,
@@ -42,10 +43,24 @@ export class MessageService {
       ...(role && { role }),
       ...(modelName && { modelName: containing(modelName) }),
     };
+    const show = (message: ChatMessage): MessageView => toListedMessageView(message, inline);
+    if (sessionId && isWholeList(query)) return this.conversation(tenantId, query, { where, show });
     // A conversation reads from its beginning, a list of all messages from the newest.
     const id = sessionId ? 'ASC' : 'DESC';
-    const page = await this.messages.page(tenantId, query, where, { id });
-    return page.map((message) => toListedMessageView(message, inline));
+    return (await this.messages.page(tenantId, query, where, { id })).map(show);
+  }
+
+  /** The newest messages of a session, oldest first: what a client shows that asks for all of them. */
+  private async conversation(
+    tenantId: string,
+    query: MessageListQuery,
+    how: {
+      readonly where: FindOptionsWhere<ChatMessage>;
+      readonly show: (message: ChatMessage) => MessageView;
+    },
+  ): Promise<Page<MessageView>> {
+    const newest = await this.messages.page(tenantId, query, how.where, { id: 'DESC' });
+    return new Page(newest.rows.map(how.show).reverse(), newest.total);
   }
 
   async detail({ tenantId, userId }: Caller, id: number): Promise<MessageView> {

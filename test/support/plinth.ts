@@ -66,7 +66,14 @@ export class Plinth {
       ...(memory && { store: { database: memory, close: () => memory.close() } }),
     });
     const checkAnswers = recordAnswers(app.getHttpServer());
-    await app.listen(0, '127.0.0.1');
+    try {
+      await app.listen(0, '127.0.0.1');
+    } catch (error) {
+      await app.close();
+      await store.drop();
+      rmSync(dataDir, { recursive: true, force: true });
+      throw error;
+    }
     const { port } = app.getHttpServer().address() as AddressInfo;
     const url = `http://127.0.0.1:${port}`;
     return new Plinth(askedByTest(app), url, dataDir, log, checkAnswers, () => store.drop());

@@ -8,6 +8,7 @@ const OWN = new Set([
   'files',
   'harness',
   'initial-password',
+  'installation.json',
   'lost+found',
   'parsing',
   'pg',

@@ -14,7 +14,9 @@ export function among<T>(values: readonly T[]): FindOperator<T> {
 }
 
 /** Matches rows that were created in the range; all rows without one. InvalidInputError for a time that does not exist. */
-export function createdWithin(range: TimeRange | undefined): { createTime?: FindOperator<Date> } {
+export function createdWithin(range: TimeRange | null | undefined): {
+  createTime?: FindOperator<Date>;
+} {
   const { from, until } = readTimeRange(range);
   const edges = [...(from ? [MoreThanOrEqual(from)] : []), ...(until ? [LessThan(until)] : [])];
   return edges.length > 0 ? { createTime: And(...edges) } : {};
