@@ -2,10 +2,12 @@
 const platform = [
   'config',
   'error',
+  'dependency',
   'filesystem',
   'http',
   'outbound',
   'database',
+  'redis',
   'queue',
   'event',
   'lease',
@@ -177,11 +179,11 @@ module.exports = {
     {
       name: 'one-way-to-each-store',
       comment:
-        'Drivers are hidden behind src/platform/database, src/platform/event and src/platform/queue.',
+        'Drivers are hidden behind src/platform/database, src/platform/redis and src/platform/queue.',
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: ['^src/(platform/(database|event|queue)|vector-store)/', SPEC],
+        pathNot: ['^src/(platform/(database|redis|queue)|vector-store)/', SPEC],
       },
       to: {
         path: 'node_modules/(pg|ioredis|bull|@electric-sql)/',

@@ -8,7 +8,7 @@ import { AuditModule } from './platform/audit/index.js';
 import { ChatModule } from './chat/index.js';
 import { ConfigModule } from './platform/config/index.js';
 import type { Config } from './platform/config/index.js';
-import { DatabaseModule } from './platform/database/index.js';
+import { DatabaseModule, unavailableError } from './platform/database/index.js';
 import type { DatabaseOptions } from './platform/database/index.js';
 import { DemoModule } from './demo/index.js';
 import { DictionaryModule } from './dictionary/index.js';
@@ -42,7 +42,7 @@ export interface AppOptions extends DatabaseOptions {
 }
 
 /** Errors of the coding harness have an `errorCode` (docs/HARNESS.md, Errors). */
-const CODED_ERRORS = /^\/coding\/harness(\/|$)/i;
+export const CODED_ERRORS = /^\/coding\/harness(\/|$)/i;
 
 /** The root module: the features, and the global guards, pipe, interceptor and filter. */
 @Module({})
@@ -79,7 +79,7 @@ export class AppModule {
         ...DemoModule.for(config),
       ],
       providers: [
-        { provide: APP_FILTER, useValue: new ErrorFilter(CODED_ERRORS) },
+        { provide: APP_FILTER, useValue: new ErrorFilter(CODED_ERRORS, unavailableError) },
         { provide: APP_PIPE, useFactory: inputPipe },
         BodyBudget,
         BodyReader,

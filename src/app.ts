@@ -1,23 +1,34 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
-import { AppModule } from './app.module.js';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { AppModule, CODED_ERRORS } from './app.module.js';
 import type { AppOptions } from './app.module.js';
+import { HarnessFailureData } from './harness/index.js';
 import type { Config } from './platform/config/index.js';
 import { closeHalfSent, requestContext } from './platform/http/index.js';
 import {
   createLogger,
   Metrics,
   NestLogger,
+  openApiOf,
   requestLog,
   serveOpenApi,
   Shutdown,
 } from './platform/observability/index.js';
-import type { LogDestination } from './platform/observability/index.js';
+import type { FailureViews, LogDestination } from './platform/observability/index.js';
 
 interface CreateOptions extends AppOptions {
   /** Destination of log lines; default: the standard output. */
   readonly log?: LogDestination | undefined;
+}
+
+/** The failures of the coding harness have `data` of their own. */
+const FAILURES: readonly FailureViews[] = [{ paths: CODED_ERRORS, data: HarnessFailureData }];
+
+/** The OpenAPI document of an application. */
+export function apiDocument(app: NestExpressApplication): OpenAPIObject {
+  return openApiOf(app, FAILURES);
 }
 
 /** The complete application, ready to listen: used by main.ts and the tests. */
@@ -46,7 +57,7 @@ export async function createApp(
   if (config.CORS_ORIGINS.length > 0) {
     app.enableCors({ origin: [...config.CORS_ORIGINS], credentials: true, maxAge: 1_800 });
   }
-  serveOpenApi(app);
+  serveOpenApi(app, FAILURES);
   const server = app.getHttpServer();
   server.headersTimeout = config.REQUEST_HEADER_TIMEOUT_SECONDS * 1_000;
   server.requestTimeout = config.REQUEST_BODY_TIMEOUT_SECONDS * 1_000;

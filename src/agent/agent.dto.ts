@@ -7,6 +7,7 @@ import {
   pageFields,
   Text,
   Texts,
+  VISIBLE,
   Whole,
 } from '../platform/http/index.js';
 
@@ -106,7 +107,7 @@ export class UpdateAgentBody extends Input({
   agentName: Text({
     ...AGENT_NAME,
     optional: true,
-    pattern: /\S/,
+    pattern: VISIBLE,
     patternMessage: 'must not be empty',
   }),
   modelId: Id({ ...MODEL_ID, optional: true }),

@@ -9,6 +9,7 @@ import {
   AnswersPage,
   AnswersRaw,
   AnswersStatus,
+  FailsWithArray,
   IdPipe,
   IdsPipe,
   NoEnvelope,
@@ -68,6 +69,7 @@ export class AttachController {
     autoParse: { type: 'boolean', description: 'Parse them at once' },
   })
   @AnswersArray(UploadedAttachmentView)
+  @FailsWithArray(UploadedAttachmentView)
   upload(
     @CurrentCaller() caller: Caller,
     @Body() body: UploadBody,

@@ -4,7 +4,7 @@ import { AuditLog } from '../platform/audit/index.js';
 import { Database, isForeignKeyViolation, isUniqueViolation } from '../platform/database/index.js';
 import { DomainError, InvalidInputError, NotFoundError } from '../platform/error/index.js';
 import { FragmentService, randomName } from '../fragment/index.js';
-import { Answer, OK_MESSAGE } from '../platform/http/index.js';
+import { Answer, isBlank, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
@@ -30,7 +30,7 @@ import { toAttachmentView } from './attach.view.js';
 import type { AttachmentView, ReparseView, UploadedAttachmentView } from './attach.view.js';
 import { AttachmentStatus } from './attachment.entity.js';
 import type { Attachment } from './attachment.entity.js';
-import { refusalOf } from './parser/index.js';
+import { openStoredZip, refusalOf } from './parser/index.js';
 import { ParsingQueue } from './parsing/parsing.queue.js';
 
 const LABEL = 'The document';
@@ -120,7 +120,9 @@ export class AttachService {
     { autoParse }: { readonly autoParse: boolean },
   ): Promise<Attachment> {
     try {
-      const refusal = refusalOf(received);
+      const openZip = () =>
+        openStoredZip(received.size, (range) => this.storage.readReceived(received, range));
+      const refusal = await refusalOf({ ...received, openZip });
       if (refusal !== undefined) throw new RefusedFileError(refusal);
       return await this.database.transaction(async () => {
         const attachment = await this.insert(caller, knowledge, received);
@@ -164,7 +166,7 @@ export class AttachService {
 
   async update(caller: Caller, body: UpdateAttachmentBody): Promise<void> {
     const { id, name, remark } = body;
-    if (name?.trim() === '') throw new InvalidInputError('name must not be empty.');
+    if (name !== undefined && isBlank(name)) throw new InvalidInputError('name must not be empty.');
     const before = await this.writable(caller, id);
     const isNew = name !== undefined && name !== before.name;
     const change = { name: isNew ? withSuffix(name, before.type) : undefined, remark };
@@ -205,7 +207,7 @@ export class AttachService {
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId } = caller;
     for (const id of ids) await this.writable(caller, id);
-    await this.database.transaction(async () => {
+    await this.database.longTransaction(async () => {
       const attachments = await this.attachments.lock(tenantId, ids);
       await this.fragments.hold(tenantId, ids);
       const bases = await this.knowledge.ofTenant(

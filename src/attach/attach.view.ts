@@ -21,6 +21,10 @@ export class AttachmentView extends View({
   type: text({ example: '.pdf' }),
   ossId: nullable(text({ example: '1', description: 'The stored file' })),
   byteSize: integer({ example: 1_024 }),
+  file_hash: text({
+    example: '5f1c…e9',
+    description: 'SHA-256 of the content, lower-case hex; a base takes each content once',
+  }),
   encoding: nullable(text({ example: 'utf-8', description: 'Of a text file, once it is parsed' })),
   status: schema<number>({
     type: 'integer',
@@ -48,6 +52,7 @@ export function toAttachmentView(attachment: Attachment, ahead = 0): AttachmentV
   const waitingFor = waitingForOf(attachment, ahead);
   return AttachmentView.of(attachment, {
     ossId: ossId === null ? null : String(ossId),
+    file_hash: attachment.fileHash,
     reason: status === AttachmentStatus.failed ? remark : waitingFor,
     waitingFor,
     parsedTime: wireTime(attachment.parsedAt),

@@ -14,6 +14,7 @@ import { Logger } from '@nestjs/common';
 import type { Config } from '../platform/config/index.js';
 import type { OpenStreams } from '../platform/access/index.js';
 import type { Database } from '../platform/database/index.js';
+import type { Dependencies } from '../platform/dependency/index.js';
 import { Metrics } from '../platform/observability/index.js';
 import type { Shutdown } from '../platform/observability/index.js';
 import { AnswerSpool, SpoolFullError } from './answer.spool.js';
@@ -98,7 +99,7 @@ describe('a start with kept answers', () => {
     const turns = new TurnRepository({} as Database);
     turns.finish = (_, { turnId }) => finish(turnId);
     const shutdown = { graceOver: new AbortController().signal } as Shutdown;
-    const metrics = new Metrics({} as OpenStreams, {} as Database);
+    const metrics = new Metrics({} as OpenStreams, {} as Database, {} as Dependencies);
     const store = new AnswerStore({ DATA_DIR: dataDir } as Config, turns, shutdown, metrics);
     await store.storeKept(new AbortController().signal);
     return readdirSync(folder).sort();

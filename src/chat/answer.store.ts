@@ -4,7 +4,12 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
-import { inTenant, isForeignKeyViolation, isInvalidValue } from '../platform/database/index.js';
+import {
+  inTenant,
+  isForeignKeyViolation,
+  isInvalidValue,
+  isOutage,
+} from '../platform/database/index.js';
 import { Metrics, Shutdown } from '../platform/observability/index.js';
 import { IntervalJob } from '../platform/queue/index.js';
 import { AnswerSpool } from './answer.spool.js';
@@ -107,7 +112,8 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
       return 'stored';
     } catch (error) {
       if (isForeignKeyViolation(error)) return 'stored';
-      this.logger.warn({ msg: 'Failed to store an answer', turnId: answer.turnId, err: error });
+      if (!isOutage(error))
+        this.logger.warn({ msg: 'Failed to store an answer', turnId: answer.turnId, err: error });
       return isInvalidValue(error) ? 'refused' : 'unavailable';
     }
   }

@@ -1,7 +1,8 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { Caller } from '../platform/access/index.js';
+import type { Caller, InlineContent } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
+import { unavailableError } from '../platform/database/index.js';
 import { DomainError, setEnvelopeCode, unexpectedMessage } from '../platform/error/index.js';
 import { currentRequest } from '../platform/http/index.js';
 import type { SseWriter } from '../platform/http/index.js';
@@ -21,6 +22,8 @@ import {
   usageFrame,
 } from './chat.frames.js';
 import { publicMessage } from './chat.turn.js';
+import { inlineEnding } from './inline-content.js';
+import type { EndedAnswer } from './inline-content.js';
 import type { Turn, TurnOutcome } from './chat.turn.js';
 import { RunningTurns } from './running-turns.js';
 import { TurnRepository } from './turn.repository.js';
@@ -65,7 +68,7 @@ export class ChatAnswer {
     const turn = await this.turns.findByKey(caller, key);
     if (!turn) return false;
     if (turn.requestHash !== requestHash) throw new IdempotencyMismatchError();
-    if (turn.answer) writer.write(framesOf(turn.answer));
+    if (turn.answer) writer.write(framesOf(turn.answer, caller.inline));
     else if (this.isLost(turn)) writer.write(errorFrames(INTERRUPTED));
     else throw new IdempotencyInProgressError();
     return true;
@@ -78,32 +81,39 @@ export class ChatAnswer {
     const usage = turnUsage(turn.usage, messages, turn.text + turn.reasoning);
     this.count(turn, outcome);
     const citations = turn.sources && citationsIn(turn.text, turn.sources.length);
+    const sources = turn.sources?.map((source) => ({
+      ...referenceOf(source),
+      cited: citations?.cited.includes(source.number) ?? false,
+    }));
+    const ended = { ...outcome, content: turn.text, sources };
     const { tenantId, userId } = turn.caller;
-    const owner = { tenantId, userId };
-    const result = await this.store.store(owner, {
-      turnId: turn.id,
-      questionId: turn.questionId,
-      sessionId: turn.body.sessionId,
-      content: turn.text,
-      reasoning: turn.reasoning,
-      modelName: turn.plan.model.modelName,
-      state: outcome.state,
-      finishReason: outcome.finishReason,
-      error,
-      usage,
-      firstTokenMs: turn.firstTokenMs,
-      durationMs: turn.durationMs,
-      sources: turn.sources?.map((source) => ({
-        ...referenceOf(source),
-        cited: citations?.cited.includes(source.number) ?? false,
-      })),
-    });
+    const result = await this.store.store(
+      { tenantId, userId },
+      {
+        turnId: turn.id,
+        questionId: turn.questionId,
+        sessionId: turn.body.sessionId,
+        content: turn.text,
+        reasoning: turn.reasoning,
+        modelName: turn.plan.model.modelName,
+        state: outcome.state,
+        finishReason: outcome.finishReason,
+        error,
+        usage,
+        firstTokenMs: turn.firstTokenMs,
+        durationMs: turn.durationMs,
+        sources,
+      },
+    );
     if (result === 'refused') turn.write(errorFrames(NOT_STORED));
     else if (error !== undefined) turn.write(errorFrames(error), codeOf(outcome.error));
     else if (turn.stopReason === 'signed-out') turn.write(errorFrames(SIGNED_OUT));
     else if (turn.stopReason === 'shutdown') turn.write(errorFrames(SHUTDOWN));
-    else
-      turn.write(usageFrame(usage) + doneFrame(outcome.finishReason, citations, result === 'kept'));
+    else {
+      const ending = endingFrame(ended, turn.caller.inline);
+      const done = doneFrame(outcome.finishReason, citations, result === 'kept');
+      turn.write(ending + usageFrame(usage) + done);
+    }
   }
 
   private count(turn: Turn, { error, state }: TurnOutcome): void {
@@ -127,7 +137,7 @@ export class ChatAnswer {
   }
 
   private messageOf(error: unknown): string {
-    const message = publicMessage(error);
+    const message = publicMessage(unavailableError(error) ?? error);
     if (message !== undefined) return message;
     this.logger.error({ msg: 'Unhandled error in a chat turn', err: error });
     return unexpectedMessage(currentRequest()?.id);
@@ -140,16 +150,23 @@ const SHUTDOWN =
   'The service is restarting, so the answer stops here. Send the message again in a moment.';
 
 function codeOf(error: unknown): number {
-  return error instanceof DomainError ? error.code : 500;
+  const known = error instanceof DomainError ? error : unavailableError(error);
+  return known?.code ?? 500;
 }
 
-function framesOf(answer: StoredAnswer): string {
+function endingFrame(answer: EndedAnswer, inline: InlineContent): string {
+  const ending = inlineEnding(answer, inline);
+  return ending === '' ? '' : contentFrame(ending);
+}
+
+function framesOf(answer: StoredAnswer, inline: InlineContent): string {
   const text =
     (answer.sources ? sourcesFrame(answer.sources) : '') +
     (answer.reasoning ? reasoningFrame(answer.reasoning) : '') +
     (answer.content === '' ? '' : contentFrame(answer.content));
   if (answer.state === 'failed') return text + errorFrames(answer.error ?? INTERRUPTED);
-  return text + usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop');
+  const end = usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop');
+  return text + endingFrame(answer, inline) + end;
 }
 
 /** The provider's counts; missing ones are estimated from the texts and marked as estimated. */

@@ -33,7 +33,10 @@ export class MessageTooLongError extends InvalidInputError {
 
 export class TooManyStreamsError extends TooManyRequestsError {
   constructor() {
-    super('Too many answers are being written at the same time. Wait until one ends, or stop one.');
+    super(
+      'Too many answers are being written at the same time. Wait until one ends, or stop one.',
+      { retryAfterSeconds: 5 },
+    );
   }
 }
 

@@ -24,7 +24,7 @@ import { MessageService } from './message.service.js';
 export class MessageController {
   constructor(private readonly messages: MessageService) {}
 
-  /** The caller's own messages, oldest first. */
+  /** The caller's own messages: those of a session oldest first, all of them newest first. */
   @Get('list')
   @RequirePermission('system:message:list')
   @AnswersPage(MessageView)

@@ -1,3 +1,4 @@
+import type { InlineContent } from '../platform/access/index.js';
 import {
   decimal,
   flag,
@@ -14,6 +15,7 @@ import {
   time,
   View,
 } from '../platform/http/index.js';
+import { listedContent } from './inline-content.js';
 import type { ChatMessage, MessageRole } from './message.entity.js';
 
 const roles: readonly MessageRole[] = ['user', 'assistant', 'system'];
@@ -78,7 +80,10 @@ export class MessageView extends View({
   sessionId: nullable(text({ example: '12' })),
   userId: number({ example: 3 }),
   role: oneOf(['user', 'assistant', 'system']),
-  content: text({ description: 'Never null; empty when a turn failed before its first token' }),
+  content: text({
+    description:
+      'Never null; empty when a turn failed before its first token, unless the client has the reason inline',
+  }),
   reasoningContent: nullable(text({ description: 'Thinking text of the model' })),
   modelName: nullable(text()),
   state: oneOf(['complete', 'stopped', 'failed']),
@@ -104,4 +109,9 @@ export function toMessageView(message: ChatMessage): MessageView {
     reasoningContent: message.reasoning,
     sources: message.sources ?? [],
   });
+}
+
+/** The view in a list, whose text has what the client reads nowhere else. */
+export function toListedMessageView(message: ChatMessage, inline: InlineContent): MessageView {
+  return { ...toMessageView(message), content: listedContent(message, inline) };
 }

@@ -3,7 +3,7 @@ import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { among, containing, Database, TenantScoped } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
-import { toMessageView } from './message.dto.js';
+import { toListedMessageView, toMessageView } from './message.dto.js';
 import type {
   CreateMessageBody,
   MessageListQuery,
@@ -29,7 +29,10 @@ export class MessageService {
     this.messages = new TenantScoped(database, ChatMessage, 'The chat message');
   }
 
-  async list({ tenantId, userId }: Caller, query: MessageListQuery): Promise<Page<MessageView>> {
+  async list(
+    { tenantId, userId, inline }: Caller,
+    query: MessageListQuery,
+  ): Promise<Page<MessageView>> {
     const { sessionId, content, role, modelName } = query;
     const where = {
       userId,
@@ -39,7 +42,10 @@ export class MessageService {
       ...(role && { role }),
       ...(modelName && { modelName: containing(modelName) }),
     };
-    return (await this.messages.page(tenantId, query, where, { id: 'ASC' })).map(toMessageView);
+    // A conversation reads from its beginning, a list of all messages from the newest.
+    const id = sessionId ? 'ASC' : 'DESC';
+    const page = await this.messages.page(tenantId, query, where, { id });
+    return page.map((message) => toListedMessageView(message, inline));
   }
 
   async detail({ tenantId, userId }: Caller, id: number): Promise<MessageView> {

@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
+import { isOutage, withStatementLimit } from '../platform/database/index.js';
 import { EventBus } from '../platform/event/index.js';
 import { IntervalJob } from '../platform/queue/index.js';
 import type { Turn } from './chat.turn.js';
@@ -54,8 +55,12 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     });
     // The embedded store has one process, so at its start no turn can be alive.
     await this.repository.sweep(this.config.embedded);
-    this.renewal = new IntervalJob(RENEW_MS, () => this.renewAndSweep());
-    this.saving = new IntervalJob(SAVE_MS, () => this.saveTexts());
+    this.renewal = new IntervalJob(RENEW_MS, () =>
+      withStatementLimit(RENEW_MS, () => this.renewAndSweep()),
+    );
+    this.saving = new IntervalJob(SAVE_MS, () =>
+      withStatementLimit(RENEW_MS, () => this.saveTexts()),
+    );
   }
 
   /** The grace of the shutdown is over: what still runs has been stopped, and is stored now. */
@@ -84,7 +89,7 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
       await this.renewLeases();
       await this.repository.sweep(false);
     } catch (error) {
-      this.logger.warn({ msg: 'Failed to renew turn leases', err: error });
+      if (!isOutage(error)) this.logger.warn({ msg: 'Failed to renew turn leases', err: error });
     }
   }
 
@@ -120,6 +125,7 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
         });
       }
     } catch (error) {
+      if (isOutage(error)) return;
       this.logger.warn({ msg: 'Failed to store texts of running turns', err: error });
     }
   }

@@ -36,7 +36,7 @@ export class SessionService {
       ...(sessionContent && { sessionContent: containing(sessionContent) }),
       ...(conversationId && { conversationId }),
     };
-    return (await this.sessions.page(tenantId, query, where, { id: 'ASC' })).map(toSessionView);
+    return (await this.sessions.page(tenantId, query, where, { id: 'DESC' })).map(toSessionView);
   }
 
   async detail({ tenantId, userId }: Caller, id: number): Promise<SessionView> {

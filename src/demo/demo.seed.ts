@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { z } from 'zod';
 import { systemCaller, TenantRevision } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
@@ -9,7 +9,7 @@ import type { Config } from '../platform/config/index.js';
 import { ModelService } from '../model/index.js';
 import { ProviderService } from '../provider/index.js';
 import { DemoKnowledge } from './demo.knowledge.js';
-import { writeDemoWorkspace } from './demo.workspace.js';
+import { defaultRoot, demoRoot, writeDemoWorkspace } from './demo.workspace.js';
 
 /** The first tenant of every installation. */
 export const DEMO_TENANT = '000000';
@@ -119,6 +119,8 @@ const coder = {
   category: 'chat',
   modelName: 'demo-coder-paced',
   modelDescribe: 'Offline demo: coding harness',
+  // It follows the rules of the harness demo and is no partner in a chat.
+  modelShow: 'N' as const,
   providerCode: 'custom_api',
   path: '/v1',
   contextWindow: 64_000,
@@ -128,15 +130,24 @@ const coder = {
   outputPrice: 1.5,
 };
 
-/** Records that the demo was set up, and the address of its simulator. Older files have no `coder`. */
-const markSchema = z.object({ url: z.string(), coder: z.boolean().default(false) });
+/**
+ * Records that the demo was set up, the address of its simulator, and the folders in which the repository was made. Older
+ * files have no `coder` or no `roots`.
+ */
+const markSchema = z.object({
+  url: z.string(),
+  coder: z.boolean().default(false),
+  roots: z.array(z.string()).optional(),
+});
+type Mark = z.output<typeof markSchema>;
 
 /**
- * Sets up providers and models for the simulator, and a repository for the coder, once per DATA_DIR: what an
- * administrator deletes stays deleted. When the port of the simulator changes, the addresses of the models are updated.
+ * Sets up providers and models for the simulator once per DATA_DIR, and a repository for the coder once per folder of
+ * workspaces: what an administrator deletes stays deleted. When the port of the simulator changes, the addresses of the models are updated.
  */
 @Injectable()
 export class DemoSeed {
+  private readonly logger = new Logger('Demo');
   private readonly markFile: string;
 
   constructor(
@@ -155,8 +166,26 @@ export class DemoSeed {
     if (!mark) await this.create(caller, url);
     else if (mark.url !== url) await this.updateAddresses(caller, mark.url, url);
     if (!mark?.coder) await this.createCoder(caller, url);
+    const roots = await this.createWorkspace(mark);
     await mkdir(this.config.DATA_DIR, { recursive: true });
-    await writeFile(this.markFile, JSON.stringify({ url, coder: true }));
+    await writeFile(this.markFile, JSON.stringify({ url, coder: true, roots } satisfies Mark));
+  }
+
+  /** Answers all folders in which the repository was made. One that cannot be written is tried again at the next start. */
+  private async createWorkspace(mark: Mark | undefined): Promise<string[]> {
+    const usual = defaultRoot(this.config, DEMO_TENANT);
+    // Before the folders were recorded, the repository was made in this one alone.
+    const made = mark?.roots ?? (mark?.coder ? [usual] : []);
+    const root = demoRoot(this.config, DEMO_TENANT);
+    if (root === undefined || made.includes(root)) return made;
+    try {
+      if (root === usual) await mkdir(root, { recursive: true, mode: 0o700 });
+      await writeDemoWorkspace(root);
+      return [...made, root];
+    } catch (error) {
+      this.logger.warn({ msg: 'Failed to write the example repository', folder: root, err: error });
+      return made;
+    }
   }
 
   private async create(caller: Caller, url: string): Promise<void> {
@@ -190,7 +219,6 @@ export class DemoSeed {
     const { providerCode } = coder;
     const { rows } = await this.providers.list(caller, { providerCode });
     if (rows.some(({ status }) => status === 0)) await this.createModel(caller, url, coder);
-    await writeDemoWorkspace(this.config, DEMO_TENANT);
   }
 
   /** Updates the models that still have the former address of the simulator. */
@@ -203,7 +231,7 @@ export class DemoSeed {
     }
   }
 
-  private async readMark(): Promise<z.output<typeof markSchema> | undefined> {
+  private async readMark(): Promise<Mark | undefined> {
     try {
       return markSchema.parse(JSON.parse(await readFile(this.markFile, 'utf8')));
     } catch {

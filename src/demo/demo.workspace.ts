@@ -5,14 +5,23 @@ import type { Config } from '../platform/config/index.js';
 /** The folder of the demo’s repository below the tenant’s workspaces. */
 const DEMO_WORKSPACE = 'example';
 
+/** The folder for the workspaces of the tenant; undefined where the operator has set up none for it. */
+export function demoRoot(config: Config, tenantId: string): string | undefined {
+  const { embedded, HARNESS_ROOTS: roots } = config;
+  if (embedded && roots.length === 0) return defaultRoot(config, tenantId);
+  return roots.find((root) => root.tenantId === tenantId)?.path;
+}
+
+/** Where the embedded set-up has the workspaces of the tenant. */
+export function defaultRoot({ DATA_DIR }: Config, tenantId: string): string {
+  return join(DATA_DIR, 'workspaces', tenantId);
+}
+
 /**
- * Creates the demo repository in the default workspaces of the tenant, and not where HARNESS_ROOTS is set. An existing
- * folder is not changed. Atomic: the repository appears completely or not at all.
+ * Creates the demo repository in the folder, which must exist. An existing repository is not changed. Atomic: the repository
+ * appears completely or not at all.
  */
-export async function writeDemoWorkspace(config: Config, tenantId: string): Promise<void> {
-  if (!config.embedded || config.HARNESS_ROOTS.length > 0) return;
-  const root = join(config.DATA_DIR, 'workspaces', tenantId);
-  await mkdir(root, { recursive: true, mode: 0o700 });
+export async function writeDemoWorkspace(root: string): Promise<void> {
   const unfinished = await mkdtemp(join(root, '.demo-'));
   try {
     for (const { path, text } of demoWorkspaceFiles) {
@@ -34,7 +43,7 @@ function isTaken(error: unknown): boolean {
 }
 
 /** The repository in which the demo’s coder works: small enough to read, with one mistake that a test finds. */
-export const demoWorkspaceFiles: readonly { readonly path: string; readonly text: string }[] = [
+const demoWorkspaceFiles: readonly { readonly path: string; readonly text: string }[] = [
   {
     path: 'README.md',
     text: `# Basket

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, LoginOnly, RequirePermission } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import {
+  Answer,
   Answers,
   AnswersArray,
   AnswersId,
@@ -29,7 +30,7 @@ import { DictionaryService } from './dictionary.service.js';
 export class DictionaryTypeController {
   constructor(private readonly dictionary: DictionaryService) {}
 
-  /** The dictionary types. */
+  /** The dictionary types, newest first. */
   @Get('list')
   @RequirePermission('system:dict:list')
   @AnswersPage(DictionaryTypeView)
@@ -73,6 +74,17 @@ export class DictionaryTypeController {
   @AnswersStatus()
   update(@CurrentCaller() caller: Caller, @Body() body: UpdateDictionaryTypeBody): Promise<void> {
     return this.dictionary.updateType(caller, body);
+  }
+
+  /** Succeeds without work: dictionaries are read from the database, so that changes count at once. */
+  @Delete('refreshCache')
+  @RequirePermission('system:dict:remove')
+  @AnswersStatus()
+  refreshCache(): Answer<null> {
+    return new Answer(
+      null,
+      'Changes of the dictionary count at once. There is nothing to refresh.',
+    );
   }
 
   /** Deletes dictionary types that have no entries. */

@@ -46,7 +46,7 @@ export class DictionaryRepository {
       ...(query.dictName && { dictName: containing(query.dictName) }),
       ...(query.dictType && { dictType: containing(query.dictType) }),
     };
-    return this.types.page(tenantId, query, where, { id: 'ASC' });
+    return this.types.page(tenantId, query, where, { id: 'DESC' });
   }
 
   typesWithIds(tenantId: string, ids: readonly number[]): Promise<DictionaryType[]> {
@@ -94,7 +94,7 @@ export class DictionaryRepository {
   async seed(
     tenantId: string,
     type: TypeValues,
-    entries: readonly Pick<EntryValues, 'dictLabel' | 'dictValue' | 'dictSort'>[],
+    entries: readonly Pick<EntryValues, 'dictLabel' | 'dictValue' | 'dictSort' | 'listClass'>[],
   ): Promise<void> {
     await this.database.query(
       `INSERT INTO dictionary_type (tenant_id, dict_name, dict_type)
@@ -103,9 +103,10 @@ export class DictionaryRepository {
       [tenantId, type.dictName, type.dictType],
     );
     await this.database.query(
-      `INSERT INTO dictionary_entry (tenant_id, dict_type, dict_label, dict_value, dict_sort, seeded)
-       SELECT dictionary_type.tenant_id, dict_type, entry.label, entry.value, entry.sort, true
-       FROM dictionary_type, unnest($3::text[], $4::text[], $5::integer[]) AS entry (label, value, sort)
+      `INSERT INTO dictionary_entry (tenant_id, dict_type, dict_label, dict_value, dict_sort, list_class, seeded)
+       SELECT dictionary_type.tenant_id, dict_type, entry.label, entry.value, entry.sort, entry.class, true
+       FROM dictionary_type,
+         unnest($3::text[], $4::text[], $5::integer[], $6::text[]) AS entry (label, value, sort, class)
        WHERE dictionary_type.tenant_id = $1 AND dict_type = $2
        ORDER BY entry.sort
        ON CONFLICT DO NOTHING`,
@@ -115,6 +116,7 @@ export class DictionaryRepository {
         entries.map((entry) => entry.dictLabel),
         entries.map((entry) => entry.dictValue),
         entries.map((entry) => entry.dictSort),
+        entries.map((entry) => entry.listClass ?? null),
       ],
     );
   }

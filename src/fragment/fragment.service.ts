@@ -3,7 +3,7 @@ import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
 import { InvalidInputError, NotFoundError } from '../platform/error/index.js';
-import { Answer, OK_MESSAGE } from '../platform/http/index.js';
+import { Answer, isBlank, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
@@ -81,7 +81,8 @@ export class FragmentService {
   async update(caller: Caller, body: UpdateFragmentBody): Promise<Answer<FragmentView>> {
     const { tenantId } = caller;
     const { id, content, remark } = body;
-    if (content?.trim() === '') throw new InvalidInputError('content must not be empty.');
+    if (content !== undefined && isBlank(content))
+      throw new InvalidInputError('content must not be empty.');
     const before = await this.fragments.get(tenantId, id);
     await this.knowledge.writable(caller, before.knowledgeId, LABEL);
     const analysed =

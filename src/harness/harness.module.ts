@@ -58,6 +58,7 @@ import { HarnessSkillController } from './api/skill/skill.controller.js';
 import { SkillRepository } from './store/skill.repository.js';
 import { FileSearch } from './tool/reading/file-search.js';
 import { toolProviders } from './tool/tools.js';
+import { WorkspaceController } from './api/workspace/workspace.controller.js';
 import { WorkspaceRoots } from './workspace/workspace-roots.js';
 
 /** Sessions and runs of the coding harness. */
@@ -77,6 +78,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     RunController,
     HarnessSessionController,
     HarnessSkillController,
+    WorkspaceController,
   ],
   providers: [
     ApprovalRepository,

@@ -1,1 +1,2 @@
+export { HarnessFailureData } from './api/failure.view.js';
 export { HarnessModule } from './harness.module.js';

@@ -13,6 +13,7 @@ import { ClientService } from './client/client.service.js';
 import { IdentitySeed } from './identity.seed.js';
 import { LoginSessionRepository } from './login-session/login-session.repository.js';
 import { LoginSessionService } from './login-session/login-session.service.js';
+import { ConsoleSettingController } from './menu/console-setting.controller.js';
 import { MenuController } from './menu/menu.controller.js';
 import { NoticeController } from './notice/notice.controller.js';
 import { Passwords } from './password/passwords.js';
@@ -28,6 +29,7 @@ import { SignInService } from './sign-in/sign-in.service.js';
 import { TenantController } from './tenant/tenant.controller.js';
 import { TenantRepository } from './tenant/tenant.repository.js';
 import { TenantService } from './tenant/tenant.service.js';
+import { PostController } from './user/post.controller.js';
 import { ProfileController } from './user/profile.controller.js';
 import { ProfileService } from './user/profile.service.js';
 import { RoleMemberController } from './user/role-member.controller.js';
@@ -52,6 +54,8 @@ import { UserService } from './user/user.service.js';
     ClientController,
     SignInController,
     MenuController,
+    ConsoleSettingController,
+    PostController,
     NoticeController,
   ],
   providers: [

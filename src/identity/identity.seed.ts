@@ -17,6 +17,9 @@ export interface InitialLogin {
 
 const FIRST_USER = 'admin';
 
+/** For web pages that read only `content` of a message. */
+const CONTENT_ONLY = { inlineThinking: true, inlineSources: true, inlineFailures: true };
+
 /** The clients of existing apps. Their ids and secrets are public and prove nothing. */
 const CLIENTS = [
   {
@@ -25,6 +28,7 @@ const CLIENTS = [
     secret: 'pc123',
     grantType: 'password,social',
     deviceType: 'pc',
+    ...CONTENT_ONLY,
   },
   {
     clientId: '428a8310cd442757ae699df5d894f051',
@@ -39,6 +43,7 @@ const CLIENTS = [
     secret: 'web123',
     grantType: 'sms,email,password',
     deviceType: 'pc',
+    ...CONTENT_ONLY,
   },
 ];
 

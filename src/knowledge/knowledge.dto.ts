@@ -67,7 +67,8 @@ const knowledgeFields = {
   overlapChar: Whole({
     optional: true,
     max: SIZE,
-    description: 'At least 0 and less than textBlockSize; default 50',
+    description:
+      'At least 0 and less than textBlockSize; default 50, or half of a textBlockSize below 100',
     example: 50,
   }),
   retrieveLimit: Whole({

@@ -12,14 +12,32 @@ export function mayWrite(caller: Caller, { userId }: KnowledgeBase): boolean {
   return isSuperAdmin(caller) || userId === caller.userId;
 }
 
-/** The rules of docs/WIRE.md (Knowledge bases). Throws BlockSizeError or OverlapError. */
-export function requireSplitSettings({
-  textBlockSize,
-  overlapChar,
-}: {
+const DEFAULT_BLOCK_SIZE = 1_000;
+const DEFAULT_OVERLAP = 50;
+
+/** The overlap of a block size for which none was given: 50, or half of a small one. */
+export function defaultOverlap(textBlockSize: number): number {
+  return Math.max(0, Math.min(DEFAULT_OVERLAP, Math.floor(textBlockSize / 2)));
+}
+
+interface SplitValues {
   readonly textBlockSize: number;
   readonly overlapChar: number;
-}): void {
+}
+
+/**
+ * The effective split settings of given values over stored ones. The default overlap follows the block size; a stored
+ * overlap is taken for it if it is the default of the stored block size.
+ */
+export function splitSettings(given: Partial<SplitValues>, stored?: SplitValues): SplitValues {
+  const textBlockSize = given.textBlockSize ?? stored?.textBlockSize ?? DEFAULT_BLOCK_SIZE;
+  const isChosen = stored && stored.overlapChar !== defaultOverlap(stored.textBlockSize);
+  const kept = isChosen ? stored.overlapChar : defaultOverlap(textBlockSize);
+  return { textBlockSize, overlapChar: given.overlapChar ?? kept };
+}
+
+/** The rules of docs/WIRE.md (Knowledge bases). Throws BlockSizeError or OverlapError. */
+export function requireSplitSettings({ textBlockSize, overlapChar }: SplitValues): void {
   if (textBlockSize <= 0) throw new BlockSizeError();
   if (overlapChar < 0 || overlapChar >= textBlockSize) throw new OverlapError();
 }

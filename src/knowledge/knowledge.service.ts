@@ -3,7 +3,7 @@ import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
 import { ForbiddenError, InvalidInputError, NotFoundError } from '../platform/error/index.js';
-import { Answer, OK_MESSAGE } from '../platform/http/index.js';
+import { Answer, isBlank, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import type {
   CreateKnowledgeBody,
@@ -19,6 +19,7 @@ import {
   mayRead,
   mayWrite,
   requireSplitSettings,
+  splitSettings,
   UnknownModelError,
 } from './knowledge.rules.js';
 import { KnowledgeRepository } from './knowledge.repository.js';
@@ -27,8 +28,6 @@ import { toKnowledgeView } from './knowledge.view.js';
 import type { KnowledgeView } from './knowledge.view.js';
 
 const LABEL = 'The knowledge base';
-
-const DEFAULTS = { textBlockSize: 1_000, overlapChar: 50 };
 
 /** The settings on which stored vectors depend. */
 type IndexSetting = 'embeddingModel' | 'vectorModel';
@@ -60,7 +59,7 @@ export class KnowledgeService {
 
   async create(caller: Caller, body: CreateKnowledgeBody): Promise<Answer<null>> {
     const { tenantId } = caller;
-    const values = valuesOf(body);
+    const values = withOverlap(valuesOf(body));
     return this.database.transaction(async () => {
       const notice = await this.check(tenantId, values);
       // The service itself (systemCaller) is not a user.
@@ -74,10 +73,10 @@ export class KnowledgeService {
   async update(caller: Caller, body: UpdateKnowledgeBody): Promise<Answer<null>> {
     const { tenantId } = caller;
     const { id, reindex = false, ...fields } = body;
-    const values = valuesOf(fields);
     return this.database.transaction(async () => {
       await this.bases.lockForUpdate(tenantId, [id]);
       const before = await this.writable(caller, id);
+      const values = withOverlap(valuesOf(fields), before);
       const notice = await this.check(tenantId, values, before);
       if (!reindex) await this.assertNoReindexNeeded(before, values);
       await this.bases.update(tenantId, id, values);
@@ -98,7 +97,7 @@ export class KnowledgeService {
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId } = caller;
     const unique = [...new Set(ids)].sort((a, b) => a - b);
-    await this.database.transaction(async () => {
+    await this.database.longTransaction(async () => {
       // Lock order: bases by id, then documents by id, as changes and finished parsings do, which prevents deadlocks. The
       // exclusive lock of the bases comes last, because a parsing may hold a document and still need its base.
       await this.bases.lockForUpdate(tenantId, unique);
@@ -155,7 +154,7 @@ export class KnowledgeService {
   }
 
   /**
-   * Throws the DomainError that says what to correct; returns a notice about the vector store. Unchanged values are not
+   * Throws the DomainError that says what to correct; returns a notice of what is saved but has no effect. Unchanged values are not
    * checked again, because their model may have been deleted since.
    */
   private async check(
@@ -163,18 +162,20 @@ export class KnowledgeService {
     values: KnowledgeValues,
     before?: KnowledgeBase,
   ): Promise<string | undefined> {
-    if (values.name?.trim() === '') throw new InvalidInputError('name must not be empty.');
-    requireSplitSettings({
-      textBlockSize: values.textBlockSize ?? before?.textBlockSize ?? DEFAULTS.textBlockSize,
-      overlapChar: values.overlapChar ?? before?.overlapChar ?? DEFAULTS.overlapChar,
-    });
+    if (values.name !== undefined && isBlank(values.name))
+      throw new InvalidInputError('name must not be empty.');
+    requireSplitSettings(splitSettings(values, before));
     await this.requireModel(tenantId, 'embeddingModel', 'vector', { values, before });
     await this.requireModel(tenantId, 'rerankModel', 'rerank', { values, before });
+    const notices = [this.storeNotice(values, before), rerankNotice({ ...before, ...values })];
+    const found = notices.filter((notice) => notice !== undefined);
+    return found.length === 0 ? undefined : found.join(' ');
+  }
+
+  private storeNotice(values: KnowledgeValues, before?: KnowledgeBase): string | undefined {
     const { vectorModel = '' } = values;
-    if (before && (values.vectorModel ?? before.vectorModel) === before.vectorModel) {
-      return undefined;
-    }
-    return this.stores.check(vectorModel).notice;
+    const isKept = before && (values.vectorModel ?? before.vectorModel) === before.vectorModel;
+    return isKept ? undefined : this.stores.check(vectorModel).notice;
   }
 
   /** The changed settings that make the stored vectors unusable. */
@@ -224,6 +225,20 @@ function valuesOf(body: CreateKnowledgeBody | Omit<UpdateKnowledgeBody, 'id'>): 
   }
   if (values.rerankTopN === 0) values.rerankTopN = null;
   return values;
+}
+
+/** With the overlap that follows from the block size, where that changes and no overlap is given. */
+function withOverlap(values: KnowledgeValues, before?: KnowledgeBase): KnowledgeValues {
+  if (before && values.textBlockSize === undefined) return values;
+  return { ...values, ...splitSettings(values, before) };
+}
+
+function rerankNotice({
+  enableRerank,
+  rerankModel,
+}: Pick<KnowledgeValues, 'enableRerank' | 'rerankModel'>): string | undefined {
+  if (enableRerank !== 1 || (rerankModel && !isBlank(rerankModel))) return undefined;
+  return 'Reranking is on, but no rerank model is chosen, so results keep the order before it. Choose a model of category rerank.';
 }
 
 function changedFields(before: KnowledgeBase, values: KnowledgeValues): string[] {

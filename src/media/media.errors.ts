@@ -1,19 +1,24 @@
 import { DomainError, InvalidInputError } from '../platform/error/index.js';
 import type { MediaType } from '../provider/index.js';
 
-/**
- * All that a caller learns of a model that does not exist and of a call that failed: the request id, under which the log
- * has the cause.
- */
+/** All that a caller learns of a call that failed: the request id, under which the log has the cause. */
 export class MediaFailedError extends DomainError {
   readonly code = 500;
 
   constructor(requestId: string | undefined, cause: unknown) {
-    super(
-      `The media request failed. Check the model, or try again; if it persists, report request ${requestId ?? 'unknown'}.`,
-      { cause },
-    );
+    super(failureMessage(requestId), { cause });
   }
+}
+
+/** There is no such model, which is the caller's error; the text is that of a failed call. */
+export class MediaModelError extends InvalidInputError {
+  constructor(requestId: string | undefined, cause: unknown) {
+    super(failureMessage(requestId), { cause });
+  }
+}
+
+function failureMessage(requestId: string | undefined): string {
+  return `The media request failed. Check the model, or try again; if it persists, report request ${requestId ?? 'unknown'}.`;
 }
 
 const MADE: Record<MediaType, string> = { image: 'images', audio: 'speech', video: 'videos' };

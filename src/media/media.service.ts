@@ -12,7 +12,12 @@ import { Metrics } from '../platform/observability/index.js';
 import type { CallLimits, MediaCallOptions, MediaResult, MediaType } from '../provider/index.js';
 import { MediaResultView } from './media.dto.js';
 import type { ImageBody, PredictionQuery, SpeechBody, VideoBody, VideoQuery } from './media.dto.js';
-import { MediaFailedError, NoPredictionsError, UnsupportedMediaError } from './media.errors.js';
+import {
+  MediaFailedError,
+  MediaModelError,
+  NoPredictionsError,
+  UnsupportedMediaError,
+} from './media.errors.js';
 import { TaskRepository } from './task/task.repository.js';
 
 interface MediaRequest {
@@ -152,7 +157,7 @@ export class MediaService {
 
   /**
    * The model of the name that makes media of one of the types. A model of another category, a disabled provider and a
-   * provider without a media adapter are named; MediaFailedError when there is no such model.
+   * provider without a media adapter are named; MediaModelError when there is no such model.
    */
   private async find(
     caller: Caller,
@@ -162,8 +167,9 @@ export class MediaService {
     try {
       return await this.resolver.resolveMedia(caller, modelName, types);
     } catch (error) {
-      if (error instanceof ModelNotFoundError) throw this.failure(error, { modelName });
-      throw error;
+      if (!(error instanceof ModelNotFoundError)) throw error;
+      this.logFailure(error, { modelName });
+      throw new MediaModelError(currentRequest()?.id, error);
     }
   }
 
@@ -186,13 +192,13 @@ export class MediaService {
       // A client that left needs no reason, and an error that is no DomainError is reported by the filter.
       const isSaid = signal.aborted || error instanceof InvalidInputError;
       if (isSaid || !(error instanceof DomainError)) throw error;
-      throw this.failure(error, { modelName, providerCode });
+      this.logFailure(error, { modelName, providerCode });
+      throw new MediaFailedError(currentRequest()?.id, error);
     }
   }
 
-  private failure(error: DomainError, about: object): MediaFailedError {
+  private logFailure(error: DomainError, about: object): void {
     this.logger.warn({ msg: 'Media request failed', ...about, err: error });
-    return new MediaFailedError(currentRequest()?.id, error);
   }
 }
 

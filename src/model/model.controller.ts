@@ -33,7 +33,7 @@ export class ModelController {
     private readonly diagnosis: ModelDiagnosis,
   ) {}
 
-  /** The tenant's models, by id. Keys are never part of it. */
+  /** The tenant's models, newest first. Keys are never part of it. */
   @Get('list')
   @RequirePermission('system:model:list')
   @AnswersPage(ModelView)
@@ -41,7 +41,7 @@ export class ModelController {
     return this.models.list(caller, query);
   }
 
-  /** The models that can be used, as `data` and as `rows` with `total`. */
+  /** The models that can be used, the default one first, as `data` and as `rows` with `total`. */
   @Get('modelList')
   @RequirePermission('system:model:list', 'coding:harness:use')
   @AnswersArrayAndPage(ModelEntryView)

@@ -6,6 +6,7 @@ import {
   OneOf,
   pageFields,
   Text,
+  VISIBLE,
   Whole,
 } from '../platform/http/index.js';
 import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.errors.js';
@@ -21,7 +22,7 @@ const MODEL_NAME = {
 };
 const PROVIDER_CODE = { max: 50, example: 'custom_api' };
 const UNKNOWN = '; empty: unknown';
-const NOT_EMPTY = { pattern: /\S/, patternMessage: 'must not be empty' };
+const NOT_EMPTY = { pattern: VISIBLE, patternMessage: 'must not be empty' };
 
 export class ModelListQuery extends Input({
   ...pageFields(

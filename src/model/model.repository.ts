@@ -25,17 +25,18 @@ export class ModelRepository {
     this.models = new TenantScoped(database, Model, 'The model');
   }
 
+  /** Newest first. */
   async page(tenantId: string, query: ModelListQuery): Promise<Page<Model>> {
     const { modelDescribe } = query;
     return this.models.page(
       tenantId,
       query,
       { ...filter(query), ...(modelDescribe && { modelDescribe: containing(modelDescribe) }) },
-      { id: 'ASC' },
+      { id: 'DESC' },
     );
   }
 
-  /** Models that end users may choose: shown ones of the given providers. */
+  /** Models that end users may choose: shown ones of the given providers, oldest first, because the first is the default. */
   async pageShown(
     tenantId: string,
     query: ModelEntriesQuery,
@@ -133,7 +134,8 @@ export class ModelRepository {
 }
 
 function filter(query: Partial<ModelListQuery>): FindOptionsWhere<Model> {
-  const { category, modelName, providerCode } = query;
+  const { modelName, providerCode } = query;
+  const category = query.category?.trim();
   return {
     ...(category && { category: storedCategory(category) }),
     ...(modelName && { modelName: containing(modelName) }),

@@ -58,7 +58,7 @@ export class ModelService {
   ): Promise<Answer<readonly ModelEntryView[]>> {
     const { tenantId } = caller;
     const codes = await this.providers.enabledCodes(tenantId);
-    const category = query.category || 'chat';
+    const category = query.category?.trim() || 'chat';
     const page = await this.models.pageShown(tenantId, { ...query, category }, codes);
     const { rows, total } = page.map(toModelEntryView);
     return new Answer(rows, OK_MESSAGE, { rows, total });

@@ -2,6 +2,7 @@ import {
   decimal,
   flag,
   integer,
+  isBlank,
   nullable,
   oneOf,
   text,
@@ -57,7 +58,8 @@ export function toModelEntryView(model: Model): ModelEntryView {
 
 /** The display name, which falls back to the model name. */
 export function labelOf(model: Pick<Model, 'modelName' | 'modelDescribe'>): string {
-  return model.modelDescribe?.trim() || model.modelName;
+  const { modelDescribe, modelName } = model;
+  return modelDescribe === null || isBlank(modelDescribe) ? modelName : modelDescribe.trim();
 }
 
 export class ProviderOptionView extends View({

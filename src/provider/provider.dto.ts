@@ -1,4 +1,4 @@
-import { Id, Input, pageFields, Text, Whole, ZeroOrOne } from '../platform/http/index.js';
+import { Id, Input, isBlank, pageFields, Status, Text, Whole } from '../platform/http/index.js';
 import type { Provider } from './provider.entity.js';
 import { InvalidInputError } from '../platform/error/index.js';
 
@@ -25,7 +25,7 @@ export class ProviderListQuery extends Input({
   name: Text({ optional: true, description: 'Another spelling of providerName' }),
   providerCode: Text({ optional: true }),
   apiHost: Text({ optional: true }),
-  status: ZeroOrOne({ optional: true, description: STATUS }),
+  status: Status({ optional: true, description: STATUS }),
 }) {}
 
 /** What both writing routes take. A pair such as providerName and name means one field; one of them is enough. */
@@ -55,7 +55,7 @@ const providerFields = {
     max: INTEGER,
     description: '0 when not given',
   }),
-  status: ZeroOrOne({ optional: true, description: STATUS }),
+  status: Status({ optional: true, description: STATUS }),
   remark: Text({ optional: true, max: 500 }),
 };
 
@@ -87,7 +87,8 @@ export type ProviderInput = Omit<ProviderFields, 'name' | 'icon' | 'description'
 export function readProvider(body: ProviderFields, stored?: Provider): ProviderInput {
   const providerName = oneOf(body, 'providerName', 'name', stored?.providerName)?.trim();
   const apiHost = body.apiHost?.trim();
-  if (providerName === '') throw new InvalidInputError('providerName must not be empty.');
+  if (providerName !== undefined && isBlank(providerName))
+    throw new InvalidInputError('providerName must not be empty.');
   if (apiHost && !isHttpAddress(apiHost)) {
     throw new InvalidInputError(
       'apiHost must be an http or https address such as https://api.example.com/v1.',

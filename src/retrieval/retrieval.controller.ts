@@ -7,7 +7,12 @@ import type { Answer } from '../platform/http/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import { RetrievalBody } from './retrieval.dto.js';
 import { RetrievalService } from './retrieval.service.js';
-import { besideRetrieved, RetrievedFragmentView, toRetrievalAnswer } from './retrieval.view.js';
+import {
+  alwaysBesideRetrieved,
+  besideRetrieved,
+  RetrievedFragmentView,
+  toRetrievalAnswer,
+} from './retrieval.view.js';
 
 @ApiTags('fragments')
 @Controller('system/fragment')
@@ -23,7 +28,7 @@ export class RetrievalController {
    */
   @Post('retrieval')
   @RequirePermission('system:fragment:list')
-  @AnswersArray(RetrievedFragmentView, besideRetrieved)
+  @AnswersArray(RetrievedFragmentView, besideRetrieved, alwaysBesideRetrieved)
   async retrieve(
     @CurrentCaller() caller: Caller,
     @Body() body: RetrievalBody,

@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../platform/access/index.js';
 import { EmbeddingClient, ModelResolver, RerankClient } from '../model/index.js';
+import { unavailableError } from '../platform/database/index.js';
 import { InvalidInputError, DomainError } from '../platform/error/index.js';
 import { KeywordIndex } from '../fragment/index.js';
 import type { KeywordHit } from '../fragment/index.js';
@@ -57,7 +58,7 @@ interface Ranking {
   readonly state: RetrievalResult['rerank'];
   readonly kept: readonly RetrievedFragment[];
   readonly dropped: readonly RetrievedFragment[];
-  /** Why the order before the reranker is used. */
+  /** Why the order before the reranker is used, for all or for some. */
   readonly notice?: string;
 }
 
@@ -105,11 +106,14 @@ export class RetrievalService {
       failureNotice('Keyword', keyword),
       ranking.notice,
     ];
+    const scale = scaleOf(settings, ranking.state);
+    const shown = (fragments: readonly RetrievedFragment[]): RetrievedFragment[] =>
+      fragments.map((fragment) => withVectorScore(fragment, scale));
     return {
-      fragments: ranking.kept,
-      dropped: request.explain ? [...ranking.dropped, ...fragmentsOf(dropped, live)] : [],
+      fragments: shown(ranking.kept),
+      dropped: request.explain ? shown([...ranking.dropped, ...fragmentsOf(dropped, live)]) : [],
       settings,
-      scale: scaleOf(settings, ranking.state),
+      scale,
       channels: { vector: vector.report, keyword: keyword?.report ?? null },
       rerank: ranking.state,
       notices: notices.filter((notice) => notice !== undefined),
@@ -167,7 +171,8 @@ export class RetrievalService {
     try {
       const hits = await search();
       return { hits, report: { hits: hits.length, milliseconds: took() } };
-    } catch (error) {
+    } catch (caught) {
+      const error = unavailableError(caught) ?? caught;
       if (!(error instanceof DomainError)) {
         this.logger.error({ msg: 'Retrieval channel failed', err: error });
       }
@@ -271,6 +276,14 @@ function fragmentsOf(
   });
 }
 
+function withVectorScore(
+  fragment: RetrievedFragment,
+  scale: RetrievalResult['scale'],
+): RetrievedFragment {
+  const { vector } = fragment.explanation;
+  return scale === 'cosine' || !vector ? fragment : { ...fragment, rawScore: vector.score };
+}
+
 function failureNotice(channel: string, result: ChannelResult<unknown> | null): string | undefined {
   if (result?.report.failure === undefined) return undefined;
   return `${channel} search failed and is missing from this result. ${result.report.failure}`;
@@ -294,6 +307,7 @@ function cut(
   };
 }
 
+/** Best first; the fragments that the model has not scored follow in the order before it, with its lowest score. */
 function rerankedBy(
   candidates: readonly RetrievedFragment[],
   ranked: readonly { readonly index: number; readonly score: number }[],
@@ -315,10 +329,27 @@ function rerankedBy(
       dropped.push(withReason(fragment, `beyond the first ${limit}`));
     } else kept.push(fragment);
   }
-  for (const candidate of left.values()) {
-    dropped.push(withReason(candidate, 'left out by the rerank model'));
+  if (left.size === 0) return { state: 'applied', kept, dropped };
+  // Without a score they cannot be compared with a threshold.
+  if (rerankScoreThreshold !== undefined) {
+    dropped.push(
+      ...[...left.values()].map((one) => withReason(one, 'left out by the rerank model')),
+    );
+    return { state: 'applied', kept, dropped };
   }
-  return { state: 'applied', kept, dropped };
+  const lowest = ranked.at(-1)?.score ?? 0;
+  for (const [index, candidate] of left) {
+    const fragment = {
+      ...candidate,
+      score: lowest,
+      rawScore: candidate.score,
+      originalIndex: index,
+    };
+    if (kept.length < limit) kept.push(fragment);
+    else dropped.push(withReason(fragment, `beyond the first ${limit}`));
+  }
+  const notice = `The rerank model scored ${ranked.length} of ${candidates.length} fragments. The others follow in the order before it.`;
+  return { state: 'applied', kept, dropped, notice };
 }
 
 class NoRerankModelError extends InvalidInputError {
@@ -334,7 +365,6 @@ function scored(
   return {
     ...candidate,
     score,
-    rawScore: candidate.score,
     originalIndex: index,
     explanation: { ...candidate.explanation, rerank: { rank, score } },
   };

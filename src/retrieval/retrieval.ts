@@ -49,7 +49,7 @@ export interface Explanation {
 export interface RetrievedFragment extends LiveFragment {
   /** On the scale that `scale` of the result names. */
   readonly score: number;
-  /** Before the reranker; absent without one. */
+  /** The cosine similarity of the vector channel; absent where it is `score`, and where that channel did not find it. */
   readonly rawScore?: number;
   /** Position before the reranker, from 0; absent without one. */
   readonly originalIndex?: number;

@@ -19,8 +19,13 @@ export class RetrievedFragmentView extends View({
   knowledgeId: recordId(),
   idx: integer({ example: 0, description: 'Index in the document, from 0' }),
   content: text({ example: 'The warranty lasts two years.' }),
-  score: decimal({ example: 0.83, description: 'On the scale that `scale` names' }),
-  rawScore: optional(decimal({ example: 0.71, description: 'Before the reranker' })),
+  score: decimal({
+    example: 0.83,
+    description: 'On the scale that `scale` names; the lowest one for what the reranker left out',
+  }),
+  rawScore: optional(
+    decimal({ example: 0.71, description: 'Cosine similarity before fusion and reranker' }),
+  ),
   originalIndex: optional(
     integer({ example: 2, description: 'Position before the reranker, from 0' }),
   ),
@@ -45,6 +50,9 @@ export const besideRetrieved = {
   settings: { type: 'object', description: 'With which it was searched' },
   dropped: { type: 'array', items: { type: 'object' }, description: 'Left out, and why' },
 };
+
+/** Those of them that are there without an explanation, too. */
+export const alwaysBesideRetrieved = ['channels', 'scale', 'rerank'];
 
 /** `data` is the list that existing clients read; the explanation is beside it. */
 export function toRetrievalAnswer(

@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { isOutage } from '../platform/database/index.js';
 import { DomainError } from '../platform/error/index.js';
 
 /** The owner of vectors: every read and write is limited to it. */
@@ -92,7 +93,7 @@ export abstract class VectorStore {
 
   /**
    * Runs one call. An aborted signal rejects it at once with the signal's reason, although a running statement may still
-   * finish; any other failure is logged and becomes a VectorStoreError.
+   * finish; any other failure is logged and becomes a VectorStoreError, except for an outage of the database.
    */
   protected async call<T>(action: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const store = this.code;
@@ -104,6 +105,8 @@ export abstract class VectorStore {
       return await Promise.race([work(), aborted]);
     } catch (error) {
       signal.throwIfAborted();
+      // Of the database, when the store is in it.
+      if (isOutage(error)) throw error;
       if (!(error instanceof VectorStoreError) || error.cause !== undefined) {
         logger.warn({ msg: 'Vector store call failed', store, action, err: error });
       }

@@ -18,7 +18,7 @@ describe('VectorStores', () => {
     expect(stores.all()).toEqual([qdrant]);
   });
 
-  it.each(['weaviate', 'milvus', 'pgvector', 'exact', 'Milvus'])(
+  it.each(['milvus', 'pgvector', 'exact', 'Milvus'])(
     'serves a base with %p, which does not run here, by the default, and says so',
     (word) => {
       expect(stores.of(word)).toBe(qdrant);
@@ -26,6 +26,11 @@ describe('VectorStores', () => {
       expect(stores.check(word)).toEqual({ notice });
     },
   );
+
+  it('says nothing of the store that the form of existing consoles chooses by itself', () => {
+    expect(stores.of('weaviate')).toBe(qdrant);
+    expect(stores.check('weaviate')).toEqual({});
+  });
 
   it('serves a base without a word by the default, and says so', () => {
     expect(stores.of('')).toBe(stores.default());

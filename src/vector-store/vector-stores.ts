@@ -7,6 +7,9 @@ import type { VectorStore } from './vector-store.js';
 /** Accepted values of vectorModel: the stores that exist, and those that existing clients send (docs/WIRE.md). */
 const KNOWN_CODES = ['weaviate', 'milvus', 'qdrant', 'pgvector', 'exact'];
 
+/** What the form of existing consoles chooses by itself: its user has not asked for this store. */
+const CONSOLE_DEFAULT = 'weaviate';
+
 /** The vector stores that run in this installation. */
 export class VectorStores {
   /** The first one is the default. */
@@ -27,11 +30,11 @@ export class VectorStores {
 
   /**
    * Checks the vectorModel of a knowledge base before it is saved. Returns a notice for the answer's `msg` when the
-   * default store is used instead of the named one. InvalidInputError for an unknown value.
+   * default store is used instead of one that was chosen. InvalidInputError for an unknown value.
    */
   check(vectorModel: string): { notice?: string } {
     const wanted = codeOf(vectorModel);
-    if (this.running(wanted)) return {};
+    if (this.running(wanted) || wanted === CONSOLE_DEFAULT) return {};
     const { code } = this.default();
     if (wanted === '') return { notice: `No vector store was chosen: ${code} serves it.` };
     if (KNOWN_CODES.includes(wanted)) {

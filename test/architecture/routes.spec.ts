@@ -28,6 +28,8 @@ const publicRoutes: Record<string, string> = {
   'POST /auth/register': 'Only where a tenant allows it; limited per address.',
   'GET /auth/code': 'The captcha before signing in; limited per address.',
   'GET /auth/tenant/list': 'The choice before signing in: names of tenants that may be chosen.',
+  'GET /resource/oss/shared/:fileToken/:shownName':
+    'Opens the one file that the signed address names; images show addresses without a sign-in.',
   'GET /resource/sse/close':
     'Closes the streams of the caller that is sent along, and never fails.',
 };
@@ -36,6 +38,7 @@ const publicRoutes: Record<string, string> = {
 const loginOnlyRoutes: Record<string, string> = {
   'GET /system/user/getInfo': 'Who am I, with the own permissions: every client asks it first.',
   'GET /system/menu/getRouters': 'The pages one may see, made from the own permissions.',
+  'GET /system/config/configKey/:configKey': 'Fixed values, the same for all.',
   'GET /system/user/profile': 'The own record.',
   'PUT /system/user/profile': 'The own record; neither name, status nor roles can be changed here.',
   'PUT /system/user/profile/updatePwd': 'The own password, against the old one.',
@@ -64,9 +67,14 @@ const loginOnlyRoutes: Record<string, string> = {
 const permissionsOfPaths: Record<string, RegExp> = {
   '/system/permission': /^system:role:/,
   '/monitor/audit': /^monitor:audit:/,
+  '/monitor/operlog': /^monitor:operlog:/,
+  '/monitor/logininfor': /^monitor:logininfor:/,
   '/monitor/online': /^monitor:online:/,
   '/resource/oss': /^system:oss:/,
   '/system/user': /^system:user:/,
+  '/system/post': /^system:user:/,
+  // The tree of permissions in the form of a role
+  '/system/menu': /^system:role:/,
   '/system/role': /^system:role:/,
   '/system/tenant': /^system:tenant:/,
   '/system/client': /^system:client:/,
@@ -106,6 +114,8 @@ const knownNestedFields = [
   'CreateRunBody.images',
   // Documents and fragments of the knowledge base in the path, or refused.
   'CreateTestQueryBody.expected',
+  'OperationLogQuery.params',
+  'SignInLogQuery.params',
   'UpdateTestQueryBody.expected',
   'UserListQuery.params',
 ];
@@ -281,6 +291,47 @@ describe('the OpenAPI document', () => {
     return document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
   }
 
+  interface Schema {
+    readonly $ref?: string;
+    readonly oneOf?: readonly Schema[];
+    readonly properties?: Record<string, Schema>;
+    readonly enum?: readonly unknown[];
+  }
+
+  /** Of the two envelopes of a JSON route that of a success. */
+  function successOf(content: Record<string, { schema?: object }> | undefined): Schema | undefined {
+    const schema = content?.['application/json']?.schema as Schema | undefined;
+    return schema?.oneOf?.[0];
+  }
+
+  it('describes the failures of every route but those of health, downloads and streams included', () => {
+    const wrong = routes.filter((route) => {
+      const content = operationOf(route)?.responses['200']?.content ?? {};
+      const schema = content['application/json']?.schema as Schema | undefined;
+      const failure = JSON.stringify(schema?.oneOf?.[1] ?? schema);
+      const expected = route.path.startsWith('/coding/harness') ? 'HarnessFailure' : 'Failure';
+      if (route.key === 'POST /system/attach/upload') return !failure.includes('"data"');
+      return failure !== JSON.stringify({ $ref: `#/components/schemas/${expected}` });
+    });
+
+    expect(wrong.map(({ key }) => key)).toEqual(['GET /health/live', 'GET /health/ready']);
+  });
+
+  it('has null among the values of what can be null', () => {
+    const wrong: string[] = [];
+    const look = (part: unknown, place: string): void => {
+      if (typeof part !== 'object' || part === null) return;
+      const { nullable, type, enum: values } = part as Record<string, unknown>;
+      const isWhole = type !== undefined && !('allOf' in part) && !('oneOf' in part);
+      const hasNull = !Array.isArray(values) || values.includes(null);
+      if (nullable === true && !(isWhole && hasNull)) wrong.push(place);
+      for (const [name, inner] of Object.entries(part)) look(inner, `${place}.${name}`);
+    };
+    look(document, '');
+
+    expect(wrong).toEqual([]);
+  });
+
   it('has every route with its permission, a tag and the schema of its answer', () => {
     const wrong = routes.flatMap((route) => {
       const operation = operationOf(route);
@@ -300,14 +351,14 @@ describe('the OpenAPI document', () => {
 
   it('describes the envelope of /list routes as rows, of others as data', () => {
     const enveloped = routes.flatMap((route) => {
-      const schema = operationOf(route)?.responses['200']?.content?.['application/json']?.schema as
-        { properties?: Record<string, unknown> } | undefined;
+      const schema = successOf(operationOf(route)?.responses['200']?.content);
       return schema?.properties?.['code']
         ? [{ route, fields: Object.keys(schema.properties) }]
         : [];
     });
     const wrong = enveloped.filter(({ route: { method, path }, fields }) => {
-      const isList = method === 'GET' && /list$/i.test(path) && !/(model|query)List$/.test(path);
+      const isList =
+        method === 'GET' && /list$/i.test(path) && !/(model|query|select)List$/.test(path);
       const expected = isList && path !== '/auth/tenant/list' ? ['rows', 'total'] : ['data'];
       return expected.some((field) => !fields.includes(field));
     });

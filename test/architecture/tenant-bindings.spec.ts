@@ -18,6 +18,7 @@ const bound: Readonly<Record<string, string>> = {
   'harness/api/report/report.controller.ts': 'The user of a run may be one of another tenant.',
   // Before the sign-in
   'identity/sign-in/login.service.ts': 'The tenant that is signed in to, or registered in.',
+  'platform/storage/storage.service.ts': 'Of the signed address of a file.',
   // Super administrators, and the start
   'identity/tenant/tenant.service.ts': 'The tenant that is created, or deleted.',
   'dictionary/dictionary.seed.ts': 'The tenant that gets its dictionary.',

@@ -6,6 +6,7 @@ import { OpenChat, sendChat } from '../support/chat.js';
 import { createModel, createProvider } from '../support/models.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';
+import { ADMIN_PASSWORD, FULL_CLIENT } from '../support/template.js';
 import { eventually } from '../support/wait.js';
 
 interface Message {
@@ -31,7 +32,7 @@ describe('chat', () => {
   beforeAll(async () => {
     simulator = await startSimulator();
     plinth = await Plinth.start({ CHAT_PING_SECONDS: '1' });
-    admin = await plinth.signIn();
+    admin = await plinth.signIn('admin', ADMIN_PASSWORD, '000000', FULL_CLIENT);
     for (const code of ['custom_api', 'custom_messages', 'ollama', 'mystery']) {
       await createProvider(admin, code);
     }

@@ -57,6 +57,18 @@ export function describeFileStorage(name: string, start: () => Promise<StorageUn
       expect(await storage.exists(key)).toBe(true);
     });
 
+    it('reads a part, and less where the file ends', async () => {
+      const key = newKey();
+      await storage.write(key, Readable.from([Buffer.from('0123456789')]), options);
+      const part = async (start: number, end: number): Promise<string> =>
+        String(await buffer(await storage.read(key, { start, end })));
+      expect(await part(0, 1)).toBe('0');
+      expect(await part(3, 7)).toBe('3456');
+      expect(await part(8, 20)).toBe('89');
+      expect(await part(20, 30)).toBe('');
+      await expect(storage.read(newKey(), { start: 0, end: 1 })).rejects.toThrow(NotFoundError);
+    });
+
     it('stores an empty file', async () => {
       const key = newKey();
       const written = await storage.write(key, Readable.from([]), options);

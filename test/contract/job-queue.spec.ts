@@ -126,6 +126,11 @@ if (redisUrl !== undefined) {
       await relay.cut();
       await expect(queue.add('parse', job('meanwhile'))).resolves.toBeUndefined();
       await expect(queue.counts('parse')).rejects.toThrow();
+      // This process runs what it adds itself, as a sweep does with the rows that wait.
+      await eventually(
+        () => seen.includes('meanwhile'),
+        (yes) => yes,
+      );
       await relay.open();
       await eventually(
         async () => {
@@ -134,6 +139,30 @@ if (redisUrl !== undefined) {
         },
         (yes) => yes,
         20_000,
+      );
+    });
+
+    it('that go silent are connected again, and handlers go on afterwards', async () => {
+      const relay = new TcpRelay(new URL(redisUrl));
+      relays.push(relay);
+      const prefix = newPrefix();
+      const queue = await open(prefix, { url: await relay.open() });
+      const seen: string[] = [];
+      queue.handle('parse', async ({ id }) => void seen.push(id));
+      await queue.add('parse', job('before'));
+      await eventually(
+        () => seen.length,
+        (count) => count === 1,
+      );
+      relay.silence();
+      const other = await open(prefix);
+      await other.add('parse', job('from another process'));
+      await eventually(
+        async () => {
+          await queue.add('parse', job('again'));
+          return seen.includes('from another process');
+        },
+        (yes) => yes,
       );
     });
 
@@ -150,7 +179,10 @@ if (redisUrl !== undefined) {
       await Promise.all(rounds);
     });
 
-    it('stop and close while Redis is away', async () => {
+    it.each([
+      ['is away', (relay: TcpRelay) => relay.cut()],
+      ['is silent', async (relay: TcpRelay) => relay.silence({ silent: true })],
+    ])('stop and close while Redis %s', async (_, interrupt) => {
       const relay = new TcpRelay(new URL(redisUrl));
       relays.push(relay);
       const queue = await open(newPrefix(), { url: await relay.open() });
@@ -167,7 +199,7 @@ if (redisUrl !== undefined) {
         () => started,
         (yes) => yes,
       );
-      await relay.cut();
+      await interrupt(relay);
       for (const process of opened.splice(0)) await process.close();
       expect(aborted).toBe(true);
       // Commands that were under way are given up after their time-out.

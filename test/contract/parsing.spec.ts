@@ -136,6 +136,12 @@ describe('parsing', () => {
     { when: 'the provider refuses', model: 'sim-refusing-64--status-400', reason: /provider/i },
     { when: 'the file holds no text', content: '  \n ', reason: /no text/i },
     { when: 'it is an old Word document', name: 'old.doc', content: OLE, reason: /docx/i },
+    {
+      when: 'it is a text under the name of a PDF',
+      name: 'report.pdf',
+      content: '<!doctype html><p>Sign in first.</p>',
+      reason: /^This is not a PDF; it looks like HTML/,
+    },
   ])('fails with a reason when $when', async (given) => {
     const { model = 'sim-embed-64', name = 'a.txt', content = 'Text.', reason } = given;
     const id = await base({ embeddingModel: model });

@@ -101,7 +101,7 @@ describe('an installation without Qdrant', () => {
     expect(stores.default().code).toBe(expected[0]);
     expect(stores.of('').code).toBe(expected[0]);
     expect(stores.of('exact').code).toBe('exact');
-    expect(stores.check('weaviate').notice).toContain(`${expected[0] ?? ''} serves it`);
+    expect(stores.check('milvus').notice).toContain(`${expected[0] ?? ''} serves it`);
   });
 
   it('does without pgvector where it may not create the extension', async () => {

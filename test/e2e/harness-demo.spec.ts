@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { demoWorkspaceFiles } from '../../src/demo/demo.workspace.js';
 import {
   addressOf,
   adminAt,
@@ -44,8 +43,8 @@ const SESSIONS = '/coding/harness/sessions';
 
   beforeAll(async () => {
     store = await ownStore();
-    // On the embedded store the demo makes its repository itself.
-    if (store.databaseUrl !== undefined) writeExample();
+    // The demo makes its repository itself, in a folder that the operator has made.
+    if (store.databaseUrl !== undefined) mkdirSync(dirname(example));
     port = String(await freePort());
   });
 
@@ -53,13 +52,6 @@ const SESSIONS = '/coding/harness/sessions';
     await store.drop();
     rmSync(folder, { recursive: true, force: true });
   });
-
-  function writeExample(): void {
-    for (const { path, text } of demoWorkspaceFiles) {
-      mkdirSync(dirname(join(example, path)), { recursive: true });
-      writeFileSync(join(example, path), text);
-    }
-  }
 
   const environment = (): Record<string, string> => ({
     ADMIN_PASSWORD,

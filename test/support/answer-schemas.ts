@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { documentFile, embeddedTemplate } from './template.js';
 
@@ -16,15 +17,62 @@ const FREE_FORM: Readonly<Record<string, string>> = {};
 
 let loading: Promise<AnswerSchemas> | undefined;
 
+interface SeenAnswer {
+  readonly method: string;
+  /** Path and query. */
+  readonly address: string;
+  readonly status: number;
+  readonly type: unknown;
+  readonly text: string;
+}
+
 /**
- * Throws when the successful answer of a JSON route is not what its OpenAPI schema says: a field is missing or not
- * declared, a value is null where the schema does not allow it, or of another type.
+ * Throws when a JSON answer, a failure included, is not what the OpenAPI schema of its route says: a field is missing
+ * or not declared, a value is null where the schema does not allow it, of another type, or not one of those listed.
  */
-export async function checkAnswer(method: string, address: string, text: string): Promise<void> {
-  const answer = parsed(text);
-  if (answer?.['code'] !== 200) return;
-  loading ??= AnswerSchemas.load();
-  (await loading).check(method, new URL(address, 'http://plinth').pathname, answer);
+export async function checkAnswer({
+  method,
+  address,
+  status,
+  type,
+  text,
+}: SeenAnswer): Promise<void> {
+  if (status !== 200 || !String(type).startsWith('application/json')) return;
+  const path = URL.parse(address, 'http://plinth')?.pathname;
+  const answer: unknown = JSON.parse(text);
+  if (path === undefined || !isRecord(answer)) return;
+  (await loadAnswerSchemas()).check(method, path, answer);
+}
+
+/**
+ * Reads the document, once for each process. Before an application starts: the first test of a run boots another one for
+ * the document, and Nest logs with the logger of the last one.
+ */
+export function loadAnswerSchemas(): Promise<AnswerSchemas> {
+  return (loading ??= AnswerSchemas.load());
+}
+
+/** Checks every JSON answer that leaves a server, whatever client asked; the result throws the first that is wrong. */
+export function recordAnswers(server: Server): () => Promise<void> {
+  const checks: Promise<Error | undefined>[] = [];
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { method = '', url: address = '' } = request;
+    const end = response.end.bind(response) as (...given: unknown[]) => ServerResponse;
+    response.end = (...given: unknown[]): ServerResponse => {
+      const [body] = given;
+      if (typeof body === 'string' || Buffer.isBuffer(body)) {
+        const { statusCode: status } = response;
+        const type = response.getHeader('content-type');
+        const seen = { method, address, status, type, text: String(body) };
+        checks.push(checkAnswer(seen).then(() => undefined, asError));
+      }
+      return end(...given);
+    };
+  });
+  return async () => {
+    const wrong = (await Promise.all(checks)).find((problem) => problem !== undefined);
+    if (wrong !== undefined) throw wrong;
+  };
 }
 
 class AnswerSchemas {
@@ -72,11 +120,15 @@ class AnswerSchemas {
 
   private problemsOf(value: unknown, given: Schema, place: string): string[] {
     const schema = this.resolved(given);
-    if (value === null) return isNullable(schema) ? [] : [`${place} is null and not nullable`];
     const options = schema.oneOf ?? schema.anyOf;
     if (options) {
       const tried = options.map((option) => this.problemsOf(value, option, place));
-      return tried.some((problems) => problems.length === 0) ? [] : (tried[0] ?? []);
+      // Of several the one that it comes closest to.
+      return tried.sort((one, other) => one.length - other.length)[0] ?? [];
+    }
+    if (value === null) return isNullable(schema) ? [] : [`${place} is null and not nullable`];
+    if (schema.enum && !schema.enum.includes(value)) {
+      return [`${place} is ${JSON.stringify(value)}, not one of ${schema.enum.join(', ')}`];
     }
     if (!hasType(value, schema))
       return [`${place} is ${typeOf(value)}, not ${String(schema.type)}`];
@@ -128,19 +180,14 @@ class AnswerSchemas {
   }
 }
 
+function asError(problem: unknown): Error {
+  return problem instanceof Error ? problem : new Error(String(problem));
+}
+
 interface Answered {
   readonly responses?: Readonly<
     Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: Schema }>> }>
   >;
-}
-
-function parsed(text: string): Record<string, unknown> | undefined {
-  if (!text.startsWith('{')) return undefined;
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
 }
 
 function isParameter(segment: string): boolean {
@@ -152,10 +199,10 @@ function matches(template: readonly string[], path: readonly string[]): boolean 
   return template.every((segment, at) => isParameter(segment) || segment === path[at]);
 }
 
-/** The data of a status says `nullable` without a type. */
-function isNullable({ nullable, type, oneOf }: SchemaObject): boolean {
-  if (nullable || type === 'null') return true;
-  return (oneOf ?? []).some((option) => 'nullable' in option && option.nullable);
+/** As OpenAPI 3.0 has it: beside a type alone, and an enumeration has to list it. */
+function isNullable({ nullable, type, allOf, enum: values }: SchemaObject): boolean {
+  if (nullable !== true || type === undefined || allOf) return false;
+  return !values || values.includes(null);
 }
 
 function hasType(value: unknown, { type }: SchemaObject): boolean {

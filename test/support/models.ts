@@ -26,7 +26,7 @@ export async function createModel(admin: Session, fields: ModelFields): Promise<
   const list = await admin.get<{ id: number; modelName: string }[]>(
     `/system/model/list?modelName=${encodeURIComponent(fields.modelName)}`,
   );
-  const created = list.rows.filter((row) => row.modelName === fields.modelName).at(-1);
+  const created = list.rows.find((row) => row.modelName === fields.modelName);
   if (!created) throw new Error(`Model ${fields.modelName} is not in the list.`);
   return created.id;
 }

@@ -7,6 +7,7 @@ import { createApp } from '../../src/app.js';
 import type { AppOptions } from '../../src/app.module.js';
 import { loadConfig } from '../../src/platform/config/index.js';
 import { openInMemory } from '../../src/platform/database/index.js';
+import { loadAnswerSchemas, recordAnswers } from './answer-schemas.js';
 import { askedByTest } from './asked-by-test.js';
 import { canary } from './canary.js';
 import { ownStore } from './own-store.js';
@@ -26,6 +27,7 @@ export class Plinth {
     readonly dataDir: string,
     /** What was logged so far, one JSON text a line. */
     readonly log: readonly string[],
+    private readonly checkAnswers: () => Promise<void>,
     private readonly dispose: () => Promise<void>,
   ) {}
 
@@ -37,6 +39,7 @@ export class Plinth {
     environment: Record<string, string> = {},
     { media }: Pick<AppOptions, 'media'> = {},
   ): Promise<Plinth> {
+    await loadAnswerSchemas();
     const dataDir = mkdtempSync(join(tmpdir(), 'plinth-test-'));
     const store = await ownStore();
     canary.protect('key of the service', SECRET_KEY);
@@ -62,10 +65,11 @@ export class Plinth {
       ...(media && { media }),
       ...(memory && { store: { database: memory, close: () => memory.close() } }),
     });
+    const checkAnswers = recordAnswers(app.getHttpServer());
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;
     const url = `http://127.0.0.1:${port}`;
-    return new Plinth(askedByTest(app), url, dataDir, log, () => store.drop());
+    return new Plinth(askedByTest(app), url, dataDir, log, checkAnswers, () => store.drop());
   }
 
   /** Signs in; without arguments as `admin`, the super administrator of tenant 000000. */
@@ -100,5 +104,6 @@ export class Plinth {
     rmSync(this.dataDir, { recursive: true, force: true });
     canary.checkLog(this.log);
     checkRecordedStatements();
+    await this.checkAnswers();
   }
 }

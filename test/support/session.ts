@@ -45,7 +45,8 @@ export class Session {
     const response = await fetch(this.url + path, { method: 'POST', headers, body: form });
     const text = await response.text();
     canary.check(`POST ${path}`, text);
-    await checkAnswer('POST', path, text);
+    const type = response.headers.get('content-type');
+    await checkAnswer({ method: 'POST', address: path, status: response.status, type, text });
     return envelopeOf(`POST ${path}`, response.status, text) as Answer<Data>;
   }
 
@@ -73,8 +74,9 @@ export class Session {
     });
     const text = await response.body.text();
     canary.check(`${method} ${path}`, text);
-    if (response.statusCode === 200) await checkAnswer(method, path, text);
-    return { status: response.statusCode, text, headers: response.headers };
+    const { statusCode: status, headers: answered } = response;
+    await checkAnswer({ method, address: path, status, type: answered['content-type'], text });
+    return { status, text, headers: answered };
   }
 }
 

@@ -6,6 +6,7 @@ export class TcpRelay {
   private server: Server | undefined;
   private readonly sockets = new Set<Socket>();
   private port = 0;
+  private silent = false;
 
   constructor(private readonly target: URL) {}
 
@@ -30,9 +31,32 @@ export class TcpRelay {
     await closed;
   }
 
+  /**
+   * Forwards nothing any more on the connections that are open, and closes none of them, as when a server has vanished
+   * without a word. New connections work, unless they shall be `silent` as well: then they are taken and never answered.
+   */
+  silence({ silent = false } = {}): void {
+    this.silent = silent;
+    for (const socket of this.sockets) {
+      socket.unpipe();
+      socket.pause();
+    }
+  }
+
+  /** New connections are answered again; those that have gone silent stay so. */
+  speak(): void {
+    this.silent = false;
+  }
+
   private pipe(near: Socket): void {
     if (!this.server) {
       near.destroy();
+      return;
+    }
+    if (this.silent) {
+      this.sockets.add(near);
+      near.on('error', () => near.destroy());
+      near.on('close', () => this.sockets.delete(near));
       return;
     }
     const far = connect(Number(this.target.port), this.target.hostname);

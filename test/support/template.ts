@@ -3,9 +3,8 @@ import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import pg from 'pg';
-import { createApp } from '../../src/app.js';
+import { apiDocument, createApp } from '../../src/app.js';
 import { loadConfig } from '../../src/platform/config/index.js';
 import { openInMemory } from '../../src/platform/database/index.js';
 
@@ -14,6 +13,9 @@ export const SECRET_KEY = 'test-secret-key-of-at-least-32-characters';
 
 /** The client that both existing apps sign in with. */
 export const WEB_CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';
+
+/** A seeded client that reads every field of a message, not only `content`. */
+export const FULL_CLIENT = '428a8310cd442757ae699df5d894f051';
 
 /** One template per run of the tests; jest.config.mjs names the run and global-teardown.mjs removes it. */
 const run = process.env['PLINTH_TEST_RUN'] ?? 'single';
@@ -47,8 +49,7 @@ async function writeEmbeddedTemplate(): Promise<void> {
     store: { database: memory, close: async () => undefined },
   });
   await app.init();
-  const document = SwaggerModule.createDocument(app, new DocumentBuilder().build());
-  await writeFile(documentFile, JSON.stringify(document));
+  await writeFile(documentFile, JSON.stringify(apiDocument(app)));
   const dump = await memory.dumpDataDir('none');
   await writeFile(`${dumpFile}.part`, Buffer.from(await dump.arrayBuffer()));
   await rename(`${dumpFile}.part`, dumpFile);

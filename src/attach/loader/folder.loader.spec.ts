@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { docxOf, zipOf } from '../../../test/support/documents/office.js';
 import { isSkipped, loadFolder } from './folder.loader.js';
 
 let root: string;
@@ -117,6 +118,15 @@ describe('loadFolder', () => {
       'g.txt - binary',
       'h.bin',
     ]);
+  });
+
+  it('takes Office documents by what is inside, whatever their name', async () => {
+    write({
+      'a.bin': docxOf([{ paragraph: 'I am a letter.' }]),
+      'b.docx': zipOf({ 'notes.txt': 'I am an archive.' }),
+    });
+
+    expect(await loaded(10_000)).toEqual(['a.bin', 'b.docx - binary']);
   });
 
   it('does not follow symbolic links, and skips what is empty, too large or named too long', async () => {

@@ -3,6 +3,7 @@ import { lstat, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import ignore from 'ignore';
 import type { Ignore } from 'ignore';
+import { openPromise } from 'yauzl';
 import { HEAD_BYTES, typeOf } from '../../platform/storage/index.js';
 import { Refusal } from '../parser/format/document-source.js';
 import { decodeText } from '../parser/format/text/text-encoding.js';
@@ -100,7 +101,7 @@ async function look(
     if ([...name].length > limitName) return { name, skipped: 'name too long' };
     if (size === 0) return { name, skipped: 'empty' };
     if (size > limitBytes) return { name, skipped: 'too large' };
-    const readable = isDocument(name, await headOf(path));
+    const readable = await isDocument(name, path);
     return readable ? { name, path, size } : { name, skipped: 'binary' };
   } catch {
     return { name, skipped: 'unreadable' };
@@ -118,9 +119,11 @@ async function headOf(path: string): Promise<Buffer> {
 }
 
 /** Whether the parser may read it: a text of any encoding, or one of the formats that it knows. */
-function isDocument(name: string, head: Buffer): boolean {
+async function isDocument(name: string, path: string): Promise<boolean> {
+  const head = await headOf(path);
   const mimeType = typeOf(head, name);
-  if (refusalOf({ name, mimeType }) !== undefined) return false;
+  const openZip = () => openPromise(path, { autoClose: false });
+  if ((await refusalOf({ name, mimeType, openZip })) !== undefined) return false;
   return mimeType !== 'application/octet-stream' || isText(head);
 }
 

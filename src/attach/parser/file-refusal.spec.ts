@@ -1,9 +1,44 @@
 import { describe, expect, it } from '@jest/globals';
+import { fromBufferPromise } from 'yauzl';
+import { docxParts, xlsxParts, zipOf } from '../../../test/support/documents/office.js';
 import { typeOf } from '../../platform/storage/index.js';
 import { refusalOf } from './file-refusal.js';
 
-function refusal(hex: string, name: string): string | undefined {
-  return refusalOf({ name, mimeType: typeOf(Buffer.from(hex, 'hex'), name) });
+function refusal(content: string | Buffer, name: string): Promise<string | undefined> {
+  const bytes = typeof content === 'string' ? Buffer.from(content, 'hex') : content;
+  const openZip = () => fromBufferPromise(bytes);
+  return refusalOf({ name, mimeType: typeOf(bytes, name), openZip });
+}
+
+const letter = docxParts([{ paragraph: 'I am a letter.' }]);
+const orders = xlsxParts([{ name: 'Orders', rows: [['Bolt', 3]] }]);
+
+/** The parts with another type of the main part, as templates and documents with macros have. */
+function retyped(parts: Record<string, string>, from: string, to: string): Record<string, string> {
+  const types = (parts['[Content_Types].xml'] ?? '').replace(from, to);
+  expect(types).toContain(to);
+  return { ...parts, '[Content_Types].xml': types };
+}
+
+/** Word for the web calls its main part document2.xml. */
+function renamed(parts: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(parts).map(([name, content]) => [
+      name.replace('word/document.xml', 'word/document2.xml'),
+      content.replaceAll('word/document.xml', 'word/document2.xml'),
+    ]),
+  );
+}
+
+function without(parts: Record<string, string>, name: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(parts).filter(([other]) => other !== name));
+}
+
+const SLIDES = 'application/vnd.openxmlformats-officedocument.presentationml.presentation.main+xml';
+
+function withTypes(type: string): Record<string, string> {
+  const part = `<Override PartName="/main.xml" ContentType="${type}"/>`;
+  return { '[Content_Types].xml': `<Types>${part}</Types>`, 'main.xml': '<a/>' };
 }
 
 describe('refusalOf', () => {
@@ -18,8 +53,41 @@ describe('refusalOf', () => {
     ['377abcaf271c', 'a.docx', /^Archives .* Unpack/],
     ['504b030414', 'a.pptx', /^PowerPoint .* PDF/],
     ['504b030414', 'a.epub', /^EPUB .* PDF/],
-  ])('refuses %s named %s', (hex, name, reason) => {
-    expect(refusal(hex, name)).toMatch(reason);
+  ])('refuses %s named %s', async (hex, name, reason) => {
+    expect(await refusal(hex, name)).toMatch(reason);
+  });
+
+  it.each([
+    ['a letter', letter],
+    ['a letter whose main part has another name', renamed(letter)],
+    ['a letter without a list of types', without(letter, '[Content_Types].xml')],
+    [
+      'a letter with macros',
+      retyped(
+        letter,
+        'vnd.openxmlformats-officedocument.wordprocessingml.document.main',
+        'vnd.ms-word.document.macroEnabled.main',
+      ),
+    ],
+    ['a template', retyped(orders, 'spreadsheetml.sheet.main', 'spreadsheetml.template.main')],
+    ['a workbook', orders],
+  ])('lets %s be tried under any name', async (_, parts) => {
+    for (const name of ['a.docx', 'a.xlsx', 'a.zip', 'a.pptx', 'a.epub', 'a.txt', 'a.bin', 'a']) {
+      expect(await refusal(zipOf(parts), name)).toBeUndefined();
+    }
+  });
+
+  it.each([
+    ['slides', withTypes(SLIDES), /^PowerPoint/],
+    ['an OpenDocument text', { mimetype: 'application/vnd.oasis.opendocument.text' }, /^OpenDoc/],
+    ['a book', { mimetype: 'application/epub+zip' }, /^EPUB/],
+    ['a binary workbook', { 'xl/workbook.bin': 'x' }, /xlsb/],
+    ['files', { 'word/notes.txt': 'x', 'b.txt': 'y' }, /^Archives .* Unpack/],
+    ['a package of another kind', withTypes('application/vnd.ms-visio.drawing.main+xml'), /^Arch/],
+  ])('refuses %s under any name', async (_, parts, reason) => {
+    for (const name of ['a.docx', 'a.xlsx', 'a.zip', 'a.pptx', 'a.epub', 'a.odt', 'a.txt', 'a']) {
+      expect(await refusal(zipOf(parts), name)).toMatch(reason);
+    }
   });
 
   it.each([
@@ -35,7 +103,7 @@ describe('refusalOf', () => {
     ['fffe4100', 'a.csv'],
     ['68656c6c6f', 'a.unknown'],
     ['', 'empty.txt'],
-  ])('lets %s named %s be tried', (hex, name) => {
-    expect(refusal(hex, name)).toBeUndefined();
+  ])('lets %s named %s be tried', async (hex, name) => {
+    expect(await refusal(hex, name)).toBeUndefined();
   });
 });

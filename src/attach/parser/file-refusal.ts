@@ -1,6 +1,9 @@
+import type { ZipFile } from 'yauzl';
 import { suffixOf } from './format/text/source-language.js';
+import { lookIntoZip, zipRefusals } from './format/zip-content.js';
+import type { ZipContent } from './format/zip-content.js';
 
-/** Zip files by these names are documents; what is in them is found out when they are parsed. */
+/** A zip that cannot be read is a damaged document if it has one of these names; its parsing says so. */
 const OFFICE_SUFFIXES = [
   '.docx',
   '.docm',
@@ -15,8 +18,16 @@ const OFFICE_SUFFIXES = [
   '.xls',
 ];
 
+/** What the storage calls a zip by its name, and what that would have to be. */
+const ZIPS: Readonly<Record<string, ZipContent>> = {
+  'application/zip': 'archive',
+  'application/epub+zip': 'epub',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'powerpoint',
+};
+
 const ARCHIVES = [
-  'application/zip',
   'application/gzip',
   'application/x-7z-compressed',
   'application/x-bzip2',
@@ -25,18 +36,22 @@ const ARCHIVES = [
   'application/vnd.rar',
 ];
 
-const refusals: Readonly<Record<string, string>> = {
-  'application/vnd.openxmlformats-officedocument.presentationml.presentation':
-    'PowerPoint files are not supported. Export the presentation as PDF and upload that.',
-  'application/epub+zip': 'EPUB files are not supported. Convert the book to PDF and upload that.',
-};
+const ARCHIVE = 'Archives are not supported. Unpack it and upload the documents in it.';
+
+interface CheckedFile {
+  readonly name: string;
+  /** As the storage found it by the first bytes. */
+  readonly mimeType: string;
+  /** Called for a zip only, whose format shows inside. */
+  readonly openZip: () => Promise<ZipFile>;
+}
 
 /**
- * Why no file of this type can ever be parsed, and what to do instead; undefined where it may be. The type is the one
- * that the storage found by the content, so that a wrong name does not matter.
+ * Why no file of this content can ever be parsed, and what to do instead; undefined where it may be. The name matters
+ * only for a zip that cannot be read.
  */
-export function refusalOf(file: { name: string; mimeType: string }): string | undefined {
-  const { name, mimeType } = file;
+export async function refusalOf(file: CheckedFile): Promise<string | undefined> {
+  const { mimeType } = file;
   const [family] = mimeType.split('/');
   if (family === 'image') {
     return 'Images are not supported, since they hold no text. Run OCR (text recognition) over it and upload the resulting PDF.';
@@ -44,9 +59,18 @@ export function refusalOf(file: { name: string; mimeType: string }): string | un
   if (family === 'audio' || family === 'video') {
     return 'Audio and video files are not supported. Upload a transcript instead.';
   }
-  if (mimeType === 'application/zip' && OFFICE_SUFFIXES.includes(suffixOf(name))) return undefined;
-  if (ARCHIVES.includes(mimeType)) {
-    return 'Archives are not supported. Unpack it and upload the documents in it.';
-  }
-  return refusals[mimeType];
+  const named = ZIPS[mimeType];
+  if (named !== undefined) return refusalOfZip(file, named);
+  return ARCHIVES.includes(mimeType) ? ARCHIVE : undefined;
+}
+
+async function refusalOfZip(
+  { name, openZip }: CheckedFile,
+  named: ZipContent,
+): Promise<string | undefined> {
+  const found = await lookIntoZip(openZip);
+  if (found === undefined && OFFICE_SUFFIXES.includes(suffixOf(name))) return undefined;
+  const content = found ?? named;
+  if (content === 'docx' || content === 'xlsx') return undefined;
+  return content === 'archive' ? ARCHIVE : zipRefusals[content];
 }

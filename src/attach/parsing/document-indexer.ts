@@ -291,7 +291,7 @@ export class DocumentIndexer {
     { knowledge, document, fragments }: PreparedDocument,
   ): Promise<void> {
     const { claim } = lease;
-    await this.database.transaction(async () => {
+    await this.database.longTransaction(async () => {
       // Before the document, as a change of the base takes them.
       const present = await this.knowledge.unchanging(tenantId, knowledgeId);
       if (!present) throw new LeaseLostError();

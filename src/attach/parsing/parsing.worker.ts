@@ -5,8 +5,8 @@ import { systemCaller, TenantRevision } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { inTenant } from '../../platform/database/index.js';
-import { DomainError } from '../../platform/error/index.js';
+import { inTenant, isOutage } from '../../platform/database/index.js';
+import { DomainError, UnavailableError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { Metrics } from '../../platform/observability/index.js';
@@ -45,7 +45,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   private readonly logger = new Logger('Parsing');
   private readonly running = new Map<number, DocumentLease>();
   private sweeps: IntervalJob | undefined;
-  private unsubscribe: (() => void) | undefined;
+  private subscriptions: (() => void)[] = [];
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -71,13 +71,15 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
 
   async onApplicationBootstrap(): Promise<void> {
     if (this.config.ROLE === 'api') return;
-    this.unsubscribe = this.bus.subscribe('attachment.abandoned', ({ attachmentId }) => {
+    this.subscriptions = [
       // Only a hint: the row says whether this worker's claim is meant.
-      this.running
-        .get(attachmentId)
-        ?.check()
-        .catch(() => undefined);
-    });
+      this.bus.subscribe('attachment.abandoned', ({ attachmentId }) =>
+        checkLease(this.running.get(attachmentId)),
+      ),
+      this.bus.onResumed(() => {
+        for (const lease of this.running.values()) checkLease(lease);
+      }),
+    ];
     if (this.config.embedded) await this.repository.expireAllLeases();
     this.queue.handle(PARSE_JOB, (job, signal) =>
       inTenant(String(job.data['tenantId']), () => this.take(job, signal)),
@@ -87,7 +89,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    this.unsubscribe?.();
+    for (const unsubscribe of this.subscriptions) unsubscribe();
     await this.sweeps?.stop();
   }
 
@@ -100,7 +102,9 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       }
     } catch (error) {
       // The next sweep tries again.
-      this.logger.warn({ msg: 'Failed to look for waiting documents', err: error });
+      if (!isOutage(error)) {
+        this.logger.warn({ msg: 'Failed to look for waiting documents', err: error });
+      }
     }
   }
 
@@ -191,8 +195,13 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 }
 
+function checkLease(lease: DocumentLease | undefined): void {
+  lease?.check().catch(() => undefined);
+}
+
 /** Whether another attempt may succeed: a service failed, or the error is not one of the document. */
 function mayPass(error: unknown): boolean {
+  if (error instanceof UnavailableError) return true;
   if (error instanceof UpstreamError) return error.retryable;
   if (error instanceof VectorStoreError || error instanceof MissingVectorsError) return true;
   return !(error instanceof DomainError);

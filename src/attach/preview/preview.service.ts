@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
-import { KnowledgeService, requireSplitSettings } from '../../knowledge/index.js';
+import { KnowledgeService, requireSplitSettings, splitSettings } from '../../knowledge/index.js';
 import { StorageService } from '../../platform/storage/index.js';
 import { AttachRepository } from '../attach.repository.js';
 import { DocumentParser } from '../parser/index.js';
@@ -33,8 +33,7 @@ export class PreviewService {
       body.attachmentId,
     );
     const settings = {
-      textBlockSize: body.textBlockSize ?? knowledge.textBlockSize,
-      overlapChar: body.overlapChar ?? knowledge.overlapChar,
+      ...splitSettings(body, knowledge),
       separator: body.separator ?? knowledge.separator ?? '',
     };
     requireSplitSettings(settings);

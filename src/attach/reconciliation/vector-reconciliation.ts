@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { inTenant } from '../../platform/database/index.js';
+import { inTenant, withLongStatements } from '../../platform/database/index.js';
 import { FragmentService } from '../../fragment/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { IntervalJob } from '../../platform/queue/index.js';
@@ -96,7 +96,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
 
   private async reconcileAndLog(): Promise<void> {
     try {
-      const removed = await this.reconcile();
+      const removed = await withLongStatements(() => this.reconcile());
       if (removed > 0) this.logger.log({ msg: 'Orphan vectors removed', removed });
     } catch (error) {
       if (this.stopping.signal.aborted) return;

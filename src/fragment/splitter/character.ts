@@ -90,8 +90,17 @@ function isPairAt(text: string, index: number): boolean {
 /** `at`, or the end of the character that lies around it. */
 export function characterStart(text: string, at: number): number {
   if (isPlain(text.charCodeAt(at - 1)) && isPlain(text.charCodeAt(at))) return at;
+  return segmentEnd(graphemes, text, at);
+}
+
+/** `at`, or the end of the word that lies around it, in a script without blanks. */
+export function wordStart(text: string, at: number): number {
+  return segmentEnd(words, text, at);
+}
+
+function segmentEnd(segmenter: Intl.Segmenter, text: string, at: number): number {
   const start = startOfSight(text, at);
-  const found = graphemes.segment(text.slice(start, at + REACH)).containing(at - start);
+  const found = segmenter.segment(text.slice(start, at + REACH)).containing(at - start);
   if (!found || start + found.index === at) return at;
   return start + found.index + found.segment.length;
 }

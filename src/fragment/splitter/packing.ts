@@ -110,9 +110,15 @@ class Packing {
     if (isTabular(next)) return true;
     if (limit - next.start < this.rules.size * EARLIEST_CUT) return true;
     const filled = this.block(cut - 1).end - this.at;
-    const fits = next.end - this.block(cut).start <= this.rules.size;
+    const fits = next.end - this.block(cut).start + this.overlapBefore(cut) <= this.rules.size;
     if (fits && next.type !== 'prose') return true;
     return filled >= (limit - this.at) * (fits ? WORTH_KEEPING : WELL_FILLED);
+  }
+
+  /** At most so much is repeated in a fragment that starts with the block. */
+  private overlapBefore(index: number): number {
+    const goesOn = isRepeatedInto(this.block(index)) && this.block(index - 1).type === 'prose';
+    return goesOn ? this.rules.overlap : 0;
   }
 
   private isDivisible(over: number, limit: number): boolean {
@@ -180,11 +186,7 @@ class Packing {
     this.at = block.start;
     this.start = block.start;
     this.header = this.fittingHeader(block);
-    if (!above || (block.type !== 'prose' && block.type !== 'lines')) return;
-    const length = block.end - block.start;
-    const { size } = this.rules;
-    const room = length <= size ? size - length : Math.floor(size / 2);
-    this.start = this.repeat(above, index, room);
+    if (above && isRepeatedInto(block)) this.start = this.repeat(above, index);
   }
 
   private fittingHeader(block: Block): Span | undefined {
@@ -212,13 +214,15 @@ class Packing {
     const block = this.block(index);
     const betweenValues = block.joints && isJoint(block.joints, cut);
     if (!above || isTabular(block) || betweenValues) return this.at;
-    return this.repeat(above, index, Math.floor(this.rules.size / 2));
+    return this.repeat(above, index);
   }
 
   /** Only prose is repeated, and code within code that is cut. */
-  private repeat(above: Piece, index: number, room: number): number {
+  private repeat(above: Piece, index: number): number {
     let first = index;
-    const longest = this.rules.overlap;
+    const { size, overlap: longest } = this.rules;
+    // A character of its own text has to fit.
+    const room = size - 1;
     const earliest = above.end - longest;
     while (first > this.group.first && this.block(first).start > earliest) {
       if (this.block(first - 1).type !== 'prose') break;
@@ -238,6 +242,10 @@ class Packing {
 
 function isLeading({ type }: Block): boolean {
   return type === 'heading' || type === 'header';
+}
+
+function isRepeatedInto({ type }: Block): boolean {
+  return type === 'prose' || type === 'lines';
 }
 
 function isTabular({ type }: Block): boolean {

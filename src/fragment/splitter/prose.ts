@@ -5,6 +5,7 @@ import {
   isBlank,
   isUnspaced,
   wordCut,
+  wordStart,
   characterStart,
 } from './character.js';
 import type { Span } from './block.js';
@@ -142,15 +143,17 @@ interface OverlapRequest {
   readonly lines: boolean;
 }
 
+/** A sentence that begins this soon behind the earliest place is a better start than the first word. */
+const SENTENCE_SHARE = 0.1;
+
 /**
- * Where a fragment starts that repeats the end of the one before it: at most `longest` characters and at most half of
- * that one, from the beginning of a sentence in the first half of them, else from that of a word. Nothing of a word
- * that is longer, unless the cut is within it or its script has no blanks.
+ * Where a fragment starts that repeats the end of the one before it: `longest` characters of it, less what comes before
+ * the first word that begins among them, or the first sentence where one begins nearly as early. Never all of that
+ * fragment, and nothing of a word that is longer, unless the cut is within it or its script has no blanks.
  */
 export function overlapStart(text: string, request: OverlapRequest): number {
   const { at, above, floor, lines } = request;
-  const half = above.end - Math.floor((above.end - above.start) / 2);
-  const earliest = Math.max(above.end - request.longest, at - request.room, floor, half);
+  const earliest = Math.max(above.end - request.longest, at - request.room, floor, above.start + 1);
   if (earliest >= above.end) return at;
   const line = lines ? nextLine(text, earliest, above.end) : undefined;
   return line ?? nearestBeginning(text, earliest, at);
@@ -162,12 +165,14 @@ function nextLine(text: string, earliest: number, end: number): number | undefin
 }
 
 function nearestBeginning(text: string, earliest: number, end: number): number {
-  const middle = earliest + Math.floor((end - earliest) / 2);
-  let word = end;
-  for (let at = earliest; at < end && (at <= middle || word === end); at += 1) {
+  const soon = earliest + Math.floor((end - earliest) * SENTENCE_SHARE);
+  // Clauses may begin far apart in a script without blanks, but words are everywhere.
+  const unspaced = isUnspaced(text.charCodeAt(earliest)) ? wordStart(text, earliest) : end;
+  let word = Math.min(unspaced, end);
+  for (let at = earliest; at < end && (at <= soon || at < word); at += 1) {
     const found = beginningAt(text, at, '');
-    if (found >= Beginning.sentence && at <= middle) return at;
-    if (found > Beginning.none && word === end) word = at;
+    if (found >= Beginning.sentence && at <= soon) return at;
+    if (found > Beginning.none && at < word) word = at;
   }
   if (word < end) return word;
   const isCutWord = !isBlank(text.charCodeAt(end - 1)) || isUnspaced(text.charCodeAt(earliest));

@@ -130,16 +130,45 @@ describe('split, of any document with any settings', () => {
     });
   });
 
-  it('repeats at most as much as asked, and at most half of the fragment before', () => {
+  it('repeats at most as much as asked, and never all of the fragment before', () => {
     holds((fragments, _, { overlapChar }) => {
       for (const [index, { start }] of fragments.entries()) {
         const above = fragments[index - 1];
         if (!above) continue;
         const repeated = above.end - start;
         expect(repeated).toBeLessThanOrEqual(overlapChar);
-        expect(repeated).toBeLessThanOrEqual((above.end - above.start) / 2);
+        expect(repeated).toBeLessThan(above.end - above.start);
       }
     });
+  });
+
+  it('repeats as much of prose as asked, less a word', () => {
+    const longest = 12;
+    const word = fc.string({
+      unit: fc.constantFrom('a', 'b', 'Z'),
+      minLength: 1,
+      maxLength: longest,
+    });
+    const gap = fc.constantFrom(' ', '. ', ', ', '\n');
+    const prose = fc
+      .array(fc.tuple(word, gap), { minLength: 20, maxLength: 200 })
+      .map((parts) => parts.flat().join(''));
+    const share = fc.double({ min: 0, max: 0.9, noNaN: true });
+    fc.assert(
+      fc.property(prose, fc.integer({ min: 60, max: 300 }), share, (text, size, part) => {
+        const overlapChar = Math.floor((size - 2 * longest) * part);
+        const by = { textBlockSize: size, overlapChar, separator: '' };
+        const fragments = split({ kind: 'text', text }, by);
+        for (const [index, { start, end }] of fragments.entries()) {
+          const next = fragments[index + 1];
+          if (!next) continue;
+          const asked = Math.min(overlapChar, end - start - 1);
+          const tolerance = longest + Math.ceil(asked / 10) + 2;
+          expect(end - next.start).toBeGreaterThanOrEqual(asked - tolerance);
+        }
+      }),
+      { numRuns: 300 },
+    );
   });
 
   it('cuts and repeats no row that fits, and puts its header above it where both fit', () => {

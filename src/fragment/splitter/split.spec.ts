@@ -99,6 +99,47 @@ describe('split, of text', () => {
     ]);
   });
 
+  it.each([50, 100, 200, 400])('repeats %i characters where so many are asked for', (overlap) => {
+    const sentence =
+      'The warranty of a device lasts two years from the day on which it was bought. ';
+    const paragraph = `${sentence.repeat(4).trim()}\n\n`;
+    for (const text of [sentence.repeat(100), paragraph.repeat(25)]) {
+      const found = fragments({ kind: 'text', text }, { size: 500, overlap });
+      for (const [index, { start }] of found.slice(1).entries()) {
+        const above = found[index] ?? { start, end: start };
+        // A fragment is not repeated as a whole.
+        const asked = Math.min(overlap, above.end - above.start - 1);
+        expect(above.end - start).toBeLessThanOrEqual(asked);
+        expect(above.end - start).toBeGreaterThanOrEqual(asked * 0.9 - 9);
+      }
+    }
+  });
+
+  it('repeats as much of a paragraph before one that would fit by itself', () => {
+    const paragraphs = ['first', 'second', 'third'].map(
+      (name) => `This is the ${name} one of them.`,
+    );
+    const text = paragraphs.join('\n');
+    let at = 0;
+    const blocks = paragraphs.map(({ length }): SourceBlock => {
+      const start = at;
+      at += length + 1;
+      return { type: 'paragraph', start, end: start + length };
+    });
+    const found = fragments({ kind: 'document', text, blocks }, { size: 50, overlap: 20 });
+    expect(found[1]?.content).toMatch(/^(?:first )?one of them\.\nThis is the second/);
+  });
+
+  it('repeats as much of a script without blanks', () => {
+    const text =
+      '公司自去年起实行弹性工作制员工可以在早上八点到十点之间开始工作并且可以在下午离开。'.repeat(
+        30,
+      );
+    const found = fragments({ kind: 'text', text }, { size: 200, overlap: 60 });
+    const repeated = found.slice(1).map(({ start }, index) => (found[index]?.end ?? 0) - start);
+    expect(Math.min(...repeated)).toBeGreaterThanOrEqual(52);
+  });
+
   it('says pages and lines', () => {
     const text = 'Page one.\nStill one.\nPage two.';
     const pages = { pageStarts: [0, 21] };
@@ -377,7 +418,7 @@ describe('split, of documents with given blocks', () => {
 
   it('packs paragraphs and rows under their heading; what is in no block is prose', () => {
     const document: SourceDocument = { kind: 'document', text, blocks, pageStarts: [0, 23] };
-    const found = fragments(document, { size: 24, overlap: 10 });
+    const found = fragments(document, { size: 24, overlap: 4 });
     expect(found.map(({ content, location, page }) => [page, location, content])).toEqual([
       [1, undefined, 'Title\nFirst paragraph.'],
       [2, undefined, 'Second paragraph.'],

@@ -21,9 +21,10 @@ import { isBlank } from './character.js';
  *   divided by separators.
  * - Blocks (see BlockType) are packed together and cut only where they do not fit; see groupBlocks for what may share
  *   a fragment. A heading does not end a fragment when text follows it in its group.
- * - A fragment repeats up to overlapChar characters of the one before it, and at most half of that one, when it goes
- *   on with the same prose or with the same function: not across headings, rows, JSON values, functions, sheets and
- *   visible separators.
+ * - A fragment repeats overlapChar characters of the one before it, less the part of a word (or of a short sentence)
+ *   that they would begin with, and never all of that one, when it goes on with the same prose or with the same
+ *   function, of which whole lines are repeated: not across headings, rows, JSON values, functions, sheets and visible
+ *   separators.
  * - A row is cut, as prose, only if it does not fit alone. One that does not fit together with its header is alone in
  *   its fragments, without the header.
  *

@@ -14,7 +14,7 @@ import type { DataMark } from './data-mark.js';
 export interface Surroundings {
   readonly listing: string;
   readonly notes: ProjectNotes;
-  /** What was said in earlier runs of the session; undefined when there are none. */
+  /** What was said in earlier runs of the session, and undone of them; undefined when there are none. */
   readonly preface: string | undefined;
 }
 
@@ -43,7 +43,7 @@ const PREFACE_SHARE = 0.5;
 /** What is kept of a single text of the preface. */
 const LONGEST_TEXT = 4_000;
 const SEPARATOR = '\n\n';
-const SPEAKERS = { USER: 'User', ASSISTANT: 'Assistant' } as const;
+const SPEAKERS = { USER: 'User', ASSISTANT: 'Assistant', CONTROL: 'Harness' } as const;
 /** Runs whose surroundings are cached. */
 const CACHED = 64;
 /** Lines of the listing in all, and of the top level. */
@@ -93,7 +93,9 @@ export function surroundingMessages(
   const messages: string[] = [];
   if (notes) messages.push(notesText(notes, mark, Math.floor(limit * NOTES_SHARE)));
   if (preface !== undefined) {
-    const note = mark.note('What was said in this session before, in part. It is done with.');
+    const note = mark.note(
+      'What was said in this session before, in part, and what the user has undone of it. It is done with.',
+    );
     messages.push(`${note}\n${mark.data('earlier runs of this session', preface)}`);
   }
   return messages.map((content) => ({ role: 'user', content }));
@@ -146,7 +148,7 @@ function decoded(bytes: Buffer): string | undefined {
 }
 
 /**
- * What was said in earlier runs of the session, oldest first, as one text of at most so many bytes: the newest texts that
+ * What was said in earlier runs of the session and undone of them, oldest first, as one text of at most so many bytes: the newest texts that
  * fit. Undefined when there is none.
  */
 export function prefaceOf(newestFirst: readonly EarlierText[], bytes: number): string | undefined {

@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { inTenant } from '../../platform/database/index.js';
+import { inTenant, withLongStatements } from '../../platform/database/index.js';
 import { IntervalJob } from '../../platform/queue/index.js';
 import { EventRepository } from '../store/event.repository.js';
 import type { PrunableRun } from '../store/event.repository.js';
@@ -51,7 +51,7 @@ export class EventRetention implements OnApplicationBootstrap, BeforeApplication
 
   private async pruneAndLog(ending: AbortSignal): Promise<void> {
     try {
-      const removed = await this.prune(ending);
+      const removed = await withLongStatements(() => this.prune(ending));
       if (removed > 0) this.logger.log({ msg: 'Pruned events of old runs', removed });
     } catch (error) {
       // The next round tries again.

@@ -19,7 +19,7 @@ export interface RunContext {
   /** As of the last call: looked up again before each. */
   model: ResolvedChatModel;
   readonly skills: RunSkills;
-  /** SHA-256 by path of the files that the run has read or written; grows with its tool calls. */
+  /** SHA-256 by path of the files that the runs of the session have read or written; grows with the tool calls. */
   readonly observedFiles: Map<string, string>;
   /** By tool call, of those that were open at the claim. No later call has one: asking for it ends the claim. */
   readonly approvals: ReadonlyMap<string, ApprovalRow>;

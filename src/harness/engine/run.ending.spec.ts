@@ -10,6 +10,7 @@ function call(name: string, over: Partial<PastCall> = {}): PastCall {
     argumentsSha256: name,
     iteration: 1,
     state: 'SUCCEEDED',
+    errorCode: null,
     ...over,
   };
 }
@@ -88,6 +89,22 @@ describe('the guard against loops', () => {
     expect(verdict.stop?.count).toBe(stopped);
   });
 
+  it('invalid calls are refused ones when each was of a tool that is not offered', () => {
+    const refused = Array.from({ length: 5 }, (_, index) =>
+      call('edit_file', {
+        argumentsSha256: `refused ${index}`,
+        state: 'INVALID',
+        errorCode: 'TOOL_NOT_OFFERED',
+      }),
+    );
+    expect(loopVerdict([read, ...refused]).stop).toMatchObject({ kind: 'refused_call', count: 5 });
+    expect(loopVerdict(refused.slice(1)).warning).toMatchObject({ kind: 'refused_call', count: 4 });
+    const mixed = [...refused.slice(1), invalid('no_such_tool')];
+    expect(loopVerdict(mixed).stop).toMatchObject({ kind: 'invalid_input', count: 5 });
+    const again = { state: 'INVALID', errorCode: 'TOOL_NOT_OFFERED' } as const;
+    expect(loopVerdict(times(5, call('shell', again))).stop?.kind).toBe('refused_call');
+  });
+
   it('a good call ends a row of invalid ones', () => {
     const calls = ['a', 'b', 'c', 'd'].map(invalid);
     expect(loopVerdict([...calls, search])).toEqual({});
@@ -139,6 +156,7 @@ describe('an end for another reason', () => {
     expect(loopEnd('alternating_calls').stopReason).toBe('LOOP_DETECTED');
     expect(loopEnd('invalid_input').stopReason).toBe('FORMAT_ERRORS');
     expect(loopEnd('format').stopReason).toBe('FORMAT_ERRORS');
+    expect(loopEnd('refused_call').stopReason).toBe('CALLS_REFUSED');
   });
 
   it.each([

@@ -150,6 +150,12 @@ export function loopEnd(kind: string): RunEnd {
       `The model gave too many answers in a row that cannot be used. ${NEW_RUN} Another model may do better.`,
     );
   }
+  if (kind === 'refused_call') {
+    return failedEnd(
+      'CALLS_REFUSED',
+      `The model kept calling tools that were not offered to it, and each call was refused. Changes and commands need an approved plan and a permission mode that allows them. ${NEW_RUN}`,
+    );
+  }
   return failedEnd(
     'LOOP_DETECTED',
     `The model repeats the same calls without progress. ${NEW_RUN}`,
@@ -164,7 +170,7 @@ export function refusalEnd({ kind, message }: UpstreamError): RunEnd {
 }
 
 export interface LoopFinding {
-  readonly kind: 'identical_call' | 'alternating_calls' | 'invalid_input';
+  readonly kind: 'identical_call' | 'alternating_calls' | 'invalid_input' | 'refused_call';
   readonly count: number;
   /** The count at which the run is stopped. */
   readonly limit: number;
@@ -183,12 +189,15 @@ const INVALID = { warn: 3, stop: 5 } as const;
 export const LOOP_WINDOW = 60;
 
 /**
- * Whether a model loops: the same call repeated, two calls alternating, or arguments that are never valid. Another call
+ * Whether a model loops: the same call repeated, two calls alternating, or calls that are never valid: malformed ones, or
+ * ones of tools that the run is not offered. Another call
  * in between, such as a change of a file, makes the same call a new one: tests are run again. `calls` are settled ones,
  * the oldest first.
  */
 export function loopVerdict(calls: readonly PastCall[]): LoopVerdict {
   const findings = [
+    // First, because it says more than that a call was repeated.
+    judged('refused_call', refused(calls), INVALID),
     judged('identical_call', identical(calls), IDENTICAL),
     judged('alternating_calls', alternating(calls), ALTERNATING_PAIRS),
     judged('invalid_input', invalid(calls), INVALID),
@@ -229,7 +238,13 @@ function alternating(calls: readonly PastCall[]): number {
   return pairs;
 }
 
-/** How many of the last calls in a row had invalid arguments. */
+/** How many of the last calls in a row were of tools that were not offered. */
+function refused(calls: readonly PastCall[]): number {
+  const other = calls.findLastIndex(({ errorCode }) => errorCode !== 'TOOL_NOT_OFFERED');
+  return calls.length - 1 - other;
+}
+
+/** How many of the last calls in a row were malformed or refused. */
 function invalid(calls: readonly PastCall[]): number {
   const valid = calls.findLastIndex(({ state }) => state !== 'INVALID');
   return calls.length - 1 - valid;

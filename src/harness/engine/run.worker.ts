@@ -3,7 +3,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { inTenant } from '../../platform/database/index.js';
+import { inTenant, isOutage } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { processId, stateOfProcess } from '../../platform/lease/index.js';
@@ -50,7 +50,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   private readonly busy = new Set<string>();
   private readonly attempts = new Attempts(this.logger);
   private readonly sweeps: IntervalJob[] = [];
-  private unsubscribe: (() => void) | undefined;
+  private subscriptions: (() => void)[] = [];
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -68,10 +68,15 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   async onApplicationBootstrap(): Promise<void> {
     if (this.config.ROLE === 'api') return;
-    this.unsubscribe = this.bus.subscribe('harness.cancel', ({ runId }) => {
-      // Only a hint: the row says whether the run is cancelled.
-      this.running.get(runId)?.check();
-    });
+    this.subscriptions = [
+      this.bus.subscribe('harness.cancel', ({ runId }) => {
+        // Only a hint: the row says whether the run is cancelled.
+        this.running.get(runId)?.check();
+      }),
+      this.bus.onResumed(() => {
+        for (const lease of this.running.values()) lease.check();
+      }),
+    ];
     this.queue.handle(RUN_JOB, (job, signal) =>
       inTenant(String(job.data['tenantId']), () => this.process(job, signal)),
     );
@@ -80,7 +85,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    this.unsubscribe?.();
+    for (const unsubscribe of this.subscriptions) unsubscribe();
     await Promise.all(this.sweeps.map((sweep) => sweep.stop()));
   }
 
@@ -281,6 +286,8 @@ export class Attempts {
       await work();
       this.failures.delete(key);
     } catch (error) {
+      // An outage has its own line (Dependency).
+      if (isOutage(error)) return;
       const cause = String(error);
       if (this.failures.get(key) === cause) return;
       if (this.failures.size >= MOST) this.failures.clear();

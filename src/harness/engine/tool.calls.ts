@@ -17,7 +17,6 @@ import type { Plan } from '../protocol/plan.js';
 import { decidePolicy } from '../protocol/policy.js';
 import type { FileSubject, PolicySubject } from '../protocol/policy.js';
 import { CancelRequestedError } from '../protocol/run.state.js';
-import { shortened } from '../protocol/visible-text.js';
 import { Sandbox } from '../sandbox/sandbox.js';
 import { commandGrant, pathGrants, subjectHash } from '../store/approval.ask.js';
 import type { ApprovalAsk } from '../store/approval.ask.js';
@@ -26,7 +25,6 @@ import type { ApprovalRow } from '../store/approval.repository.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import { stepIdOf } from '../store/event.catalogue.js';
-import type { EventDraft } from '../store/event.catalogue.js';
 import { HarnessSwitches } from '../store/switch.repository.js';
 import { planData, proposalEvents } from '../store/event.catalogue.js';
 import { RunInputRepository } from '../store/run-input.repository.js';
@@ -54,15 +52,13 @@ import type { ShownCall } from './approval.preview.js';
 import { InputIntake } from './input.intake.js';
 import { PartialOutputs } from './partial.outputs.js';
 import { callerOf, PermissionRevokedError, UnrecordedError } from './run.context.js';
-import type { RunContext, RunLease } from './run.context.js';
+import type { RunContext } from './run.context.js';
 import { doneOutcome, failedOutcome, shellOutcome, ToolResults } from './tool.results.js';
 import type { CallOutcome } from './tool.results.js';
 
 const PARALLEL_READS = 4;
 /** A read that takes longer says that it has begun before it says what it found. */
 const QUICK_MS = 100;
-/** Of a title in an event. */
-const TITLE_CHARACTERS = 200;
 /** Calls of one message that are executed. */
 const CALLS_PER_MESSAGE = 16;
 
@@ -224,21 +220,13 @@ export class ToolCalls {
     const subject = await tool.subject(input, toolContext);
     const ask = await this.consentFor(execution, { subject });
     if (ask) return { ask };
-    const begun = this.startEvent(execution);
-    const { found, isAnnounced } = await this.announceWhenSlow(
-      context.lease,
-      begun,
-      tool.run(input, toolContext),
-    );
+    const found = await this.announceWhenSlow(context, effect, tool.run(input, toolContext));
     const outcome =
       found.status === 'fulfilled'
         ? doneOutcome(found.value)
         : this.failure(context, effect, found.reason);
     const durationMs = performance.now() - startedAt;
-    await this.results.record(context, effect, {
-      ...{ outcome, durationMs },
-      begun: isAnnounced ? undefined : begun,
-    });
+    await this.results.record(context, effect, { outcome, durationMs });
     return 'done';
   }
 
@@ -247,21 +235,23 @@ export class ToolCalls {
    * read is no longer executing.
    */
   private async announceWhenSlow<T>(
-    { claim }: RunLease,
-    begun: EventDraft,
+    { lease, secrets }: RunContext,
+    effect: HarnessEffect,
     reading: Promise<T>,
-  ): Promise<{ found: PromiseSettledResult<T>; isAnnounced: boolean }> {
+  ): Promise<PromiseSettledResult<T>> {
     const over = new AbortController();
     const announcing = sleep(QUICK_MS, true, { signal: over.signal })
       .catch(() => false)
       .then(async (isSlow) => {
-        if (isSlow) await this.ledger.append(claim, [begun]);
-        return isSlow;
+        if (!isSlow) return;
+        await this.ledger.asOwner(lease.claim, (writer) =>
+          this.results.announce(writer, effect, secrets),
+        );
       });
     const read = reading.finally(() => over.abort());
     const [found, announced] = await Promise.allSettled([read, announcing]);
     if (announced.status === 'rejected') throw announced.reason;
-    return { found, isAnnounced: announced.value };
+    return found;
   }
 
   private async changeFiles(execution: Execution<FileTool>): Promise<CallResult> {
@@ -391,6 +381,7 @@ export class ToolCalls {
     if (!answer) {
       await this.ledger.asOwner(lease.claim, async (writer) => {
         await this.intake.consume(writer, 'STEER');
+        await this.results.announce(writer, effect, context.secrets);
         writer.set({ question: { toolCallId, ...question } });
         writer.park('QUESTION');
         const data = { ...writer.statusData, reason: 'question', question: question.text } as const;
@@ -507,39 +498,21 @@ export class ToolCalls {
     await callerOf(this.callers, run);
   }
 
-  private startEvent({ context, effect, title, modelDescription }: Execution): EventDraft {
-    const { toolCallId, toolName, effectClass, argumentsJson, iteration } = effect;
-    const { secrets } = context;
-    const said = modelDescription && this.mask.apply(modelDescription, secrets);
-    return {
-      type: 'tool.started',
-      data: {
-        toolName,
-        title: shortened(this.mask.apply(title, secrets), TITLE_CHARACTERS),
-        ...(said && { modelDescription: said }),
-        effectClass,
-        argumentsJson: this.mask.apply(argumentsJson, secrets),
-      },
-      subject: { toolCallId, stepId: stepIdOf(iteration) },
-    };
-  }
-
   /** Write-ahead: commits what is about to happen, before it does. */
   private async begin(
-    execution: Execution,
+    { context, effect }: Execution,
     what: {
       readonly operations: readonly FileOperation[];
       readonly snapshotSha256?: string | undefined;
     },
   ): Promise<void> {
-    const { context, effect } = execution;
     const { claim } = context.lease;
     await this.ledger.asOwner(claim, async (writer) => {
       const start = { fence: claim.fence, boot: processId, ...what };
       if (!(await this.effects.start(context.run, effect.toolCallId, start))) {
         throw new Error(`The effect ${effect.toolCallId} is not prepared and must not begin.`);
       }
-      writer.events([this.startEvent(execution)]);
+      writer.events([this.results.started(effect, context.secrets)]);
     });
   }
 

@@ -3,8 +3,10 @@ import { Artifacts } from '../change/artifacts.js';
 import { BlobStore } from '../change/blob.store.js';
 import { FileChanges, foldersOf } from '../change/file-changes.js';
 import type { DescribedChanges } from '../change/file-changes.js';
-import type { ToolError, ToolErrorCode } from '../fault/tool.error.js';
+import { ToolError } from '../fault/tool.error.js';
+import type { ToolErrorCode } from '../fault/tool.error.js';
 import type { EffectState, SettledEffectState } from '../protocol/effect.state.js';
+import { shortened, visibleLine } from '../protocol/visible-text.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository, observedFiles } from '../store/effect.repository.js';
 import type { EffectOutcome } from '../store/effect.repository.js';
@@ -14,7 +16,9 @@ import { MessageRepository } from '../store/message.repository.js';
 import { RunLedger } from '../store/run.ledger.js';
 import type { RunWriter } from '../store/run.ledger.js';
 import { SecretMask } from '../store/secret-mask.js';
-import type { ShellOutcome, ToolOutcome } from '../tool/tool.js';
+import { boundCall } from '../tool/tool.js';
+import type { BoundCall, ShellOutcome, ToolOutcome } from '../tool/tool.js';
+import { ToolRegistry } from '../tool/tools.js';
 import type { FileOperation } from '../workspace/file-operation.js';
 import { firstBytes } from '../workspace/utf8-text.js';
 import type { RunContext } from './run.context.js';
@@ -34,6 +38,8 @@ interface ResultNote {
   readonly summary?: string;
   readonly truncated?: boolean | undefined;
   readonly durationMs?: number;
+  /** Credentials that the run has used. */
+  readonly secrets?: readonly string[];
 }
 
 interface Result {
@@ -49,6 +55,8 @@ const RESULT_BYTES = 64 * 1024;
 /** The body of a skill is given whole. */
 const SKILL_BYTES = 256 * 1024;
 const SUMMARY_LENGTH = 200;
+/** Of a title in an event. */
+const TITLE_CHARACTERS = 200;
 
 /** What an error code says of the call: invalid arguments, missing consent, or nothing was done. Otherwise it failed. */
 const STATES: Readonly<Partial<Record<ToolErrorCode, SettledEffectState>>> = {
@@ -111,12 +119,55 @@ export class ToolResults {
     private readonly changes: FileChanges,
     private readonly artifacts: Artifacts,
     private readonly blobs: BlobStore,
+    private readonly registry: ToolRegistry,
     private readonly mask: SecretMask,
   ) {}
 
+  /** The event that a call begins. Every call has one: stored before it where it takes long, at the latest with its end. */
+  started(effect: HarnessEffect, secrets: readonly string[] = []): EventDraft {
+    const { toolCallId, toolName, effectClass, argumentsJson, iteration } = effect;
+    const { title, modelDescription } = this.describedCall(effect);
+    const said = modelDescription && this.mask.apply(modelDescription, secrets);
+    return {
+      type: 'tool.started',
+      data: {
+        toolName,
+        title: shortened(this.mask.apply(title, secrets), TITLE_CHARACTERS),
+        ...(said && { modelDescription: said }),
+        effectClass,
+        argumentsJson: this.mask.apply(argumentsJson, secrets),
+      },
+      subject: { toolCallId, stepId: stepIdOf(iteration) },
+    };
+  }
+
+  /** Stores that a call begins which takes long and changes nothing outside of the database; once. */
+  async announce(
+    writer: RunWriter,
+    effect: HarnessEffect,
+    secrets: readonly string[],
+  ): Promise<void> {
+    const isFirst = await this.effects.announce(writer.run, effect.toolCallId);
+    if (isFirst) writer.events([this.started(effect, secrets)]);
+  }
+
+  /** Of a call that cannot be read there is only the name. */
+  private describedCall({
+    toolName,
+    input,
+  }: HarnessEffect): Pick<BoundCall, 'title' | 'modelDescription'> {
+    const tool = this.registry.find(toolName);
+    try {
+      if (tool) return boundCall(tool, input);
+    } catch (error) {
+      if (!(error instanceof ToolError)) throw error;
+    }
+    return { title: visibleLine(`call ${toolName}`), modelDescription: undefined };
+  }
+
   /**
-   * Stores the outcome of an executed call in one transaction. `begun` is the event that the call has begun, where it is
-   * not stored yet. `also` joins the transaction last; it gets the id of the call's message.
+   * Stores the outcome of an executed call in one transaction. `also` joins the transaction last; it gets the id of the
+   * call's message.
    */
   async record(
     context: RunContext,
@@ -124,11 +175,9 @@ export class ToolResults {
     {
       outcome,
       durationMs,
-      begun,
     }: {
       readonly outcome: CallOutcome;
       readonly durationMs: number;
-      readonly begun?: EventDraft | undefined;
     },
     also: (writer: RunWriter, messageId: string) => Promise<void> | void = () => undefined,
   ): Promise<void> {
@@ -144,8 +193,7 @@ export class ToolResults {
     await this.ledger.asOwner(lease.claim, async (writer) => {
       const artifactId = whole && (await this.artifacts.keep(run, outputOf(toolCallId, whole)));
       const stored = { state, result, errorCode, exitCode, artifactId, seen, operations };
-      if (begun) writer.events([begun]);
-      const note = { summary, durationMs, truncated };
+      const note = { summary, durationMs, truncated, secrets };
       const messageId = await this.finish(writer, effect, stored, note);
       writer.set({ toolCalls: writer.run.toolCalls + 1 });
       writer.events(outcome.events ?? []);
@@ -170,8 +218,10 @@ export class ToolResults {
     outcome: EffectOutcome,
     note: ResultNote = {},
   ): Promise<string | undefined> {
-    const isFirst = await this.effects.finish(writer.run, effect.toolCallId, outcome);
-    return isFirst ? this.answer(writer, effect, outcome, note) : undefined;
+    const finished = await this.effects.finish(writer.run, effect.toolCallId, outcome);
+    if (!finished) return undefined;
+    if (!finished.hadBegun) writer.events([this.started(effect, note.secrets)]);
+    return this.answer(writer, effect, outcome, note);
   }
 
   /** Writes the missing message of an effect whose outcome is stored. */

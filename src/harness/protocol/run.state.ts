@@ -37,6 +37,7 @@ export type StopReason =
   | 'MAX_WALL_TIME'
   | 'LOOP_DETECTED'
   | 'FORMAT_ERRORS'
+  | 'CALLS_REFUSED'
   | 'CONTEXT_OVERFLOW'
   | 'MODEL_AUTH'
   | 'MODEL_NOT_FOUND'

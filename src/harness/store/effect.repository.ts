@@ -62,7 +62,10 @@ export interface EffectStart {
 }
 
 /** What tells of loops in a settled call. */
-export type PastCall = Pick<HarnessEffect, 'toolName' | 'argumentsSha256' | 'iteration' | 'state'>;
+export type PastCall = Pick<
+  HarnessEffect,
+  'toolName' | 'argumentsSha256' | 'iteration' | 'state' | 'errorCode'
+>;
 
 /** Outcomes of calls that have not begun, unless their row says when. */
 const NEVER_BEGUN: readonly EffectState[] = ['DENIED', 'INVALID', 'NOT_EXECUTED'];
@@ -71,6 +74,9 @@ const NEVER_BEGUN: readonly EffectState[] = ['DENIED', 'INVALID', 'NOT_EXECUTED'
 export const IN_ORDER = 'iteration < 0, abs(iteration), ordinal';
 
 const COLUMNS = columnsOf(HarnessEffect);
+
+/** Calls of a session whose sights of files count. */
+const SIGHTS = 2_000;
 
 /** The tool calls of runs and what came of them. Call every change while the run's row is locked. */
 @Injectable()
@@ -165,16 +171,34 @@ export class EffectRepository {
     await this.database.repository(HarnessEffect).update(started, { boot: null });
   }
 
-  /** Stores how a call has ended; false when it had already. */
-  async finish({ tenantId }: RunKey, toolCallId: string, outcome: EffectOutcome): Promise<boolean> {
-    const rows = await this.database.prepared(
-      `UPDATE harness_effect
-          SET state = $3::text, result = $4, error_code = $5, exit_code = $6, reads = $8::jsonb,
-              artifact_id = coalesce($7::uuid, artifact_id), operations = coalesce($9::jsonb, operations),
-              reconciled = $10, ended_at = now(),
-              started_at = coalesce(started_at, CASE WHEN $3::text <> ALL ($11::text[]) THEN now() END)
-        WHERE tenant_id = $1 AND tool_call_id = $2 AND state IN ('PREPARED', 'STARTED', 'UNCERTAIN')
+  /** Records that a call begins that changes nothing outside of the database; false when that is recorded already. */
+  async announce({ tenantId }: RunKey, toolCallId: string): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE harness_effect SET started_at = now()
+        WHERE tenant_id = $1 AND tool_call_id = $2 AND state = 'PREPARED' AND started_at IS NULL
         RETURNING tool_call_id`,
+      [tenantId, toolCallId],
+    );
+    return rows.length > 0;
+  }
+
+  /** Stores how a call has ended, and answers whether its beginning was stored before; undefined when it had ended already. */
+  async finish(
+    { tenantId }: RunKey,
+    toolCallId: string,
+    outcome: EffectOutcome,
+  ): Promise<{ readonly hadBegun: boolean } | undefined> {
+    const [row] = await this.database.prepared<{ hadBegun: boolean }>(
+      `UPDATE harness_effect AS effect
+          SET state = $3::text, result = $4, error_code = $5, exit_code = $6, reads = $8::jsonb,
+              artifact_id = coalesce($7::uuid, effect.artifact_id),
+              operations = coalesce($9::jsonb, effect.operations), reconciled = $10, ended_at = now(),
+              started_at = coalesce(effect.started_at, CASE WHEN $3::text <> ALL ($11::text[]) THEN now() END)
+         FROM harness_effect AS before
+        WHERE effect.tenant_id = $1 AND effect.tool_call_id = $2
+          AND effect.state IN ('PREPARED', 'STARTED', 'UNCERTAIN')
+          AND before.tenant_id = effect.tenant_id AND before.tool_call_id = effect.tool_call_id
+        RETURNING before.started_at IS NOT NULL AS "hadBegun"`,
       [
         tenantId,
         toolCallId,
@@ -189,7 +213,7 @@ export class EffectRepository {
         NEVER_BEGUN,
       ],
     );
-    return rows.length > 0;
+    return row;
   }
 
   /** Marks a started effect as one whose outcome is unknown, with what was found of it. */
@@ -215,7 +239,8 @@ export class EffectRepository {
   /** The last settled calls of the run, the oldest first: what tells of loops. */
   async lastCalls({ tenantId, id }: RunKey, limit: number): Promise<PastCall[]> {
     const rows = await this.database.prepared<PastCall>(
-      `SELECT tool_name AS "toolName", arguments_sha256 AS "argumentsSha256", iteration, state
+      `SELECT tool_name AS "toolName", arguments_sha256 AS "argumentsSha256", iteration, state,
+              error_code AS "errorCode"
          FROM harness_effect
         WHERE tenant_id = $1 AND run_id = $2 AND iteration > 0
           AND state NOT IN ('PREPARED', 'STARTED', 'UNCERTAIN')
@@ -225,18 +250,30 @@ export class EffectRepository {
     return rows.reverse();
   }
 
-  /** What the run has seen of files, by path; the last sight counts. */
-  async seenFiles({ tenantId, id }: RunKey): Promise<Map<string, string>> {
+  /**
+   * What the run and the earlier runs of its session have seen of files, by path: of the newest 2,000 calls that have seen
+   * any. The last sight of a file counts.
+   */
+  async seenFiles({
+    tenantId,
+    sessionId,
+  }: Pick<HarnessRun, 'tenantId' | 'sessionId'>): Promise<Map<string, string>> {
     const rows = await this.database.query<
       Pick<HarnessEffect, 'reads' | 'operations' | 'state' | 'effectClass'>
     >(
-      `SELECT reads, operations, state, effect_class AS "effectClass" FROM harness_effect
-        WHERE tenant_id = $1 AND run_id = $2 AND iteration > 0 AND (reads <> '[]' OR operations <> '[]')
-        ORDER BY ended_at, iteration, ordinal`,
-      [tenantId, id],
+      `SELECT reads, CASE WHEN effect_class = 'FILE' THEN operations ELSE '[]' END AS operations, state,
+              effect_class AS "effectClass"
+         FROM harness_effect
+        WHERE tenant_id = $1 AND iteration > 0
+          AND run_id IN (SELECT id FROM harness_run WHERE tenant_id = $1 AND session_id = $2)
+          AND (reads <> '[]' OR (effect_class = 'FILE' AND operations <> '[]'))
+        ORDER BY ended_at DESC, iteration DESC, ordinal DESC LIMIT ${SIGHTS}`,
+      [tenantId, sessionId],
     );
     const seen = new Map<string, string>();
-    for (const row of rows) for (const file of observedFiles(row)) seen.set(file.path, file.sha256);
+    for (const row of rows.toReversed()) {
+      for (const { path, sha256 } of observedFiles(row)) seen.set(path, sha256);
+    }
     return seen;
   }
 }

@@ -24,11 +24,14 @@ export interface MessageDraft {
 /** The conversation whose messages are numbered together. */
 export type Conversation = Pick<HarnessRun, 'tenantId' | 'sessionId' | 'id'>;
 
-/** A message of an earlier run; long texts are cut. */
+/** A message of an earlier run; long texts are cut. CONTROL: a note of what the user has undone or redone since. */
 export interface EarlierText {
-  readonly role: 'USER' | 'ASSISTANT';
+  readonly role: 'USER' | 'ASSISTANT' | 'CONTROL';
   readonly content: string;
 }
+
+/** The kinds of notes that the next run of a session is told of. */
+export const NOTE_KINDS = { undo: 'UNDO', redo: 'REDO' } as const;
 
 /** A session's newest texts are looked at, so many at most. */
 const TEXTS = 200;
@@ -169,15 +172,16 @@ export class MessageRepository {
     );
   }
 
-  /** The texts of earlier runs, the newest first, each cut to so many characters. Runs of a session follow each other. */
+  /** The texts of earlier runs, and what was undone of them, the newest first, each cut to so many characters. Runs of a session follow each other. */
   async before(
     { tenantId, sessionId, id }: Conversation,
     characters: number,
   ): Promise<EarlierText[]> {
     return this.database.query<EarlierText>(
       `SELECT role, left(content, $4) AS content FROM harness_message
-        WHERE tenant_id = $1 AND session_id = $2 AND run_id <> $3 AND role IN ('USER', 'ASSISTANT')
-          AND content <> ''
+        WHERE tenant_id = $1 AND session_id = $2 AND run_id <> $3 AND content <> ''
+          AND (role IN ('USER', 'ASSISTANT')
+               OR (role = 'CONTROL' AND metadata ->> 'kind' IN ('${NOTE_KINDS.undo}', '${NOTE_KINDS.redo}')))
         ORDER BY sequence DESC LIMIT ${TEXTS}`,
       [tenantId, sessionId, id, characters],
     );

@@ -153,6 +153,12 @@ export class RunRepository {
     return row?.count ?? 0;
   }
 
+  /** How many runs wait for an owner, with those of this transaction; no other transaction counts them before it ends. */
+  async queuedNow(): Promise<number> {
+    await this.database.query('SELECT pg_advisory_xact_lock(hashtext($1))', ['harness queue']);
+    return this.queued();
+  }
+
   /**
    * A new run that waits for an owner, locked until the transaction ends. Undefined when the session has an unfinished run,
    * or one with the same key.

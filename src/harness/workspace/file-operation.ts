@@ -44,17 +44,17 @@ export interface PlannedFile {
   readonly operation: FileOperation;
   readonly beforeContent: Buffer | null;
   readonly afterContent: Buffer | null;
-  /** The file exists and the run has not seen what is in it now. */
+  /** The file exists and the runs of the session have not seen what is in it now. */
   readonly unread: boolean;
 }
 
-/** A file as it was when a tool read or wrote it in this run: what an edit is checked against. */
+/** A file as it was when a tool showed or wrote it: what an edit is checked against. */
 export interface SeenFile {
   readonly path: string;
   readonly sha256: string;
 }
 
-/** What has been seen in this run; the last sight of a path counts. */
+/** What has been seen in this run and the earlier ones of its session; the last sight of a path counts. */
 export interface SeenFiles {
   /** SHA-256 of the path's content when it was last seen whole or in part; undefined when it never was. */
   get(path: string): string | undefined;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, realpath, rm, stat } from 'node:fs/promises';
+import { mkdir, opendir, realpath, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,6 +24,19 @@ export interface WorkspacePlace {
   /** `device:inode`. */
   readonly identity: string;
 }
+
+/** A folder that a session may be made for. */
+export interface ListedWorkspace {
+  /** Absolute, without links. */
+  readonly path: string;
+  /** The root that it is, or lies in. */
+  readonly root: string;
+  /** Below the root; empty for the root itself. */
+  readonly name: string;
+}
+
+/** Entries of a root that are looked at. */
+const MOST_ENTRIES = 10_000;
 
 /** Folders of the system itself. */
 const SYSTEM_FOLDERS = ['/proc', '/sys', '/dev', '/etc'];
@@ -73,6 +86,30 @@ export class WorkspaceRoots {
   }
 
   /**
+   * The tenant's roots in the order of the configuration, each with the folders right in it by their names, as far as a
+   * session may work there: at most so many, of which `more` says whether there are others. Folders behind links are left
+   * out. None where the tenant has no root.
+   */
+  async list(
+    tenantId: string,
+    limit: number,
+  ): Promise<{ readonly workspaces: readonly ListedWorkspace[]; readonly more: boolean }> {
+    const roots = await this.rootsOf(tenantId).catch((error: unknown) => {
+      if (error instanceof WorkspaceNotAllowedError) return [];
+      throw error;
+    });
+    const bounds = await this.boundsOf(tenantId);
+    const workspaces: ListedWorkspace[] = [];
+    for (const root of new Set(roots)) {
+      const names = await foldersIn(root);
+      const found = ['', ...names].map((name) => ({ root, name, path: join(root, name) }));
+      workspaces.push(...found.filter(({ path }) => !obstacleOf(path, roots, bounds)));
+      if (workspaces.length > limit) break;
+    }
+    return { workspaces: workspaces.slice(0, limit), more: workspaces.length > limit };
+  }
+
+  /**
    * Whether a session may still work where it was made for. WorkspaceGoneError when the folder was moved, removed or
    * replaced; else the errors of `resolve`, when the operator has changed the roots.
    */
@@ -115,50 +152,21 @@ export class WorkspaceRoots {
     path: string,
     roots: readonly string[],
   ): Promise<void> {
-    const root = roots.find((each) => isWithin(each, path));
-    if (root === undefined || (await this.isOfOthers(tenantId, path))) {
-      throw new WorkspaceNotFoundError();
-    }
-    const below = relativeTo(root, path) ?? '';
-    const { protection, secret } = classifyPath(below);
-    if (protection !== 'NONE' || secret) {
-      throw new WorkspaceNotAllowedError(
-        `A workspace cannot be a folder of settings or secrets such as ${below}. Choose the folder that holds the project.`,
-      );
-    }
-    const reason = await this.refusal(tenantId, path);
-    if (reason !== undefined) {
-      throw new WorkspaceNotAllowedError(
-        `A workspace cannot be, hold or lie in ${reason}. Choose the folder of one project.`,
-      );
-    }
+    const obstacle = obstacleOf(path, roots, await this.boundsOf(tenantId));
+    if (obstacle) throw obstacle;
   }
 
-  /** Roots of different tenants should be apart; where links bring them together, neither side gets in. */
-  private async isOfOthers(tenantId: string, path: string): Promise<boolean> {
-    for (const root of this.config.HARNESS_ROOTS) {
-      if (root.tenantId === tenantId) continue;
-      const other = await canonical(root.path);
-      if (other !== undefined && overlap(other, path)) return true;
-    }
-    return false;
-  }
-
-  /** What the service and the system keep for themselves, if the path touches it. */
-  private async refusal(tenantId: string, path: string): Promise<string | undefined> {
-    if (path === '/') return 'the whole file system';
-    const home = await canonical(homedir());
-    if (home !== undefined && isWithin(path, home)) return 'the home folder of the service';
+  private async boundsOf(tenantId: string): Promise<Bounds> {
+    const others = this.config.HARNESS_ROOTS.filter((root) => root.tenantId !== tenantId);
+    const foreign = await Promise.all(others.map((root) => canonical(root.path)));
     const data = (await canonical(this.config.DATA_DIR)) ?? this.config.DATA_DIR;
-    if (this.ownFolder(tenantId) !== undefined) {
-      if (isWithin(join(data, 'workspaces', tenantId), path)) return undefined;
-    }
-    if (overlap(path, data)) return 'the data of the service (DATA_DIR)';
-    const program = (await canonical(packageRoot())) ?? packageRoot();
-    if (overlap(path, program)) return 'the program folder of the service';
-    return SYSTEM_FOLDERS.some((folder) => overlap(path, folder))
-      ? 'a folder of the operating system'
-      : undefined;
+    return {
+      foreign: foreign.filter((path) => path !== undefined),
+      home: await canonical(homedir()),
+      data,
+      own: this.ownFolder(tenantId) === undefined ? undefined : join(data, 'workspaces', tenantId),
+      program: (await canonical(packageRoot())) ?? packageRoot(),
+    };
   }
 
   private async erase(tenantId: string): Promise<void> {
@@ -173,6 +181,72 @@ export class WorkspaceRoots {
       });
     }
   }
+}
+
+/** Where a tenant's sessions may not work, whatever its roots are; without links. */
+interface Bounds {
+  /** Roots of other tenants. They should be apart; where links bring them together, neither side gets in. */
+  readonly foreign: readonly string[];
+  /** Of the service. */
+  readonly home: string | undefined;
+  readonly data: string;
+  /** The tenant's own folder in the data, where it has one. */
+  readonly own: string | undefined;
+  readonly program: string;
+}
+
+/** Why a session may not work in the folder; undefined when it may. */
+function obstacleOf(
+  path: string,
+  roots: readonly string[],
+  bounds: Bounds,
+): WorkspaceNotFoundError | WorkspaceNotAllowedError | undefined {
+  const root = roots.find((each) => isWithin(each, path));
+  if (root === undefined || bounds.foreign.some((other) => overlap(other, path))) {
+    return new WorkspaceNotFoundError();
+  }
+  const below = relativeTo(root, path) ?? '';
+  const { protection, secret } = classifyPath(below);
+  if (protection !== 'NONE' || secret) {
+    return new WorkspaceNotAllowedError(
+      `A workspace cannot be a folder of settings or secrets such as ${below}. Choose the folder that holds the project.`,
+    );
+  }
+  const reserved = reservedAt(path, bounds);
+  if (reserved === undefined) return undefined;
+  return new WorkspaceNotAllowedError(
+    `A workspace cannot be, hold or lie in ${reserved}. Choose the folder of one project.`,
+  );
+}
+
+/** What the service and the system keep for themselves, if the path touches it. */
+function reservedAt(path: string, { home, data, own, program }: Bounds): string | undefined {
+  if (path === '/') return 'the whole file system';
+  if (home !== undefined && isWithin(path, home)) return 'the home folder of the service';
+  if (own !== undefined && isWithin(own, path)) return undefined;
+  if (overlap(path, data)) return 'the data of the service (DATA_DIR)';
+  if (overlap(path, program)) return 'the program folder of the service';
+  return SYSTEM_FOLDERS.some((folder) => overlap(path, folder))
+    ? 'a folder of the operating system'
+    : undefined;
+}
+
+/** The names of the folders right in a folder, sorted, of its first 10,000 entries; none where it cannot be read. */
+async function foldersIn(path: string): Promise<string[]> {
+  const names: string[] = [];
+  let looked = 0;
+  try {
+    // Closed by the loop, however that ends.
+    for await (const entry of await opendir(path)) {
+      looked += 1;
+      if (looked > MOST_ENTRIES) break;
+      // As for a path that is given: it is shown to people and models on one line.
+      if (entry.isDirectory() && !/\p{Cc}/u.test(entry.name)) names.push(entry.name);
+    }
+  } catch {
+    return [];
+  }
+  return names.sort();
 }
 
 function isWithin(folder: string, path: string): boolean {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isSuperAdmin, TenantRevision } from '../../platform/access/index.js';
+import { isSuperAdmin, permissionsOf, TenantRevision } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
 import type { AuditActor, AuditRecord } from '../../platform/audit/index.js';
@@ -59,5 +59,7 @@ export function requireNotAbove(caller: Caller, roles: readonly Granting[]): voi
 
 function lackingOf(caller: Caller, permissions: readonly string[]): string | undefined {
   if (isSuperAdmin(caller)) return undefined;
-  return permissions.find((permission) => !caller.permissions.has(permission));
+  return permissions
+    .flatMap(permissionsOf)
+    .find((permission) => !caller.permissions.has(permission));
 }

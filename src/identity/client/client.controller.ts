@@ -18,7 +18,7 @@ import { ClientService } from './client.service.js';
 export class ClientController {
   constructor(private readonly clients: ClientService) {}
 
-  /** All clients. */
+  /** All clients, newest first. */
   @Get('list')
   @RequirePermission('system:client:list')
   @AnswersPage(ClientView)

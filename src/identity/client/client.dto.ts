@@ -1,4 +1,6 @@
 import {
+  Flag,
+  flag,
   Id,
   Input,
   nullable,
@@ -37,6 +39,13 @@ export class ClientListQuery extends Input({
   status: Text({ optional: true, description: '0 enabled, 1 disabled' }),
 }) {}
 
+/** For clients that read only `content` of a message (docs/WIRE.md, Clients that read only content). */
+const INLINE = {
+  thinking: 'Lists of messages have the thinking text in `content`, between <think> and </think>',
+  sources: 'An answer from knowledge bases ends with a paragraph that names its sources',
+  failures: 'The reason why an answer failed, or that it was cut, is part of its text',
+};
+
 /** The optional fields of a client. */
 const clientFields = {
   deviceType: Text({ optional: true, max: 32, example: 'pc' }),
@@ -53,6 +62,9 @@ const clientFields = {
     description: 'Seconds after which a sign-in ends in any case; applies to new sign-ins',
   }),
   status: OneOf(STATUS, { optional: true }),
+  inlineThinking: Flag({ optional: true, description: INLINE.thinking }),
+  inlineSources: Flag({ optional: true, description: INLINE.sources }),
+  inlineFailures: Flag({ optional: true, description: INLINE.failures }),
 };
 
 export class NewClientDto extends Input({
@@ -66,7 +78,11 @@ export class ChangedClientDto extends Input({
   ...clientFields,
   id: Id(),
   clientKey: Text({ optional: true, min: 1, max: 32 }),
-  clientSecret: Text({ optional: true, max: 200, description: 'Empty: the stored one stays' }),
+  clientSecret: Text({
+    optional: true,
+    max: 200,
+    description: 'Empty or ******: the stored one stays',
+  }),
   grantTypeList: Texts({ optional: true, max: 32, maxItems: 7 }),
 }) {}
 
@@ -76,20 +92,30 @@ export class ClientStatusDto extends Input({
   status: OneOf(STATUS),
 }) {}
 
+/** Shown in place of the secret, and read as "unchanged": the form of existing consoles sends back what it shows. */
+export const HIDDEN_SECRET = '******';
+
 /** A client without its secret. */
 export class ClientView extends View({
   id: number({ example: 1 }),
   clientId: text({ example: 'e5cd7e4891bf95d1d19206ce24a7b32e' }),
   clientKey: text({ example: 'pc' }),
+  clientSecret: oneOf([HIDDEN_SECRET], { description: 'Never the secret' }),
   grantTypeList: texts({ example: ['password'] }),
   grantType: text({ example: 'password' }),
   deviceType: nullable(text({ example: 'pc' })),
   activeTimeout: number({ example: 1_800 }),
   timeout: number({ example: 604_800 }),
   status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
+  inlineThinking: flag({ description: INLINE.thinking }),
+  inlineSources: flag({ description: INLINE.sources }),
+  inlineFailures: flag({ description: INLINE.failures }),
   createTime: time(),
 }) {}
 
 export function toClientView(client: Client): ClientView {
-  return ClientView.of(client, { grantTypeList: client.grantType.split(',') });
+  return ClientView.of(client, {
+    clientSecret: HIDDEN_SECRET,
+    grantTypeList: client.grantType.split(','),
+  });
 }

@@ -2,6 +2,7 @@ import { Entity } from 'typeorm';
 import {
   Char,
   CreateTime,
+  Flag,
   GeneratedId,
   Integer,
   UpdateTime,
@@ -29,6 +30,11 @@ export class Client {
   /** Seconds after which a sign-in ends in any case. */
   @Integer() timeout: number;
   @Char(1) status: string;
+
+  /** What the client needs in the text of messages, because it reads nothing else of them. */
+  @Flag({ default: false }) inlineThinking: boolean;
+  @Flag({ default: false }) inlineSources: boolean;
+  @Flag({ default: false }) inlineFailures: boolean;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }

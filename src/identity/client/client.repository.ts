@@ -38,7 +38,7 @@ export class ClientRepository {
         ...(clientKey && { clientKey: containing(clientKey) }),
         ...(status && { status }),
       },
-      order: requestedOrder(query, { id: 'ASC' }),
+      order: requestedOrder(query, { id: 'DESC' }),
       ...rowsOf(query),
     });
     return new Page(rows, total);

@@ -13,7 +13,7 @@ import { EventBus } from '../../platform/event/index.js';
 import { defined } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { AccessChange } from '../access/access.change.js';
-import { toClientView } from './client.dto.js';
+import { HIDDEN_SECRET, toClientView } from './client.dto.js';
 import type {
   ChangedClientDto,
   ClientListQuery,
@@ -66,8 +66,9 @@ export class ClientService {
 
   async update(
     caller: Caller,
-    { id, clientSecret, grantTypeList, ...given }: ChangedClientDto,
+    { id, clientSecret: sentSecret, grantTypeList, ...given }: ChangedClientDto,
   ): Promise<void> {
+    const clientSecret = sentSecret === HIDDEN_SECRET ? undefined : sentSecret;
     const values: Partial<Client> = {
       ...defined(given),
       ...(clientSecret && { clientSecret: secretDigest(clientSecret) }),

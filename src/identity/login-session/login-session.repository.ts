@@ -17,6 +17,9 @@ export interface SignInState {
   readonly homeRevision: number;
   readonly actingTenantId: string | null;
   readonly actingRevision: number | null;
+  readonly inlineThinking: boolean;
+  readonly inlineSources: boolean;
+  readonly inlineFailures: boolean;
   /** The recorded last activity is old enough to record another. */
   readonly renewalDue: boolean;
 }
@@ -27,6 +30,9 @@ const SIGN_IN_STATE = `
            home.revision AS "homeRevision",
            acting.tenant_id AS "actingTenantId",
            acting.revision AS "actingRevision",
+           c.inline_thinking AS "inlineThinking",
+           c.inline_sources AS "inlineSources",
+           c.inline_failures AS "inlineFailures",
            s.last_active_time < now() - make_interval(secs => least(60, s.active_timeout / 4.0)) AS "renewalDue"
       FROM login_session s
       JOIN user_account u ON u.id = s.user_id AND u.tenant_id = s.tenant_id

@@ -6,8 +6,9 @@ import type { Caller } from '../../platform/access/index.js';
 import { AuditLog } from '../../platform/audit/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { Database } from '../../platform/database/index.js';
+import { Database, withLongStatements } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/event/index.js';
+import { clientSoftware } from '../../platform/http/index.js';
 import { IntervalJob } from '../../platform/queue/index.js';
 import type { Client } from '../client/client.entity.js';
 import { WrongPasswordError } from '../password/passwords.js';
@@ -55,7 +56,7 @@ export class LoginSessionService implements OnApplicationBootstrap, BeforeApplic
   /** Returns the token. WrongPasswordError if the user was disabled or their password changed since it was verified. */
   async open(user: VerifiedUser, client: Client, origin: SignInOrigin): Promise<string> {
     const { id: userId, tenantId, userName } = user;
-    const { clientId, clientKey } = client;
+    const { clientId, clientKey, deviceType } = client;
     const id = randomUUID();
     const expireTime = new Date(Date.now() + client.timeout * 1_000);
     await this.database.transaction(async () => {
@@ -72,7 +73,12 @@ export class LoginSessionService implements OnApplicationBootstrap, BeforeApplic
       if (!(await this.sessions.open(session, user.passwordHash))) throw new WrongPasswordError();
       await this.audit.record(
         { tenantId, userName, userId },
-        { action: 'login', target: 'user', id: userId, detail: { clientKey } },
+        {
+          action: 'login',
+          target: 'user',
+          id: userId,
+          detail: { clientKey, deviceType, ...clientSoftware(origin.userAgent) },
+        },
       );
     });
     const exp = Math.floor(expireTime.getTime() / 1_000);
@@ -114,7 +120,7 @@ export class LoginSessionService implements OnApplicationBootstrap, BeforeApplic
   /** Never throws. The next sweep finds what this one leaves. */
   async sweep(): Promise<void> {
     try {
-      await this.sessions.sweep();
+      await withLongStatements(() => this.sessions.sweep());
     } catch (error) {
       this.logger.warn({ msg: 'Failed to delete ended sign-ins', err: error });
     }

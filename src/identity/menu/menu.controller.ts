@@ -1,8 +1,24 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, Param } from '@nestjs/common';
 import { ApiProperty, ApiTags } from '@nestjs/swagger';
-import { CurrentCaller, LoginOnly, mayAny } from '../../platform/access/index.js';
+import {
+  CurrentCaller,
+  LoginOnly,
+  mayAny,
+  RequirePermission,
+} from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { AnswersArray, flag, object, optional, text, View } from '../../platform/http/index.js';
+import {
+  Answers,
+  AnswersArray,
+  flag,
+  IdPipe,
+  object,
+  optional,
+  text,
+  View,
+} from '../../platform/http/index.js';
+import { PermissionNodeView, RolePermissionsView } from '../role/permission-tree.js';
+import { RoleService } from '../role/role.service.js';
 
 export class RouteMetaView extends View({
   title: text({ example: 'Models' }),
@@ -26,12 +42,33 @@ export class RouteView extends View({
 @ApiTags('own account')
 @Controller('system/menu')
 export class MenuController {
+  constructor(private readonly roles: RoleService) {}
+
   /** The pages of the admin console that the caller may open. */
   @Get('getRouters')
   @LoginOnly()
   @AnswersArray(RouteView)
   routers(@CurrentCaller() caller: Caller): RouteView[] {
     return menuOf(caller);
+  }
+
+  /** The permissions that the caller can give a role, as the tree of the role form; groups have no permission. */
+  @Get('treeselect')
+  @RequirePermission('system:role:list', 'system:role:query')
+  @AnswersArray(PermissionNodeView)
+  permissions(@CurrentCaller() caller: Caller): PermissionNodeView[] {
+    return this.roles.permissionTree(caller);
+  }
+
+  /** The same tree with the permissions of a role checked. */
+  @Get('roleMenuTreeselect/:roleId')
+  @RequirePermission('system:role:query')
+  @Answers(RolePermissionsView)
+  permissionsOfRole(
+    @CurrentCaller() caller: Caller,
+    @Param('roleId', IdPipe) roleId: number,
+  ): Promise<RolePermissionsView> {
+    return this.roles.permissionsOf(caller, roleId);
   }
 }
 
@@ -75,6 +112,25 @@ const menu: readonly MenuFolder[] = [
     path: 'agent', title: 'Agents', icon: 'lucide:bot-message-square',
     pages: [
       { path: 'agent', title: 'Agents', icon: 'lucide:bot-message-square', component: 'agent/agent/index', permission: 'agent:agent:list' },
+    ],
+  },
+  {
+    path: 'system', title: 'System', icon: 'lucide:settings',
+    pages: [
+      { path: 'user', title: 'Users', icon: 'lucide:user', component: 'system/user/index', permission: 'system:user:list' },
+      { path: 'role', title: 'Roles', icon: 'lucide:users', component: 'system/role/index', permission: 'system:role:list' },
+      { path: 'dict', title: 'Dictionary', icon: 'lucide:book-open', component: 'system/dict/index', permission: 'system:dict:list' },
+      { path: 'oss', title: 'Files', icon: 'lucide:folder', component: 'system/oss/index', permission: 'system:oss:list' },
+      { path: 'tenant', title: 'Tenants', icon: 'lucide:building', component: 'system/tenant/index', permission: 'system:tenant:list' },
+      { path: 'client', title: 'Clients', icon: 'lucide:monitor-smartphone', component: 'system/client/index', permission: 'system:client:list' },
+    ],
+  },
+  {
+    path: 'monitor', title: 'Monitoring', icon: 'lucide:activity',
+    pages: [
+      { path: 'online', title: 'Sign-ins', icon: 'lucide:log-in', component: 'monitor/online/index', permission: 'monitor:online:list' },
+      { path: 'operlog', title: 'Operation log', icon: 'lucide:scroll-text', component: 'monitor/operlog/index', permission: 'monitor:operlog:list' },
+      { path: 'logininfor', title: 'Sign-in log', icon: 'lucide:history', component: 'monitor/logininfor/index', permission: 'monitor:logininfor:list' },
     ],
   },
 ];

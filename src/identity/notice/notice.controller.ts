@@ -36,7 +36,9 @@ export class NoticeController {
     const { CHAT_STREAMS_PER_USER: perUser } = this.config;
     const place = this.streams.reserve(caller, { perUser, endless: true });
     if (!place) {
-      throw new TooManyRequestsError('You have too many streams open. Close one and try again.');
+      throw new TooManyRequestsError('You have too many streams open. Close one and try again.', {
+        retryAfterSeconds: 5,
+      });
     }
     const writer = new SseWriter(response, PING_MS);
     const own = this.writers.get(caller.loginSessionId) ?? new Set();

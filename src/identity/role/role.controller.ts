@@ -14,6 +14,8 @@ import type { Page } from '../../platform/http/index.js';
 import {
   ChangedRoleDto,
   NewRoleDto,
+  RoleDataScopeDto,
+  RoleDepartmentsView,
   RoleListQuery,
   RoleOptionQuery,
   RoleStatusDto,
@@ -45,6 +47,17 @@ export class RoleController {
     return this.roles.options(caller, roleIds);
   }
 
+  /** The departments of the data scope of a role, for the form of existing consoles. */
+  @Get('deptTree/:roleId')
+  @RequirePermission('system:role:query')
+  @Answers(RoleDepartmentsView)
+  departments(
+    @CurrentCaller() caller: Caller,
+    @Param('roleId', IdPipe) roleId: number,
+  ): Promise<RoleDepartmentsView> {
+    return this.roles.departmentsOf(caller, roleId);
+  }
+
   /** One role. */
   @Get(':roleId')
   @RequirePermission('system:role:query')
@@ -70,6 +83,14 @@ export class RoleController {
   @AnswersStatus()
   update(@CurrentCaller() caller: Caller, @Body() body: ChangedRoleDto): Promise<void> {
     return this.roles.update(caller, body);
+  }
+
+  /** Accepts the data scope "all", which every role has, and refuses others. */
+  @Put('dataScope')
+  @RequirePermission('system:role:edit')
+  @AnswersStatus()
+  changeDataScope(@CurrentCaller() caller: Caller, @Body() body: RoleDataScopeDto): Promise<void> {
+    return this.roles.checkDataScope(caller, body.roleId, body.dataScope);
   }
 
   /** Enables or disables a role. */

@@ -1,14 +1,25 @@
 import { Injectable } from '@nestjs/common';
-import { ALL_PERMISSIONS, isKnownPermission, isSuperAdmin } from '../../platform/access/index.js';
+import { isAssignable, isSuperAdmin, permissionsOf } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { ConflictError, ForbiddenError, InvalidInputError } from '../../platform/error/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { AccessChange, requireHeld, requireNotAbove } from '../access/access.change.js';
+import { departmentTree } from './department.js';
+import { checkedNumbers, permissionsWithNumbers, permissionTree } from './permission-tree.js';
+import type { PermissionNodeView, RolePermissionsView } from './permission-tree.js';
 import { toRoleView } from './role.dto.js';
-import type { ChangedRoleDto, NewRoleDto, RoleListQuery, RoleView } from './role.dto.js';
+import type {
+  ChangedRoleDto,
+  NewRoleDto,
+  RoleDepartmentsView,
+  RoleListQuery,
+  RoleView,
+} from './role.dto.js';
 import { SUPERADMIN_ROLE } from './role.entity.js';
 import type { Role } from './role.entity.js';
 import { RoleRepository } from './role.repository.js';
+
+const ALL_DATA = '1';
 
 /** The roles of a tenant. */
 @Injectable()
@@ -36,8 +47,34 @@ export class RoleService {
     return toRoleView(await this.roles.roles.get(caller.tenantId, roleId));
   }
 
-  async create(caller: Caller, given: NewRoleDto): Promise<void> {
-    const permissions = readPermissions(given.permissions ?? []);
+  /** The permissions that the caller can assign, as a tree. */
+  permissionTree(caller: Caller): PermissionNodeView[] {
+    return permissionTree(caller);
+  }
+
+  /** The same with those of the role, which are checked. */
+  async permissionsOf(caller: Caller, roleId: number): Promise<RolePermissionsView> {
+    const role = await this.roles.roles.get(caller.tenantId, roleId);
+    const permissions = role.permissions.flatMap(permissionsOf);
+    return { checkedKeys: checkedNumbers(permissions), menus: permissionTree(caller, permissions) };
+  }
+
+  async departmentsOf(caller: Caller, roleId: number): Promise<RoleDepartmentsView> {
+    await this.roles.roles.get(caller.tenantId, roleId);
+    return { checkedKeys: [], depts: departmentTree() };
+  }
+
+  /** InvalidInputError for every data scope but "all". */
+  async checkDataScope(caller: Caller, roleId: number, dataScope: string): Promise<void> {
+    await this.roles.roles.get(caller.tenantId, roleId);
+    if (dataScope === ALL_DATA) return;
+    throw new InvalidInputError(
+      'dataScope must be 1, all data. What a role may see follows from its permissions: change them instead.',
+    );
+  }
+
+  async create(caller: Caller, { menuIds, ...given }: NewRoleDto): Promise<void> {
+    const permissions = readPermissions(givenPermissions(given.permissions, menuIds) ?? []);
     requireHeld(caller, { permissions });
     await this.change.apply(
       caller,
@@ -49,8 +86,9 @@ export class RoleService {
     );
   }
 
-  async update(caller: Caller, { roleId, ...given }: ChangedRoleDto): Promise<void> {
-    const permissions = given.permissions && readPermissions(given.permissions);
+  async update(caller: Caller, { roleId, menuIds, ...given }: ChangedRoleDto): Promise<void> {
+    const named = givenPermissions(given.permissions, menuIds);
+    const permissions = named && readPermissions(named);
     await this.change.apply(
       caller,
       async () => {
@@ -122,8 +160,9 @@ export class RoleService {
     change: { permissions?: readonly string[] | undefined; status?: string | undefined },
   ): Promise<void> {
     const { permissions, status } = change;
-    const shrinks =
-      status === '1' || role.permissions.some((one) => permissions && !permissions.includes(one));
+    const kept = permissions && new Set(permissions.flatMap(permissionsOf));
+    const before = role.permissions.flatMap(permissionsOf);
+    const shrinks = status === '1' || (kept && before.some((one) => !kept.has(one)));
     if (!shrinks || isSuperAdmin(caller)) return;
     if (!(await this.roles.userIdsOf(caller.tenantId, role.id)).includes(caller.userId)) return;
     throw new ForbiddenError(
@@ -141,13 +180,19 @@ export class RoleService {
   }
 }
 
+/** `menuIds` is how existing consoles name permissions. */
+function givenPermissions(
+  permissions: readonly string[] | undefined,
+  menuIds: readonly number[] | undefined,
+): readonly string[] | undefined {
+  return menuIds ? permissionsWithNumbers(menuIds) : permissions;
+}
+
 function readPermissions(given: readonly string[]): string[] {
-  const unknown = given.find(
-    (permission) => permission === ALL_PERMISSIONS || !isKnownPermission(permission),
-  );
+  const unknown = given.find((permission) => !isAssignable(permission));
   if (unknown !== undefined) {
     throw new InvalidInputError(
-      `permissions: ${unknown} cannot be assigned. GET /system/permission/list names those that can.`,
+      `permissions: ${unknown} cannot be assigned. GET /system/permission/list names those that can; system:info:* stands for all that begin so.`,
     );
   }
   return [...new Set(given)];

@@ -1,20 +1,23 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Resvg } from '@resvg/resvg-js';
-import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { randomUUID } from 'node:crypto';
 import svgCaptcha from 'svg-captcha';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { RateLimiter, REDIS } from '../../platform/event/index.js';
+import { RateLimiter } from '../../platform/event/index.js';
 import { clientNetwork } from '../../platform/http/index.js';
+import { SharedRedis } from '../../platform/redis/index.js';
 import { LoginRefusedError } from '../password/passwords.js';
 import type { CaptchaView } from './login.dto.js';
 
 const LIFETIME_SECONDS = 120;
 const KEY_PREFIX = 'captcha:';
 
-/** The answers to captchas, for two minutes: in Redis if configured, so that any process can check them. */
+/**
+ * The answers to captchas, for two minutes: in Redis if configured, so that any process can check them. Without it, and
+ * while it is away, the process that drew a captcha checks it.
+ */
 @Injectable()
 export class CaptchaStore {
   private readonly local = new LRUCache<string, string>({
@@ -22,19 +25,28 @@ export class CaptchaStore {
     ttl: LIFETIME_SECONDS * 1_000,
   });
 
-  constructor(@Inject(REDIS) private readonly redis: Redis | undefined) {}
+  constructor(private readonly redis: SharedRedis) {}
 
   async keep(uuid: string, answer: string): Promise<void> {
-    if (this.redis) await this.redis.set(KEY_PREFIX + uuid, answer, 'EX', LIFETIME_SECONDS);
-    else this.local.set(uuid, answer);
+    await this.redis.run(
+      async (redis) => {
+        await redis.set(KEY_PREFIX + uuid, answer, 'EX', LIFETIME_SECONDS);
+      },
+      () => {
+        this.local.set(uuid, answer);
+      },
+    );
   }
 
   /** Returns the answer and deletes it. */
   async take(uuid: string): Promise<string | undefined> {
-    if (this.redis) return (await this.redis.getdel(KEY_PREFIX + uuid)) ?? undefined;
     const answer = this.local.get(uuid);
     this.local.delete(uuid);
-    return answer;
+    const shared = await this.redis.run(
+      async (redis) => (await redis.getdel(KEY_PREFIX + uuid)) ?? undefined,
+      () => undefined,
+    );
+    return answer ?? shared;
   }
 }
 

@@ -8,7 +8,7 @@ import { inTenant } from '../../platform/database/index.js';
 import { InvalidInputError } from '../../platform/error/index.js';
 import { RateLimiter } from '../../platform/event/index.js';
 import type { RateLimit } from '../../platform/event/index.js';
-import { clientNetwork } from '../../platform/http/index.js';
+import { clientNetwork, clientSoftware } from '../../platform/http/index.js';
 import type { Client } from '../client/client.entity.js';
 import { ClientRepository } from '../client/client.repository.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
@@ -59,7 +59,7 @@ export class LoginService {
     await this.limiter.consume(this.attempts, clientNetwork(origin.ip));
     const { client, tenant } = await this.admit(login);
     const token = await inTenant(tenant.tenantId, async () => {
-      const user = await this.authenticate(tenant.tenantId, login, origin.ip);
+      const user = await this.authenticate(tenant.tenantId, login, client.clientKey, origin);
       return this.sessions.open(user, client, origin);
     });
     return {
@@ -161,7 +161,8 @@ export class LoginService {
   private async authenticate(
     tenantId: string,
     { username, password }: LoginDto,
-    ip: string | undefined,
+    clientKey: string,
+    origin: SignInOrigin,
   ): Promise<User> {
     if (!username || !password) {
       throw new InvalidInputError('username and password are required to sign in.');
@@ -171,14 +172,18 @@ export class LoginService {
     const attempt = {
       account: accountOf(tenantId, user, await this.users.foldedName(username)),
       passwordHash: enabled?.passwordHash,
-      ip,
+      ip: origin.ip,
       lastIp: user?.loginIp,
     };
     const right = await this.passwords.verify(attempt, password);
     if (right && enabled) return enabled;
     await this.audit.record(
       { tenantId, userName: username },
-      { action: 'login-failed', target: 'user' },
+      {
+        action: 'login-failed',
+        target: 'user',
+        detail: { clientKey, ...clientSoftware(origin.userAgent) },
+      },
     );
     throw new WrongPasswordError();
   }

@@ -3,7 +3,7 @@ import type { BeforeApplicationShutdown } from '@nestjs/common';
 import { ALL_PERMISSIONS, CallerResolver } from '../../platform/access/index.js';
 import type { Caller, TokenClaims } from '../../platform/access/index.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
-import { inTenant } from '../../platform/database/index.js';
+import { inTenant, isOutage } from '../../platform/database/index.js';
 import type { SignInKey } from '../login-session/login-session.repository.js';
 import { UserCallers } from '../user/user.callers.js';
 
@@ -55,6 +55,11 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
       userId: key.userId,
       userName: state.userName,
       clientId: key.clientId,
+      inline: {
+        thinking: state.inlineThinking,
+        sources: state.inlineSources,
+        failures: state.inlineFailures,
+      },
       loginSessionId: key.id,
       permissions,
       roleKeys,
@@ -70,6 +75,7 @@ export class SessionCallerResolver extends CallerResolver implements BeforeAppli
       .renew(tenantId, id)
       .catch((error: unknown) => {
         // The next request tries again.
+        if (isOutage(error)) return;
         this.logger.warn({ msg: 'Failed to record last activity', err: error });
       })
       .finally(() => this.renewals.delete(id));

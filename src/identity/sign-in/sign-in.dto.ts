@@ -1,4 +1,5 @@
 import {
+  clientSoftware,
   flag,
   Input,
   nullable,
@@ -11,6 +12,7 @@ import {
   View,
   wireTime,
 } from '../../platform/http/index.js';
+import { DEPARTMENT_NAME } from '../role/department.js';
 import type { OpenSignIn } from '../login-session/login-session.repository.js';
 
 export class SignInListQuery extends Input({
@@ -30,7 +32,11 @@ export class SignInView extends View({
   clientKey: text({ example: 'pc' }),
   deviceType: nullable(text({ example: 'pc' })),
   ipaddr: nullable(text({ example: '127.0.0.1' })),
-  browser: nullable(text({ description: 'User agent of the browser' })),
+  loginLocation: text({ example: '', description: 'Always empty; existing consoles read it' }),
+  deptName: text({ example: DEPARTMENT_NAME }),
+  browser: nullable(text({ example: 'Chrome 129' })),
+  os: nullable(text({ example: 'Windows 10' })),
+  userAgent: nullable(text({ description: 'The User-Agent header of the sign-in' })),
   loginTime: time(),
   lastActiveTime: time({ description: 'To the minute' }),
   expireTime: text({ example: '2026-02-07 18:30:00' }),
@@ -41,7 +47,9 @@ export function toSignInView(signIn: OpenSignIn, currentId: string): SignInView 
   return SignInView.of(signIn, {
     tokenId: signIn.id,
     ipaddr: signIn.ip,
-    browser: signIn.userAgent,
+    loginLocation: '',
+    deptName: DEPARTMENT_NAME,
+    ...clientSoftware(signIn.userAgent),
     loginTime: wireTime(signIn.createTime),
     current: signIn.id === currentId,
   });

@@ -2,12 +2,22 @@ import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../../platform/http/index.js';
+import {
+  Answer,
+  Answers,
+  AnswersArray,
+  AnswersPage,
+  AnswersStatus,
+  IdPipe,
+  IdsPipe,
+} from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import {
+  ALL_FUNCTIONS,
   ChangedTenantDto,
   NewTenantDto,
   TenantListQuery,
+  TenantPackageView,
   TenantStatusDto,
   TenantView,
 } from './tenant.dto.js';
@@ -19,7 +29,7 @@ import { TenantService } from './tenant.service.js';
 export class TenantController {
   constructor(private readonly tenants: TenantService) {}
 
-  /** All tenants. */
+  /** All tenants, newest first. */
   @Get('list')
   @RequirePermission('system:tenant:list')
   @AnswersPage(TenantView)
@@ -44,6 +54,44 @@ export class TenantController {
   @AnswersStatus()
   enter(@CurrentCaller() caller: Caller, @Param('tenantId') tenantId: string): Promise<void> {
     return this.tenants.enter(caller, tenantId);
+  }
+
+  /** The packages of functions to choose from for a tenant: one with everything. */
+  @Get('package/selectList')
+  @RequirePermission('system:tenant:list', 'system:tenant:query')
+  @AnswersArray(TenantPackageView)
+  packages(): TenantPackageView[] {
+    return [ALL_FUNCTIONS];
+  }
+
+  /** Confirms that the tenant has all functions: new ones need no transfer. */
+  @Get('syncTenantPackage')
+  @RequirePermission('system:tenant:query')
+  @AnswersStatus()
+  syncPackage(): Answer<null> {
+    return new Answer(null, 'Every tenant has all functions. There is nothing to transfer.');
+  }
+
+  /** Confirms that every tenant has the built-in dictionaries: they are created with it and by migrations. */
+  @Get('syncTenantDict')
+  @RequirePermission('system:tenant:query')
+  @AnswersStatus()
+  syncDictionaries(): Answer<null> {
+    return new Answer(
+      null,
+      'Every tenant has the built-in dictionaries. There is nothing to transfer.',
+    );
+  }
+
+  /** Confirms that there are no settings of tenants to transfer. */
+  @Get('syncTenantConfig')
+  @RequirePermission('system:tenant:query')
+  @AnswersStatus()
+  syncSettings(): Answer<null> {
+    return new Answer(
+      null,
+      'Settings apply to the whole installation. There is nothing to transfer.',
+    );
   }
 
   /** One tenant. */

@@ -100,6 +100,14 @@ export class TenantStatusDto extends Input({
   status: OneOf(STATUS),
 }) {}
 
+/** What a tenant may use. This service has no packages; the form of existing consoles needs one to choose. */
+export class TenantPackageView extends View({
+  packageId: integer({ example: 1 }),
+  packageName: text({ example: 'All functions' }),
+}) {}
+
+export const ALL_FUNCTIONS: TenantPackageView = { packageId: 1, packageName: 'All functions' };
+
 export class TenantView extends View({
   id: number({ example: 1 }),
   tenantId: text({ example: '000000' }),
@@ -108,10 +116,10 @@ export class TenantView extends View({
   contactPhone: nullable(text()),
   licenseNumber: nullable(text()),
   address: nullable(text()),
-  domain: nullable(text()),
+  domain: text({ example: '', description: 'Empty if there is none' }),
   intro: nullable(text()),
   remark: nullable(text()),
-  packageId: nullable(integer({ description: 'Always null; existing consoles read it' })),
+  packageId: integer({ example: 1, description: 'Always that of the one package' }),
   expireTime: nullable(text({ example: '2030-12-31 00:00:00' })),
   accountCount: number({ example: -1 }),
   status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),

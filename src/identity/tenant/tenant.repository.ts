@@ -47,7 +47,7 @@ export class TenantRepository {
         ...(contactUserName && { contactUserName: containing(contactUserName) }),
         ...(status && { status }),
       },
-      order: requestedOrder(query, { id: 'ASC' }),
+      order: requestedOrder(query, { id: 'DESC' }),
       ...rowsOf(query),
     });
     return new Page(rows, total);

@@ -12,7 +12,12 @@ import {
 } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import type { AuditRecord } from '../../platform/audit/index.js';
-import { Database, inTenant, isDeadlock } from '../../platform/database/index.js';
+import {
+  Database,
+  inTenant,
+  isDeadlock,
+  withLongStatements,
+} from '../../platform/database/index.js';
 import { ConflictError, NotFoundError } from '../../platform/error/index.js';
 import { defined, givenTime } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
@@ -21,7 +26,7 @@ import { LoginSessionService } from '../login-session/login-session.service.js';
 import { ADMIN_ROLE, HOME_TENANT, SUPERADMIN_ROLE, USER_ROLE } from '../role/role.entity.js';
 import { RoleRepository } from '../role/role.repository.js';
 import { UserService } from '../user/user.service.js';
-import { TenantView } from './tenant.dto.js';
+import { ALL_FUNCTIONS, TenantView } from './tenant.dto.js';
 import type { ChangedTenantDto, NewTenantDto, TenantListQuery } from './tenant.dto.js';
 import type { Tenant } from './tenant.entity.js';
 import { TenantRepository } from './tenant.repository.js';
@@ -115,7 +120,7 @@ export class TenantService {
     requireSuperAdmin(caller);
     for (let left = ATTEMPTS; ; left -= 1) {
       try {
-        await this.removeAll(caller, ids);
+        await withLongStatements(() => this.removeAll(caller, ids));
         return;
       } catch (error) {
         if (left === 1 || !isDeadlock(error)) throw error;
@@ -216,7 +221,11 @@ function valuesOf({ expireTime, ...given }: Omit<ChangedTenantDto, 'id'>): Tenan
 }
 
 function viewOf(tenant: Tenant): TenantView {
-  return TenantView.of(tenant, { packageId: null });
+  // The form of existing consoles refuses null for a domain.
+  return TenantView.of(tenant, {
+    packageId: ALL_FUNCTIONS.packageId,
+    domain: tenant.domain ?? '',
+  });
 }
 
 function requireNotFixed(tenant: Tenant, { status, expireTime }: TenantValues): void {

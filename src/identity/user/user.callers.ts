@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { ALL_PERMISSIONS, TenantRevision } from '../../platform/access/index.js';
+import {
+  ALL_PERMISSIONS,
+  NOTHING_INLINE,
+  permissionsOf,
+  TenantRevision,
+} from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { inTenant } from '../../platform/database/index.js';
 import { HOME_TENANT, SUPERADMIN_ROLE } from '../role/role.entity.js';
@@ -69,6 +74,7 @@ export class UserCallers {
       userId,
       userName: user.userName,
       clientId: 'job',
+      inline: NOTHING_INLINE,
       loginSessionId: 'job',
       permissions: grants.permissions,
       roleKeys: grants.roleKeys,
@@ -98,7 +104,8 @@ export class UserCallers {
 function grantsBy(
   roles: readonly { readonly roleKey: string; readonly permissions: readonly string[] }[],
 ): Grants {
-  const permissions = new Set(roles.flatMap((role) => role.permissions));
+  const granted = roles.flatMap((role) => role.permissions);
+  const permissions = new Set(granted.flatMap(permissionsOf));
   permissions.delete(ALL_PERMISSIONS);
   return { permissions, roleKeys: roles.map((role) => role.roleKey) };
 }

@@ -12,6 +12,7 @@ import {
   TimeRangeQuery,
 } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
+import { DepartmentView, departmentTree } from '../role/department.js';
 import {
   ChangedUserDto,
   NewUserDto,
@@ -29,13 +30,21 @@ import { UserDetailView, UserRolesView, UserView } from './user.view.js';
 export class UserController {
   constructor(private readonly users: UserService) {}
 
-  /** The users of the tenant. */
+  /** The users of the tenant, newest first. */
   @Get('list')
   @RequirePermission('system:user:list')
   @TimeRangeQuery()
   @AnswersPage(UserView)
   list(@CurrentCaller() caller: Caller, @Query() query: UserListQuery): Promise<Page<UserView>> {
     return this.users.list(caller, query);
+  }
+
+  /** The departments of the tenant: one that has every user. */
+  @Get('deptTree')
+  @RequirePermission('system:user:list')
+  @AnswersArray(DepartmentView)
+  departments(): DepartmentView[] {
+    return departmentTree();
   }
 
   /** Users to choose from: the given ones, or all enabled ones. */

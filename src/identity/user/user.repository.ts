@@ -28,7 +28,7 @@ export class UserRepository {
       ...(status && { status }),
       ...createdWithin(query.params),
     };
-    return this.users.page(tenantId, query, where, { id: 'ASC' });
+    return this.users.page(tenantId, query, where, { id: 'DESC' });
   }
 
   /** The users that have a role, or those that lack it; `memberIds` are the users that have it. */
@@ -45,7 +45,7 @@ export class UserRepository {
       ...(userName && { userName: containing(userName) }),
       ...(phonenumber && { phonenumber: containing(phonenumber) }),
     };
-    return this.users.page(tenantId, query, where, { id: 'ASC' });
+    return this.users.page(tenantId, query, where, { id: 'DESC' });
   }
 
   /** By name, ignoring case. */

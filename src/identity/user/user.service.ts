@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { mayAny } from '../../platform/access/index.js';
+import { mayAny, permissionsOf } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import type { AuditAction, AuditActor, AuditRecord } from '../../platform/audit/index.js';
+import { withLongStatements } from '../../platform/database/index.js';
 import { ConflictError, ForbiddenError } from '../../platform/error/index.js';
-import { orderOf } from '../../platform/http/index.js';
+import { isBlank, orderOf } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { AccessChange, requireHeld } from '../access/access.change.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
@@ -70,13 +71,10 @@ export class UserService {
   }
 
   async create(caller: Caller, given: NewUserDto): Promise<void> {
-    const { roleIds = [], nickName } = given;
+    const { roleIds = [], nickName = '' } = given;
+    const shownName = isBlank(nickName) ? given.userName : nickName;
     await this.policy.assignable(caller, roleIds);
-    await this.createAccount(
-      caller,
-      { ...given, nickName: nickName || given.userName, roleIds },
-      'create',
-    );
+    await this.createAccount(caller, { ...given, nickName: shownName, roleIds }, 'create');
   }
 
   /**
@@ -153,7 +151,7 @@ export class UserService {
       async () => {
         const users = await this.policy.manageable(caller, userIds);
         await this.policy.requireSuperAdminWithout(caller.tenantId, userIds);
-        await this.users.erase(caller.tenantId, users);
+        await withLongStatements(() => this.users.erase(caller.tenantId, users));
       },
       () => userIds.map((id) => ({ action: 'delete', target: 'user', id })),
     );
@@ -294,7 +292,9 @@ function requirePhoneVisible(caller: Caller, query: UserListQuery | RoleMemberQu
 const noPosts: Pick<UserDetailView, 'postIds' | 'posts'> = { postIds: null, posts: [] };
 
 function mayAssign(caller: Caller, role: Role): boolean {
-  return role.permissions.every((permission) => mayAny(caller, [permission]));
+  return role.permissions
+    .flatMap(permissionsOf)
+    .every((permission) => mayAny(caller, [permission]));
 }
 
 function permissionChanges(

@@ -14,6 +14,7 @@ import {
   time,
   View,
 } from '../../platform/http/index.js';
+import { DEPARTMENT_ID, DEPARTMENT_NAME } from '../role/department.js';
 import type { Role } from '../role/role.entity.js';
 import { RoleView, toRoleView } from '../role/role.dto.js';
 import type { User } from './user.entity.js';
@@ -24,12 +25,15 @@ export class UserView extends View({
   tenantId: text({ example: '000000' }),
   openId: nullable(text()),
   userBalance: number({ example: 0 }),
-  deptId: nullable(integer()),
+  deptId: integer({ example: DEPARTMENT_ID, description: 'Always the one department' }),
   userName: text({ example: 'jo' }),
   nickName: text({ example: 'Jo' }),
   userType: text({ example: 'sys_user' }),
-  email: nullable(text()),
-  phonenumber: nullable(text({ description: 'Masked for callers who may not change users' })),
+  email: text({ example: '', description: 'Empty if there is none' }),
+  phonenumber: text({
+    example: '',
+    description: 'Empty if there is none; masked for callers who may not change users',
+  }),
   sex: oneOf(['0', '1', '2'], { description: '0 male, 1 female, 2 not specified' }),
   avatar: nullable(text({ description: 'Address of the avatar image' })),
   status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
@@ -37,7 +41,7 @@ export class UserView extends View({
   loginDate: nullable(time()),
   remark: nullable(text()),
   createTime: time(),
-  deptName: nullable(text()),
+  deptName: text({ example: DEPARTMENT_NAME }),
   roles: list(RoleView),
   roleIds: nullable(numbers()),
   postIds: nullable(numbers()),
@@ -86,7 +90,9 @@ export function toUserView(
   return UserView.of(user, {
     ...UNUSED,
     userId: user.id,
-    phonenumber: phone === 'shown' ? user.phonenumber : masked(user.phonenumber),
+    // The form of existing consoles refuses null.
+    email: user.email ?? '',
+    phonenumber: phone === 'shown' ? (user.phonenumber ?? '') : masked(user.phonenumber ?? ''),
     avatar: user.avatar === null ? null : `/resource/oss/download/${user.avatar}`,
     roles: roles.map((role) => toRoleView(role)),
   });
@@ -95,14 +101,14 @@ export function toUserView(
 const UNUSED = {
   openId: null,
   userBalance: 0,
-  deptId: null,
-  deptName: null,
+  deptId: DEPARTMENT_ID,
+  deptName: DEPARTMENT_NAME,
   roleIds: null,
   postIds: null,
   roleId: null,
 };
 
-function masked(phone: string | null): string | null {
-  if (!phone) return phone;
+function masked(phone: string): string {
+  if (phone === '') return phone;
   return phone.length < 8 ? '****' : `${phone.slice(0, 3)}****${phone.slice(-4)}`;
 }

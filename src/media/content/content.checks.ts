@@ -20,7 +20,9 @@ export class ContentNotReadyError extends ConflictError {
 /** The memory for resources of unknown length is used up. */
 export class ContentMemoryError extends TooManyRequestsError {
   constructor() {
-    super('Too many media resources are being fetched at the moment. Try again in a minute.');
+    super('Too many media resources are being fetched at the moment. Try again in a minute.', {
+      retryAfterSeconds: 60,
+    });
   }
 }
 

@@ -1,6 +1,19 @@
 import { ForbiddenError } from '../error/index.js';
 import { ALL_PERMISSIONS } from './permission.catalogue.js';
 
+/** What the client of the caller needs in the text of chat messages, because it reads nothing else of them. */
+export interface InlineContent {
+  /** Thinking text between <think> and </think>, in lists of messages. */
+  readonly thinking: boolean;
+  /** A paragraph at the end of an answer that names its sources. */
+  readonly sources: boolean;
+  /** Why an answer failed, or that it was cut. */
+  readonly failures: boolean;
+}
+
+/** For work without a client, and for clients that read every field. */
+export const NOTHING_INLINE: InlineContent = { thinking: false, sources: false, failures: false };
+
 /** The user on whose behalf work is done: the first argument of every service method, and part of every job. */
 export interface Caller {
   /** The tenant whose records are read and changed; super administrators can switch to another than their own. */
@@ -10,6 +23,7 @@ export interface Caller {
   readonly userId: number;
   readonly userName: string;
   readonly clientId: string;
+  readonly inline: InlineContent;
   /** The sign-in that the token belongs to. */
   readonly loginSessionId: string;
   readonly permissions: ReadonlySet<string>;
@@ -46,6 +60,7 @@ export function systemCaller(tenantId: string, revision: number): Caller {
     userId: 0,
     userName: 'system',
     clientId: 'system',
+    inline: NOTHING_INLINE,
     loginSessionId: 'system',
     permissions: new Set([ALL_PERMISSIONS]),
     roleKeys: [],

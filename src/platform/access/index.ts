@@ -8,8 +8,15 @@ export {
 } from './access.decorators.js';
 export type { AccessRule } from './access.decorators.js';
 export { AccessModule } from './access.module.js';
-export { inHomeTenant, isSuperAdmin, mayAny, requireSuperAdmin, systemCaller } from './caller.js';
-export type { Caller } from './caller.js';
+export {
+  inHomeTenant,
+  isSuperAdmin,
+  mayAny,
+  NOTHING_INLINE,
+  requireSuperAdmin,
+  systemCaller,
+} from './caller.js';
+export type { Caller, InlineContent } from './caller.js';
 export { CallerResolver } from './caller.resolver.js';
 export { signToken } from './login-token.js';
 export type { TokenClaims } from './login-token.js';
@@ -18,8 +25,10 @@ export type { StreamPlace } from './open-streams.js';
 export type { StreamEnd } from './open-streams.js';
 export {
   ALL_PERMISSIONS,
+  isAssignable,
   isKnownPermission,
   permissionCatalogue,
+  permissionsOf,
   tenantAdminPermissions,
   userPermissions,
 } from './permission.catalogue.js';

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { isOutage } from '../database/index.js';
 import { EventBus } from '../event/index.js';
 import type { Caller } from './caller.js';
 import { CallerResolver } from './caller.resolver.js';
@@ -55,7 +56,7 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   private readonly logger = new Logger(OpenStreams.name);
   private readonly streams = new Set<StreamPlace>();
   private timer: NodeJS.Timeout | undefined;
-  private unsubscribe: (() => void) | undefined;
+  private readonly subscriptions: (() => void)[] = [];
   /** Streams that the stop of the process has ended; those that are opened later end at once. */
   private ended: 'none' | 'endless' | 'all' = 'none';
 
@@ -65,15 +66,16 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   ) {}
 
   onModuleInit(): void {
-    this.unsubscribe = this.bus.subscribe('access.changed', ({ tenantId }) => {
-      void this.check(tenantId);
-    });
+    this.subscriptions.push(
+      this.bus.subscribe('access.changed', ({ tenantId }) => void this.check(tenantId)),
+      this.bus.onResumed(() => void this.check()),
+    );
     this.timer = setInterval(() => void this.check(), CHECK_MS).unref();
   }
 
   beforeApplicationShutdown(): void {
     clearInterval(this.timer);
-    this.unsubscribe?.();
+    for (const unsubscribe of this.subscriptions) unsubscribe();
     this.endAll();
   }
 
@@ -141,7 +143,7 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
       }
     } catch (error) {
       // The next check tries again. Ending streams because the database is unavailable would lose answers.
-      this.logger.warn({ msg: 'Failed to check open streams', err: error });
+      if (!isOutage(error)) this.logger.warn({ msg: 'Failed to check open streams', err: error });
     }
   }
 }

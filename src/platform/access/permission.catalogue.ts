@@ -70,6 +70,8 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     more: { forceLogout: 'End the sign-in of another user' },
   }),
   ...group({ name: 'audit log', prefix: 'monitor:audit', actions: ['list'] }),
+  ...group({ name: 'operation log', prefix: 'monitor:operlog', actions: ['list'] }),
+  ...group({ name: 'sign-in log', prefix: 'monitor:logininfor', actions: ['list'] }),
   ...group({ name: 'providers', prefix: 'system:provider', actions: crud }),
   ...group({
     name: 'models',
@@ -102,6 +104,28 @@ const known = new Set([ALL_PERMISSIONS, ...permissionCatalogue.map((info) => inf
 
 export function isKnownPermission(permission: string): boolean {
   return known.has(permission);
+}
+
+/** Stands for every action of a group, or of several: `system:info:*`, `system:*:*`. */
+const WILDCARD = /^([a-z]+(?::[a-z]+)?)(?::\*)+$/i;
+
+/**
+ * The permissions that one of a role stands for: itself, or those of the catalogue that a wildcard covers. ALL_PERMISSIONS
+ * stands for itself alone, because only super administrators have it.
+ */
+export function permissionsOf(granted: string): readonly string[] {
+  const prefix = WILDCARD.exec(granted)?.[1];
+  if (prefix === undefined) return [granted];
+  return permissionCatalogue
+    .map(({ permission }) => permission)
+    .filter((permission) => permission.startsWith(`${prefix}:`));
+}
+
+/** Whether a role can have it: a permission of the catalogue, or a wildcard that covers some. */
+export function isAssignable(granted: string): boolean {
+  if (granted === ALL_PERMISSIONS) return false;
+  const permissions = permissionsOf(granted);
+  return permissions.length > 0 && permissions.every(isKnownPermission);
 }
 
 /** The permissions of tenant administrators: all that do not concern the whole installation. */

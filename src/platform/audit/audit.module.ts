@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditEntry } from './audit.entity.js';
 import { AuditController } from './audit.controller.js';
+import { ConsoleLogController } from './console-log.controller.js';
 import { AuditLog } from './audit.log.js';
 import { AuditRepository } from './audit.repository.js';
 
@@ -9,7 +10,7 @@ import { AuditRepository } from './audit.repository.js';
 @Global()
 @Module({
   imports: [TypeOrmModule.forFeature([AuditEntry])],
-  controllers: [AuditController],
+  controllers: [AuditController, ConsoleLogController],
   providers: [AuditLog, AuditRepository],
   exports: [AuditLog],
 })

@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { In, Not } from 'typeorm';
+import type { FindOptionsWhere } from 'typeorm';
 import { containing, createdWithin, Database, TenantScoped } from '../database/index.js';
 import type { Page } from '../http/index.js';
 import type { AuditListQuery } from './audit.dto.js';
+import { actionsOfType, FAILED_SIGN_IN, SIGN_IN_ACTIONS, typedActions } from './console-log.dto.js';
+import type { OperationLogQuery, SignInLogQuery } from './console-log.dto.js';
 import { AuditEntry } from './audit.entity.js';
 
 export type NewAuditEntry = Omit<AuditEntry, 'id' | 'tenantId' | 'createTime'>;
@@ -31,4 +35,39 @@ export class AuditRepository {
     };
     return this.entries.page(tenantId, query, where, { id: 'DESC' });
   }
+
+  /** Everything but sign-ins, newest first. */
+  async operations(tenantId: string, query: OperationLogQuery): Promise<Page<AuditEntry>> {
+    const { title, operName, operIp, businessType, status } = query;
+    const where = {
+      ...(title && { targetType: containing(title) }),
+      ...(operName && { actorName: containing(operName) }),
+      ...(operIp && { ip: containing(operIp) }),
+      ...createdWithin(query.params),
+      // What is refused or fails is not in the audit log.
+      ...(status === '1' ? { action: In([]) } : operationsOfType(businessType)),
+    };
+    return this.entries.page(tenantId, query, where, { id: 'DESC' });
+  }
+
+  /** Sign-ins and registrations, newest first. */
+  async signIns(tenantId: string, query: SignInLogQuery): Promise<Page<AuditEntry>> {
+    const { userName, ipaddr, status } = query;
+    const actions = SIGN_IN_ACTIONS.filter(
+      (action) => !status || (status === '1') === (action === FAILED_SIGN_IN),
+    );
+    const where = {
+      ...(userName && { actorName: containing(userName) }),
+      ...(ipaddr && { ip: containing(ipaddr) }),
+      ...createdWithin(query.params),
+      action: In(actions),
+    };
+    return this.entries.page(tenantId, query, where, { id: 'DESC' });
+  }
+}
+
+function operationsOfType(type: string | undefined): Pick<FindOptionsWhere<AuditEntry>, 'action'> {
+  if (!type) return { action: Not(In([...SIGN_IN_ACTIONS])) };
+  const actions = actionsOfType(type);
+  return { action: actions ? In(actions) : Not(In([...SIGN_IN_ACTIONS, ...typedActions()])) };
 }

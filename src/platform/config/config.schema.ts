@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { harnessVariables } from './harness.variables.js';
 import {
   address,
+  baseAddress,
   commaList,
   count,
   hostPair,
@@ -49,6 +50,11 @@ export const variables = {
     secret: true,
   }),
   DATABASE_POOL_SIZE: count(20, 'Connections to PostgreSQL per process', 1_000),
+  DATABASE_QUERY_TIMEOUT_SECONDS: seconds(
+    20,
+    'Longest time for PostgreSQL to answer a statement; sweeps, deletions and exports have ten minutes',
+    600,
+  ),
   REDIS_URL: variable(url('redis:', 'rediss:'), {
     example: 'redis://redis:6379',
     description:
@@ -142,6 +148,11 @@ export const variables = {
     default: '0',
     example: '1',
     description: 'Number of reverse proxies that are trusted to report the client’s address',
+  }),
+  PUBLIC_URL: variable(baseAddress.optional(), {
+    example: 'https://ai.example.com/api',
+    description:
+      'Address of the API as browsers reach it, with the path that a reverse proxy removes; default: that of each request',
   }),
   ALLOW_PRIVATE_MODEL_HOSTS: variable(commaList.optional(), {
     example: '10.0.0.0/8,ollama.internal',

@@ -53,6 +53,15 @@ describe('loadConfig', () => {
     }
   });
 
+  it('reads PUBLIC_URL without its final slash and refuses what no path can follow', () => {
+    expect(load({ PUBLIC_URL: 'https://ai.example.com/api/' }).PUBLIC_URL).toBe(
+      'https://ai.example.com/api',
+    );
+    for (const PUBLIC_URL of ['ai.example.com', 'ftp://ai.example.com', 'https://a.example/?b=1']) {
+      expect(() => load({ PUBLIC_URL })).toThrow(/^PUBLIC_URL/);
+    }
+  });
+
   it('takes exactly two plain host names for the contents of media', () => {
     expect(load({}).MEDIA_CONTENT_HOSTS).toHaveLength(2);
     const hosts = load({ MEDIA_CONTENT_HOSTS: 'Media.Example.com, videos.example.com' });

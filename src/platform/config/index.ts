@@ -1,6 +1,7 @@
-export { CONFIG, keyId, loadConfig } from './config.js';
+export { CONFIG, loadConfig } from './config.js';
 export { ConfigError } from './config-error.js';
 export type { Config } from './config.js';
 export { ConfigModule } from './config.module.js';
+export { TextSealer } from './text-sealer.js';
 export { variables } from './config.schema.js';
 export type { Variable } from './variable.js';

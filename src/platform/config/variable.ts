@@ -95,6 +95,15 @@ export const address = (...protocols: string[]): z.ZodType<string> =>
 export const url = (...protocols: string[]): z.ZodType<string | undefined> =>
   address(...protocols).optional();
 
+/** An address to which paths are appended: without query, fragment, user name and final slash. */
+export const baseAddress: z.ZodType<string> = address('http:', 'https:')
+  .transform((value) => new URL(value))
+  .refine(
+    ({ search, hash, username, password }) => search + hash + username + password === '',
+    'must have no user name, query or fragment',
+  )
+  .transform(({ href }) => href.replace(/\/+$/, ''));
+
 /** In seconds. */
 export const MINUTE = 60;
 

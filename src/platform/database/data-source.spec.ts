@@ -8,7 +8,7 @@ import { openInMemory } from './embedded.js';
 import { isConnectionFailure } from './violation.js';
 
 describe('a server that takes a connection and says nothing', () => {
-  it('is given up after 30 seconds, as one that cannot be reached', async () => {
+  it('is given up after 10 seconds, as one that cannot be reached', async () => {
     const sockets: Socket[] = [];
     const server = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -20,7 +20,7 @@ describe('a server that takes a connection and says nothing', () => {
         .initialize()
         .catch((error: unknown) => error);
       while (sockets.length === 0) await new Promise((resolve) => setImmediate(resolve));
-      jest.advanceTimersByTime(30_000);
+      jest.advanceTimersByTime(10_000);
 
       expect(isConnectionFailure(await failure)).toBe(true);
     } finally {

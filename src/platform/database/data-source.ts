@@ -4,7 +4,9 @@ import type { DataSourceOptions } from 'typeorm';
 import { migrations } from './migrations/index.js';
 import { postgresDriver } from './pool.js';
 import type { StatementObserver } from './pool.js';
+import type { Availability } from './server-connections.js';
 import { SnakeNamingStrategy } from './snake-naming.strategy.js';
+import { LONG_STATEMENT_MS } from './statement-limit.js';
 
 export interface DataSourceSettings {
   /** Classes, or patterns of the files that hold them; none for migrations alone. */
@@ -14,36 +16,57 @@ export interface DataSourceSettings {
   readonly embedded?: PGlite | undefined;
   readonly poolSize: number;
   readonly observe?: StatementObserver | undefined;
-  /** For migrations, which may take as long as they need. */
-  readonly unlimited?: boolean;
+  readonly availability?: Availability | undefined;
+  /** How long a server may take to answer a statement; none for migrations, which may take as long as they need. */
+  readonly statementMs?: number | undefined;
 }
 
-/**
- * Limits for a server that does not answer. No statement of the service comes near them: the longest read whole tables
- * and delete whole tenants.
- */
-const CONNECT_MS = 30_000;
-const STATEMENT_MS = 600_000;
+/** Limits for connecting to a server, and for a statement that waits for a connection of the pool. */
+const CONNECT_MS = 10_000;
+const POOL_WAIT_MS = 30_000;
+
+/** The system probes a silent connection after this time and then once a second; after ten probes it is dead. */
+const KEEP_ALIVE_MS = 10_000;
+
+/** How often the server looks whether the client of a running statement is still there. */
+const CLIENT_CHECK_MS = 10_000;
 
 interface Connected {
   query(sql: string): Promise<unknown>;
 }
 
-/** Options of node-postgres' pool. The limit is set on each connection, because not every proxy passes it on. */
-function serverOptions({ unlimited }: DataSourceSettings): object {
-  const limit = (client: Connected) => client.query(`SET statement_timeout = ${STATEMENT_MS}`);
+/** Options of node-postgres' pool. What belongs to a session is set on each connection, because not every proxy passes it on. */
+function serverOptions({ statementMs }: DataSourceSettings): object {
+  const prepare = async (client: Connected): Promise<void> => {
+    await client.query(`SET statement_timeout = ${LONG_STATEMENT_MS}`);
+    // A server on a system that cannot look refuses this.
+    await client
+      .query(`SET client_connection_check_interval = ${CLIENT_CHECK_MS}`)
+      .catch(() => undefined);
+  };
   return {
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: POOL_WAIT_MS,
     keepAlive: true,
-    ...(!unlimited && { onConnect: limit }),
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    ...(statementMs !== undefined && { onConnect: prepare }),
   };
 }
+
+/** The longest time that a timer accepts. */
+const UNLIMITED_MS = 2 ** 31 - 1;
 
 /** TypeORM's options for either store. The schema comes from migrations only, never from `synchronize`. */
 export function dataSourceOptions(settings: DataSourceSettings) {
   return {
     type: 'postgres',
-    driver: postgresDriver(settings.embedded, settings.observe),
+    driver: postgresDriver({
+      embedded: settings.embedded,
+      observe: settings.observe,
+      availability: settings.availability,
+      ...(settings.url && {
+        limits: { connectMs: CONNECT_MS, statementMs: settings.statementMs ?? UNLIMITED_MS },
+      }),
+    }),
     ...(settings.url && { url: settings.url }),
     poolSize: settings.poolSize,
     entities: settings.entities ?? [],

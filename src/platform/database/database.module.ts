@@ -5,14 +5,19 @@ import { DataSource } from 'typeorm';
 import type { DataSourceOptions } from 'typeorm';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
+import { Dependencies, DependencyModule } from '../dependency/index.js';
 import { createDataSource, dataSourceOptions } from './data-source.js';
 import { Database } from './database.js';
 import { openEmbedded } from './embedded.js';
 import type { EmbeddedStore } from './embedded.js';
 import type { StatementObserver } from './pool.js';
+import { withStatementLimit } from './statement-limit.js';
 import { TenantWall } from './tenant-wall.js';
 
 const EMBEDDED_STORE = Symbol('EmbeddedStore');
+
+/** How long a probe of a database that was away waits for its answer. */
+const PROBE_MS = 2_000;
 
 export interface DatabaseOptions {
   readonly observe?: StatementObserver | undefined;
@@ -30,20 +35,32 @@ export class DatabaseModule implements OnApplicationShutdown {
   constructor(
     private readonly dataSource: DataSource,
     @Inject(EMBEDDED_STORE) private readonly store: EmbeddedStore | undefined,
-  ) {}
+    dependencies: Dependencies,
+  ) {
+    dependencies
+      .of('store')
+      .probeWith(() => withStatementLimit(PROBE_MS, () => dataSource.query('SELECT 1')));
+  }
 
   static for({ observe, store: given }: DatabaseOptions = {}): DynamicModule {
     const wall = new TenantWall();
     return {
       module: DatabaseModule,
       imports: [
+        DependencyModule,
         TypeOrmModule.forRootAsync({
-          inject: [CONFIG, EMBEDDED_STORE],
-          useFactory: (config: Config, store: EmbeddedStore | undefined) => ({
+          inject: [CONFIG, EMBEDDED_STORE, Dependencies],
+          useFactory: (
+            config: Config,
+            store: EmbeddedStore | undefined,
+            dependencies: Dependencies,
+          ) => ({
             ...dataSourceOptions({
               url: store ? undefined : config.DATABASE_URL,
               embedded: store?.database,
               poolSize: config.DATABASE_POOL_SIZE,
+              statementMs: config.DATABASE_QUERY_TIMEOUT_SECONDS * 1_000,
+              availability: dependencies.of('store'),
               observe: (sql, values) => {
                 wall.check(sql, values);
                 observe?.(sql, values);
@@ -94,9 +111,9 @@ async function openDataSource(
 /** Any number, the same in every process: those that start at once take turns on this advisory lock. */
 const MIGRATION_LOCK = 6_039_001;
 
-/** Runs the migrations that are due, one process at a time, over connections of their own: see `unlimited`. */
+/** Runs the migrations that are due, one process at a time, over connections of their own, without a time limit. */
 async function migrateServer(url: string): Promise<void> {
-  const dataSource = createDataSource({ url, poolSize: 2, unlimited: true });
+  const dataSource = createDataSource({ url, poolSize: 2 });
   await dataSource.initialize();
   const runner = dataSource.createQueryRunner();
   try {

@@ -3,9 +3,11 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import PQueue from 'p-queue';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
-import { DataSource } from 'typeorm';
+import { DataSource, QueryRunnerAlreadyReleasedError } from 'typeorm';
 import type { EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
+import { withLongStatements } from './statement-limit.js';
 import { inTenant, withBinding } from './tenant-binding.js';
+import { ConnectionLostError } from './violation.js';
 
 /** What follows commits waits for services that may be away: so much of it waits at a time. */
 const AFTER_COMMIT_AT_ONCE = 16;
@@ -42,11 +44,18 @@ export class Database {
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     if (this.open.getStore()) return work();
     const afterCommit: OpenTransaction['afterCommit'] = [];
-    const result = await this.dataSource.transaction((manager) =>
-      this.open.run({ manager, afterCommit }, work),
-    );
+    const result = await this.dataSource
+      .transaction((manager) => this.open.run({ manager, afterCommit }, work))
+      .catch((error: unknown) => {
+        throw isOfEndedTransaction(error) ? new ConnectionLostError(error) : error;
+      });
     await allOf(afterCommit);
     return result;
+  }
+
+  /** `transaction` with statements that may take ten minutes each: for deletions, and for what is built from many rows. */
+  longTransaction<T>(work: () => Promise<T>): Promise<T> {
+    return withLongStatements(() => this.transaction(work));
   }
 
   /** `transaction`, bound to the tenant: for rows of another tenant than that of the request. */
@@ -79,7 +88,7 @@ export class Database {
    */
   async prepared<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
     const joined = this.open.getStore()?.manager.queryRunner;
-    if (joined?.isReleased) throw new Error('The transaction has ended.');
+    if (joined?.isReleased) throw new TransactionEndedError();
     // Not the pool's own query, which gives up the connection of a statement that fails.
     const runner = joined ?? this.dataSource.createQueryRunner();
     try {
@@ -111,6 +120,18 @@ export class Database {
     if (!('master' in driver)) throw new Error('The data source is not connected.');
     return driver.master as Pool;
   }
+}
+
+/** A statement of a transaction whose connection has been given back. */
+class TransactionEndedError extends Error {
+  constructor() {
+    super('The transaction has ended.');
+  }
+}
+
+/** While the transaction runs, only the loss of its connection gives that back. */
+function isOfEndedTransaction(error: unknown): boolean {
+  return error instanceof QueryRunnerAlreadyReleasedError || error instanceof TransactionEndedError;
 }
 
 async function allOf(actions: OpenTransaction['afterCommit']): Promise<void> {

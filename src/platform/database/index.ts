@@ -13,8 +13,11 @@ export {
   isDeadlock,
   isForeignKeyViolation,
   isInvalidValue,
+  isOutage,
   isUniqueViolation,
+  unavailableError,
 } from './violation.js';
+export { withLongStatements, withStatementLimit } from './statement-limit.js';
 export { acrossTenants, inTenant } from './tenant-binding.js';
 export { requestedOrder, TenantScoped } from './tenant-scoped.js';
 export type { TenantOwned } from './tenant-scoped.js';

@@ -1,7 +1,10 @@
+import { performance } from 'node:perf_hooks';
 import pg from 'pg';
 import type { PGlite } from '@electric-sql/pglite';
 import { createPgConfig } from '@electric-sql/pglite/node-postgres';
 import { fairEmbedded } from './fair-embedded.js';
+import { ServerConnections } from './server-connections.js';
+import type { Availability, ServerLimits } from './server-connections.js';
 
 /** Sees every statement before it runs, and keeps it from running by throwing. */
 export type StatementObserver = (sql: string, values: readonly unknown[]) => void;
@@ -11,30 +14,73 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 // numeric holds prices: read them as numbers too.
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
 
+interface DriverSettings {
+  readonly embedded?: PGlite | undefined;
+  readonly observe?: StatementObserver | undefined;
+  /** Of a server; none for the embedded database. */
+  readonly limits?: ServerLimits | undefined;
+  readonly availability?: Availability | undefined;
+}
+
 /**
  * The driver handed to TypeORM: node-postgres, with its pool observed and, for the embedded database,
  * connected to PGlite, which has a single connection.
  */
-export function postgresDriver(embedded?: PGlite, observe?: StatementObserver): typeof pg {
-  class ObservedClient extends pg.Client {
-    // node-postgres declares query() with a dozen overloads; only text and values are read here.
-    override query = ((...args: [unknown, ...unknown[]]) => {
-      observe?.(textOf(args[0]), valuesOf(args));
-      return Reflect.apply(pg.Client.prototype.query, this, args) as unknown;
-    }) as typeof pg.Client.prototype.query;
-  }
+export function postgresDriver(settings: DriverSettings = {}): typeof pg {
+  const { embedded, observe, limits, availability } = settings;
+  const server = limits && new ServerConnections(limits, availability);
+  const Client = observedClient(observe, server);
 
   class Pool extends pg.Pool {
     constructor(options: pg.PoolConfig = {}) {
-      super({
-        ...options,
-        ...(embedded && embeddedOptions(embedded)),
-        ...(observe && { Client: ObservedClient }),
-      });
+      const own = embedded && embeddedOptions(embedded);
+      super(Object.assign({}, options, own, { Client }));
+      if (!server) return;
+      this.on('acquire', (client) => server.idle.delete(client));
+      this.on('release', (error: Error | undefined, client) => !error && server.idle.add(client));
+      this.on('remove', (client) => server.idle.delete(client));
     }
+
+    /** TypeORM hands over a callback. */
+    override connect = ((...[callback]: Parameters<Connect>) => {
+      const beganAt = performance.now();
+      Reflect.apply(pg.Pool.prototype.connect as Connect, this, [
+        (...[error, client, release]: Parameters<typeof callback>) => {
+          if (error) server?.failed(error, beganAt);
+          callback(error, client, release);
+        },
+      ]);
+    }) as pg.Pool['connect'];
   }
 
   return { ...pg, Pool };
+}
+
+type Connect = (
+  callback: (
+    error: Error | undefined,
+    client: pg.PoolClient | undefined,
+    release: (error?: Error | boolean) => void,
+  ) => void,
+) => void;
+
+function observedClient(
+  observe: StatementObserver | undefined,
+  server: ServerConnections | undefined,
+): typeof pg.Client {
+  return class ObservedClient extends pg.Client {
+    constructor(config: pg.ClientConfig = {}) {
+      super({ ...config, ...(server && { connectionTimeoutMillis: server.limits.connectMs }) });
+    }
+
+    // node-postgres declares query() with a dozen overloads; only text and values are read here.
+    override query = ((...args: [unknown, ...unknown[]]) => {
+      observe?.(textOf(args[0]), valuesOf(args));
+      const answer = Reflect.apply(pg.Client.prototype.query, this, args) as unknown;
+      if (answer instanceof Promise) server?.limit(this, answer);
+      return answer;
+    }) as typeof pg.Client.prototype.query;
+  };
 }
 
 function embeddedOptions(database: PGlite): object {

@@ -1,3 +1,5 @@
+import { UnavailableError } from '../error/index.js';
+
 /** PostgreSQL's error codes, appendix A of its manual. */
 const UNIQUE_VIOLATION = '23505';
 const FOREIGN_KEY_VIOLATION = '23503';
@@ -27,23 +29,72 @@ export function isDeadlock(error: unknown): boolean {
   return databaseError(error)?.code === DEADLOCK;
 }
 
+/** The connection of a transaction broke, so that nothing of it was stored, unless it broke during the commit. */
+export class ConnectionLostError extends Error {
+  override readonly name = 'ConnectionLostError';
+  readonly code = 'ECONNRESET';
+
+  constructor(cause: unknown) {
+    super('The connection to the database was lost during a transaction.', { cause });
+  }
+}
+
+/** A statement that the server did not answer within its limit. Its connection is closed. */
+export class StatementTimeoutError extends Error {
+  override readonly name = 'StatementTimeoutError';
+  readonly code = 'ETIMEDOUT';
+
+  constructor(limitMs: number) {
+    super(`The database did not answer a statement within ${limitMs} ms.`);
+  }
+}
+
 /**
  * True for the error of a statement that did not reach the database, or was cut off by it: a broken connection, a
  * server that stops or has no place left. The same statement may succeed a moment later.
  */
 export function isConnectionFailure(error: unknown): boolean {
   const cause = databaseError(error);
-  if (typeof cause?.code !== 'string')
-    return /connection (terminated|ended)|timeout exceeded when trying to connect/i.test(
-      cause?.message ?? '',
-    );
-  // Classes 08 (connection), 53 (resources) and 57 (an operator stops the server), and the network's own words.
-  return /^(08|53|57)|^E(CONN|PIPE|TIMEDOUT|HOSTUNREACH)/.test(cause.code);
+  // Classes 53 (resources) and 57 (an operator ends the statement or the server).
+  return isUnreachable(error) || (typeof cause?.code === 'string' && /^(53|57)/.test(cause.code));
 }
+
+/** True for an error that says that the database cannot be reached, or refuses every connection. */
+export function isUnreachable(error: unknown): boolean {
+  const cause = databaseError(error);
+  if (!cause) return false;
+  if (typeof cause.code !== 'string') return CONNECTION_MESSAGES.test(cause.message);
+  if (cause.syscall === 'connect' || cause.syscall === 'getaddrinfo') return true;
+  // Class 08 (connection), a server that stops, starts or has no place left, and the network's own words.
+  return /^(08|57P0|53300)|^E(CONN|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH)/.test(cause.code);
+}
+
+const outages = new WeakSet<Error>();
+
+/** Remembers the error as one of the database, because those of other servers look the same. */
+export function markOutage(error: Error): void {
+  outages.add(error);
+}
+
+/** True for the error of a statement of this service that failed because the database is away. */
+export function isOutage(error: unknown): boolean {
+  const cause = databaseError(error);
+  return cause !== undefined && (cause instanceof ConnectionLostError || outages.has(cause));
+}
+
+/** What a caller reads for an outage; undefined for any other error. The outage itself is in the log (Dependency). */
+export function unavailableError(error: unknown): UnavailableError | undefined {
+  return isOutage(error) ? new UnavailableError('The database', error) : undefined;
+}
+
+/** Errors of node-postgres that have no code. */
+const CONNECTION_MESSAGES =
+  /connection (terminated|ended)|timeout exceeded when trying to connect|^timeout expired$|is not queryable$/i;
 
 interface DatabaseError extends Error {
   readonly code?: unknown;
   readonly constraint?: unknown;
+  readonly syscall?: unknown;
 }
 
 /** The driver's error, which TypeORM wraps and prepared statements do not. */

@@ -1,5 +1,5 @@
 /** The codes of the envelope; the HTTP status is 200 in any case (docs/WIRE.md, Envelope and values). */
-export type ErrorCode = 400 | 401 | 403 | 404 | 405 | 409 | 429 | 500;
+export type ErrorCode = 400 | 401 | 403 | 404 | 405 | 409 | 429 | 500 | 503;
 
 /**
  * A failure that is reported to the caller. The message is stable English, contains no secret and says what to do next;
@@ -54,13 +54,24 @@ export class ConflictError extends DomainError {
 export class TooManyRequestsError extends DomainError {
   readonly code = 429;
   /** When the caller may try again; also sent as the header Retry-After. */
-  readonly retryAfterSeconds: number | undefined;
+  readonly retryAfterSeconds: number;
 
   constructor(
     message: string,
-    options: { cause?: unknown; data?: unknown; retryAfterSeconds?: number } = {},
+    options: { cause?: unknown; data?: unknown; retryAfterSeconds: number },
   ) {
     super(message, options);
     this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** Something that the service depends on cannot be used now. The same request may succeed a moment later. */
+export class UnavailableError extends DomainError {
+  readonly code = 503;
+  readonly retryAfterSeconds = 5;
+
+  /** `what` with its article, as the beginning of a sentence. */
+  constructor(what: string, cause?: unknown) {
+    super(`${what} is not available at the moment. Try again in a few seconds.`, { cause });
   }
 }

@@ -1,7 +1,7 @@
 import { Catch, HttpException, Logger } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { DomainError, TooManyRequestsError } from './domain.error.js';
+import { DomainError, TooManyRequestsError, UnavailableError } from './domain.error.js';
 import type { ErrorCode } from './domain.error.js';
 import { setEnvelopeCode } from './envelope-code.js';
 
@@ -14,6 +14,7 @@ const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
   409: 'CONFLICT',
   429: 'TOO_MANY_REQUESTS',
   500: 'INTERNAL',
+  503: 'UNAVAILABLE',
 };
 
 interface ErrorEnvelope {
@@ -22,8 +23,11 @@ interface ErrorEnvelope {
   readonly data: unknown;
 }
 
+/** The error to answer for one that is not a DomainError; undefined for an unexpected one. */
+export type ErrorTranslation = (error: unknown) => DomainError | undefined;
+
 /**
- * Turns every error into the envelope `{code, msg, data}` with HTTP 200. What is not a DomainError
+ * Turns every error into the envelope `{code, msg, data}` with HTTP 200. What is neither a DomainError nor translated
  * becomes a 500 that holds the request id and nothing of the cause, which is logged instead. The data of each
  * error below the `coded` paths has an `errorCode`.
  */
@@ -31,11 +35,15 @@ interface ErrorEnvelope {
 export class ErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(ErrorFilter.name);
 
-  constructor(private readonly coded: RegExp) {}
+  constructor(
+    private readonly coded: RegExp,
+    private readonly translate: ErrorTranslation,
+  ) {}
 
-  catch(error: unknown, host: ArgumentsHost): void {
+  catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const response = http.getResponse<Response>();
+    const error = thrown instanceof DomainError ? thrown : (this.translate(thrown) ?? thrown);
     // The client disconnected, which aborted the work: this is not a failure, and no answer is read.
     if (response.destroyed && error instanceof Error && error.name === 'AbortError') return;
     const request = http.getRequest<Request>();
@@ -51,9 +59,8 @@ export class ErrorFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
-    if (error instanceof TooManyRequestsError && error.retryAfterSeconds !== undefined) {
-      response.setHeader('Retry-After', String(error.retryAfterSeconds));
-    }
+    const retryAfter = retryAfterSeconds(error);
+    if (retryAfter !== undefined) response.setHeader('Retry-After', String(retryAfter));
     response.status(200).json(envelope);
   }
 
@@ -94,6 +101,11 @@ export class ErrorFilter implements ExceptionFilter {
 
 function envelopeOf(error: DomainError): ErrorEnvelope {
   return { code: error.code, msg: error.message, data: error.data };
+}
+
+function retryAfterSeconds(error: unknown): number | undefined {
+  const isPassing = error instanceof TooManyRequestsError || error instanceof UnavailableError;
+  return isPassing ? error.retryAfterSeconds : undefined;
 }
 
 /** What a caller learns about an unexpected failure: the request id, under which the log has the cause. */

@@ -6,6 +6,7 @@ export {
   NotFoundError,
   TooManyRequestsError,
   UnauthenticatedError,
+  UnavailableError,
 } from './domain.error.js';
 export { envelopeCode, setEnvelopeCode } from './envelope-code.js';
 export type { ErrorCode } from './domain.error.js';

@@ -22,6 +22,9 @@ export type EventName = keyof typeof events;
 export type EventData<Name extends EventName> = z.output<(typeof events)[Name]>;
 type EventListener<Name extends EventName> = (data: EventData<Name>) => void;
 
+/** Emitted in this process after events may have been lost. */
+const RESUMED = Symbol('resumed');
+
 /** Carries events to every process, the publishing one included. */
 export abstract class EventBus {
   /** Of this process: its listeners. */
@@ -34,6 +37,19 @@ export abstract class EventBus {
   subscribe<Name extends EventName>(name: Name, listener: EventListener<Name>): () => void {
     this.emitter.on(name, listener);
     return () => this.emitter.off(name, listener);
+  }
+
+  /**
+   * Calls the listener when events arrive again after a time in which those of other processes were lost: it asks the
+   * database at once. Returns the way to unsubscribe. Listeners must not throw.
+   */
+  onResumed(listener: () => void): () => void {
+    this.emitter.on(RESUMED, listener);
+    return () => this.emitter.off(RESUMED, listener);
+  }
+
+  protected resumed(): void {
+    this.emitter.emit(RESUMED);
   }
 
   async close(): Promise<void> {

@@ -1,39 +1,34 @@
-import { Global, Inject, Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
-import type { Redis } from 'ioredis';
-import { CONFIG } from '../config/index.js';
+import { RedisModule, SharedRedis } from '../redis/index.js';
 import { EventBus } from './event-bus.js';
 import { InProcessEventBus } from './in-process/in-process.event-bus.js';
 import { RateLimiter } from './rate-limiter.js';
 import { RedisEventBus } from './redis/redis.event-bus.js';
-import { connectRedis, REDIS } from './redis/redis.provider.js';
 
 @Global()
 @Module({
+  imports: [RedisModule],
   providers: [
-    { provide: REDIS, inject: [CONFIG], useFactory: connectRedis },
     {
       provide: EventBus,
-      inject: [REDIS],
-      useFactory: async (redis: Redis | undefined) => {
-        if (!redis) return new InProcessEventBus();
-        const bus = new RedisEventBus(redis);
+      inject: [SharedRedis],
+      useFactory: async (redis: SharedRedis) => {
+        const receiver = redis.openReceiver();
+        if (!receiver) return new InProcessEventBus();
+        const bus = new RedisEventBus(redis, receiver);
         await bus.start();
         return bus;
       },
     },
     RateLimiter,
   ],
-  exports: [EventBus, RateLimiter, REDIS],
+  exports: [EventBus, RateLimiter],
 })
 export class EventModule implements OnApplicationShutdown {
-  constructor(
-    private readonly bus: EventBus,
-    @Inject(REDIS) private readonly redis: Redis | undefined,
-  ) {}
+  constructor(private readonly bus: EventBus) {}
 
   async onApplicationShutdown(): Promise<void> {
     await this.bus.close();
-    this.redis?.disconnect();
   }
 }

@@ -3,4 +3,3 @@ export type { EventData, EventName } from './event-bus.js';
 export { EventModule } from './event.module.js';
 export { RateLimiter } from './rate-limiter.js';
 export type { RateLimit } from './rate-limiter.js';
-export { REDIS } from './redis/redis.provider.js';

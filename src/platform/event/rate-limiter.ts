@@ -1,73 +1,173 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
+import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import { TooManyRequestsError } from '../error/index.js';
-import { REDIS } from './redis/redis.provider.js';
+import { SharedRedis } from '../redis/index.js';
 
 export interface RateLimit {
   /** Names the limit; keys of different limits never meet. */
   readonly name: string;
   readonly points: number;
   readonly seconds: number;
-  /** How long a key that went over stays refused; default: until the window ends. */
-  readonly blockSeconds?: number;
 }
 
-/** Counts per key in a fixed window: in Redis where configured, so that all processes share the count, else in process. */
-@Injectable()
-export class RateLimiter {
-  private readonly limiters = new Map<string, RateLimiterAbstract>();
+/** What was counted while Redis was away, for one key. */
+interface Unshared {
+  readonly limit: RateLimit;
+  readonly key: string;
+  readonly points: number;
+  /** The points were given back before these were taken. */
+  readonly isReset: boolean;
+}
 
-  constructor(@Inject(REDIS) private readonly redis: Redis | undefined) {}
+/** Keys whose counts are carried over to Redis; beyond it the oldest are not. */
+const UNSHARED_KEYS = 10_000;
+
+/**
+ * Counts per key in a fixed window: in Redis where configured, so that all processes share the count, else in process.
+ * Each process also keeps the counts that it has seen. While Redis is away it goes on from them, and when Redis is back it
+ * adds what it has counted meanwhile.
+ */
+@Injectable()
+export class RateLimiter implements OnApplicationShutdown {
+  private readonly own = new Map<string, RateLimiterMemory>();
+  private readonly shared = new Map<string, RateLimiterRedis>();
+  private readonly unshared = new LRUCache<string, Unshared>({ max: UNSHARED_KEYS });
+  private sharing: Promise<void> | undefined;
+  private readonly unsubscribe: () => void;
+
+  constructor(private readonly redis: SharedRedis) {
+    this.unsubscribe = redis.onRecovered(() => {
+      this.sharing ??= this.share().finally(() => (this.sharing = undefined));
+    });
+  }
+
+  onApplicationShutdown(): void {
+    this.unsubscribe();
+  }
 
   /** Takes one point; TooManyRequestsError says how long to wait. */
   async consume(limit: RateLimit, key: string): Promise<void> {
-    try {
-      await this.limiterFor(limit).consume(key);
-    } catch (rejection) {
-      throw refusal(rejection);
-    }
+    await this.sharing;
+    const own = this.ownOf(limit);
+    const state = await this.redis.run(
+      async (redis) => seen(own, key, await stateAfter(this.sharedOf(limit, redis).consume(key))),
+      () => {
+        this.note(limit, key, 'point');
+        return stateAfter(own.consume(key));
+      },
+    );
+    if (state.consumedPoints > limit.points) throw refusal(state);
   }
 
   /** Throws TooManyRequestsError when no point is left, without taking one. */
   async check(limit: RateLimit, key: string): Promise<void> {
-    const state = await this.limiterFor(limit).get(key);
+    await this.sharing;
+    const own = this.ownOf(limit);
+    const state = await this.redis.run(
+      async (redis) => {
+        const found = await this.sharedOf(limit, redis).get(key);
+        if (found) return seen(own, key, found);
+        await own.delete(key);
+        return null;
+      },
+      () => own.get(key),
+    );
     if (state && state.consumedPoints > limit.points - 1) throw refusal(state);
   }
 
   /** Gives all points of the key back. */
   async reset(limit: RateLimit, key: string): Promise<void> {
-    await this.limiterFor(limit).delete(key);
+    await this.sharing;
+    await this.ownOf(limit).delete(key);
+    await this.redis.run(
+      async (redis) => {
+        await this.sharedOf(limit, redis).delete(key);
+      },
+      () => this.note(limit, key, 'reset'),
+    );
   }
 
-  private limiterFor(limit: RateLimit): RateLimiterAbstract {
-    const existing = this.limiters.get(limit.name);
-    if (existing) return existing;
-    const settings = {
-      keyPrefix: `limit:${limit.name}`,
-      points: limit.points,
-      duration: limit.seconds,
-      ...(limit.blockSeconds && { blockDuration: limit.blockSeconds }),
-    };
-    const limiter = this.redis
-      ? new RateLimiterRedis({
-          ...settings,
-          storeClient: this.redis,
-          // While Redis is away each process counts for itself.
-          insuranceLimiter: new RateLimiterMemory(settings),
-        })
-      : new RateLimiterMemory(settings);
-    this.limiters.set(limit.name, limiter);
+  /** Without Redis there is no other process to share with. */
+  private note(limit: RateLimit, key: string, what: 'point' | 'reset'): void {
+    if (!this.redis.isConfigured) return;
+    const name = `${limit.name} ${key}`;
+    const before = this.unshared.get(name);
+    const points = what === 'reset' ? 0 : (before?.points ?? 0) + 1;
+    const isReset = what === 'reset' || (before?.isReset ?? false);
+    this.unshared.set(name, { limit, key, points, isReset });
+  }
+
+  /** Carries over what was counted while Redis was away. Stops when Redis is away again; the rest follows later. */
+  private async share(): Promise<void> {
+    for (const [name, counted] of [...this.unshared.entries()]) {
+      const isShared = await this.redis.run(
+        (redis) => this.shareOne(redis, counted),
+        () => false,
+      );
+      if (!isShared) return;
+      this.unshared.delete(name);
+    }
+  }
+
+  private async shareOne(redis: Redis, counted: Unshared): Promise<true> {
+    const { limit, key, points, isReset } = counted;
+    const shared = this.sharedOf(limit, redis);
+    if (isReset) await shared.delete(key);
+    // The window of these points may have ended meanwhile.
+    const isOpen = (await this.ownOf(limit).get(key)) !== null;
+    if (!isOpen || points === 0) return true;
+    await shared.penalty(key, points);
+    return true;
+  }
+
+  private ownOf(limit: RateLimit): RateLimiterMemory {
+    const limiter = this.own.get(limit.name) ?? new RateLimiterMemory(settingsOf(limit));
+    this.own.set(limit.name, limiter);
+    return limiter;
+  }
+
+  private sharedOf(limit: RateLimit, storeClient: Redis): RateLimiterRedis {
+    const limiter =
+      this.shared.get(limit.name) ?? new RateLimiterRedis({ ...settingsOf(limit), storeClient });
+    this.shared.set(limit.name, limiter);
     return limiter;
   }
 }
 
-function refusal(rejection: unknown): Error {
-  if (!(rejection instanceof RateLimiterRes)) {
-    return rejection instanceof Error ? rejection : new Error('The rate limit could not be read.');
+function settingsOf(limit: RateLimit): { keyPrefix: string; points: number; duration: number } {
+  return {
+    keyPrefix: `limit:${limit.name}`,
+    points: limit.points,
+    duration: limit.seconds,
+  };
+}
+
+/** The count after taking a point, which the limiters throw when it is over the limit. */
+async function stateAfter(taking: Promise<RateLimiterRes>): Promise<RateLimiterRes> {
+  try {
+    return await taking;
+  } catch (rejection) {
+    if (rejection instanceof RateLimiterRes) return rejection;
+    throw rejection;
   }
-  const seconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
+}
+
+/** Keeps the count of all processes as this one has seen it. */
+async function seen(
+  own: RateLimiterMemory,
+  key: string,
+  state: RateLimiterRes,
+): Promise<RateLimiterRes> {
+  const { consumedPoints, msBeforeNext } = state;
+  if (msBeforeNext > 0) await own.set(key, consumedPoints, msBeforeNext / 1_000);
+  return state;
+}
+
+function refusal({ msBeforeNext }: RateLimiterRes): TooManyRequestsError {
+  const seconds = Math.max(1, Math.ceil(msBeforeNext / 1_000));
   return new TooManyRequestsError(`Too many requests. Try again in ${seconds} seconds.`, {
     retryAfterSeconds: seconds,
   });

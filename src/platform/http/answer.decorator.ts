@@ -4,6 +4,9 @@ import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
 
 type Schema = Record<string, unknown>;
 
+/** Always null. */
+const NULL = { type: 'object', nullable: true, enum: [null] };
+
 /** Documents a route that answers `{code, msg, data}` with `data` of the given view. */
 export const Answers = (view: Type): MethodDecorator => documented(view, { data: ref(view) });
 
@@ -11,9 +14,13 @@ export const Answers = (view: Type): MethodDecorator => documented(view, { data:
 export const AnswersNullable = (view: Type): MethodDecorator =>
   documented(view, { data: { nullable: true, allOf: [ref(view)] } });
 
-/** Documents a route whose `data` is an array of the given view, and the fields that stand beside it. */
-export const AnswersArray = (view: Type, beside: Schema = {}): MethodDecorator =>
-  documented(view, { data: { type: 'array', items: ref(view) }, ...beside });
+/** Documents a route whose `data` is an array of the given view, and the fields that stand beside it, all or some always. */
+export const AnswersArray = (
+  view: Type,
+  beside: Schema = {},
+  always: readonly string[] = Object.keys(beside),
+): MethodDecorator =>
+  documented(view, { data: { type: 'array', items: ref(view) }, ...beside }, ['data', ...always]);
 
 /** Documents a `/list` route: `{code, msg, total, rows}`, no `data`. */
 export const AnswersPage = (view: Type): MethodDecorator =>
@@ -30,7 +37,11 @@ export const AnswersArrayAndPage = (view: Type): MethodDecorator => {
 
 /** Documents a route that answers a status only: `data` is null. */
 export const AnswersStatus = (): MethodDecorator =>
-  ApiOkResponse({ schema: envelopeSchema({ data: { nullable: true } }) });
+  ApiOkResponse({ schema: envelopeSchema({ data: NULL }) });
+
+/** Documents a route whose `data` is a text. */
+export const AnswersText = (example: string): MethodDecorator =>
+  ApiOkResponse({ schema: envelopeSchema({ data: { type: 'string', example } }) });
 
 /** Documents a route whose `data` is the id of the created record; chat ids are strings of digits. */
 export const AnswersId = (type: 'integer' | 'string'): MethodDecorator =>
@@ -49,10 +60,14 @@ export const AnswersRaw = (mediaType: string, description: string): MethodDecora
     },
   });
 
-function documented(view: Type, properties: Schema): MethodDecorator {
+function documented(
+  view: Type,
+  properties: Schema,
+  always: readonly string[] = Object.keys(properties),
+): MethodDecorator {
   return applyDecorators(
     ApiExtraModels(view),
-    ApiOkResponse({ schema: envelopeSchema(properties) }),
+    ApiOkResponse({ schema: envelopeSchema(properties, always) }),
   );
 }
 
@@ -60,17 +75,17 @@ function ref(view: Type): Schema {
   return { $ref: getSchemaPath(view) };
 }
 
-function envelopeSchema(properties: Schema): Schema {
+/** Of a success; the document describes failures beside it (platform/observability/open-api.answers.ts). */
+function envelopeSchema(
+  properties: Schema,
+  always: readonly string[] = Object.keys(properties),
+): Schema {
   return {
     type: 'object',
-    required: ['code', 'msg'],
+    required: ['code', 'msg', ...always],
     properties: {
-      code: {
-        type: 'integer',
-        description: '200 done; 400, 401, 403, 404, 405, 409, 429 or 500 say why not',
-        example: 200,
-      },
-      msg: { type: 'string', example: 'Done.' },
+      code: { type: 'integer', enum: [200], example: 200 },
+      msg: { type: 'string', example: 'Done.', description: 'May carry a warning' },
       ...properties,
     },
   };

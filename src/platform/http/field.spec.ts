@@ -62,8 +62,10 @@ describe('fields', () => {
   });
 
   it.each([
-    [{}, 'name must be text'],
+    [{}, 'name is required'],
+    [{ name: null }, 'name is required'],
     [{ name: ' \n' }, 'name must not be empty'],
+    [{ name: '\u200b\u00ad' }, 'name must not be empty'],
     [{ name: 'toolong' }, 'name must have at most 5 characters'],
     [{ name: { $gt: '' } }, 'name must be text'],
     [{ name: 'a\u0000' }, 'name must not contain the NUL character'],

@@ -21,6 +21,7 @@ import {
   MinLength,
   NotContains,
 } from 'class-validator';
+import { VISIBLE } from './blank.js';
 
 /**
  * Fields of a request, each declared once: the type for TypeScript, what OpenAPI shows, what is accepted, and how the
@@ -65,7 +66,7 @@ interface FieldOptions {
   readonly optional?: boolean;
   /** As Clearable: an empty text is read as null. */
   readonly clearable?: boolean;
-  /** What is said when a required field is missing, in place of what its value would have to be. */
+  /** What is said when a required field is missing; by default that it is required, or what it can be one of. */
   readonly missing?: string;
   /** Of an answer: always there, and null where there is nothing to say. */
   readonly nullable?: boolean;
@@ -161,15 +162,27 @@ export function OneOf<Value extends string>(
   options?: FieldOptions,
 ): Field<Value>;
 export function OneOf(values: readonly string[], options: FieldOptions = {}): PropertyDecorator {
-  return field(options, { enum: [...values] }, [
+  const message = `$property must be one of ${values.join(', ')}`;
+  return field({ missing: message, ...options }, { enum: [...values] }, [
     Transform(({ value }: { value: unknown }) =>
       typeof value === 'number' ? String(value) : (value ?? undefined),
     ),
-    IsIn([...values], { message: `$property must be one of ${values.join(', ')}` }),
+    IsIn([...values], { message }),
   ]);
 }
 
-/** 0 or 1 as a number; '0', '1', true and false are read as such. */
+/**
+ * 0 enabled, 1 disabled; '0' and '1' are read as such. True and false are refused: 1 means disabled here, and a client
+ * that sends true means enabled.
+ */
+export const Status: Kind<number, FieldOptions> = (options: FieldOptions = {}) => {
+  return field(options, { type: 'integer', enum: [0, 1] }, [
+    Transform(({ value }: { value: unknown }) => readNumber(value)),
+    IsIn([0, 1], { message: '$property must be 0 (enabled) or 1 (disabled)' }),
+  ]);
+};
+
+/** 0 or 1 as a number, where 1 means yes; '0', '1', true and false are read as such. */
 export const ZeroOrOne: Kind<number, FieldOptions> = (options: FieldOptions = {}) => {
   return field(options, { type: 'integer', enum: [0, 1] }, [
     Transform(({ value }: { value: unknown }) =>
@@ -239,7 +252,8 @@ function field(
   schema: Partial<Record<keyof ApiPropertyOptions | 'minLength' | 'maxLength', unknown>>,
   rules: readonly PropertyDecorator[],
 ): PropertyDecorator {
-  const { optional = false, clearable, missing, nullable, description, example } = options;
+  const { optional = false, clearable, nullable, description, example } = options;
+  const { missing = '$property is required' } = options;
   const documented = Object.fromEntries(
     Object.entries({ ...schema, nullable, description, example, required: !optional }).filter(
       ([, value]) => value !== undefined,
@@ -247,7 +261,7 @@ function field(
   ) as ApiPropertyOptions;
   return applyDecorators(
     ...(clearable ? [Clearable()] : []),
-    ...(missing === undefined ? [] : [IsDefined({ message: missing })]),
+    ...(optional ? [] : [IsDefined({ message: missing })]),
     ApiProperty(documented),
     ...(optional ? [IsOptional()] : []),
     ...rules,
@@ -263,7 +277,7 @@ function NoNul(): PropertyDecorator {
 }
 
 function NotBlank(): PropertyDecorator {
-  return Matches(/\S/, { message: '$property must not be empty' });
+  return Matches(VISIBLE, { message: '$property must not be empty' });
 }
 
 /** A lone surrogate, such as half of a cut emoji, cannot be stored as text. */

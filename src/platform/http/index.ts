@@ -1,6 +1,8 @@
+export { isBlank, VISIBLE } from './blank.js';
 export { BodyInterceptor, closeHalfSent, LargeBody, SmallBody } from './body.interceptor.js';
 export { BodyBudget, BodyReader } from './body.reader.js';
 export { clientNetwork } from './client-network.js';
+export { clientSoftware } from './client-software.js';
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
 export {
@@ -11,11 +13,13 @@ export {
   Ids,
   Input,
   OneOf,
+  Status,
   Text,
   Texts,
   Whole,
   ZeroOrOne,
 } from './field.js';
+export { FAILURE_DATA, FailureData, failureFields, FailsWithArray } from './failure.view.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
 export { orderOf, pageFields, PageQuery, rowsOf } from './page.query.js';
@@ -28,6 +32,7 @@ export {
   AnswersPage,
   AnswersRaw,
   AnswersStatus,
+  AnswersText,
 } from './answer.decorator.js';
 export { StrictFields } from './strict-fields.js';
 export { sseFrame, SseWriter } from './sse.writer.js';

@@ -2,10 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 
-/** What log lines and audit entries say about their request. Nothing else is passed this way. */
+/** What log lines, audit entries and addresses in answers say about their request. Nothing else is passed this way. */
 export interface RequestContext {
   readonly id: string;
   readonly ip: string | undefined;
+  /** The address by which the client reaches the API, without a final slash; undefined if its headers name none. */
+  readonly baseAddress: string | undefined;
 }
 
 const storage = new AsyncLocalStorage<RequestContext>();
@@ -24,5 +26,26 @@ export function requestContext(request: Request, response: Response, next: NextF
   const id = typeof sent === 'string' && CLIENT_ID_FORM.test(sent) ? sent : randomUUID();
   Object.assign(request, { id });
   response.setHeader('X-Request-Id', id);
-  storage.run({ id, ip: request.ip }, next);
+  const context = { id, ip: request.ip, baseAddress: baseAddressOf(request) };
+  storage.run(context, next);
+}
+
+const HOST_FORM = /^(?:[\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?$/i;
+const PREFIX_FORM = /^(?:\/[\w.-]+)+$/;
+
+/**
+ * Express reads X-Forwarded-Proto and X-Forwarded-Host of a trusted proxy (TRUST_PROXY). X-Forwarded-Prefix, the path that
+ * such a proxy has removed, is read under the same condition.
+ */
+function baseAddressOf(request: Request): string | undefined {
+  const host = request.host as string | undefined;
+  if (host === undefined || !HOST_FORM.test(host)) return undefined;
+  return `${request.protocol}://${host}${prefixOf(request)}`;
+}
+
+function prefixOf(request: Request): string {
+  const sent = request.headers['x-forwarded-prefix'];
+  if (typeof sent !== 'string' || !PREFIX_FORM.test(sent)) return '';
+  const isTrusted = request.app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+  return isTrusted(request.socket.remoteAddress ?? '', 0) ? sent : '';
 }

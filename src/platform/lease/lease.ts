@@ -1,8 +1,10 @@
+import { withStatementLimit } from '../database/index.js';
+
 /** Renews a lease in the store. Undefined when it holds on, else the reason why the work must end. */
 export type Renew = () => Promise<Error | undefined>;
 
 export interface LeaseTimes {
-  /** Time between renewals. */
+  /** Time between renewals, and the longest time for a statement of one. */
   readonly renewMs: number;
   /** Time without a renewal after which the lease counts as lost. Shorter than the store holds it. */
   readonly lostAfterMs?: number;
@@ -58,7 +60,9 @@ export class Lease {
   private async renewOnce(): Promise<void> {
     if (this.signal.aborted) return;
     const began = performance.now();
-    const reason = await this.renew().catch(() => NOT_RENEWED);
+    const reason = await withStatementLimit(this.times.renewMs, () =>
+      this.renew().catch(() => NOT_RENEWED),
+    );
     if (reason === undefined) this.heldSince(began);
     else if (reason !== NOT_RENEWED) this.lose(reason);
   }

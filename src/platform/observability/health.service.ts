@@ -1,24 +1,27 @@
 import { performance } from 'node:perf_hooks';
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
-import { REDIS } from '../event/index.js';
+import { Dependencies } from '../dependency/index.js';
 import { OutboundHttp } from '../outbound/index.js';
+import { SharedRedis } from '../redis/index.js';
 import { decimal, object, oneOf, optional, schema, text, View } from '../http/index.js';
 import { HealthRepository } from './health.repository.js';
 import { Shutdown } from './shutdown.js';
 
 const LIMIT_MS = 2_000;
 
-type CheckStatus = 'up' | 'down';
+type CheckStatus = 'up' | 'degraded' | 'down';
 
 export class LiveView extends View({
   status: schema<'up'>({ type: String, example: 'up' }),
 }) {}
 
 class CheckView extends View({
-  status: oneOf<CheckStatus>(['up', 'down']),
+  status: oneOf<CheckStatus>(['up', 'degraded', 'down'], {
+    description: 'degraded: it does not answer, and the process works without it',
+  }),
   kind: text({ description: 'What does the work in this installation', example: 'embedded' }),
   latencyMs: optional(decimal({ description: 'Absent when nothing had to be asked' })),
 }) {}
@@ -30,20 +33,15 @@ class ChecksView extends View({
 }) {}
 
 export class ReadyView extends View({
-  status: oneOf<CheckStatus | 'stopping'>(['up', 'down', 'stopping']),
+  status: oneOf<CheckStatus | 'stopping'>(['up', 'degraded', 'down', 'stopping'], {
+    description: 'HTTP 200 with up and degraded, else 503',
+  }),
   checks: object(ChecksView),
 }) {}
-
-/** All that is needed of the Redis connection. */
-interface Pingable {
-  ping(): Promise<unknown>;
-}
 
 /** Whether this process is ready: checks everything it depends on. The answer is public, so it holds neither address nor cause. */
 @Injectable()
 export class HealthService implements OnApplicationShutdown {
-  private readonly logger = new Logger(HealthService.name);
-  private readonly last = new Map<string, CheckStatus>();
   private running: Promise<ReadyView['checks']> | undefined;
   /** Which relational store holds the vectors without Qdrant, as last seen. */
   private relationalVectors = 'exact';
@@ -52,7 +50,8 @@ export class HealthService implements OnApplicationShutdown {
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(REDIS) private readonly redis: Pingable | undefined,
+    private readonly redis: SharedRedis,
+    private readonly dependencies: Dependencies,
     private readonly repository: HealthRepository,
     private readonly shutdown: Shutdown,
   ) {}
@@ -65,37 +64,36 @@ export class HealthService implements OnApplicationShutdown {
     // Concurrent probes share one check, so that this public route cannot load the stores.
     this.running ??= this.checkAll().finally(() => (this.running = undefined));
     const checks = await this.running;
-    const up = [checks.store, checks.queue, checks.vectorStore].every(
-      ({ status }) => status === 'up',
-    );
-    return { status: this.shutdown.stopping ? 'stopping' : up ? 'up' : 'down', checks };
+    const found = [checks.store, checks.queue, checks.vectorStore].map(({ status }) => status);
+    const worst = (['down', 'degraded'] as const).find((status) => found.includes(status));
+    return { status: this.shutdown.stopping ? 'stopping' : (worst ?? 'up'), checks };
   }
 
   private async checkAll(): Promise<ReadyView['checks']> {
-    const [store, queue, vectorStore] = await Promise.all([
-      this.timed('store', this.config.embedded ? 'embedded' : 'postgresql', () =>
-        this.repository.ping(),
-      ),
-      this.queue(),
-      this.vectorStore(),
-    ]);
-    return { store, queue, vectorStore };
+    const [store, queue, qdrant] = await Promise.all([this.store(), this.queue(), this.qdrant()]);
+    return { store, queue, vectorStore: qdrant ?? { ...store, kind: this.relationalVectors } };
   }
 
-  private async queue(): Promise<CheckView> {
-    const { redis } = this;
-    if (!redis) return { status: 'up', kind: 'in process' };
-    return this.timed('queue', 'redis', () => redis.ping());
-  }
-
-  private async vectorStore(): Promise<CheckView> {
-    const url = this.config.QDRANT_URL;
-    if (url !== undefined) return this.timed('vectorStore', 'qdrant', () => this.askQdrant(url));
-    const check = await this.timed('vectorStore', this.relationalVectors, async () => {
-      const own = await this.repository.hasVectorExtension();
-      this.relationalVectors = own ? 'pgvector' : 'exact';
+  private store(): Promise<CheckView> {
+    return this.timed('store', this.config.embedded ? 'embedded' : 'postgresql', async () => {
+      const { vectors } = await this.repository.probe(LIMIT_MS);
+      this.relationalVectors = vectors ? 'pgvector' : 'exact';
     });
-    return { ...check, kind: this.relationalVectors };
+  }
+
+  /** Without Redis each process works for itself, so that its loss takes no process out of service. */
+  private async queue(): Promise<CheckView> {
+    if (!this.redis.isConfigured) return { status: 'up', kind: 'in process' };
+    const began = performance.now();
+    const isUp = await this.redis.ping();
+    return { status: isUp ? 'up' : 'degraded', kind: 'redis', latencyMs: sinceMs(began) };
+  }
+
+  /** Undefined without Qdrant: the relational store holds the vectors then. */
+  private async qdrant(): Promise<CheckView | undefined> {
+    const url = this.config.QDRANT_URL;
+    if (url === undefined) return undefined;
+    return this.timed('vectorStore', 'qdrant', () => this.askQdrant(url));
   }
 
   private async askQdrant(url: string): Promise<void> {
@@ -111,25 +109,21 @@ export class HealthService implements OnApplicationShutdown {
     if (response.status !== 200) throw new Error(`Qdrant answered HTTP ${response.status}.`);
   }
 
-  private async timed(name: string, kind: string, ask: () => Promise<unknown>): Promise<CheckView> {
+  private async timed(
+    name: 'store' | 'vectorStore',
+    kind: string,
+    ask: () => Promise<unknown>,
+  ): Promise<CheckView> {
     const began = performance.now();
+    const dependency = this.dependencies.of(name);
     try {
       await withinLimit(ask());
-      this.note(name, 'up');
+      dependency.succeeded(began);
       return { status: 'up', kind, latencyMs: sinceMs(began) };
     } catch (error) {
-      this.note(name, 'down', error);
+      dependency.failed(error, began);
       return { status: 'down', kind, latencyMs: sinceMs(began) };
     }
-  }
-
-  /** Logs a change of state once, however often the check runs. */
-  private note(check: string, status: CheckStatus, error?: unknown): void {
-    const before = this.last.get(check) ?? 'up';
-    this.last.set(check, status);
-    if (before === status) return;
-    if (status === 'up') this.logger.log({ msg: 'Dependency recovered', check });
-    else this.logger.warn({ msg: 'Dependency unavailable', check, err: error });
   }
 }
 

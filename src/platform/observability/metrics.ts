@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { OpenStreams } from '../access/index.js';
 import { Database } from '../database/index.js';
+import { Dependencies } from '../dependency/index.js';
 
 export type UpstreamKind = 'chat' | 'embedding' | 'rerank' | 'media';
 
@@ -77,13 +78,22 @@ export class Metrics {
     registers: this.registers,
   });
 
-  constructor(streams: OpenStreams, database: Database) {
+  constructor(streams: OpenStreams, database: Database, dependencies: Dependencies) {
     new Gauge({
       name: 'plinth_open_streams',
       help: 'Event streams that are open now',
       registers: this.registers,
       collect(): void {
         this.set(streams.size);
+      },
+    });
+    new Gauge({
+      name: 'plinth_dependency_up',
+      help: 'Whether the last call of a dependency, or the last probe, was answered: 1 or 0',
+      labelNames: ['check'] as const,
+      registers: this.registers,
+      collect(): void {
+        for (const { name, isUp } of dependencies.all()) this.set({ check: name }, isUp ? 1 : 0);
       },
     });
     new Gauge({

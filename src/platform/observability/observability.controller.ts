@@ -43,7 +43,7 @@ export class HealthController {
     return { status: 'up' };
   }
 
-  /** HTTP 503 when something it depends on does not answer, and while stopping. */
+  /** HTTP 503 when something that it cannot work without does not answer, and while stopping. */
   @Get('ready')
   @Header('Cache-Control', 'no-store')
   @ApiOperation({ summary: 'Whether the process can take requests' })
@@ -51,7 +51,7 @@ export class HealthController {
   @ApiServiceUnavailableResponse({ type: ReadyView })
   async ready(@Res({ passthrough: true }) response: Response): Promise<ReadyView> {
     const view = await this.health.ready();
-    response.status(view.status === 'up' ? 200 : 503);
+    response.status(view.status === 'up' || view.status === 'degraded' ? 200 : 503);
     return view;
   }
 }

@@ -4,6 +4,9 @@ import { fileURLToPath } from 'node:url';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { FailureData } from '../http/index.js';
+import { describeFailures, describeNulls } from './open-api.answers.js';
+import type { FailureViews } from './open-api.answers.js';
 
 /** What each code of an envelope means, once for all routes. */
 const ENVELOPE_CODES: Readonly<Record<number, string>> = {
@@ -16,6 +19,7 @@ const ENVELOPE_CODES: Readonly<Record<number, string>> = {
   409: 'In conflict with what is stored; `msg` says with what.',
   429: 'Too many requests; `msg` says how long to wait.',
   500: 'Failed on the side of Plinth or of a model service; `msg` carries the request id or the reason.',
+  503: 'The database or the file storage cannot be used at the moment. Try again after the seconds of the header Retry-After.',
 };
 
 const DESCRIPTION = `The backend on which a company's AI applications stand.
@@ -29,7 +33,7 @@ ${Object.entries(ENVELOPE_CODES)
   .map(([code, meaning]) => `| ${code} | ${meaning} |`)
   .join('\n')}
 
-While the process is stopping, the HTTP status and \`code\` are 503. Health routes use the HTTP status alone.
+While the process is stopping, the HTTP status is 503, too. Health routes use the HTTP status alone.
 
 **Signing in.** \`POST /auth/login\` answers an \`access_token\`. Send it as \`Authorization: Bearer …\` together with the
 id of the client it was issued to as \`clientid\`. Each route names the permission it needs as \`x-permission\`.
@@ -39,8 +43,8 @@ every number. Times are \`yyyy-MM-dd HH:mm:ss\`. Unknown fields of a body are ig
 its request in the header \`X-Request-Id\`.`;
 
 /** Serves the API's description at /docs, and as JSON at /docs/json. It is made at the first request for it. */
-export function serveOpenApi(app: NestExpressApplication): void {
-  SwaggerModule.setup('docs', app, () => describe(app), {
+export function serveOpenApi(app: NestExpressApplication, failures: readonly FailureViews[]): void {
+  SwaggerModule.setup('docs', app, () => openApiOf(app, failures), {
     jsonDocumentUrl: 'docs/json',
     raw: ['json'],
     customSiteTitle: 'Plinth API',
@@ -52,7 +56,11 @@ export function serveOpenApi(app: NestExpressApplication): void {
   });
 }
 
-function describe(app: NestExpressApplication): OpenAPIObject {
+/** The description; `failures` says which routes have `data` of their own in failures. */
+export function openApiOf(
+  app: NestExpressApplication,
+  failures: readonly FailureViews[],
+): OpenAPIObject {
   const settings = new DocumentBuilder()
     .setTitle('Plinth')
     .setVersion(version())
@@ -69,7 +77,17 @@ function describe(app: NestExpressApplication): OpenAPIObject {
     )
     .addExtension('x-envelope-codes', ENVELOPE_CODES)
     .build();
-  return withoutCreated(SwaggerModule.createDocument(app, settings));
+  const extraModels = [FailureData, ...failures.map(({ data }) => data)];
+  const document = withoutCreated(SwaggerModule.createDocument(app, settings, { extraModels }));
+  const codes = Object.keys(ENVELOPE_CODES).map(Number);
+  describeFailures(
+    document,
+    codes.filter((code) => code !== 200),
+    failures,
+  );
+  describeNulls(document.components?.schemas);
+  describeNulls(document.paths);
+  return document;
 }
 
 /** The build's plugin, which turns docstrings into summaries, assumes 201 for POST; every answer here is 200. */

@@ -49,7 +49,8 @@ export abstract class JobQueue {
   abstract handle(kind: string, handler: JobHandler): void;
 
   /**
-   * Resolves when the job is enqueued, or could not be within five seconds; never throws, because a job is only a hint.
+   * Resolves when the job is enqueued; never throws, because a job is only a hint. Where Redis is configured and away, the
+   * job is enqueued in this process if it runs jobs, and else left to the sweep of the rows.
    * The same kind and id that already waits is not added twice, but a delayed one becomes due by an add without delay.
    * One that runs can be added again, so that its handler sees a change made meanwhile. Add after the commit: the
    * handler may start at once.

@@ -7,6 +7,12 @@ export interface WriteOptions {
   readonly signal: AbortSignal;
 }
 
+/** Bytes of a file, counted from 0; `end` is exclusive. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface WrittenFile {
   readonly byteSize: number;
   /** SHA-256 of the content, in lower-case hex. */
@@ -15,7 +21,7 @@ export interface WrittenFile {
 
 /**
  * The content of files. Keys come from FileKeys, never from a user; a key of another form is an error. A key is
- * written once, so its content never changes.
+ * written once, so its content never changes. UnavailableError where the storage itself fails: full, read-only, gone.
  */
 export abstract class FileStorage {
   /** The name of the implementation in the record of a file. */
@@ -28,8 +34,11 @@ export abstract class FileStorage {
    */
   abstract write(key: string, source: Readable, options: WriteOptions): Promise<WrittenFile>;
 
-  /** The content; NotFoundError before the first byte when there is none. The caller reads it to the end or destroys it. */
-  abstract read(key: string): Promise<Readable>;
+  /**
+   * The content, or the part of it that lies in the range; NotFoundError before the first byte when there is none. The
+   * caller reads it to the end or destroys it.
+   */
+  abstract read(key: string, range?: ByteRange): Promise<Readable>;
 
   /** Removes the file; a missing one is not an error. */
   abstract remove(key: string): Promise<void>;

@@ -54,6 +54,14 @@ export function typeOf(head: Buffer, name: string): string {
   return type ?? (isText(head) ? 'text/plain; charset=utf-8' : 'application/octet-stream');
 }
 
+/** The images that browsers show and that cannot hold a script. SVG is text here. */
+const PAGE_IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/bmp'];
+
+/** Whether a page may show a file of this type as an image. */
+export function isPageImage(mimeType: string): boolean {
+  return PAGE_IMAGES.includes(mimeType);
+}
+
 function isText(head: Buffer): boolean {
   if (head.includes(0)) return false;
   try {

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { withLongStatements } from '../database/index.js';
 import { IntervalJob } from '../queue/index.js';
 import { FileKeys } from './file-key.js';
 import { FileStorage } from './file-storage.js';
@@ -58,7 +59,7 @@ export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
 
   private async sweepAndLog(ending: AbortSignal): Promise<void> {
     try {
-      const removed = await this.sweep(ending);
+      const removed = await withLongStatements(() => this.sweep(ending));
       if (removed > 0) this.logger.log({ msg: 'Removed files without a record', removed });
     } catch (error) {
       // The next round retries.

@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { CurrentCaller, RequirePermission } from '../access/index.js';
+import { CurrentCaller, Public, RequirePermission } from '../access/index.js';
 import type { Caller } from '../access/index.js';
 import {
   Answers,
@@ -14,7 +14,7 @@ import {
   AnswersRaw,
 } from '../http/index.js';
 import type { Page } from '../http/index.js';
-import { sendAttachment } from './download.js';
+import { sendAttachment, sendShared } from './download.js';
 import { StoredFileListQuery, StoredFileView, UploadView } from './storage.dto.js';
 import { StorageService } from './storage.service.js';
 import type { UploadedPart } from './upload.engine.js';
@@ -58,6 +58,22 @@ export class StorageController {
     @Res() response: Response,
   ): Promise<void> {
     await sendAttachment(response, await this.files.openFor(caller, id));
+  }
+
+  /**
+   * The file of a signed address, as upload and lists answer it: images for pages as such, others as an attachment. The last
+   * part of the path is only shown.
+   */
+  @Get('shared/:fileToken/:shownName')
+  @NoEnvelope()
+  @Public()
+  @AnswersRaw('application/octet-stream', 'The file')
+  async shared(
+    @Param('fileToken') fileToken: string,
+    @Param('shownName') _shownName: string,
+    @Res() response: Response,
+  ): Promise<void> {
+    await sendShared(response, await this.files.openShared(fileToken));
   }
 
   /** Stores one file, the part named `file`. */

@@ -13,7 +13,11 @@ export class StoredFileListQuery extends Input({
 }) {}
 
 const uploadFields = {
-  url: text({ example: '/resource/oss/download/1' }),
+  url: text({
+    example: 'https://ai.example.com/resource/oss/shared/000000.1.0.c2lnbmF0dXJl/logo.png',
+    description:
+      'Opens the file without a sign-in. That of an image which is not part of another record does not expire; others are valid for an hour',
+  }),
   fileName: text({ example: 'logo.png' }),
   ossId: text({ example: '1' }),
 };
@@ -32,9 +36,12 @@ export class StoredFileView extends View({
   service: text({ example: 'local', description: 'The storage of the content' }),
 }) {}
 
-export function toUploadView(file: Pick<StoredFile, 'id' | 'originalName'>): UploadView {
+export function toUploadView(
+  file: Pick<StoredFile, 'id' | 'originalName'>,
+  url: string,
+): UploadView {
   return {
-    url: `/resource/oss/download/${file.id}`,
+    url,
     fileName: file.originalName,
     ossId: String(file.id),
   };
@@ -42,8 +49,13 @@ export function toUploadView(file: Pick<StoredFile, 'id' | 'originalName'>): Upl
 
 export function toStoredFileView(
   file: StoredFile,
+  url: string,
   userNames: ReadonlyMap<number, string>,
 ): StoredFileView {
   const createByName = userNames.get(file.userId ?? 0) ?? null;
-  return StoredFileView.of(file, { ...toUploadView(file), createBy: file.userId, createByName });
+  return StoredFileView.of(file, {
+    ...toUploadView(file, url),
+    createBy: file.userId,
+    createByName,
+  });
 }

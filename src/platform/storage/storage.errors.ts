@@ -1,4 +1,4 @@
-import { ConflictError, InvalidInputError } from '../error/index.js';
+import { ConflictError, ForbiddenError, InvalidInputError } from '../error/index.js';
 
 const MIB = 2 ** 20;
 
@@ -15,6 +15,12 @@ export class FileInUseError extends ConflictError {
     super(
       'The file is part of another record, such as a document of a knowledge base. Delete that record instead.',
     );
+  }
+}
+
+export class ExpiredAddressError extends ForbiddenError {
+  constructor() {
+    super('The address of this file has expired. Open the file again from the list that names it.');
   }
 }
 

@@ -3,12 +3,16 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
+import { Dependencies } from '../dependency/index.js';
 import { StoredFile } from './storage.entity.js';
+import { FileAddresses } from './file-address.js';
 import { FileKeys } from './file-key.js';
 import { FileOwners } from './file-owners.js';
 import { FileStorage } from './file-storage.js';
 import { LocalFileStorage } from './local/local.file-storage.js';
 import { OrphanSweep } from './orphan-sweep.js';
+import { SigningKey } from './signing-key.js';
+import { SigningKeyRepository } from './signing-key.repository.js';
 import { StorageController } from './storage.controller.js';
 import { StorageRepository } from './storage.repository.js';
 import { StorageService } from './storage.service.js';
@@ -22,12 +26,16 @@ import { UploadInterceptor } from './upload.interceptor.js';
   providers: [
     {
       provide: FileStorage,
-      inject: [CONFIG],
-      useFactory: (config: Config) => new LocalFileStorage(join(config.DATA_DIR, 'files')),
+      inject: [CONFIG, Dependencies],
+      useFactory: (config: Config, dependencies: Dependencies) =>
+        new LocalFileStorage(join(config.DATA_DIR, 'files'), dependencies.of('files')),
     },
+    FileAddresses,
     FileKeys,
     FileOwners,
     OrphanSweep,
+    SigningKey,
+    SigningKeyRepository,
     StorageRepository,
     StorageService,
     UploadEngine,

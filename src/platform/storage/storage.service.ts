@@ -3,12 +3,14 @@ import { Injectable, Logger } from '@nestjs/common';
 import { TenantLifecycle } from '../access/index.js';
 import type { Caller } from '../access/index.js';
 import { AuditLog } from '../audit/index.js';
-import { Database } from '../database/index.js';
+import { Database, inTenant } from '../database/index.js';
 import { NotFoundError } from '../error/index.js';
-import type { Page } from '../http/index.js';
+import { Page } from '../http/index.js';
+import { FileAddresses } from './file-address.js';
 import { suffixOf } from './file-name.js';
 import { FileOwners } from './file-owners.js';
 import { FileStorage } from './file-storage.js';
+import type { ByteRange } from './file-storage.js';
 import { toStoredFileView, toUploadView } from './storage.dto.js';
 import type { StoredFileListQuery, StoredFileView, UploadView } from './storage.dto.js';
 import type { StoredFile } from './storage.entity.js';
@@ -39,6 +41,7 @@ export class StorageService {
     private readonly database: Database,
     private readonly audit: AuditLog,
     private readonly owners: FileOwners,
+    private readonly addresses: FileAddresses,
     lifecycle: TenantLifecycle,
   ) {
     lifecycle.join({ deleting: (tenantId) => this.tenantDeleting(tenantId) });
@@ -46,19 +49,15 @@ export class StorageService {
 
   async list(caller: Caller, query: StoredFileListQuery): Promise<Page<StoredFileView>> {
     const page = await this.repository.page(caller.tenantId, query);
-    const names = await this.namesOf(caller.tenantId, page.rows);
-    return page.map((file) => toStoredFileView(file, names));
+    return new Page(await this.viewsOf(caller.tenantId, page.rows), page.total);
   }
 
   /** The files that the caller may read, in the requested order. */
   async listByIds(caller: Caller, ids: readonly number[]): Promise<StoredFileView[]> {
     const found = await this.visible(caller, ids);
-    const names = await this.namesOf(caller.tenantId, found);
     const byId = new Map(found.map((file) => [file.id, file]));
-    return ids
-      .map((id) => byId.get(id))
-      .filter((file) => file !== undefined)
-      .map((file) => toStoredFileView(file, names));
+    const inOrder = ids.map((id) => byId.get(id)).filter((file) => file !== undefined);
+    return this.viewsOf(caller.tenantId, inOrder);
   }
 
   /** Stores the record of the one file of an upload. */
@@ -70,7 +69,9 @@ export class StorageService {
       );
     }
     if (isRefused(file)) throw file.refusal;
-    return toUploadView(await this.keep(caller, file));
+    const { id } = await this.keep(caller, file);
+    const stored = await this.repository.files.get(caller.tenantId, id);
+    return toUploadView(stored, await this.addresses.of(stored));
   }
 
   /**
@@ -94,11 +95,22 @@ export class StorageService {
     await this.discard(keys.filter((key) => !known.has(key)));
   }
 
+  /** A part of a received file, before or after it has a record. The caller reads it to the end or destroys it. */
+  readReceived({ storageKey }: ReceivedFile, range: ByteRange): Promise<Readable> {
+    return this.files.read(storageKey, range);
+  }
+
   /** As `open`, if the caller may read the file. */
   async openFor(caller: Caller, id: number): Promise<OpenedFile> {
     const [file] = await this.visible(caller, [id]);
     if (!file) throw new NotFoundError('The file');
     return this.open(caller.tenantId, id);
+  }
+
+  /** The file of a signed address, without a check of a caller. */
+  async openShared(token: string): Promise<OpenedFile> {
+    const { tenantId, fileId } = await this.addresses.read(token);
+    return inTenant(tenantId, () => this.open(tenantId, fileId));
   }
 
   /** A file of the tenant with its content; NotFoundError when the record or the content is missing. */
@@ -179,6 +191,13 @@ export class StorageService {
         this.logger.warn({ msg: 'Failed to remove a file', key, err: error });
       });
     }
+  }
+
+  private async viewsOf(tenantId: string, files: readonly StoredFile[]): Promise<StoredFileView[]> {
+    const names = await this.namesOf(tenantId, files);
+    return Promise.all(
+      files.map(async (file) => toStoredFileView(file, await this.addresses.of(file), names)),
+    );
   }
 
   private async namesOf(

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { Id, Input, OneOf, pageFields, Text, Whole } from '../../platform/http/index.js';
+import { Id, Input, OneOf, pageFields, Text, VISIBLE, Whole } from '../../platform/http/index.js';
 import { ID_FORM, LONGEST_ID, LONGEST_QUERY } from './beir.js';
 
 const MOST_EXPECTED = 1_000;
@@ -61,7 +61,7 @@ export class UpdateTestQueryBody extends Input({
   query: Text({
     optional: true,
     max: LONGEST_QUERY,
-    pattern: /\S/,
+    pattern: VISIBLE,
     patternMessage: 'must not be empty',
   }),
 }) {

@@ -65,7 +65,7 @@ export class TestSetRepository {
       ...(text && { query: containing(text) }),
       ...(queryId && { queryId }),
     };
-    return this.queries.page(tenantId, query, where, { id: 'ASC' });
+    return this.queries.page(tenantId, query, where, { id: 'DESC' });
   }
 
   /** In the order of insertion. */

@@ -28,7 +28,7 @@ export class PgvectorRepository extends VectorTable {
 
   /** Not a migration, because the extension is optional and may be installed later. */
   async createTable(): Promise<void> {
-    await this.database.transaction(async () => {
+    await this.database.longTransaction(async () => {
       await this.database.query('SELECT pg_advisory_xact_lock($1)', [TABLE_LOCK]);
       for (const statement of TABLE) await this.database.query(statement);
     });

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/index.js';
+import { Database, withLongStatements } from '../../platform/database/index.js';
 import type { VectorEntry, VectorScope } from '../vector-store.js';
 
 export type ScopeCount = VectorScope & { readonly count: number };
@@ -32,14 +32,18 @@ export abstract class VectorTable {
   }
 
   async removeKnowledge(scope: VectorScope): Promise<void> {
-    await this.database.query(
-      `DELETE FROM ${this.table} WHERE knowledge_id = $1 AND tenant_id = $2`,
-      [scope.knowledgeId, scope.tenantId],
+    await withLongStatements(() =>
+      this.database.query(`DELETE FROM ${this.table} WHERE knowledge_id = $1 AND tenant_id = $2`, [
+        scope.knowledgeId,
+        scope.tenantId,
+      ]),
     );
   }
 
   async removeTenant(tenantId: string): Promise<void> {
-    await this.database.query(`DELETE FROM ${this.table} WHERE tenant_id = $1`, [tenantId]);
+    await withLongStatements(() =>
+      this.database.query(`DELETE FROM ${this.table} WHERE tenant_id = $1`, [tenantId]),
+    );
   }
 
   async count(scope: VectorScope, attachmentId?: number): Promise<number> {

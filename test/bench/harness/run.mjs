@@ -1,7 +1,8 @@
 // Runs of the coding harness: their first event, the time around the model's turns, resuming and many readers, on the
 // embedded store and on a throwaway PostgreSQL, and commands in large workspaces; docs/OPERATIONS.md holds the goals and
 // the numbers. Each number stands beside that of the bare rows, or of a bare walk, in the same run. Exit code 1 only when
-// something failed: machines are noisy.
+// something failed: machines are noisy. `--quick` takes a fifth of the rounds, `--part many-files` (or `commands`, `runs`)
+// one part.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,19 +26,26 @@ const READERS = 10;
 const BATCHES = quick ? 25 : 100;
 const BATCH = 4;
 const COMMANDS = quick ? 5 : 15;
+const MANY = quick ? 1 : 3;
+const ALL_PARTS = ['commands', 'runs', 'many-files'];
+const parts = process.argv.includes('--part')
+  ? [process.argv[process.argv.indexOf('--part') + 1]]
+  : ALL_PARTS;
+if (!ALL_PARTS.includes(parts[0])) throw new Error(`--part is one of ${ALL_PARTS.join(', ')}.`);
 const PASSWORD = 'a-password-of-the-bench';
 const CLIENT = 'e5cd7e4891bf95d1d19206ce24a7b32e';
 const LIMIT_MS = 120_000;
 
 build();
 const { commandTimes } = await import('./command.mjs');
+const { FILES, longestBlocks } = await import('./many-files.mjs');
 const { startSimulator } = await import('../../../dist/simulator/index.js');
 const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'));
 chmodSync(folder, 0o711);
 const children = new Children();
 const simulator = await startSimulator();
 try {
-  await commands();
+  if (parts.includes('commands')) await commands();
   await measure('embedded', undefined);
   const server = await postgres();
   if (server) await measure(`PostgreSQL ${server.version}`, server.url);
@@ -72,15 +80,39 @@ async function measure(store, databaseUrl) {
   try {
     console.log(`\n${store}`);
     await prepare(service);
-    const run = await firstEvent(service);
-    await steps(service, run);
-    await resume(service);
-    await readers(service);
+    if (parts.includes('runs')) await runs(service);
+    if (parts.includes('many-files')) await manyFiles(service);
   } finally {
     await service.ask('stop').catch(() => undefined);
     const ended = service.child.exitCode === null ? once(service.child, 'exit') : undefined;
     await Promise.race([ended, sleep(10_000, undefined, { ref: false })]);
     service.child.kill('SIGKILL');
+  }
+}
+
+async function runs(service) {
+  const run = await firstEvent(service);
+  await steps(service, run);
+  await resume(service);
+  await readers(service);
+}
+
+async function manyFiles(service) {
+  const blocks = await longestBlocks(service, simulator, MANY);
+  if (!blocks) {
+    console.log('  The files of commands are left out: there is no sandbox here.');
+    return;
+  }
+  for (const [by, what] of [
+    ['wall', 'by the clock'],
+    ['cpu', 'by processor time of the thread'],
+  ]) {
+    const worst = (part) => [Math.max(...blocks[part].map((block) => block[by]))];
+    console.log(`  longest block of the event loop, ${what}`);
+    line('  nothing to do', worst('idle'));
+    line('  a command that changes 1 file', worst('one'), worst('idle'));
+    line(`  one that changes ${FILES} files`, worst('many'), worst('one'), 100);
+    line('  its files, diff and report', worst('read'), worst('one'), 100);
   }
 }
 
@@ -113,6 +145,11 @@ async function startService(databaseUrl) {
     });
   const service = { child, ask, workspace, port: await ask('port'), headers: { clientid: CLIENT } };
   service.call = (method, path, body) => call(service, { method, path, body });
+  service.longestBlock = async (work) => {
+    await ask('watchLoop');
+    await work();
+    return ask('longestBlock');
+  };
   return service;
 }
 

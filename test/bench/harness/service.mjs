@@ -1,6 +1,7 @@
 // Plinth as it is built, and whatever the benchmark wants to do at its tables, by questions over IPC.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import { RunLedger } from '../../../dist/src/harness/store/run.ledger.js';
 import { bareCreation, bareSteps, copyOfEvents } from './bare.mjs';
 
 const TENANT = '000000';
+const RESOLUTION_MS = 5;
 const TEXT = 'a piece of what the model says, as long as most pieces are ';
 
 const [{ databaseUrl, password, roots }] = await once(process, 'message');
@@ -37,6 +39,7 @@ await app.listen(0, '127.0.0.1');
 const database = app.get(Database);
 const ledger = app.get(RunLedger, { strict: false });
 
+let watch;
 const answers = {
   port: () => app.getHttpServer().address().port,
   runs: ({ count }) => Promise.all(Array.from({ length: count }, heldRun)),
@@ -55,6 +58,10 @@ const answers = {
   bareCreation: ({ runId, rounds }) => bareCreation(database, runId, rounds),
   bareSteps: async ({ runId }) => bareSteps(database, runId, await heldRun()),
   copyOfEvents: ({ runId }) => copyOfEvents(database, runId),
+  watchLoop: () => {
+    watch = watchLoop();
+  },
+  longestBlock: () => watch.stop(),
   stop: () => app.close(),
 };
 
@@ -134,6 +141,33 @@ async function gapsBetweenTurns(runId) {
     [runId],
   );
   return turns.slice(1).map(({ began }, index) => began - turns[index].began - turns[index].took);
+}
+
+/**
+ * The longest block of the event loop, in milliseconds: by the clock, and by the processor time of this thread alone, which
+ * leaves out what other programs of the machine have taken.
+ */
+function watchLoop() {
+  const loop = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  loop.enable();
+  let [cpu, before] = [0, cpuOfThread()];
+  const timer = setInterval(() => {
+    const now = cpuOfThread();
+    cpu = Math.max(cpu, now - before);
+    before = now;
+  }, RESOLUTION_MS);
+  const stop = () => {
+    clearInterval(timer);
+    loop.disable();
+    // Each sample contains the time that the timer waits.
+    return { wall: Math.max(0, loop.max / 1e6 - RESOLUTION_MS), cpu };
+  };
+  return { stop };
+}
+
+function cpuOfThread() {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1e3;
 }
 
 async function timed(work) {

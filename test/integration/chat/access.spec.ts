@@ -138,8 +138,9 @@ describe('chat and what changes around it', () => {
 
     expect(await turns.sweep(true)).toBe(1);
     const { rows } = await admin.get<Message[]>(`/system/message/list?sessionId=${sessionId}`);
-    expect(rows).toMatchObject([{ role: 'assistant', state: 'failed', content: '' }]);
+    expect(rows).toMatchObject([{ role: 'assistant', state: 'failed' }]);
     expect(rows[0]?.error).toMatch(/service stopped/);
+    expect(rows[0]?.content).toBe(rows[0]?.error);
     const next = await sendChat(admin, { model: 'sim--echo', content: 'y', sessionId });
     expect(next.text).toBe('y');
   });

@@ -212,6 +212,69 @@ describe('a run that may write', () => {
   });
 });
 
+describe('every completed call', () => {
+  /** The toolName, the title and the status of each call that has ended, once its beginning was seen. */
+  async function callsOf(run: RunView): Promise<unknown[]> {
+    const begun = new Map<string | null | undefined, unknown>();
+    const ended: unknown[] = [];
+    for (const { type, toolCallId, data } of await harness.events(run)) {
+      if (type === 'tool.started') {
+        expect(begun.has(toolCallId)).toBe(false);
+        begun.set(toolCallId, data['title']);
+      }
+      if (type !== 'tool.completed') continue;
+      ended.push([data['toolName'], begun.get(toolCallId), data['status']]);
+    }
+    return ended;
+  }
+
+  it('has begun before, whatever has become of it', async () => {
+    const wrong = {
+      toolCalls: [
+        { name: 'no_such_tool', arguments: {} },
+        { name: 'read_file', arguments: { path: 'src/add.js', surprise: true } },
+        { name: 'write_file', arguments: { path: 'x.js', content: 'x' } },
+        { name: 'read_file', arguments: { path: 'missing.js' } },
+      ],
+    };
+    const denied = {
+      toolCalls: [{ name: 'delete_file', arguments: { path: 'src/add.js' } }],
+    };
+    const run = await begin({ approvalPolicy: 'NEVER' }, wrong, PLAN, READ, EDIT, denied, DONE);
+    expect((await harness.ended(run)).status).toBe('COMPLETED');
+
+    const calls = await callsOf(run);
+    // Reads are stored as they end.
+    expect(calls).toHaveLength(8);
+    expect(calls).toEqual(
+      expect.arrayContaining([
+        ['no_such_tool', 'call no_such_tool', 'INVALID'],
+        ['read_file', 'call read_file', 'INVALID'],
+        ['write_file', 'write x.js', 'INVALID'],
+        ['read_file', 'read missing.js', 'FAILED'],
+        ['plan_create', expect.any(String), 'SUCCEEDED'],
+        ['read_file', 'read src/add.js', 'SUCCEEDED'],
+        ['edit_file', 'edit src/add.js', 'SUCCEEDED'],
+        ['delete_file', 'delete src/add.js', 'DENIED'],
+      ]),
+    );
+  });
+
+  it('has begun before, also when the run is cancelled while it waits for consent', async () => {
+    const write = {
+      toolCalls: [{ name: 'write_file', arguments: { path: 'other.js', content: '1\n' } }],
+    };
+    const run = await begin({}, PLAN, write);
+    await approvePlan(run);
+    await harness.waitFor(run, 'WAITING_FOR_APPROVAL');
+    expect(await callsOf(run)).toHaveLength(1);
+    await harness.post(run, '/cancel');
+    await harness.ended(run);
+
+    expect((await callsOf(run)).at(-1)).toEqual(['write_file', 'write other.js', 'NOT_EXECUTED']);
+  });
+});
+
 describe('what a model does wrong', () => {
   it('an unknown tool, and arguments that break its rules, are answered with errors', async () => {
     const wrong = {

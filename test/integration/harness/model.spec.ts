@@ -87,7 +87,8 @@ describe('a model that cuts its arguments', () => {
       ({ role, content: text }) => role === 'user' && text?.startsWith('[harness'),
     );
     expect(notes.at(-1)?.content).toMatch(/nothing of it was carried out/);
-    expect(await eventsOf(run, 'tool.started')).toEqual([]);
+    const begun = await eventsOf(run, 'tool.started');
+    expect(begun.map(({ data }) => data['toolName'])).toEqual(['plan_create']);
   });
 
   it('again and again ends the run', async () => {
@@ -284,6 +285,20 @@ describe('a model that repeats itself', () => {
     });
   });
 
+  it('is stopped when it calls only what it is refused, with a reason that says so', async () => {
+    const changes = Array.from({ length: 9 }, (_, n) =>
+      calling('write_file', write(`new${n}.txt`)),
+    );
+    const run = await finished(READ_ONLY, changes);
+    expect(run).toMatchObject({
+      ...{ status: 'FAILED', stopReason: 'CALLS_REFUSED', toolCallCount: 5 },
+      error: { code: 'CALLS_REFUSED', message: expect.stringContaining('each call was refused') },
+    });
+    expect((await eventsOf(run, 'loop.warning')).at(-1)?.data).toMatchObject({
+      kind: 'refused_call',
+    });
+  });
+
   it('is stopped by the budget when it always finds something new to look at', async () => {
     const looks = Array.from({ length: 9 }, (_, n) => ({
       toolCalls: call('search_text', { pattern: `word${n}` }),
@@ -338,7 +353,7 @@ describe('a model that floods', () => {
     expect(found).toHaveLength(40);
     const refused = found.filter(({ metadata }) => metadata.code === 'LIMIT_REACHED');
     expect(refused).toHaveLength(24);
-    expect(await eventsOf(run, 'tool.started')).toHaveLength(16);
+    expect(await eventsOf(run, 'tool.started')).toHaveLength(40);
   });
 
   it('with arguments of a megabyte: refused by the tool, and too long for its window to go on', async () => {

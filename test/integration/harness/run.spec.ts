@@ -454,6 +454,20 @@ describe('the queue', () => {
     if (first) done(await writer.session.post(harness.path(first.run, '/cancel')));
     done(await start(writer.session, session, body));
   });
+
+  it('takes no run more when many requests come at the same time', async () => {
+    const sessions = await Promise.all(Array.from({ length: 30 }, () => newSession()));
+    const answers = await Promise.all(sessions.map((one) => start(writer.session, one)));
+
+    const full = answers.filter(({ code }) => code !== 200);
+    expect(answers.length - full.length).toBe(6);
+    for (const { code, data } of full) {
+      expect([code, data]).toEqual([429, { errorCode: 'QUEUE_FULL' }]);
+    }
+    // A refused request leaves nothing behind: its key is free.
+    const path = runs(sessions[answers.findIndex(({ code }) => code === 429)] as SessionView);
+    expect(done(await writer.session.get<RunView[]>(path)).data).toEqual([]);
+  });
 });
 
 async function messagesOf({ sessionId }: SessionView): Promise<Record<string, unknown>[]> {

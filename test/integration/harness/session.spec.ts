@@ -82,7 +82,7 @@ describe('POST /coding/harness/sessions', () => {
   });
 
   it.each([
-    ['model', 'model must be text', { model: undefined }],
+    ['model', 'model is required', { model: undefined }],
     ['permissionMode', 'permissionMode must be one of', { permissionMode: 'EVERYTHING' }],
     ['approvalPolicy', 'approvalPolicy must be one of', { approvalPolicy: 'ALWAYS' }],
     ['idempotencyKey', 'idempotencyKey must not be empty', { idempotencyKey: '' }],

@@ -136,6 +136,38 @@ describe('undo and redo', () => {
   });
 });
 
+describe('a file that a run has made and removed', () => {
+  const madeAndRemoved = [write('made/a.txt', 'a\n'), remove('made/a.txt')];
+
+  it('is no change: not among the files, not in the diff, and there is nothing to undo', async () => {
+    const run = await runs.of(...madeAndRemoved);
+
+    expect(await runs.files(run)).toEqual([]);
+    const diff = await harness.session.get(harness.path(run, '/diff'));
+    expect(diff.data).toMatchObject({ text: '', total: 0 });
+    const undone = await runs.undo(run);
+    expect(undone).toMatchObject({
+      code: 409,
+      data: { errorCode: 'UNDO_CONFLICT', conflicts: [] },
+    });
+    expect(undone.msg).toContain('There is nothing to undo');
+  });
+
+  it('is in the way of no undo of the others, whatever has its name by now', async () => {
+    const run = await runs.of(...madeAndRemoved, write('b.txt', 'b\n'));
+    harness.write({ 'made/a.txt': 'mine' });
+    expect((await runs.files(run)).map(({ path }) => path)).toEqual(['b.txt']);
+
+    const undone = done(await runs.undo(run)).data;
+
+    expect(undone).toMatchObject({ files: ['b.txt'], conflicts: [] });
+    expect(undone.changeIds).toHaveLength(3);
+    expect([runs.content('b.txt'), runs.content('made/a.txt')]).toEqual([null, 'mine']);
+    expect(done(await runs.redo(run)).data).toMatchObject({ files: ['b.txt'], conflicts: [] });
+    expect([runs.content('b.txt'), runs.content('made/a.txt')]).toEqual(['b\n', 'mine']);
+  });
+});
+
 describe('what is in the way of an undo', () => {
   const obstacles: readonly [string, string, () => void][] = [
     ['a change by somebody else', 'CHANGED_SINCE', () => harness.write({ 'b.txt': 'mine' })],
@@ -204,7 +236,10 @@ describe('what is in the way of an undo', () => {
     renameSync(runs.at('folder'), runs.at('../folder'));
     symlinkSync('../folder', runs.at('folder'));
     expect((await runs.undo(run)).data.conflicts).toMatchObject([{ reason: 'LINK' }]);
-    expect(await runs.undo(run, { force: true })).toMatchObject({ code: 409 });
+    const forced = await runs.undo(run, { force: true });
+    expect(forced).toMatchObject({ code: 409, data: { errorCode: 'UNDO_CONFLICT' } });
+    expect(forced.msg).toContain('Every file of the undo conflicts (1), and nothing was changed.');
+    expect(forced.msg).not.toContain('send force');
     expect(runs.content('../folder/a.txt')).toBe('a\n');
     rmSync(runs.at('../folder'), { recursive: true });
   });

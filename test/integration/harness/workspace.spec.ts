@@ -10,7 +10,7 @@ import {
   pathAttacks,
   SECRET_TEXT,
 } from '../../support/path-attacks.js';
-import { done, makeTenant } from '../../support/people.js';
+import { done, makeRole, makeTenant, makeUser } from '../../support/people.js';
 import type { Answer, Session } from '../../support/session.js';
 
 const SESSIONS = '/coding/harness/sessions';
@@ -122,6 +122,49 @@ describe('the workspace of a session', () => {
     done(await harness.session.delete(`/system/tenant/${otherId}`));
     expect(existsSync(theirs)).toBe(false);
     expect(existsSync(harness.workspace)).toBe(true);
+  });
+});
+
+describe('the list of workspaces', () => {
+  interface WorkspaceView {
+    readonly path: string;
+    readonly name: string;
+    readonly root: string;
+    readonly kind: string;
+  }
+  const WORKSPACES = '/coding/harness/workspaces';
+
+  it('has the roots and the folders in them, for each of which a session can be made', async () => {
+    const listed = join(harness.root, 'listed');
+    for (const name of ['b', 'a', '.git', '.ssh']) {
+      mkdirSync(join(harness.root, name), { recursive: true });
+    }
+    mkdirSync(join(listed, 'deep'), { recursive: true });
+    writeFileSync(join(harness.root, 'file.txt'), '');
+    symlinkSync('/etc', join(harness.root, 'outside'));
+
+    const { data, more } = done(await harness.session.get<WorkspaceView[]>(WORKSPACES)) as {
+      readonly data: WorkspaceView[];
+      readonly more?: unknown;
+    };
+
+    const { root } = harness;
+    expect(data[0]).toEqual({ path: root, name: '', root, kind: 'ROOT' });
+    const names = data.slice(1).map(({ name }) => name);
+    expect(names).toEqual([...names].sort());
+    expect(names).toEqual(expect.arrayContaining(['a', 'b', 'example', 'listed']));
+    for (const name of ['.git', 'file.txt', 'outside', 'deep']) expect(names).not.toContain(name);
+    expect(data[1]).toEqual({ path: join(root, 'a'), name: 'a', root, kind: 'FOLDER' });
+    expect(more).toBe(false);
+    for (const { path } of data) done(await create(path));
+  });
+
+  it('is empty for a tenant without a root, and needs the permission', async () => {
+    const { admin } = await makeTenant(harness.plinth, harness.session, '400002');
+    expect(done(await admin.get<WorkspaceView[]>(WORKSPACES)).data).toEqual([]);
+    const none = await makeRole(harness.session, 'without-harness', ['system:dict:list']);
+    const person = await makeUser(harness.plinth, harness.session, 'without-harness', [none]);
+    expect(await person.session.get(WORKSPACES)).toMatchObject({ code: 403 });
   });
 });
 

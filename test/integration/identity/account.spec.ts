@@ -29,12 +29,12 @@ describe('the own account', () => {
       tenantId: '000000',
       openId: null,
       userBalance: 0,
-      deptId: null,
+      deptId: 1,
       userName: 'admin',
       nickName: 'admin',
       userType: 'sys_user',
-      email: null,
-      phonenumber: null,
+      email: '',
+      phonenumber: '',
       sex: '0',
       avatar: null,
       status: '0',
@@ -42,7 +42,7 @@ describe('the own account', () => {
       loginDate: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
       remark: null,
       createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
-      deptName: null,
+      deptName: 'All users',
       roles: [expect.objectContaining({ roleKey: 'superadmin', superAdmin: true })],
       roleIds: null,
       postIds: null,
@@ -100,6 +100,18 @@ describe('the own account', () => {
       expect.objectContaining({
         path: '/agent',
         children: [expect.objectContaining({ name: 'AgentAgent', component: 'agent/agent/index' })],
+      }),
+      expect.objectContaining({
+        path: '/system',
+        children: ['user', 'role', 'dict', 'oss', 'tenant', 'client'].map((path) =>
+          expect.objectContaining({ path, component: `system/${path}/index` }),
+        ),
+      }),
+      expect.objectContaining({
+        path: '/monitor',
+        children: ['online', 'operlog', 'logininfor'].map((path) =>
+          expect.objectContaining({ path, component: `monitor/${path}/index` }),
+        ),
       }),
     ]);
     const onlyModels = await makeUser(plinth, root, 'only-models', [
@@ -257,7 +269,9 @@ describe('the own account', () => {
     const small = await Plinth.start({ CHAT_STREAMS_PER_USER: '1' });
     const session = await small.signIn('admin', ADMIN_PASSWORD);
     const held = await fetch(`${small.url}/resource/sse`, { headers: session.headers });
-    expect(await session.get('/resource/sse')).toMatchObject({ code: 429 });
+    const refused = await session.raw('GET', '/resource/sse');
+    expect(JSON.parse(refused.text)).toMatchObject({ code: 429 });
+    expect(refused.headers['retry-after']).toBe('5');
     await held.body?.cancel();
     await small.stop();
   });

@@ -34,19 +34,23 @@ describe('clients', () => {
     const { rows } = await root.get<Record<string, unknown>[]>('/system/client/list');
     expect(rows).toEqual(
       [
-        ['e5cd7e4891bf95d1d19206ce24a7b32e', 'pc', 'password,social', 'pc'],
-        ['428a8310cd442757ae699df5d894f051', 'app', 'password,sms,social', 'android'],
         ['0d4c873ff6146ecd7f38e2e45526ab1b', 'web', 'sms,email,password', 'pc'],
+        ['428a8310cd442757ae699df5d894f051', 'app', 'password,sms,social', 'android'],
+        ['e5cd7e4891bf95d1d19206ce24a7b32e', 'pc', 'password,social', 'pc'],
       ].map(([clientId, clientKey, grantType, deviceType]) => ({
         id: expect.any(Number),
         clientId,
         clientKey,
+        clientSecret: '******',
         grantType,
         grantTypeList: grantType?.split(','),
         deviceType,
         activeTimeout: 1_800,
         timeout: 604_800,
         status: '0',
+        inlineThinking: clientKey !== 'app',
+        inlineSources: clientKey !== 'app',
+        inlineFailures: clientKey !== 'app',
         createTime: expect.any(String),
       })),
     );
@@ -151,7 +155,7 @@ describe('clients', () => {
     done(await root.delete(`/system/client/${id}`));
     await plinth.app.get(IdentitySeed).onApplicationBootstrap();
     const { rows } = await root.get<ClientRow[]>('/system/client/list');
-    expect(rows.map(({ clientKey }) => clientKey)).toEqual(['pc', 'web', 'short']);
+    expect(rows.map(({ clientKey }) => clientKey)).toEqual(['short', 'web', 'pc']);
     expect((await root.get('/system/tenant/list')).total).toBe(1);
   });
 });

@@ -87,7 +87,7 @@ describe('signing in', () => {
   it('names what is missing', async () => {
     expect(await plinth.anonymous().post('/auth/login', {})).toMatchObject({
       code: 400,
-      msg: 'clientId must be text, grantType must be text',
+      msg: 'clientId is required, grantType is required',
     });
   });
 

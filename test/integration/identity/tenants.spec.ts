@@ -61,7 +61,7 @@ describe('tenants', () => {
       domain: 'random.example.com',
       intro: null,
       remark: null,
-      packageId: null,
+      packageId: 1,
       expireTime: '2099-12-31 00:00:00',
       accountCount: 3,
       status: '0',
@@ -165,7 +165,7 @@ describe('tenants', () => {
         ({ userName }) => userName,
       );
     done(await visitor.get('/system/tenant/dynamic/173205'));
-    expect(await names()).toEqual(['boss', 'local-one']);
+    expect(await names()).toEqual(['local-one', 'boss']);
     // What is one's own stays one's own.
     expect((await visitor.get('/system/user/profile')).data).toMatchObject({
       user: { userName: 'admin', tenantId: '000000' },

@@ -20,7 +20,7 @@ describe('users and roles', () => {
   afterAll(() => plinth.stop());
 
   const myself = (session: Session) =>
-    session.get<{ user: { userId: number } }>('/system/user/getInfo');
+    session.get<{ user: { userId: number }; permissions: string[] }>('/system/user/getInfo');
 
   it('does not let masked telephone numbers be found by a filter or an order', async () => {
     const listers = await makeRole(root, 'phone-listers', ['system:user:list', 'system:role:list']);
@@ -285,10 +285,17 @@ describe('users and roles', () => {
       expect(
         await manager.post('/system/role', { ...role, permissions: ['system:provider:edit'] }),
       ).toEqual({ code: 403, msg: NOT_HELD('system:provider:edit'), data: null });
-      for (const permissions of [['*:*:*'], ['system:everything:do']]) {
+      for (const one of [
+        '*:*:*',
+        '*:*:list',
+        'system:everything:do',
+        'system:everything:*',
+        'syst:*',
+      ]) {
+        const permissions = [one];
         expect(await root.post('/system/role', { ...role, permissions })).toMatchObject({
           code: 400,
-          msg: `permissions: ${permissions[0]} cannot be assigned. GET /system/permission/list names those that can.`,
+          msg: `permissions: ${permissions[0]} cannot be assigned. GET /system/permission/list names those that can; system:info:* stands for all that begin so.`,
         });
       }
       done(await manager.post('/system/role', { ...role, permissions: ['system:user:list'] }));
@@ -306,6 +313,37 @@ describe('users and roles', () => {
       ]) {
         expect(answer).toEqual({ code: 403, msg: ABOVE, data: null });
       }
+    });
+
+    it('can give a wildcard for what they have all of, and nothing beyond', async () => {
+      const role = { roleName: 'Wide', roleKey: 'wide' };
+      for (const [wildcard, lacking] of [
+        ['system:provider:*', 'system:provider:list'],
+        ['system:*:*', 'system:tenant:list'],
+      ] as const) {
+        expect(
+          await manager.post('/system/role', { ...role, permissions: [wildcard] }),
+        ).toMatchObject({ code: 403, msg: NOT_HELD(lacking) });
+      }
+      const wide = await makeRole(manager, 'wide', ['system:user:*']);
+      done(await manager.put('/system/role', { roleId: wide, permissions: ['system:user:*'] }));
+      const above = await makeRole(root, 'above', ['system:info:*']);
+      expect(await manager.delete(`/system/role/${above}`)).toMatchObject({
+        code: 403,
+        msg: ABOVE,
+      });
+    });
+
+    it('have by a wildcard each permission that it covers', async () => {
+      const bases = await makeRole(root, 'bases', ['system:info:*']);
+      const { session } = await makeUser(plinth, root, 'basekeeper', [bases]);
+      const { permissions } = (await myself(session)).data;
+      expect([...permissions].sort()).toEqual(
+        ['add', 'edit', 'list', 'query', 'remove'].map((action) => `system:info:${action}`),
+      );
+      done(await session.post('/system/info', { name: 'Of the keeper' }));
+      expect((await session.get('/system/info/list')).code).toBe(200);
+      expect((await session.get('/system/attach/list')).code).toBe(403);
     });
 
     it('cannot remove permissions from themselves', async () => {
@@ -371,7 +409,7 @@ describe('users and roles', () => {
           `/system/role/authUser/${which}?roleId=${crew}&userName=crew-&pageNum=1&pageSize=10`,
         )
       ).rows.map(({ userName }) => userName);
-    expect(await members('allocatedList')).toEqual(['crew-a', 'crew-b']);
+    expect(await members('allocatedList')).toEqual(['crew-b', 'crew-a']);
     done(await root.put('/system/role/authUser/cancel', { roleId: crew, userId: a.id }));
     expect(await members('allocatedList')).toEqual(['crew-b']);
     expect(await members('unallocatedList')).toEqual(['crew-a']);

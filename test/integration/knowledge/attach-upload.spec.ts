@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { docxOf, xlsxOf, zipOf } from '../../support/documents/office.js';
 import { attachmentsOf, createKnowledge, upload } from '../../support/knowledge.js';
 import type { AttachmentRow } from '../../support/knowledge.js';
 import { openLibrary } from '../../support/library.js';
@@ -74,6 +76,7 @@ describe('an upload to a knowledge base', () => {
       data: [{ id: expect.any(Number), name, status: 0 }],
     });
     expect(total).toBe(1);
+    expect((await owner.get(`/system/attach/${answer.data[0]?.id}`)).data).toEqual(rows[0]);
     expect(rows).toEqual([
       {
         id: answer.data[0]?.id,
@@ -83,6 +86,7 @@ describe('an upload to a knowledge base', () => {
         type: '.txt',
         ossId: expect.stringMatching(/^\d+$/),
         byteSize: 12,
+        file_hash: createHash('sha256').update('About birds.').digest('hex'),
         encoding: null,
         status: 0,
         remark: null,
@@ -146,6 +150,30 @@ describe('an upload to a knowledge base', () => {
     });
     expect(await attachmentsOf(owner, base)).toEqual([]);
     expect(await filesOnDisk()).toBe(before);
+  });
+
+  it('takes Office documents by what is inside, whatever their name, and no other archive', async () => {
+    const word = docxOf([{ paragraph: 'About birds.' }]);
+    const excel = xlsxOf([{ name: 'Birds', rows: [['Wren', 9]] }]);
+    const archive = zipOf({ 'birds.txt': 'About birds.' });
+
+    const taken = await upload(
+      owner,
+      base,
+      [
+        ['letter.bin', word],
+        ['orders', excel],
+      ],
+      false,
+    );
+    expect(taken.data).toMatchObject([
+      { name: 'letter.bin', status: 0 },
+      { name: 'orders', status: 0 },
+    ]);
+    expect(await upload(owner, base, [['archive.docx', archive]], false)).toMatchObject({
+      code: 400,
+      msg: expect.stringMatching(/^Archives are not supported\. Unpack it/),
+    });
   });
 
   it('takes a file once per knowledge base, whatever its name, and again in another base', async () => {

@@ -197,6 +197,7 @@ describe('knowledge bases', () => {
 
     it.each<[object, string]>([
       [{ name: ' ' }, 'name must not be empty'],
+      [{ name: '\u200b' }, 'name must not be empty'],
       [{ name: 'x'.repeat(51) }, 'name must have at most 50 characters'],
       [{ textBlockSize: 0 }, 'textBlockSize must exceed 0.'],
       [{ textBlockSize: -5 }, 'textBlockSize must exceed 0.'],
@@ -251,7 +252,59 @@ describe('knowledge bases', () => {
       });
     });
 
-    it.each(['weaviate', 'milvus', ''])(
+    it('have an overlap that fits the block size where none is given', async () => {
+      const overlapOf = async (id: number): Promise<unknown> => (await get(id)).overlapChar;
+      for (const [textBlockSize, overlapChar] of [
+        [1, 0],
+        [30, 15],
+        [99, 49],
+        [100, 50],
+        [2_000, 50],
+      ]) {
+        const name = fresh();
+        done(await owner.post('/system/info', { name, textBlockSize }));
+        const [id = 0] = await idsOf(owner, `?name=${name}`);
+        expect([textBlockSize, await overlapOf(id)]).toEqual([textBlockSize, overlapChar]);
+      }
+      const name = fresh();
+      done(await owner.post('/system/info', { name }));
+      const [id = 0] = await idsOf(owner, `?name=${name}`);
+      done(await owner.put('/system/info', { id, textBlockSize: 40 }));
+      expect(await overlapOf(id)).toBe(20);
+      done(await owner.put('/system/info', { id, textBlockSize: 400 }));
+      expect(await overlapOf(id)).toBe(50);
+    });
+
+    it('say that reranking is on without a model, as long as it is', async () => {
+      const name = fresh();
+      const warning = expect.stringMatching(/^Done\. .*no rerank model is chosen/);
+      expect(await owner.post('/system/info', { name, enableRerank: 1 })).toMatchObject({
+        code: 200,
+        msg: warning,
+      });
+      const [id = 0] = await idsOf(owner, `?name=${name}`);
+      expect(await owner.put('/system/info', { id, remark: 'x' })).toMatchObject({ msg: warning });
+      expect(
+        await owner.put('/system/info', { id, rerankModel: 'sim-rerank-of-base' }),
+      ).toMatchObject({ code: 400 });
+      expect(await owner.put('/system/info', { id, enableRerank: 0 })).toMatchObject({
+        msg: 'Done.',
+      });
+    });
+
+    it('say once which store serves them, and nothing for the choice of the console', async () => {
+      const name = fresh();
+      const answer = await owner.post('/system/info', { name, vectorModel: 'weaviate' });
+      expect(answer.msg).toBe('Done.');
+      const [base] = done(await owner.get<Base[]>(`/system/info/list?name=${name}`)).rows;
+      const save = async (vectorModel: string): Promise<string> =>
+        done(await owner.put('/system/info', { id: base?.id, name, vectorModel })).msg;
+      expect(await save('milvus')).toMatch(/^Done\. This installation does not run milvus/);
+      expect(await save('milvus')).toBe('Done.');
+      expect(await save('weaviate')).toBe('Done.');
+    });
+
+    it.each(['milvus', ''])(
       'keep the vector store "%s" as given and say which one serves it',
       async (vectorModel) => {
         const name = fresh();

@@ -258,6 +258,47 @@ describe('what is not read', () => {
     expect(await parser.reason('a.docx', zipOf(parts))).toMatch(reason);
   });
 
+  it.each([
+    ['a.pdf', 'Some words.\n', /^This is not a PDF; it looks like plain text\. .*\.txt\.$/],
+    ['A.PDF', '<!DOCTYPE html>\n<html></html>', /not a PDF; it looks like HTML\. .*\.html\.$/],
+    ['a.docx', '{"error":"not signed in"}', /not a Word document; it looks like JSON\./],
+    ['a.doc', '<?xml version="1.0"?><a/>', /not a Word document; it looks like XML\./],
+    [
+      'a.xlsx',
+      'id,name\n1,Ann\n2,Bob\n',
+      /not an Excel workbook; it looks like a table .*\.csv\.$/,
+    ],
+    ['a.xls', '<table><tr><td>1</td></tr></table>', /not an Excel workbook; it looks like HTML\./],
+    ['a.pptx', 'Some words.', /not a PowerPoint presentation; it looks like plain text\./],
+    ['a.png', '# Title', /not an image; it looks like plain text\./],
+    ['a.zip', '[1, 2]', /not an archive; it looks like JSON\./],
+    ['a.doc', '{\\rtf1 Hello}', /^Rich text .*\.docx/],
+    ['a.pdf', ' \n', /holds no text/],
+  ])('says of a text named %s what it is: %j', async (name, text, reason) => {
+    expect(await parser.reason(name, Buffer.from(text))).toMatch(reason);
+  });
+
+  it('says of binary data under the name of a format that it is not of that format', async () => {
+    const bytes = Buffer.from('00010203040506ff'.repeat(20), 'hex');
+    expect(await parser.reason('a.pdf', bytes)).toMatch(/^This is not a PDF, or it is damaged/);
+  });
+
+  it.each([
+    ['a PDF', pdfOf(['Some words.'])],
+    ['a Word document', docxOf([{ paragraph: 'Some words.' }])],
+    ['an Excel workbook', xlsxOf([{ name: 'A', rows: [['Some words.']] }])],
+  ])('reads %s whatever it is named', async (_, bytes) => {
+    for (const name of ['a.pdf', 'a.docx', 'a.xlsx', 'a.txt', 'a.csv', 'a.bin', 'a']) {
+      expect(await contentOf(name, bytes)).toContain('Some words.');
+    }
+  });
+
+  it('does not take an archive with a folder named word for a Word document', async () => {
+    expect(await parser.reason('a.docx', zipOf({ 'word/notes.txt': 'x' }))).toMatch(
+      /archive.*Unpack/,
+    );
+  });
+
   it('says of a damaged document what to do, within the length of its column', async () => {
     const parts = docxParts([{ paragraph: 'x' }]);
     const broken = zipOf({ ...parts, 'word/document.xml': `<w:p>${'<a>'.repeat(200)}` });

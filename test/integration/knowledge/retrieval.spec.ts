@@ -154,6 +154,9 @@ describe('retrieval', () => {
       true,
     );
     expect(found.settings).toMatchObject({ topK: 2, candidates: 2, threshold: 0.2 });
+    expect(first?.rawScore).toBe(first?.explain?.vector?.score);
+    expect(first?.rawScore).toBeLessThan(1);
+    expect(first?.rawScore).not.toBeCloseTo(first?.score ?? 0, 6);
   });
 
   it('gives the reranker three times as many candidates, and keeps the score before it', async () => {
@@ -166,10 +169,24 @@ describe('retrieval', () => {
     expect([found.rerank, found.scale]).toEqual(['applied', 'rerank']);
     expect(found.data).toHaveLength(1);
     expect(found.data[0]?.rawScore).toBe(found.data[0]?.explain?.vector?.score);
+    expect(found.data[0]?.rawScore).not.toBe(found.data[0]?.score);
     expect(found.data[0]?.originalIndex).toBeGreaterThanOrEqual(0);
     const call = simulator.requests.find(({ path }) => path.endsWith('/rerank'));
     expect((call?.body as { documents: unknown[] }).documents).toHaveLength(3);
     expect(found.dropped).toHaveLength(2);
+  });
+
+  it('answers the vector score before fusion and reranker, where there is another score', async () => {
+    const request = { topK: 2, rerankModel: 'sim-rerank', explain: true };
+    const hybrid = { ...request, enableHybrid: true, enableRerank: true };
+    const found = await retrieve('How long is the warranty of a laptop?', hybrid);
+    expect([found.rerank, found.scale]).toEqual(['applied', 'rerank']);
+    for (const { rawScore, explain } of [...found.data, ...(found.dropped ?? [])]) {
+      expect(rawScore).toBe(explain?.vector?.score);
+      expect(rawScore).not.toBe(explain?.fusion?.score);
+    }
+    const plain = await retrieve('How long is the warranty of a laptop?', { topK: 2 });
+    expect(plain.data.map(({ rawScore }) => rawScore)).toEqual([undefined, undefined]);
   });
 
   it('cuts to rerankTopN where that is smaller, and applies the saved rerank threshold', async () => {
@@ -179,6 +196,31 @@ describe('retrieval', () => {
     const none = await retrieve('warranty', { topK: 3, enableRerank: true, explain: true });
     expect(none.data).toEqual([]);
     expect(none.dropped?.[0]?.explain?.dropped).toContain('rerank score');
+    await save({ rerankScoreThreshold: '' });
+  });
+
+  it('keeps the fragments that the reranker leaves out behind the others, and says so', async () => {
+    const body = { results: [{ index: 2, relevance_score: 0.4 }] };
+    const ask = (more: object = {}): Promise<Retrieval> => {
+      simulator.script({ match: { path: '/rerank' }, body });
+      const settings = { enableRerank: true, rerankModel: 'sim-rerank', explain: true };
+      return retrieve('warranty', { ...settings, topK: 4, ...more });
+    };
+    const before = names(await retrieve('warranty', { topK: 5 }));
+    const found = await ask();
+    expect([found.code, found.rerank, found.data.length]).toEqual([200, 'applied', 4]);
+    expect(names(found)).toEqual([before[2], before[0], before[1], before[3]]);
+    expect(found.data.map(({ score }) => score)).toEqual([0.4, 0.4, 0.4, 0.4]);
+    expect(found.data.map(({ originalIndex }) => originalIndex)).toEqual([2, 0, 1, 3]);
+    expect(found.data[1]?.explain?.rerank).toBeNull();
+    expect(found.data[1]?.rawScore).toBeGreaterThan(found.data[2]?.rawScore ?? 1);
+    expect(found.msg).toContain('scored 1 of 5 fragments');
+    expect(found.dropped?.map(({ sourceName }) => sourceName)).toEqual([before[4]]);
+
+    await save({ rerankScoreThreshold: 0.1 });
+    const above = await ask();
+    expect(names(above)).toEqual([before[2]]);
+    expect(above.dropped?.[0]?.explain?.dropped).toBe('left out by the rerank model');
     await save({ rerankScoreThreshold: '' });
   });
 

@@ -156,12 +156,13 @@ describe('what fails', () => {
   async function failure(
     path: string,
     body?: object,
+    expected = 500,
   ): Promise<{ readonly msg: string; readonly logged: string }> {
     const { text, headers } = await admin.raw(body ? 'POST' : 'GET', path, body);
     const id = String(headers['x-request-id']);
     const { code, msg, data } = JSON.parse(text) as Answer;
     expect({ code, data, msg }).toEqual({
-      code: 500,
+      code: expected,
       data: null,
       msg: `The media request failed. Check the model, or try again; if it persists, report request ${id}.`,
     });
@@ -171,16 +172,17 @@ describe('what fails', () => {
     return { msg, logged: logged ?? '' };
   }
 
-  it('a model that is not there: one message, and the name is in the log', async () => {
+  it('a model that is not there, as an error of the caller: its name is in the log alone', async () => {
     const body = { model: 'no-such-model-at-all', prompt: 'x', input: 'x' };
     for (const path of ['/media/image', '/media/speech', '/media/video']) {
-      expect((await failure(path, body)).logged).toContain('no-such-model-at-all');
+      expect((await failure(path, body, 400)).logged).toContain('no-such-model-at-all');
     }
     for (const path of ['/media/video?videoId=1', '/media/prediction?predictionId=1']) {
-      const { logged } = await failure(`${path}&model=no-such-model-at-all`);
+      const { logged } = await failure(`${path}&model=no-such-model-at-all`, undefined, 400);
       expect(logged).toContain('no-such-model-at-all');
     }
-    await failure('/media/content?predictionId=1&model=no-such-model-at-all');
+    const content = '/media/content?predictionId=1&model=no-such-model-at-all';
+    await failure(content, undefined, 400);
   });
 
   it.each([

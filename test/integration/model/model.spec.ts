@@ -253,7 +253,7 @@ describe('models', () => {
       expect((await resolve('twice')).id).toBe(answer.data.id);
     });
 
-    it('lists pages by id, with filters', async () => {
+    it('lists pages newest first, with filters', async () => {
       const ids = [];
       for (const modelName of ['pg-One', 'pg-two', 'pg-three']) {
         ids.push((await create({ modelName, modelDescribe: `About ${modelName}` })).id);
@@ -263,9 +263,9 @@ describe('models', () => {
       );
       expect(page).not.toHaveProperty('data');
       expect(page.total).toBe(3);
-      expect(page.rows.map((row) => row.id)).toEqual([ids[2]]);
+      expect(page.rows.map((row) => row.id)).toEqual([ids[0]]);
       const described = await admin.get<Model[]>('/system/model/list?modelDescribe=about pg-t');
-      expect(described.rows.map((row) => row.modelName)).toEqual(['pg-two', 'pg-three']);
+      expect(described.rows.map((row) => row.modelName)).toEqual(['pg-three', 'pg-two']);
       const coded = await admin.get<Model[]>('/system/model/list?providerCode=custom_m');
       expect(coded.total).toBe(0);
     });
@@ -319,6 +319,29 @@ describe('models', () => {
         '/system/model/modelList?category=vector&pageSize=1000',
       );
       expect(vectors.data.map((one) => one.id)).toContain(vector.id);
+    });
+
+    it.each(['\u200b', ' \u2060\ufeff\t', '\u00ad'])(
+      'names a model by its modelName where the display name %j shows nothing',
+      async (modelDescribe) => {
+        const { id, modelName } = await create({ modelDescribe });
+        const { data } = await admin.get<Model[]>('/system/model/modelList');
+        expect(data.find((one) => one.id === id)).toMatchObject({ modelDescribe: modelName });
+      },
+    );
+
+    it('takes a category of blanks as none, and one with blanks around it as it is', async () => {
+      const chat = await create();
+      const vector = await create({ category: 'vector', modelDimension: 3 });
+      const idsOf = async (path: string): Promise<number[]> =>
+        (await admin.get<Model[]>(path)).rows.map(({ id }) => id);
+      const defaults = await idsOf('/system/model/modelList');
+      expect(defaults).toContain(chat.id);
+      expect(await idsOf('/system/model/modelList?category=%20%20')).toEqual(defaults);
+      expect(await idsOf('/system/model/modelList?category=%20vector%20')).toContain(vector.id);
+      const all = await idsOf('/system/model/list');
+      expect(all).toEqual(expect.arrayContaining([chat.id, vector.id]));
+      expect(await idsOf('/system/model/list?category=%20')).toEqual(all);
     });
 
     it('names the codes that have an adapter', async () => {

@@ -139,9 +139,10 @@ describe('providers', () => {
   it.each([
     [{ providerCode: 'x' }, 'providerName must not be empty.'],
     [{ providerCode: 'x', name: '  ' }, 'providerName must not be empty.'],
-    [{ name: 'x' }, 'providerCode must be text'],
+    [{ name: 'x' }, 'providerCode is required'],
+    [{ providerCode: 'x', name: '\u200b\u2060' }, 'providerName must not be empty.'],
     [{ name: 'x', providerCode: 'a b' }, 'providerCode must not be empty or hold spaces'],
-    [{ name: 'x', providerCode: 'x', status: 2 }, 'status must be 0 or 1'],
+    [{ name: 'x', providerCode: 'x', status: 2 }, 'status must be 0 (enabled) or 1 (disabled)'],
     [{ name: 'x', providerCode: 'x', sortOrder: 'first' }, 'sortOrder must be a whole number'],
     [
       { name: 'x', providerCode: 'x', apiHost: 'ftp://example.com' },
@@ -153,6 +154,17 @@ describe('providers', () => {
     ],
   ])('refuses %j', async (body, msg) => {
     expect(await admin.post('/system/provider', body)).toEqual({ code: 400, msg, data: null });
+  });
+
+  it('refuses true and false as a status, which would mean the opposite', async () => {
+    const { id } = await create({});
+    for (const status of [true, false]) {
+      expect(await admin.put('/system/provider', { id, status })).toMatchObject({
+        code: 400,
+        msg: 'status must be 0 (enabled) or 1 (disabled)',
+      });
+    }
+    expect((await admin.get<Provider>(`/system/provider/${id}`)).data.status).toBe(0);
   });
 
   it('keeps absent and null fields on an edit, and empties those that come empty', async () => {

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { request } from 'undici';
@@ -8,6 +17,7 @@ import { TenantRevision } from '../../../src/platform/access/index.js';
 import { AgentService } from '../../../src/agent/index.js';
 import { AttachService } from '../../../src/attach/index.js';
 import { CONFIG } from '../../../src/platform/config/index.js';
+import type { Config } from '../../../src/platform/config/index.js';
 import { DemoKnowledge } from '../../../src/demo/demo.knowledge.js';
 import { DemoSeed } from '../../../src/demo/demo.seed.js';
 import { KnowledgeService } from '../../../src/knowledge/index.js';
@@ -26,10 +36,15 @@ let seed: DemoSeed;
 beforeAll(async () => {
   simulator = await startSimulator();
   plinth = await Plinth.start();
+  seed = seedWith({});
+});
+
+/** As the service makes it, under other settings. */
+function seedWith(over: Partial<Config>): DemoSeed {
   const find = <T>(token: abstract new (...given: never[]) => T): T =>
     plinth.app.get<T>(token, { strict: false });
-  seed = new DemoSeed(
-    plinth.app.get(CONFIG, { strict: false }),
+  return new DemoSeed(
+    { ...plinth.app.get<Config>(CONFIG, { strict: false }), ...over },
     find(ProviderService),
     find(ModelService),
     new DemoKnowledge(
@@ -40,7 +55,7 @@ beforeAll(async () => {
     ),
     find(TenantRevision),
   );
-});
+}
 
 afterAll(async () => {
   await plinth.stop();
@@ -118,6 +133,10 @@ it('has a model that works in repositories, and one to work in', async () => {
   expect(rows).toEqual([
     expect.objectContaining({ supportsTools: true, contextWindow: 64_000, inputPrice: 0.5 }),
   ]);
+  const offered = await admin.get<{ modelName: string }[]>('/system/model/modelList');
+  const names = offered.data.map(({ modelName }) => modelName);
+  expect(names).toContain('demo-chat-paced');
+  expect(names).not.toContain('demo-coder-paced');
   const root = join(plinth.dataDir, 'workspaces', '000000');
   if (process.env['DATABASE_URL']) {
     // On a server the operator says where workspaces are.
@@ -158,6 +177,34 @@ it('leaves a folder alone that is there already', async () => {
   await seed.apply(simulator.url);
   expect(readdirSync(example)).toEqual(['mine.txt']);
   expect(readdirSync(dirname(example))).toEqual(['example']);
+});
+
+it('makes the repository where HARNESS_ROOTS says, once per folder', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'plinth-roots-'));
+  const example = join(root, 'example');
+  const withRoots = (...paths: string[]): DemoSeed => {
+    const HARNESS_ROOTS = paths.map((path) => ({ tenantId: '000000', path }));
+    const others = [{ tenantId: '000001', path: join(root, 'others') }];
+    return seedWith({ HARNESS_ROOTS: [...others, ...HARNESS_ROOTS] });
+  };
+  try {
+    await withRoots(root).apply(simulator.url);
+    expect(readdirSync(root)).toEqual(['example']);
+    expect(readFileSync(join(example, 'README.md'), 'utf8')).toContain('Ten pieces or more');
+    rmSync(example, { recursive: true });
+    await withRoots(root).apply(simulator.url);
+    expect(existsSync(example)).toBe(false);
+    const late = join(root, 'late');
+    await withRoots(late, root).apply(simulator.url);
+    expect(plinth.log.join('\n')).toContain('Failed to write the example repository');
+    mkdirSync(late);
+    await withRoots(late, root).apply(simulator.url);
+    expect(readdirSync(late)).toEqual(['example']);
+    await withRoots().apply(simulator.url);
+    expect(readdirSync(root)).toEqual(['late']);
+  } finally {
+    rmSync(root, { recursive: true });
+  }
 });
 
 it('keeps deleted what was deleted', async () => {

@@ -96,7 +96,7 @@ describe('the dictionary', () => {
     const seed = (): Promise<void> => plinth.app.get(TenantLifecycle).created('700001');
     const stored = (): Promise<unknown[]> =>
       database.query(
-        "SELECT dict_value, dict_label FROM dictionary_entry WHERE tenant_id = '700001' ORDER BY dict_sort",
+        "SELECT dict_value, dict_label FROM dictionary_entry WHERE tenant_id = '700001' AND dict_type = 'chat_model_category' ORDER BY dict_sort",
       );
     await seed();
     await database.query(

@@ -80,7 +80,7 @@ describe('a vector store of its own', () => {
     const lines = plinth.log
       .slice(before)
       .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .filter((line) => line['context'] === 'HealthService');
+      .filter((line) => line['context'] === 'Dependencies');
     expect(lines).toMatchObject([
       {
         level: 'warn',

@@ -302,6 +302,7 @@ describe('the description of the API', () => {
       '409',
       '429',
       '500',
+      '503',
     ]);
   });
 });

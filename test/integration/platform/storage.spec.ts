@@ -7,10 +7,15 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request } from 'undici';
 import { TenantLifecycle } from '../../../src/platform/access/index.js';
+import { loadConfig } from '../../../src/platform/config/index.js';
 import { Database } from '../../../src/platform/database/index.js';
+import { signFile } from '../../../src/platform/storage/file-token.js';
 import { OrphanSweep } from '../../../src/platform/storage/orphan-sweep.js';
+import { SigningKey } from '../../../src/platform/storage/signing-key.js';
+import { SigningKeyRepository } from '../../../src/platform/storage/signing-key.repository.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Answer, Session } from '../../support/session.js';
+import { SECRET_KEY } from '../../support/template.js';
 import { eventually } from '../../support/wait.js';
 
 interface Upload {
@@ -31,6 +36,7 @@ interface FileView extends Upload {
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const LIMIT_MB = 32;
+const NEXT_KEY = 'next-secret-key-of-at-least-32-characters';
 
 describe('files', () => {
   let plinth: Plinth;
@@ -97,7 +103,9 @@ describe('files', () => {
     const content = Buffer.concat([PNG, randomBytes(300_000)]);
     const upload = await uploaded(content, 'Größe 報告.PNG');
     expect(upload).toEqual({
-      url: `/resource/oss/download/${upload.ossId}`,
+      url: expect.stringMatching(
+        `^${plinth.url}/resource/oss/shared/000000\\.${upload.ossId}\\.0\\.[\\w-]{43}/Gr%C3%B6%C3%9Fe%20%E5%A0%B1%E5%91%8A\\.PNG$`,
+      ),
       fileName: 'Größe 報告.PNG',
       ossId: expect.stringMatching(/^\d+$/),
     });
@@ -132,6 +140,116 @@ describe('files', () => {
       'content-security-policy': "sandbox; default-src 'none'",
       'x-content-type-options': 'nosniff',
       'cache-control': 'private, no-store',
+    });
+  });
+
+  describe('at its address', () => {
+    async function opened(
+      url: string,
+    ): Promise<{ text: string; headers: Record<string, unknown> }> {
+      const response = await request(url);
+      return { text: await response.body.text(), headers: response.headers };
+    }
+
+    async function codeAt(url: string): Promise<number> {
+      const { text, headers } = await opened(url);
+      expect(headers['content-type']).toMatch('application/json');
+      return (JSON.parse(text) as Answer).code;
+    }
+
+    it('is an image that a page shows without a sign-in', async () => {
+      const { url, ossId } = await uploaded(PNG, 'logo.png');
+      const { headers } = await opened(url);
+      expect(headers).toMatchObject({
+        'content-type': 'image/png',
+        'content-length': String(PNG.length),
+        'content-disposition': 'inline',
+        'content-security-policy': "sandbox; default-src 'none'",
+        'cross-origin-resource-policy': 'cross-origin',
+        'x-content-type-options': 'nosniff',
+      });
+      expect((await view(ossId)).url).toBe(url);
+      const { rows } = await admin.get<FileView[]>('/resource/oss/list');
+      expect(rows.find((row) => row.ossId === ossId)?.url).toBe(url);
+    });
+
+    it.each([
+      ['vector.svg', '<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>'],
+      ['page.png', '<!doctype html><script>1</script>'],
+      ['report.pdf', '%PDF-1.7'],
+    ])('is an attachment that expires unless it is an image: %s', async (name, content) => {
+      const { url } = await uploaded(Buffer.from(content), name);
+      const { text, headers } = await opened(url);
+      expect(text).toBe(content);
+      expect(headers).toMatchObject({
+        'content-disposition': `attachment; filename=${name}`,
+        'content-security-policy': "sandbox; default-src 'none'",
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'private, no-store',
+      });
+      const [, expires = ''] = /shared\/000000\.\d+\.(\d+)\./.exec(url) ?? [];
+      const left = Number(expires) - Date.now() / 1_000;
+      expect(left).toBeGreaterThan(0);
+      expect(left).toBeLessThanOrEqual(3_600);
+    });
+
+    it('is not found for another file, tenant, expiry or signature, and after its deletion', async () => {
+      const [own, other] = [await uploaded(PNG, 'own.png'), await uploaded(PNG, 'other.png')];
+      const { url, ossId } = own;
+      const changed = [
+        url.replace(`.${ossId}.0.`, `.${other.ossId}.0.`),
+        url.replace('/000000.', '/000001.'),
+        url.replace(`.${ossId}.0.`, `.${ossId}.9999999999.`),
+        url.replace(/[\w-]{43}\/own/, `${'A'.repeat(43)}/own`),
+        url.replace(/\.[\w-]{43}\/own/, '/own'),
+      ];
+      for (const one of changed)
+        expect([one, one !== url, await codeAt(one)]).toEqual([one, true, 404]);
+      await admin.delete(`/resource/oss/${ossId}`);
+      expect(await codeAt(url)).toBe(404);
+    });
+
+    it('says that it has expired', async () => {
+      const { ossId } = await uploaded(Buffer.from('old'), 'old.txt');
+      const key = await plinth.app.get(SigningKey).get();
+      const token = signFile(key, { tenantId: '000000', fileId: Number(ossId), expires: 1 });
+      expect(await plinth.anonymous().get(`/resource/oss/shared/${token}/old.txt`)).toEqual({
+        code: 403,
+        msg: 'The address of this file has expired. Open the file again from the list that names it.',
+        data: null,
+      });
+    });
+
+    it('stays valid when SECRET_KEY changes', async () => {
+      const key = await plinth.app.get(SigningKey).get();
+      const keyWith = (environment: Record<string, string>): Promise<Buffer> =>
+        new SigningKey(new SigningKeyRepository(database), loadConfig(environment)).get();
+      const lost = await keyWith({ SECRET_KEY: NEXT_KEY });
+      expect(lost).toHaveLength(32);
+      expect(lost).not.toEqual(key);
+      const changes: Record<string, string>[] = [
+        { SECRET_KEY: NEXT_KEY, SECRET_KEY_PREVIOUS: SECRET_KEY },
+        { SECRET_KEY: NEXT_KEY },
+        { SECRET_KEY, SECRET_KEY_PREVIOUS: NEXT_KEY },
+        { SECRET_KEY },
+      ];
+      for (const environment of changes) expect(await keyWith(environment)).toEqual(key);
+      const [row] = await database.query<{ sealed: string }>('SELECT sealed FROM signing_key');
+      expect(row?.sealed).not.toContain(key.toString('base64url'));
+    });
+
+    it('has a short name where the encoded one would be long', async () => {
+      const { url } = await uploaded(PNG, `${'報'.repeat(100)}.png`);
+      expect(url).toMatch(/\/file\.png$/);
+      expect((await opened(url)).headers['content-type']).toBe('image/png');
+    });
+
+    it('is not written to the log with its signature', async () => {
+      const { url } = await uploaded(PNG, 'logged.png');
+      await opened(url);
+      const [, signature = ''] = /\.([\w-]{43})\//.exec(url) ?? [];
+      await eventually(() => plinth.log.some((line) => line.includes('logged.png')), Boolean);
+      expect(plinth.log.filter((line) => line.includes(signature))).toEqual([]);
     });
   });
 
@@ -349,3 +467,55 @@ function linkOf(fd: string): string {
     return '';
   }
 }
+
+describe('the address of a file', () => {
+  async function addressFor(
+    environment: Record<string, string>,
+    headers: Record<string, string>,
+  ): Promise<string> {
+    const plinth = await Plinth.start(environment);
+    try {
+      const admin = await plinth.signIn();
+      const form = new FormData();
+      form.append('file', new Blob([Uint8Array.from(PNG)]), 'logo.png');
+      const { data } = await admin.upload<Upload>('/resource/oss/upload', form);
+      const path = `/resource/oss/listByIds/${data.ossId}`;
+      const { text } = await admin.raw('GET', path, undefined, headers);
+      const [file] = (JSON.parse(text) as Answer<FileView[]>).data;
+      return (file?.url ?? '').replace(plinth.url, 'http://plinth').replace(/shared.*/, '…');
+    } finally {
+      await plinth.stop();
+    }
+  }
+
+  const forwarded = {
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'ai.example.com',
+    'x-forwarded-prefix': '/api',
+  };
+
+  it.each([
+    ['that of the request', {}, forwarded, 'http://plinth/resource/oss/…'],
+    [
+      'what a trusted proxy reports',
+      { TRUST_PROXY: '1' },
+      forwarded,
+      'https://ai.example.com/api/resource/oss/…',
+    ],
+    [
+      'without a prefix of another form',
+      { TRUST_PROXY: '1' },
+      { ...forwarded, 'x-forwarded-prefix': '//evil.example' },
+      'https://ai.example.com/resource/oss/…',
+    ],
+    [
+      'PUBLIC_URL',
+      { PUBLIC_URL: 'https://console.example.com/prod-api/', TRUST_PROXY: '1' },
+      forwarded,
+      'https://console.example.com/prod-api/resource/oss/…',
+    ],
+    ['relative for a host of another form', {}, { host: 'a"b' }, '/resource/oss/…'],
+  ])('begins with %s', async (_, environment, headers, expected) => {
+    expect(await addressFor(environment, headers)).toBe(expected);
+  });
+});

@@ -258,22 +258,22 @@ export const references: Record<string, Record<string, Reference>> = {
   },
 
   'POST /media/image': {
-    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'A lake' }), code: 500 },
+    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'A lake' }), code: 400 },
   },
   'POST /media/speech': {
-    model: { kind: modelName, body: (name) => ({ model: name, input: 'Welcome' }), code: 500 },
+    model: { kind: modelName, body: (name) => ({ model: name, input: 'Welcome' }), code: 400 },
   },
   'POST /media/video': {
-    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'Waves' }), code: 500 },
+    model: { kind: modelName, body: (name) => ({ model: name, prompt: 'Waves' }), code: 400 },
   },
   'GET /media/video': {
-    model: { kind: modelName, query: (name) => `model=${name}&videoId=1`, code: 500 },
+    model: { kind: modelName, query: (name) => `model=${name}&videoId=1`, code: 400 },
   },
   'GET /media/prediction': {
-    model: { kind: modelName, query: (name) => `model=${name}&predictionId=1`, code: 500 },
+    model: { kind: modelName, query: (name) => `model=${name}&predictionId=1`, code: 400 },
   },
   'GET /media/content': {
-    model: { kind: modelName, query: (name) => `model=${name}&predictionId=1`, code: 500 },
+    model: { kind: modelName, query: (name) => `model=${name}&predictionId=1`, code: 400 },
   },
   'DELETE /media/task/:ids': { ids: { kind: mediaTask, several: true } },
 
@@ -319,6 +319,11 @@ export const references: Record<string, Record<string, Reference>> = {
     roleIds: { kind: role, query: (ids) => `roleIds=${ids}`, several: true, code: EMPTY },
   },
   'GET /system/role/:roleId': { roleId: { kind: role } },
+  'GET /system/role/deptTree/:roleId': { roleId: { kind: role } },
+  'GET /system/menu/roleMenuTreeselect/:roleId': { roleId: { kind: role } },
+  'PUT /system/role/dataScope': {
+    roleId: { kind: role, body: (roleId) => ({ roleId, dataScope: '1' }) },
+  },
   'PUT /system/role': { roleId: { kind: role, body: (roleId) => ({ roleId, roleName: 'New' }) } },
   'PUT /system/role/changeStatus': {
     roleId: { kind: role, body: (roleId) => ({ roleId, status: '1' }) },
@@ -430,12 +435,18 @@ export const noReferences: Record<string, string> = {
   'POST /auth/register tenantId': 'Says where one wants to register, where that is allowed.',
   'POST /system/dict/type dictType': 'The name that the new type gets, in the own tenant.',
   'PUT /system/dict/type dictType': 'The name that the type gets, in the own tenant.',
+  'POST /system/role menuIds': 'Numbers of permissions, the same for all tenants.',
+  'PUT /system/role menuIds': 'The same.',
+  'GET /system/config/configKey/:configKey configKey': 'A name of a fixed value.',
   'POST /system/tenant tenantId': 'The number that the new tenant gets.',
   'GET /system/info/:knowledgeId/testset/list queryId': 'Looks for that name in this test set.',
   'POST /system/info/:knowledgeId/testset queryId': 'The name that the query gets in its test set.',
   'POST /system/session conversationId': 'A text of the client’s own, which is kept as it is.',
   'PUT /system/session conversationId': 'A text of the client’s own, which is kept as it is.',
   'GET /system/session/list conversationId': 'Looks for that text among the own sessions.',
+  'GET /resource/oss/shared/:fileToken/:shownName fileToken':
+    'Signed with the key of the installation; one that is not is answered like a missing file.',
+  'GET /resource/oss/shared/:fileToken/:shownName shownName': 'Not read; the token names the file.',
   'GET /media/video videoId':
     'Of a task at the model’s service, which whoever has the model may ask.',
   'GET /media/prediction predictionId': 'The same.',

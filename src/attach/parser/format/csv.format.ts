@@ -38,14 +38,29 @@ export function readCsv(text: string): SourceDocument {
   return { kind: 'table', ...written };
 }
 
+/** Share of the rows that have the same number of columns in a text that is taken for a table without such a name. */
+const TABLE_SHARE = 0.9;
+
+/** Whether a text is a table by its content alone: nearly all its lines have the same number of columns. */
+export function readsAsTable(text: string): boolean {
+  if (text.trim().split('\n', 3).length < 3) return false;
+  return (ratedDelimiters(text)[0]?.rating ?? 0) >= TABLE_SHARE;
+}
+
 /** The delimiter with which most rows have the same number of columns, and more than one. */
 function delimiterOf(text: string): string {
+  return ratedDelimiters(text)[0]?.delimiter ?? ',';
+}
+
+/** The best one first. */
+function ratedDelimiters(
+  text: string,
+): readonly { readonly delimiter: string; readonly rating: number }[] {
   const sample = text.slice(0, SAMPLE_LENGTH);
   const cut = sample.length < text.length ? sample.lastIndexOf('\n') + 1 : 0;
   const whole = cut > 0 ? sample.slice(0, cut) : sample;
   const rated = DELIMITERS.map((delimiter) => ({ delimiter, rating: ratingOf(whole, delimiter) }));
-  rated.sort((a, b) => b.rating - a.rating);
-  return rated[0]?.delimiter ?? ',';
+  return rated.sort((a, b) => b.rating - a.rating);
 }
 
 function ratingOf(sample: string, delimiter: string): number {

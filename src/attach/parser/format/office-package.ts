@@ -4,6 +4,7 @@ import { fromBufferPromise } from 'yauzl';
 import type { Entry, ZipFile } from 'yauzl';
 import type { ReadLimits } from './document-source.js';
 import { Refusal } from './document-source.js';
+import { contentOfZip, ENTRY_LIMIT, zipRefusals } from './zip-content.js';
 
 /** First bytes of a zip file. */
 export const ZIP_FILE = Buffer.from('504b0304', 'hex');
@@ -14,37 +15,7 @@ interface OfficePackage {
   readonly bytes: Buffer;
 }
 
-/** Real documents have some hundred parts. */
-const ENTRY_LIMIT = 10_000;
-
 const MIB = 2 ** 20;
-
-/**
- * By the folder that the format keeps its parts in, whatever the file is named. Those without a kind are not read.
- */
-const formats: readonly {
-  readonly holds: (name: string) => boolean;
-  readonly kind?: OfficePackage['kind'];
-  readonly refusal?: string;
-}[] = [
-  {
-    holds: (name) => name === 'xl/workbook.bin',
-    refusal: 'This is a binary Excel workbook (.xlsb). Save it as .xlsx and upload that.',
-  },
-  { holds: (name) => name.startsWith('word/'), kind: 'docx' },
-  { holds: (name) => name.startsWith('xl/'), kind: 'xlsx' },
-  {
-    holds: (name) => name.startsWith('ppt/'),
-    refusal: 'PowerPoint files are not supported. Export the presentation as PDF and upload that.',
-  },
-  {
-    holds: (name) => name === 'mimetype',
-    refusal:
-      'OpenDocument and EPUB files are not supported. Save the document as .docx, .xlsx or PDF and upload that.',
-  },
-];
-
-const ARCHIVE = 'The file is an archive. Unpack it and upload the documents in it.';
 
 /**
  * Unpacks what the readers of Office files need, checking declared and real sizes on the way, since neither they nor
@@ -53,13 +24,21 @@ const ARCHIVE = 'The file is an archive. Unpack it and upload the documents in i
 export async function openOfficePackage(bytes: Buffer, limits: ReadLimits): Promise<OfficePackage> {
   const zip = await open(bytes);
   const entries = await entriesOf(zip);
-  const format = formats.find(({ holds }) => entries.some(({ fileName }) => holds(fileName)));
-  if (!format?.kind) throw new Refusal(format?.refusal ?? ARCHIVE);
+  const kind = await kindOf(zip, entries);
   const parts = entries.filter(({ fileName }) => /\.(?:xml|rels)$/i.test(fileName));
   refuseTooLarge(parts, limits);
   const contents: Record<string, Buffer> = {};
   for (const part of parts) contents[part.fileName] = await unpack(zip, part);
-  return { kind: format.kind, bytes: Buffer.from(zipSync(contents, { level: 0 })) };
+  return { kind, bytes: Buffer.from(zipSync(contents, { level: 0 })) };
+}
+
+/** By its content, whatever the file is named. */
+async function kindOf(zip: ZipFile, entries: readonly Entry[]): Promise<OfficePackage['kind']> {
+  const content = await contentOfZip(zip, entries).catch((error: unknown) => {
+    throw damaged(error);
+  });
+  if (content === 'docx' || content === 'xlsx') return content;
+  throw new Refusal(zipRefusals[content]);
 }
 
 async function open(bytes: Buffer): Promise<ZipFile> {

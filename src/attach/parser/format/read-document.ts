@@ -8,8 +8,10 @@ import {
 import { readCsv } from './csv.format.js';
 import type { ReadDocument, ReadLimits, SourceFile } from './document-source.js';
 import { Refusal } from './document-source.js';
+import { refusalOfBinary, refuseMisnamedText } from './misnamed.js';
 import { languageOf, suffixOf } from './text/source-language.js';
 import { decodeText } from './text/text-encoding.js';
+import type { DecodedText } from './text/text-encoding.js';
 
 const PDF = Buffer.from('%PDF-');
 
@@ -21,7 +23,7 @@ const TABLES = ['.csv', '.tsv', '.tab', '.psv'];
 
 /**
  * Reads a document by its content; only the kind of a text follows from its name. Throws Refusal with the reason where it
- * cannot be read or holds no text.
+ * cannot be read, holds no text, or is text under the name of a binary format.
  */
 export async function readDocument(file: SourceFile, limits: ReadLimits): Promise<ReadDocument> {
   const document = await readByContent(file, limits);
@@ -42,8 +44,16 @@ async function readByContent(
   }
   if (startsWith(bytes, ZIP_FILE)) return { source: await readOffice(bytes, limits) };
   if (startsWith(bytes, COMPOUND_FILE)) throw refusalOfCompoundFile(bytes);
-  const { text, encoding } = decodeText(bytes);
+  const { text, encoding } = decoded(bytes, name);
   return { source: sourceOf(text, name), encoding };
+}
+
+function decoded(bytes: Buffer, name: string): DecodedText {
+  try {
+    return decodeText(bytes);
+  } catch (error) {
+    throw error instanceof Refusal ? refusalOfBinary(error, name) : error;
+  }
 }
 
 async function readOffice(bytes: Buffer, limits: ReadLimits): Promise<SourceDocument> {
@@ -60,6 +70,7 @@ function sourceOf(text: string, name: string): SourceDocument {
   if (text.startsWith(RICH_TEXT)) {
     throw new Refusal('Rich text (.rtf) is not supported. Save it as .docx and upload that.');
   }
+  refuseMisnamedText(text, name);
   const suffix = suffixOf(name);
   if (MARKDOWN.includes(suffix)) return { kind: 'markdown', text };
   if (JSON_TEXT.includes(suffix)) return { kind: 'json', text };

@@ -20,7 +20,7 @@ import {
 } from '../../../platform/http/index.js';
 import { Artifacts } from '../../change/artifacts.js';
 import { FileChanges, foldersOf } from '../../change/file-changes.js';
-import { netChanges, netChangesInTurns } from '../../change/net-change.js';
+import { netChangesInTurns } from '../../change/net-change.js';
 import type { NetChange } from '../../change/net-change.js';
 import { selectionsOf, UndoInspection } from '../../engine/undo/undo.inspection.js';
 import { UndoService } from '../../engine/undo/undo.service.js';
@@ -134,7 +134,8 @@ export class ChangeController {
   }
 
   /**
-   * The files that the run has changed in the order of their paths, and whether each could be undone; a page of them.
+   * The files that the run has changed in the order of their paths, and whether each could be undone; a page of them. A
+   * file that is at the end as it was at the beginning, such as one that was made and removed, is left out.
    * Beside data: how many there are, and whether more follow.
    */
   @Get('files')
@@ -150,28 +151,21 @@ export class ChangeController {
   ): Promise<Answer<ChangedFileView[]>> {
     const { session, run } = await this.runs.own(caller, sessionId, runId);
     const rows = await this.changes.ofRun(run.tenantId, run.id);
-    const byPath = [...Map.groupBy(rows, ({ path }) => path)];
-    const sorted = byPath.sort(([a], [b]) => (a < b ? -1 : 1));
-    const { files: page, more } = filePage(sorted, query);
-    const paths = new Set(page.map(([path]) => path));
+    const byPath = Map.groupBy(rows, ({ path }) => path);
+    const nets = await netChangesInTurns([...byPath.values()].flatMap(openOrUndone));
+    const { files: page, more } = filePage(nets, query);
+    const paths = new Set(page.map(({ path }) => path));
     const obstacles = await this.obstacles(session, run, relatedTo(paths, rows));
-    const files = page.map(([path, changes]) => {
-      const open = changes.filter(({ undone }) => !undone);
-      const [net] = netChanges(open.length > 0 ? open : changes);
-      return { path, changes, open, net };
-    });
-    const nets = files.flatMap(({ net }) => (net ? [net] : []));
     const deadline = Date.now() + COMPARE_MS;
-    const counts = await this.records.countsOf(run.tenantId, nets, deadline);
-    const countsOf = new Map(nets.map(({ path }, index) => [path, counts[index]]));
-    const views = files.map(({ path, changes, open, net }): ChangedFileView => {
+    const counts = await this.records.countsOf(run.tenantId, page, deadline);
+    const views = page.map(({ path, op, before, after }, index): ChangedFileView => {
+      const changes = byPath.get(path) ?? [];
+      const open = changes.filter(({ undone }) => !undone);
       const obstacle = open.length === 0 ? UNDONE : obstacles(path);
-      const { additions = null, deletions = null } = countsOf.get(path) ?? {};
+      const { additions = null, deletions = null } = counts[index] ?? {};
       return {
-        path,
-        op: net?.op ?? changes.at(-1)?.op ?? 'UPDATE',
-        kind: kindOf(net?.after?.mode ?? net?.before?.mode ?? 0),
-        ...(net ? { additions, deletions } : { additions: 0, deletions: 0 }),
+        ...{ path, op, additions, deletions },
+        kind: kindOf((after ?? before)?.mode ?? 0),
         changeIds: open.map(({ id }) => id),
         undoneChangeIds: changes.filter(({ undone }) => undone).map(({ id }) => id),
         undoable: obstacle === undefined,
@@ -179,7 +173,7 @@ export class ChangeController {
         message: obstacle?.message ?? null,
       };
     });
-    return new Answer(views, OK_MESSAGE, { total: sorted.length, more });
+    return new Answer(views, OK_MESSAGE, { total: nets.length, more });
   }
 
   /** The whole outputs of the run's tools, and the images of its requirement. */
@@ -286,6 +280,12 @@ export class ChangeController {
       await workspace.close();
     }
   }
+}
+
+/** Of one file: its changes that are not undone, or all where each is. */
+function openOrUndone(changes: readonly HarnessFileChange[]): readonly HarnessFileChange[] {
+  const open = changes.filter(({ undone }) => !undone);
+  return open.length > 0 ? open : changes;
 }
 
 /** What a difference leaves out; null when it is whole. */

@@ -5,6 +5,7 @@ import { CurrentCaller, OpenStreams, RequirePermission } from '../../../platform
 import type { Caller, StreamPlace } from '../../../platform/access/index.js';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
+import { isOutage } from '../../../platform/database/index.js';
 import {
   InvalidInputError,
   setEnvelopeCode,
@@ -123,8 +124,10 @@ export class EventController {
       }
       if (response.destroyed) return;
       writer.start();
-      const onFailure = (error: unknown): void =>
+      const onFailure = (error: unknown): void => {
+        if (isOutage(error)) return;
         this.logger.warn({ msg: 'Failed to read events of a run', runId: rid, err: error });
+      };
       await writeEvents({ writer, signal: ending.signal, onFailure }, follower, first, isOver);
     } finally {
       follower.leave();
@@ -159,12 +162,15 @@ function sequenceOf(lastEventId: string | undefined): number {
   return Number(given);
 }
 
+/** A place is free as soon as another stream is closed. */
+const RETRY_AFTER_SECONDS = 5;
+
 export class TooManyReadersError extends TooManyRequestsError {
   constructor(of: 'run' | 'user', limit: number) {
     const what = of === 'run' ? 'this run' : 'runs';
     super(
       `You have ${limit} event streams of ${what} open, which is the limit. Close one and try again.`,
-      { data: { errorCode: 'TOO_MANY_STREAMS' } },
+      { data: { errorCode: 'TOO_MANY_STREAMS' }, retryAfterSeconds: RETRY_AFTER_SECONDS },
     );
   }
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
+import { isOutage } from '../../../platform/database/index.js';
 import { EventBus } from '../../../platform/event/index.js';
 import type { SseWriter } from '../../../platform/http/index.js';
 import { EventRepository } from '../../store/event.repository.js';
@@ -20,7 +21,7 @@ const POLL_MS = 2_000;
 export class EventFeed implements OnApplicationShutdown {
   private readonly logger = new Logger(EventFeed.name);
   private readonly tails = new Map<string, RunTail>();
-  private unsubscribe: (() => void) | undefined;
+  private subscriptions: (() => void)[] = [];
   private timer: NodeJS.Timeout | undefined;
   private polling: Promise<void> | undefined;
 
@@ -46,14 +47,23 @@ export class EventFeed implements OnApplicationShutdown {
       tail = new RunTail(run, this.repository, () => this.forget(run.id));
       this.tails.set(run.id, tail);
     }
-    this.unsubscribe ??= this.bus.subscribe('harness.event', ({ tenantId, runId, sequence }) => {
-      const followed = this.tails.get(runId);
-      if (followed?.run.tenantId === tenantId) followed.reaches(sequence);
-    });
-    this.timer ??= setInterval(() => {
-      this.polling ??= this.poll().finally(() => (this.polling = undefined));
-    }, POLL_MS).unref();
+    if (this.subscriptions.length === 0) this.start();
     return tail.follow(position);
+  }
+
+  private start(): void {
+    this.subscriptions = [
+      this.bus.subscribe('harness.event', ({ tenantId, runId, sequence }) => {
+        const followed = this.tails.get(runId);
+        if (followed?.run.tenantId === tenantId) followed.reaches(sequence);
+      }),
+      this.bus.onResumed(() => this.pollNow()),
+    ];
+    this.timer = setInterval(() => this.pollNow(), POLL_MS).unref();
+  }
+
+  private pollNow(): void {
+    this.polling ??= this.poll().finally(() => (this.polling = undefined));
   }
 
   private forget(runId: string): void {
@@ -64,8 +74,8 @@ export class EventFeed implements OnApplicationShutdown {
   private stop(): void {
     clearInterval(this.timer);
     this.timer = undefined;
-    this.unsubscribe?.();
-    this.unsubscribe = undefined;
+    for (const unsubscribe of this.subscriptions) unsubscribe();
+    this.subscriptions = [];
   }
 
   private async poll(): Promise<void> {
@@ -80,7 +90,9 @@ export class EventFeed implements OnApplicationShutdown {
       }
     } catch (error) {
       // The next round tries again.
-      this.logger.warn({ msg: 'Failed to poll subscribed runs', err: error });
+      if (!isOutage(error)) {
+        this.logger.warn({ msg: 'Failed to poll subscribed runs', err: error });
+      }
     }
   }
 }

@@ -182,13 +182,14 @@ export class RunService {
     if (permissionMode !== 'READ_ONLY' && !(await this.switches.writesEnabled())) {
       throw new WritesDisabledError();
     }
+    // Before anything is kept for it; the transaction that stores the run counts again, alone.
     if ((await this.runs.queued()) >= this.config.HARNESS_QUEUE_SIZE) throw new QueueFullError();
     const needs = { images: images.length > 0, isTried: wanted === undefined };
     const { modelName } = await this.models.forRun(caller, wanted ?? session.modelName, needs);
     return modelName;
   }
 
-  /** False when another request was faster. */
+  /** False when another request was faster. QueueFullError when other runs have taken the last places meanwhile. */
   private async insert(caller: Caller, run: NewRun, images: readonly RunImage[]): Promise<boolean> {
     const { id, tenantId, sessionId, modelName, permissionMode } = run;
     // On the disk before the transaction, which must not wait for it.
@@ -197,6 +198,9 @@ export class RunService {
       await this.begin(writer, images);
       const detail = { sessionId, modelName, permissionMode };
       await this.audit.record(caller, { action: 'create', target: 'harness_run', id, detail });
+      // Last, because other requests wait for the rest of this transaction from here on.
+      const queued = await this.runs.queuedNow();
+      if (queued > this.config.HARNESS_QUEUE_SIZE) throw new QueueFullError();
       return true;
     });
     return created ?? false;

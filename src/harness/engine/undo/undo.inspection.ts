@@ -44,11 +44,16 @@ export class UndoConflictError extends ConflictError {
     super(message, { data: { errorCode: 'UNDO_CONFLICT', conflicts } });
   }
 
-  static of(direction: UndoDirection, conflicts: readonly UndoConflict[]): UndoConflictError {
-    return new UndoConflictError(
-      `${conflicts.length} file(s) conflict with the ${direction}, and nothing was changed. Resolve the conflicts, or send force to leave these files out.`,
-      conflicts,
-    );
+  /** `othersReady`: force would leave some files to change. */
+  static of(
+    direction: UndoDirection,
+    conflicts: readonly UndoConflict[],
+    { othersReady }: { readonly othersReady: boolean },
+  ): UndoConflictError {
+    const what = othersReady
+      ? `${conflicts.length} file(s) conflict with the ${direction}, and nothing was changed. Resolve the conflicts, or send force to leave these files out.`
+      : `Every file of the ${direction} conflicts (${conflicts.length}), and nothing was changed. force leaves out files that conflict, and no other is left. Resolve the conflicts.`;
+    return new UndoConflictError(what, conflicts);
   }
 }
 
@@ -150,6 +155,11 @@ function selectionOf(chain: readonly HarnessFileChange[], direction: UndoDirecti
     ...{ path: first?.path ?? '', changes: oldestFirst, expected, wanted },
     restorable: direction === 'redo' || (first?.restorable ?? false),
   };
+}
+
+/** Whether the changes come to nothing, such as those of a file that the run has made and removed. */
+export function isNoChange({ expected, wanted }: FileSelection): boolean {
+  return sameKept(expected, wanted);
 }
 
 /** All changes of one file that conflict for the same reason. */
@@ -276,6 +286,8 @@ export class UndoInspection {
   ): Promise<ConflictReason | FileOperation | undefined> {
     const { tenantId } = place;
     const { path, wanted, restorable } = selection;
+    // Whatever is there by now: the run has left the file as it had found it.
+    if (isNoChange(selection)) return undefined;
     if (place.workspace.classify(path).protection === 'GIT') return 'PROTECTED';
     let found: FileState | null;
     try {

@@ -20,6 +20,7 @@ import { EffectRepository } from '../../store/effect.repository.js';
 import { SessionDeletedError, WritesDisabledError } from '../../store/errors.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
 import type { HarnessEffect, HarnessRun } from '../../store/harness.entity.js';
+import { MessageRepository, NOTE_KINDS } from '../../store/message.repository.js';
 import { HarnessSwitches } from '../../store/switch.repository.js';
 import { RunLedger } from '../../store/run.ledger.js';
 import { RunRepository } from '../../store/run.repository.js';
@@ -31,8 +32,15 @@ import type { OpenUndo, UndoDirection } from '../../store/undo.repository.js';
 import { WorkspaceLockRepository } from '../../store/workspace-lock.repository.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
+import { shown } from '../../workspace/workspace-path.js';
 import { Workspace } from '../../workspace/workspace.js';
-import { CONFLICTS, selectionsOf, UndoConflictError, UndoInspection } from './undo.inspection.js';
+import {
+  CONFLICTS,
+  isNoChange,
+  selectionsOf,
+  UndoConflictError,
+  UndoInspection,
+} from './undo.inspection.js';
 import type { ReadyFile, Selections, UndoConflict } from './undo.inspection.js';
 
 /** Longest time for looking at the files. */
@@ -66,7 +74,10 @@ export interface UndoResult {
 const undoInput = z
   .object({
     changeIds: z.array(z.number()),
-    /** All files whose changes are undone, also those that are already in the wanted state. */
+    /**
+     * All files whose changes are undone, also those that are already in the wanted state; not those whose changes come to
+     * nothing.
+     */
     files: z.array(z.string()),
     conflicts: z.array(z.object({ path: z.string(), reason: z.enum(CONFLICTS) })),
   })
@@ -111,6 +122,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     private readonly runs: RunRepository,
     private readonly sessions: SessionRepository,
     private readonly effects: EffectRepository,
+    private readonly messages: MessageRepository,
     private readonly undos: UndoRepository,
     private readonly rows: FileChangeRepository,
     private readonly files: FileChanges,
@@ -189,15 +201,17 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     const { session, run, direction, force = false } = request;
     const selections = await this.select(request);
     const { ready, conflicts } = await this.inspect(workspace, run, selections);
-    if (conflicts.length > 0 && (!force || ready.length === 0)) {
-      throw UndoConflictError.of(direction, conflicts);
+    const changed = ready.filter(({ selection }) => !isNoChange(selection));
+    const othersReady = changed.length > 0;
+    if (conflicts.length > 0 && (!force || !othersReady)) {
+      throw UndoConflictError.of(direction, conflicts, { othersReady });
     }
     const changeIds = ready.flatMap(({ selection }) => selection.changes.map(({ id }) => id));
     const undo: StartedUndo = {
       ...{ tenantId: run.tenantId, runId: run.id, toolCallId: newId(), direction },
       input: {
         changeIds: changeIds.sort((a, b) => a - b),
-        files: ready.map(({ selection }) => selection.path),
+        files: changed.map(({ selection }) => selection.path),
         conflicts: conflicts.map(({ path, reason }) => ({ path, reason })),
       },
       operations: operationsOf(ready),
@@ -217,14 +231,16 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
       throw new NotFoundError('The change');
     }
     const chosen = new Set(changeIds ?? open.map(({ id }) => id));
-    if (!open.some(({ id }) => chosen.has(id))) {
+    const selections = selectionsOf(rows, chosen, direction);
+    const { files, conflicts } = selections;
+    if (conflicts.length === 0 && files.every((file) => isNoChange(file))) {
       throw new UndoConflictError(
         direction === 'undo'
           ? 'There is nothing to undo: the run has changed no file, or all of it is undone already.'
           : 'There is nothing to redo: no change of the run is undone.',
       );
     }
-    return selectionsOf(rows, chosen, direction);
+    return selections;
   }
 
   private async inspect(
@@ -405,8 +421,8 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
   ): Promise<void> {
     await this.end(undo, async (writer) => {
       const outcome = { state: 'SUCCEEDED', result: 'Done.', reconciled } as const;
-      const isFirst = await this.effects.finish(writer.run, undo.toolCallId, outcome);
-      if (isFirst) await this.markChanges(writer, undo);
+      const finished = await this.effects.finish(writer.run, undo.toolCallId, outcome);
+      if (finished) await this.markChanges(writer, undo);
     });
   }
 
@@ -425,6 +441,11 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     await this.rows.mark(writer.run, changeIds, direction === 'undo');
     const type = direction === 'undo' ? 'undo.applied' : 'redo.applied';
     writer.event(type, { changeIds, files, conflicts }, { toolCallId });
+    await this.messages.append(writer.run, {
+      role: 'CONTROL',
+      content: noteOf(direction, files),
+      metadata: { kind: NOTE_KINDS[direction] },
+    });
   }
 
   private async end(
@@ -436,6 +457,18 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
       await this.locks.release(writer.run);
     });
   }
+}
+
+/** Files that the model is told by name. */
+const NAMED_FILES = 20;
+
+/** What the model of the next run of the session is told. */
+function noteOf(direction: UndoDirection, files: readonly string[]): string {
+  const named = files.slice(0, NAMED_FILES).map(shown).join(', ');
+  const more = files.length > NAMED_FILES ? ` and ${files.length - NAMED_FILES} more` : '';
+  return direction === 'undo'
+    ? `The user has undone changes of this run: ${named}${more} are as they were before it. Do not make these changes again unless the user asks for it.`
+    : `The user has redone changes of this run that were undone: ${named}${more} are as this run left them.`;
 }
 
 function operationsOf(ready: readonly ReadyFile[]): StartedUndo['operations'] {

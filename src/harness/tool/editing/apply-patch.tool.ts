@@ -16,6 +16,7 @@ import {
   requireSeen,
   titled,
 } from './editable-file.js';
+import type { EditableFile } from './editable-file.js';
 import { parsePatch, refused } from './patch.js';
 import type { Hunk, PatchSection } from './patch.js';
 import {
@@ -48,10 +49,10 @@ export class ApplyPatchTool implements FileTool<PatchInput> {
   readonly name = 'apply_patch';
   readonly effectClass = 'FILE';
   readonly input = input;
-  readonly description = `Adds, changes, deletes and moves up to 50 files by one patch of at most 256 KiB; when one part cannot be done, nothing is. Every file that is changed must have been read with read_file in this run and be unchanged since. Two forms are understood.
-1. "*** Begin Patch", then parts, then "*** End Patch". Parts: "*** Add File: path" followed by the lines of the file, each after a +; "*** Delete File: path"; "*** Update File: path", at most one "*** Move to: path" right after it, and hunks. A hunk begins with "@@", or with "@@ " and a line of the file behind which it is to be looked for; its lines begin with a space (kept), - (removed) or + (added). "*** End of File" after a hunk says that it ends with the file.
+  readonly description = `Adds, changes, deletes and moves up to 50 files by one patch of at most 256 KiB; when one part cannot be done, nothing is. Every file that is changed must have been read with read_file, or shown by a command, in this session and be unchanged since. Two forms are understood.
+1. "*** Begin Patch", then parts, then "*** End Patch". Parts: "*** Add File: path" followed by the lines of the file, each after a + (a file that is there already is replaced if it was read); "*** Delete File: path"; "*** Update File: path", at most one "*** Move to: path" right after it, and hunks. A hunk begins with "@@", or with "@@ " and a line of the file behind which it is to be looked for; its lines begin with a space (kept), - (removed) or + (added). "*** End of File" after a hunk says that it ends with the file.
 2. A unified diff: "--- a/path", "+++ b/path" (/dev/null for a file that is added or deleted; "rename from" and "rename to" for a move), and hunks with "@@ -12,7 +12,8 @@" whose numbers of lines are right.
-Kept and removed lines must be in the file exactly, in one place or at the line that the hunk names; they may differ in spaces at the ends of lines or by one indentation if that fits one place only.`;
+Kept and removed lines must be in the file exactly, in one place or at the line that the hunk names; they may differ in spaces at the ends of lines, by one indentation or in typographic quotes if that fits one place only. In the first form, lines that are added with no other lines in the last hunk come at the end of the file, or right behind the line after "@@ ".`;
 
   title({ patch }: PatchInput): string {
     try {
@@ -158,11 +159,27 @@ async function planAdd(
   path: string,
   { content, executable }: Extract<PatchSection, { kind: 'add' }>,
 ): Promise<PlannedSection> {
-  await requireFree(context, path);
+  const known = await findEditable(context, path);
+  if (known) return planOverwrite(context, known, Buffer.from(content));
   // Executable for those who may read it.
   const mode = executable ? newFileMode() | ((newFileMode() & 0o444) >> 2) : newFileMode();
   const file = await planCreate(context, path, { content: Buffer.from(content), mode });
   return { files: [file], description: `added ${shown(path)}` };
+}
+
+/** A file that was read is replaced, and keeps its permissions; PATCH_REFUSED for any other. */
+function planOverwrite(context: ToolContext, file: EditableFile, content: Buffer): PlannedSection {
+  const name = shown(file.path);
+  if (context.seen.get(file.path) === undefined) {
+    throw refused(
+      `${name} exists already and was not read. Read it with read_file if you mean to replace it, update it, or give another path.`,
+    );
+  }
+  requireSeen(context, file);
+  if (content.equals(file.bytes)) {
+    throw refused(`it leaves ${name} as it is. Leave that part out.`);
+  }
+  return { files: [planUpdate(file, content)], description: `replaced ${name}` };
 }
 
 async function planRemoval(
@@ -223,7 +240,7 @@ function patched(
   const { text, loosely } = applyHunks(before.text, hunks, shown(path));
   const content = encodeText({ ...before, text });
   if (content.length > LARGEST_TEXT) throw tooLarge(shown(path));
-  const how = loosely > 0 ? `, ${loosely} of them found but for spaces or indentation` : '';
+  const how = loosely > 0 ? `, ${loosely} of them found but for spaces, indentation or quotes` : '';
   return { content, description: `(${hunks.length} hunk(s)${how})` };
 }
 
@@ -246,7 +263,8 @@ interface Place {
 /**
  * The text after the hunks, which must fit it in their order, without overlapping. The lines that a hunk keeps or removes
  * must be in the file exactly, at the line that the hunk names or in one place only; else they may differ in spaces at
- * the ends of lines or by one indentation, if that is one place only. Kept lines stay as they are in the file, new ones
+ * the ends of lines, by one indentation or in typographic characters, if that is one place only. Lines that are added with
+ * none around them come at the end of the file, or right behind the anchors. Kept lines stay as they are in the file, new ones
  * end as their neighbours do. Fails with ToolError: PATCH_REFUSED, NO_MATCH, AMBIGUOUS_MATCH or TOO_LARGE.
  */
 export function applyHunks(
@@ -270,13 +288,23 @@ export function applyHunks(
   const parts: Line[][] = [];
   let [at, loosely] = [0, 0];
   for (const [index, hunk] of hunks.entries()) {
-    const place = search.find(hunk, { from: at, number: index + 1 });
+    const isLast = index === hunks.length - 1;
+    const place = search.find(hunk, { from: at, number: index + 1, isLast });
     parts.push(lines.slice(at, place.start), changed(lines, hunk, place));
     at = place.start + place.length;
     if (place.by !== 'exact') loosely += 1;
   }
   parts.push(lines.slice(at));
   return { text: joinLines(ended(parts.flat(), lines, hunks)), loosely };
+}
+
+/** Where a hunk stands among the others of its file. */
+interface HunkOrder {
+  /** The first line of the file that is behind the hunk before. */
+  readonly from: number;
+  /** From 1. */
+  readonly number: number;
+  readonly isLast: boolean;
 }
 
 class HunkSearch {
@@ -291,9 +319,9 @@ class HunkSearch {
     this.blocks = new BlockSearch(lines);
   }
 
-  find(hunk: Hunk, order: { readonly from: number; readonly number: number }): Place {
+  find(hunk: Hunk, order: HunkOrder): Place {
     const block = hunk.lines.filter(({ kind }) => kind !== '+').map(({ text }) => text);
-    if (block.length === 0) return this.insertion(hunk, order.from);
+    if (block.length === 0) return this.insertion(hunk, order);
     const after = this.behind(hunk.anchors, order);
     const fits = (start: number): boolean =>
       start >= after && (!hunk.atEnd || start + block.length === this.lines.length);
@@ -307,15 +335,24 @@ class HunkSearch {
     return { start, length: block.length, by: found.by, fit: found.fit };
   }
 
-  /** Lines that are added with none around them: in an empty file, or at the end where the patch says so. */
-  private insertion(hunk: Hunk, from: number): Place {
-    if (!hunk.atEnd && this.lines.length > 0) {
+  /** Lines that are added with none around them: right behind the anchors or, without any, at the end of the file. */
+  private insertion(hunk: Hunk, order: HunkOrder): Place {
+    const { patchLine, anchors, oldStart, atEnd } = hunk;
+    const { length } = this.lines;
+    const isNamedEnd = oldStart === undefined || atEnd || oldStart >= length;
+    if (!isNamedEnd) {
       throw refused(
-        `the hunk in line ${hunk.patchLine} only adds lines. Give a line before or after them as context.`,
+        `the hunk in line ${patchLine} only adds lines, in the middle of the file. Give a line before or after them as context.`,
       );
     }
-    const start = Math.max(from, this.lines.length);
-    return { start, length: 0, by: 'exact', fit: (line) => line };
+    const isAnchored = anchors.length > 0 && !atEnd;
+    if (!isAnchored && !order.isLast) {
+      throw refused(
+        `the hunk in line ${patchLine} only adds lines, which come at the end of the file, and another hunk follows it. Put it last, or give a line before or after them as context.`,
+      );
+    }
+    const behind = this.behind(anchors, order);
+    return { start: isAnchored ? behind : length, length: 0, by: 'exact', fit: (line) => line };
   }
 
   private chosen(hunk: Hunk, { at, by }: FoundBlock, number: number): number {
@@ -330,10 +367,7 @@ class HunkSearch {
   }
 
   /** The first line behind the anchors; each must be there, and the first of them only once. */
-  private behind(
-    anchors: readonly string[],
-    { from, number }: { readonly from: number; readonly number: number },
-  ): number {
+  private behind(anchors: readonly string[], { from, number }: HunkOrder): number {
     let after = from;
     for (const [index, anchor] of anchors.entries()) {
       const lines = (this.trimmed ??= this.lines.map((line) => line.trim()));

@@ -40,7 +40,7 @@ export class EditFileTool implements FileTool<EditInput> {
   readonly effectClass = 'FILE';
   readonly input = editInput;
   readonly description =
-    'Replaces a piece of text in a UTF-8 file of at most 4 MiB. The file must have been read with read_file in this run and be unchanged since. oldText must occur exactly once, unless replaceAll is true; if it is not found exactly, it may differ in line ends, in spaces at the ends of lines, or by one indentation before all of its lines, as long as that fits one place only. Line ends, byte order mark and permissions of the file are kept. Use multi_edit for several edits of one file, write_file for new files.';
+    'Replaces a piece of text in a UTF-8 file of at most 4 MiB. The file must have been read with read_file, or shown by a command, in this session and be unchanged since. oldText must occur exactly once, unless replaceAll is true; if it is not found exactly, it may differ in line ends, in spaces at the ends of lines, by one indentation before all of its lines, or in typographic quotes and dashes, as long as that fits one place only. Line ends, byte order mark and permissions of the file are kept. Use multi_edit for several edits of one file, write_file for new files.';
 
   title({ path }: EditInput): string {
     return titled('edit', path);

@@ -73,14 +73,14 @@ export async function getEditable(
   );
 }
 
-/** NOT_READ or CHANGED_MEANWHILE unless the run has seen what is in the file now. */
+/** NOT_READ or CHANGED_MEANWHILE unless a run of the session has seen what is in the file now. */
 export function requireSeen({ seen }: ToolContext, { path, state }: EditableFile): void {
   const last = seen.get(path);
   if (last === state.sha256) return;
   if (last === undefined) {
     throw new ToolError(
       'NOT_READ',
-      `${shown(path)} was not read in this run, and only what was read is edited. Read it with read_file, then repeat the edit.`,
+      `${shown(path)} was not read in this session, and only what was read is edited. Read it with read_file, then repeat the edit.`,
     );
   }
   throw new ToolError(

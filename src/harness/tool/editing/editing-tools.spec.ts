@@ -300,7 +300,7 @@ describe('apply_patch', () => {
   it.each([
     ['one file in two parts', '*** Delete File: a.txt', '*** Delete File: ./a.txt'],
     ['a destination that is there', '*** Update File: a.txt', '*** Move to: b.txt'],
-    ['a new file that is there', '*** Add File: a.txt', '+x'],
+    ['a new file that leaves one as it is', '*** Add File: a.txt', '+one'],
     ['a file in a new file', '*** Add File: x', '+x', '*** Add File: x/y', '+y'],
   ])('is refused for %s', async (_, ...parts) => {
     here.put('a.txt', 'one\n');
@@ -309,6 +309,22 @@ describe('apply_patch', () => {
       'PATCH_REFUSED',
     );
     expect(contentOf('a.txt')).toBe('one\n');
+  });
+
+  it('replaces a file by a new one if it was read and is unchanged, and keeps its mode', async () => {
+    here.put('a.sh', 'one\n');
+    chmodSync(join(here.root, 'a.sh'), 0o750);
+    const input = lines('*** Begin Patch', '*** Add File: a.sh', '+two', '*** End Patch');
+    expect(await codeOf(patch, input, nothing)).toBe('PATCH_REFUSED');
+    expect(await codeOf(patch, input, { get: () => sha256('other') })).toBe('CHANGED_MEANWHILE');
+    expect(contentOf('a.sh')).toBe('one\n');
+
+    const plan = await called(patch, input);
+
+    expect(contentOf('a.sh')).toBe('two\n');
+    expect(statSync(join(here.root, 'a.sh')).mode & 0o777).toBe(0o750);
+    expect(plan.files).toMatchObject([{ operation: { op: 'UPDATE' }, unread: false }]);
+    expect(plan.content).toContain('replaced "a.sh"');
   });
 
   it('holds 64 MiB of contents at most', async () => {

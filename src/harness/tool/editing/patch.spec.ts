@@ -207,7 +207,116 @@ describe('a patch in an envelope', () => {
     expect(patched('a\n', envelope('@@', '+b', '*** End of File'))).toBe('a\nb\n');
     expect(patched('', envelope('@@', '+b'))).toBe('b\n');
     expect(patched('a\nb\na\n', envelope('@@', '-a', '+c', '*** End of File'))).toBe('a\nb\nc\n');
-    expect(errorOf(() => patched('a\n', envelope('@@', '+b'))).code).toBe('PATCH_REFUSED');
+    expect(patched('a\n', envelope('@@', '+b', '+c'))).toBe('a\nb\nc\n');
+    expect(patched('a\r\nb', envelope('+c'))).toBe('a\r\nb\r\nc');
+    expect(patched('a\nb\n', envelope('@@', '-a', '+x', '@@', '+c'))).toBe('x\nb\nc\n');
+    const early = errorOf(() => patched('a\nb\n', envelope('@@', '+c', '@@', '-a', '+x')));
+    expect(early.code).toBe('PATCH_REFUSED');
+    expect(early.message).toContain('Put it last');
+  });
+
+  it('adds lines right behind a line that it names', () => {
+    const text = 'class A {\n}\nclass B {\n}\n';
+    expect(patched(text, envelope('@@ class B {', '+  x();'))).toBe(
+      'class A {\n}\nclass B {\n  x();\n}\n',
+    );
+    const both = envelope('@@ class A {', '+  x();', '@@ class B {', '+  y();');
+    expect(patched(text, both)).toBe('class A {\n  x();\n}\nclass B {\n  y();\n}\n');
+    expect(errorOf(() => patched(text, envelope('@@ class C {', '+  x();'))).code).toBe('NO_MATCH');
+    expect(errorOf(() => patched(text, envelope('@@ }', '+  x();'))).code).toBe('AMBIGUOUS_MATCH');
+  });
+});
+
+describe('what models write around a patch', () => {
+  const whole = envelope('@@', ' a', '-b', '+c', '+*** End Patch');
+  const unified = '--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n';
+
+  it.each([
+    ['a fence', (patch: string) => `\`\`\`diff\n${patch}\`\`\`\n`],
+    ['another fence and blank lines', (patch: string) => `\n~~~~\n\n${patch}\n~~~~\n\n`],
+    ['a here document', (patch: string) => `apply_patch <<'EOF'\n${patch}EOF\n`],
+    ['one of another program', (patch: string) => `git apply -p1 <<-"PATCH"\n${patch}PATCH`],
+    ['one with typographic quotes', (patch: string) => `apply_patch << ‘EOF’\n${patch}EOF\n`],
+    ['one that is piped', (patch: string) => `cat <<EOF | apply_patch\n${patch}EOF\n`],
+    ['one without a program', (patch: string) => `<<'EOF'\r\n${patch}EOF\r\n`],
+    ['one in a fence', (patch: string) => `\`\`\`sh\napply_patch <<'EOF'\n${patch}EOF\n\`\`\`\n`],
+  ])('is understood: %s', (_, wrap) => {
+    expect(patched('a\nb\n', wrap(whole))).toBe('a\nc\n*** End Patch\n');
+    expect(patched('a\nb\n', wrap(unified))).toBe('a\nc\n');
+  });
+
+  it.each([
+    ['is not closed', `\`\`\`diff\n${unified}`, 'line 1'],
+    ['ends otherwise', `apply_patch <<'EOF'\n${unified}END\n`, 'line 1'],
+    ['runs something else', `rm -rf x; apply_patch <<'EOF'\n${unified}EOF\n`, 'line 1'],
+    ['is of a program that is not known', `python3 <<'EOF'\n${unified}EOF\n`, 'line 1'],
+  ])('is refused when it %s', (_, patch, why) => {
+    const error = errorOf(() => parsePatch(patch));
+    expect(error.code).toBe('PATCH_REFUSED');
+    expect(error.message).toContain(why);
+  });
+
+  it('leaves the numbers of lines in messages as they were given', () => {
+    const patch = `\`\`\`\n*** Begin Patch\n*** Rename File: f\n*** End Patch\n\`\`\`\n`;
+    expect(errorOf(() => parsePatch(patch)).message).toContain('line 3 must be');
+  });
+});
+
+describe('markers of an envelope that are indented', () => {
+  it.each([['  '], ['\t'], ['        ']])('with all lines by %j', (indent) => {
+    const lines = ['*** Begin Patch', '*** Add File: n', '+x', '+  y', '', '*** Update File: f'];
+    const rest = ['@@ a', '-b', '+c', ' d', '*** End of File', '*** End Patch'];
+    const patch = [...lines, ...rest].map((line) => (line === '' ? '' : indent + line)).join('\n');
+    const [added, updated] = parsePatch(patch);
+    expect(added).toMatchObject({ kind: 'add', content: 'x\n  y\n' });
+    if (updated?.kind !== 'update') throw new Error('The second part is no update.');
+    expect(applyHunks('a\nb\nd\n', updated.hunks, '"f"').text).toBe('a\nc\nd\n');
+  });
+
+  it('alone', () => {
+    const patch = [
+      ...['  *** Begin Patch', '  *** Add File: n', '+x', '   *** Update File: f', '   @@'],
+      ...[' a', '-b', '+c', '   *** End of File', '  *** Delete File: g', '  *** End Patch'],
+    ].join('\n');
+    const sections = parsePatch(patch);
+    expect(sections.map(({ kind, path }) => [kind, path])).toEqual([
+      ['add', 'n'],
+      ['update', 'f'],
+      ['delete', 'g'],
+    ]);
+    expect(patched('a\nb\n', patch.replace('  *** Add File: n\n+x\n', ''))).toBe('a\nc\n');
+  });
+
+  it('are lines of the file where they could be, and the last one ends the patch', () => {
+    const text = '*** Update File: x\nb\n';
+    const patch = ['*** Begin Patch', '*** Update File: f', ' *** Update File: x', '-b', '+c'];
+    expect(patched(text, [...patch, '  *** End Patch', ''].join('\n'))).toBe(
+      '*** Update File: x\nc\n',
+    );
+  });
+});
+
+describe('typographic characters', () => {
+  it('are understood where they are in the patch, and written as the file has them', () => {
+    const hunk = envelope('@@', ' f(“x”);', '-g(‘y’, a – b);', '+g(‘z’, a – b, “w”);');
+    expect(patched('f("x");\ng(\'y\', a - b);\n', hunk)).toBe('f("x");\ng(\'z\', a - b, "w");\n');
+  });
+
+  it('are understood where they are in the file, which keeps them', () => {
+    const hunk = envelope('@@', " don't stop", '-a - b', '+a - c');
+    expect(patched('don’t\u00a0stop\na — b\n', hunk)).toBe('don’t\u00a0stop\na - c\n');
+  });
+
+  it('are as given where they are as in the file', () => {
+    expect(patched('a “x”\nb\n', envelope('@@', ' a “x”', '-b', '+c “y”'))).toBe('a “x”\nc “y”\n');
+    // In one place as in the file, in another not: nothing says how the new one is meant.
+    expect(patched('a “x”\n“b"\n', envelope('@@', ' a “x”', '-“b”', '+“c”'))).toBe('a “x”\n“c”\n');
+  });
+
+  it('make no place out of two', () => {
+    const hunk = envelope('@@', '-say("x")', '+y');
+    expect(errorOf(() => patched('say(“x”)\nsay(„x“)\n', hunk)).code).toBe('AMBIGUOUS_MATCH');
+    expect(patched('say(“x”)\nsay("x")\n', hunk)).toBe('say(“x”)\ny\n');
   });
 });
 

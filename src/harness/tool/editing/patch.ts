@@ -1,4 +1,5 @@
 import { ToolError } from '../../fault/tool.error.js';
+import { indentOf } from './text-edit.js';
 
 /** One line of a hunk: a space before what stays, `-` before what goes, `+` before what comes. */
 interface HunkLine {
@@ -13,7 +14,10 @@ export interface Hunk {
   /** Line of the patch at which it begins, for messages. */
   readonly patchLine: number;
   readonly lines: readonly HunkLine[];
-  /** The number, from 1, of its first line in the file before; undefined when the patch does not say. */
+  /**
+   * The number, from 1, of its first line in the file before or, of a hunk that only adds lines, of the line before them, 0
+   * for none; undefined when the patch does not say.
+   */
   readonly oldStart?: number;
   /** Lines of the file after which it is to be looked for, one after the other. */
   readonly anchors: readonly string[];
@@ -42,15 +46,20 @@ export function refused(why: string): ToolError {
   return new ToolError('PATCH_REFUSED', `The patch was refused and nothing was changed: ${why}`);
 }
 
-/** The lines of a patch, read one after the other. */
+/** The lines of a patch, read one after the other, without what it is wrapped in. */
 class PatchLines {
-  private at = 0;
+  private at: number;
+  private readonly end: number;
   private readonly lines: readonly string[];
 
   constructor(patch: string) {
     const lines = patch.split('\n').map((line) => line.replace(/\r$/, ''));
     // What follows the last line end is no line.
-    this.lines = lines.at(-1) === '' ? lines.slice(0, -1) : lines;
+    if (lines.at(-1) === '') lines.pop();
+    const { from, to } = unwrapped(lines);
+    this.at = from;
+    this.end = to;
+    this.lines = dedented(lines, from, to);
   }
 
   /** Number of the next line, from 1. */
@@ -60,11 +69,18 @@ class PatchLines {
 
   /** The next line, or the one so many after it; undefined behind the end. */
   peek(ahead = 0): string | undefined {
-    return this.lines[this.at + ahead];
+    return this.at + ahead < this.end ? this.lines[this.at + ahead] : undefined;
+  }
+
+  /** Whether nothing but empty lines follows. */
+  isLast(ahead = 0): boolean {
+    let after = ahead + 1;
+    while (this.peek(after)?.trim() === '') after += 1;
+    return this.peek(after) === undefined;
   }
 
   next(): string | undefined {
-    const line = this.lines[this.at];
+    const line = this.peek();
     this.at += 1;
     return line;
   }
@@ -72,6 +88,54 @@ class PatchLines {
   skipBlank(): void {
     while (this.peek()?.trim() === '') this.at += 1;
   }
+}
+
+/** A fence of Markdown, and the beginning of a here document for a program that takes patches. */
+const FENCE = /^\s*(`{3,}|~{3,})[\w-]*\s*$/;
+const HEREDOC =
+  /^\s*(?:(?:apply_patch|applypatch|git apply|patch|cat)\b[^<>;&|]*)?<<-?\s*(['"‘“]?)(\w+)['"’”]?\s*(?:\|\s*(?:apply_patch|git apply|patch)\b[^;&|]*)?$/;
+/** One in the other. */
+const MOST_WRAPPERS = 4;
+
+/** Where the patch itself begins and ends: models write it in a fence, or as a here document. */
+function unwrapped(lines: readonly string[]): { readonly from: number; readonly to: number } {
+  const isBlank = (at: number): boolean => lines[at]?.trim() === '';
+  let [from, to] = [0, lines.length];
+  while (isBlank(from)) from += 1;
+  for (let wrappers = 0; wrappers < MOST_WRAPPERS; wrappers += 1) {
+    let last = to - 1;
+    while (isBlank(last)) last -= 1;
+    const end = endOfWrapper(lines[from] ?? '');
+    if (end === undefined || last <= from || lines[last]?.trim() !== end) break;
+    from += 1;
+    to = last;
+    while (from < to && isBlank(from)) from += 1;
+  }
+  return { from, to };
+}
+
+/** The last line of what begins with this line; undefined when it begins nothing. */
+function endOfWrapper(line: string): string | undefined {
+  return FENCE.exec(line)?.[1] ?? HEREDOC.exec(line)?.[2];
+}
+
+/** A patch in an envelope whose lines all have the indentation of its first one, without it. */
+function dedented(lines: readonly string[], from: number, to: number): readonly string[] {
+  const indent = indentOf(lines[from] ?? '');
+  const isBlank = (line: string): boolean => line.trim() === '';
+  const own = lines.slice(from, to);
+  if (indent === '' || !isMarker(lines[from])) return lines;
+  if (!own.every((line) => line.startsWith(indent) || isBlank(line))) return lines;
+  const inner = own.map((line) => (isBlank(line) ? '' : line.slice(indent.length)));
+  return [...lines.slice(0, from), ...inner];
+}
+
+const MARKER = /^(?:(?:Begin|End) Patch$|End of File$|(?:Add|Delete|Update) File: |Move to: )/;
+
+/** Whether the line is a marker of an envelope, however it is indented. */
+function isMarker(line = ''): boolean {
+  const text = line.trim();
+  return text.startsWith('*** ') && MARKER.test(text.slice(4));
 }
 
 /** A line of a hunk's body, an empty one standing for an empty line that stays; undefined for any other line. */
@@ -92,9 +156,10 @@ const BEGIN = '*** Begin Patch';
 const END = '*** End Patch';
 const END_OF_FILE = '*** End of File';
 
-/** Reads a patch of either form. PATCH_REFUSED names the line that breaks a rule. */
+/** Reads a patch of either form, in a fence or a here document or without. PATCH_REFUSED names the line that breaks a rule. */
 export function parsePatch(patch: string): PatchSection[] {
-  return patch.trimStart().startsWith(BEGIN) ? parseEnvelope(patch) : parseUnified(patch);
+  const lines = new PatchLines(patch);
+  return lines.peek()?.trim().startsWith(BEGIN) ? parseEnvelope(lines) : parseUnified(lines);
 }
 
 /**
@@ -109,34 +174,71 @@ export function parsePatch(patch: string): PatchSection[] {
  *                                   several @@ lines are looked for one after the other
  *     *** End of File               after a hunk: it ends with the file
  *     *** End Patch
+ *
+ * Its markers may be indented. In a hunk, where such a line could be one of the file, it is a marker only with the
+ * indentation of a marker before it, or as the last line of the patch.
  */
-function parseEnvelope(patch: string): PatchSection[] {
-  const lines = new PatchLines(patch);
-  lines.skipBlank();
-  if (lines.next()?.trim() !== BEGIN) throw refused(`its first line must be "${BEGIN}".`);
+function parseEnvelope(lines: PatchLines): PatchSection[] {
+  const markers = new Markers();
+  if (markers.read(lines.next()) !== BEGIN) throw refused(`its first line must be "${BEGIN}".`);
   const sections: PatchSection[] = [];
   for (;;) {
     lines.skipBlank();
     const { number } = lines;
     const line = lines.next();
-    if (line?.trim() === END) break;
     if (line === undefined) throw refused(`its last line must be "${END}".`);
-    sections.push(envelopeSection(line, number, lines));
+    const marker = markers.read(line);
+    if (marker === END) break;
+    sections.push(envelopeSection(marker, number, { lines, markers }));
   }
   lines.skipBlank();
   if (lines.peek() !== undefined) throw refused(`line ${lines.number} follows "${END}".`);
   return sections;
 }
 
-function envelopeSection(header: string, number: number, lines: PatchLines): PatchSection {
+/** What tells a marker of an envelope from a line of a file. */
+class Markers {
+  private readonly indents = new Set(['']);
+
+  /** The line where only a marker can be, without its indentation, which is one of markers from then on. */
+  read(line = ''): string {
+    if (isMarker(line)) this.indents.add(indentOf(line));
+    return line.trim();
+  }
+
+  /** The next line without its indentation if it is a marker, also in a hunk; undefined for any other. */
+  in(lines: PatchLines, ahead = 0): string | undefined {
+    const line = lines.peek(ahead);
+    if (line === undefined) return undefined;
+    const text = line.trim();
+    const isKnown = this.indents.has(indentOf(line));
+    if (isKnown && (text.startsWith('***') || text.startsWith('@@'))) return text;
+    return text === END && lines.isLast(ahead) ? text : undefined;
+  }
+
+  /** True at empty lines after which another part begins or the patch ends: they belong to no hunk. */
+  isGap(lines: PatchLines): boolean {
+    let ahead = 0;
+    while (lines.peek(ahead) === '') ahead += 1;
+    if (ahead === 0) return false;
+    return lines.peek(ahead) === undefined || this.in(lines, ahead) !== undefined;
+  }
+}
+
+interface Envelope {
+  readonly lines: PatchLines;
+  readonly markers: Markers;
+}
+
+function envelopeSection(header: string, number: number, envelope: Envelope): PatchSection {
   const [, kind, path = ''] = /^\*\*\* (Add|Delete|Update) File: (.+)$/.exec(header) ?? [];
   switch (kind) {
     case 'Add':
-      return { kind: 'add', path: path.trim(), content: addedIn(lines), executable: false };
+      return { kind: 'add', path: path.trim(), content: addedIn(envelope), executable: false };
     case 'Delete':
       return { kind: 'delete', path: path.trim(), hunks: [] };
     case 'Update':
-      return updateIn(path.trim(), lines);
+      return updateIn(path.trim(), envelope);
     default:
       throw refused(
         `line ${number} must be "*** Add File: path", "*** Delete File: path", "*** Update File: path" or "${END}".`,
@@ -144,11 +246,13 @@ function envelopeSection(header: string, number: number, lines: PatchLines): Pat
   }
 }
 
-function addedIn(lines: PatchLines): string {
+function addedIn({ lines, markers }: Envelope): string {
   const added: HunkLine[] = [];
   for (;;) {
     const line = lines.peek();
-    if (line === undefined || line.startsWith('***') || isGap(lines)) return addedContent(added);
+    if (line === undefined || line.startsWith('***') || isMarker(line) || markers.isGap(lines)) {
+      return addedContent(added);
+    }
     if (!line.startsWith('+')) {
       throw refused(`line ${lines.number}: every line of an added file begins with +.`);
     }
@@ -157,15 +261,16 @@ function addedIn(lines: PatchLines): string {
   }
 }
 
-function updateIn(path: string, lines: PatchLines): PatchSection {
-  const to = /^\*\*\* Move to: (.+)$/.exec(lines.peek() ?? '')?.[1]?.trim();
-  if (to !== undefined) lines.next();
+function updateIn(path: string, envelope: Envelope): PatchSection {
+  const { lines, markers } = envelope;
+  const isMove = isMarker(lines.peek()) && lines.peek()?.trim().startsWith('*** Move to: ');
+  const to = isMove ? markers.read(lines.next()).slice('*** Move to: '.length).trim() : undefined;
   const hunks: Hunk[] = [];
   for (;;) {
-    const line = lines.peek();
-    if (line === undefined || isGap(lines)) break;
-    if (line.startsWith('***') && line.trim() !== END_OF_FILE) break;
-    hunks.push(envelopeHunk(lines));
+    if (lines.peek() === undefined || markers.isGap(lines)) break;
+    const marker = markers.in(lines);
+    if (marker?.startsWith('***') && marker !== END_OF_FILE) break;
+    hunks.push(envelopeHunk(envelope));
   }
   if (hunks.length === 0 && to === undefined) {
     throw refused(`"*** Update File: ${path}" has no hunk. Begin one with @@.`);
@@ -173,18 +278,20 @@ function updateIn(path: string, lines: PatchLines): PatchSection {
   return { kind: 'update', path, hunks, ...(to !== undefined && { to }) };
 }
 
-function envelopeHunk(lines: PatchLines): Hunk {
+function envelopeHunk({ lines, markers }: Envelope): Hunk {
   const patchLine = lines.number;
   const anchors: string[] = [];
-  while (lines.peek()?.startsWith('@@')) {
-    const anchor = lines.next()?.slice(2).trim();
+  for (;;) {
+    const marker = markers.in(lines);
+    if (!marker?.startsWith('@@')) break;
+    const anchor = marker.slice(2).trim();
     if (anchor) anchors.push(anchor);
+    lines.next();
   }
   const body: HunkLine[] = [];
   for (;;) {
     const line = lines.peek();
-    if (line === undefined || line.startsWith('@@') || line.startsWith('***') || isGap(lines))
-      break;
+    if (line === undefined || markers.in(lines) !== undefined || markers.isGap(lines)) break;
     const read = hunkLine(line);
     if (!read) {
       throw refused(`line ${lines.number} of a hunk must begin with a space, - or +.`);
@@ -192,21 +299,12 @@ function envelopeHunk(lines: PatchLines): Hunk {
     body.push(read);
     lines.next();
   }
-  const atEnd = lines.peek()?.trim() === END_OF_FILE;
+  const atEnd = markers.in(lines) === END_OF_FILE;
   if (atEnd) lines.next();
   if (!body.some(({ kind }) => kind !== ' ')) {
     throw refused(`the hunk in line ${patchLine} changes nothing.`);
   }
   return { patchLine, lines: body, anchors, atEnd };
-}
-
-/** True at empty lines after which another part begins or the patch ends: they belong to no hunk. */
-function isGap(lines: PatchLines): boolean {
-  let ahead = 0;
-  while (lines.peek(ahead) === '') ahead += 1;
-  if (ahead === 0) return false;
-  const next = lines.peek(ahead);
-  return next === undefined || next.startsWith('*** ') || next.startsWith('@@');
 }
 
 /** What the lines before the hunks of one file say. */
@@ -238,8 +336,7 @@ const UNSUPPORTED: readonly (readonly [RegExp, string])[] = [
  * /dev/null for a file that is added or deleted, `rename from` and `rename to` for a move. The numbers of lines in a
  * hunk's header must be those of its body.
  */
-function parseUnified(patch: string): PatchSection[] {
-  const lines = new PatchLines(patch);
+function parseUnified(lines: PatchLines): PatchSection[] {
   const sections: PatchSection[] = [];
   for (;;) {
     lines.skipBlank();
@@ -367,9 +464,7 @@ function unifiedHunk(lines: PatchLines): Hunk {
     );
   }
   return {
-    ...{ patchLine, lines: body, anchors: [] },
-    // Before the first line there is none that the hunk could begin with.
-    ...(Number(oldStart) > 0 && { oldStart: Number(oldStart) }),
+    ...{ patchLine, lines: body, anchors: [], oldStart: Number(oldStart) },
     atEnd: body.some(({ endsFile }) => endsFile),
   };
 }

@@ -26,8 +26,8 @@ export interface EditedText {
 
 /**
  * Replaces a part of a text. The part must be there exactly as given, once unless all places are meant; else it may
- * differ in how lines end, in spaces at the ends of lines, or by one indentation before all lines, if that is one place
- * only. Lines that are not changed stay as they are, and new ones end as their neighbours do. Fails with ToolError:
+ * differ in how lines end, in spaces at the ends of lines, by one indentation before all lines, or in typographic quotes,
+ * dashes and spaces, if that is one place only. Lines that are not changed stay as they are, and new ones end as their neighbours do. Fails with ToolError:
  * INVALID_ARGUMENTS, NO_MATCH, AMBIGUOUS_MATCH or TOO_LARGE. Takes time in proportion to the texts. `name` is the file's
  * name for messages.
  */
@@ -328,6 +328,7 @@ const LOOSELY: Readonly<Record<EditedText['by'], string>> = {
   'line-ends': '',
   'trailing-spaces': ' (found but for spaces at the ends of lines)',
   indentation: ' (found with another indentation, to which the new text was fitted)',
+  typography: ' (found but for typographic quotes, dashes or spaces)',
 };
 
 function inEdit<T>(work: () => T, index: number, count: number): T {
@@ -406,12 +407,12 @@ function withoutTrailing(line: string): string {
 }
 
 /** The spaces and tabs that a line begins with. */
-function indentOf(line: string): string {
+export function indentOf(line: string): string {
   return /^[ \t]*/.exec(line)?.[0] ?? '';
 }
 
-/** How a block of lines was found: as given, or by one of the two safe fallbacks. */
-export type FoundBy = 'exact' | 'trailing-spaces' | 'indentation';
+/** How a block of lines was found: as given, or by one of the three safe fallbacks. */
+export type FoundBy = 'exact' | 'trailing-spaces' | 'indentation' | 'typography';
 
 export interface FoundBlock {
   /** Indexes, from 0, of the lines at which the block begins. */
@@ -433,11 +434,12 @@ const KEYS: Readonly<Record<FoundBy, (line: string) => string>> = {
   exact: asGiven,
   'trailing-spaces': withoutTrailing,
   indentation: trimmed,
+  typography: (line) => plainText(withoutTrailing(line)),
 };
 
 /**
  * Finds blocks of whole lines in one file: as given; else but for spaces at the ends of lines; else but for one and the
- * same indentation before all of them. A fallback is for the caller to take only where it finds one place.
+ * same indentation before all of them; else but for typographic characters. A fallback is for the caller to take only where it finds one place.
  */
 export class BlockSearch {
   private readonly indexes = new Map<FoundBy, { numbers: LineNumbers; file: Int32Array }>();
@@ -455,7 +457,17 @@ export class BlockSearch {
     if (block.every((line) => line.trim() === '')) return undefined;
     const by = 'trailing-spaces';
     const at = this.places(by, block);
-    return at.length > 0 ? { at, by, fit: asGiven } : this.butForIndentation(block);
+    if (at.length > 0) return { at, by, fit: asGiven };
+    return this.butForIndentation(block) ?? this.butForTypography(block);
+  }
+
+  private butForTypography(block: readonly string[]): FoundBlock | undefined {
+    const by = 'typography';
+    const at = this.places(by, block);
+    if (at.length === 0) return undefined;
+    const fit: FoundBlock['fit'] = (line, start) =>
+      withPlain(line, plainIn(this.lines.slice(start, start + block.length), block));
+    return { at, by, fit };
   }
 
   private butForIndentation(block: readonly string[]): FoundBlock | undefined {
@@ -487,6 +499,41 @@ export class BlockSearch {
     }
     return occurrences(index.file, index.numbers.of(block.map(key)));
   }
+}
+
+/** Typographic characters by the plain one that each stands for. */
+const TYPOGRAPHY: Readonly<Record<string, string>> = {
+  "'": '‘’‚‛′',
+  '"': '“”„‟″',
+  '-': '‐‑‒–—―−',
+  ' ': '\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000',
+};
+const PLAIN: ReadonlyMap<string, string> = new Map(
+  Object.entries(TYPOGRAPHY).flatMap(([plain, others]) => [...others].map((one) => [one, plain])),
+);
+const TYPOGRAPHIC = new RegExp(`[${[...PLAIN.keys()].join('')}]`, 'g');
+
+/** The text with plain quotes, dashes and spaces, as long as before. */
+function plainText(text: string): string {
+  return text.replaceAll(TYPOGRAPHIC, (character) => PLAIN.get(character) ?? character);
+}
+
+/** The typographic characters of the block for which the file has the plain ones, wherever they are. */
+function plainIn(lines: readonly string[], block: readonly string[]): ReadonlySet<string> {
+  const [plain, kept] = [new Set<string>(), new Set<string>()];
+  for (const [index, line] of block.entries()) {
+    const inFile = lines[index] ?? '';
+    for (const { 0: character, index: at } of line.matchAll(TYPOGRAPHIC)) {
+      (inFile[at] === character ? kept : plain).add(character);
+    }
+  }
+  return plain.difference(kept);
+}
+
+function withPlain(line: string, characters: ReadonlySet<string>): string {
+  return line.replaceAll(TYPOGRAPHIC, (character) =>
+    characters.has(character) ? (PLAIN.get(character) ?? character) : character,
+  );
 }
 
 /** What the file has before every line and the block has not, or the other way round. */

@@ -6,7 +6,9 @@ import { Sandbox } from '../../sandbox/sandbox.js';
 import type { SandboxResult } from '../../sandbox/sandbox.run.js';
 import { SecretMask } from '../../store/secret-mask.js';
 import { firstBytes } from '../../workspace/utf8-text.js';
+import type { FileOperation } from '../../workspace/file-operation.js';
 import type { ShellOutcome, ShellStarted, ShellTool, ToolContext, ToolOutcome } from '../tool.js';
+import { filesShownBy } from './shown-files.js';
 
 const COMMAND_BYTES = 8 * 1_024;
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -71,9 +73,11 @@ export class ShellCommandTool implements ShellTool<Input> {
 
   async run(
     { command, timeoutMs }: Input,
-    { run: { tenantId }, workspace, signal, onOutput }: ToolContext,
+    context: ToolContext,
     started: ShellStarted,
   ): Promise<ShellOutcome> {
+    const { workspace, signal, onOutput } = context;
+    const { tenantId } = context.run;
     const target = { tenantId, root: workspace.root };
     let before: string | undefined;
     const result = await this.sandbox.run({
@@ -90,13 +94,20 @@ export class ShellCommandTool implements ShellTool<Input> {
     const failure = failureOf(result);
     const { exitCode, signal: endedBy, timedOut } = result;
     const output = commandOutput(result, timeoutMs, this.mask);
+    const shown = { command, output: output.content, changed: changes && pathsOf(changes) };
+    const asShown = (content: Buffer): string => this.mask.apply(outputText(content));
     return {
       ...output,
+      seen: await filesShownBy({ ...shown, asShown }, context),
       ...(!changes && { content: `${output.content}\n${UNKNOWN_CHANGES}` }),
       ...(failure && { failure }),
       ...{ exitCode, signal: endedBy, timedOut, changes: changes ?? [] },
     };
   }
+}
+
+function pathsOf(changes: readonly FileOperation[]): ReadonlySet<string> {
+  return new Set(changes.map(({ path }) => path));
 }
 
 function failureOf({ cancelled, timedOut, exitCode }: SandboxResult): ToolErrorCode | undefined {

@@ -14,6 +14,7 @@ import { Harness1763683200013 } from './13-harness.js';
 import { ModelCredential1763683200014 } from './14-model-credential.js';
 import { HarnessRuns1763683200015 } from './15-harness-runs.js';
 import { TurnAnswers1763683200016 } from './16-turn-answers.js';
+import { ExistingClients1763683200019 } from './19-existing-clients.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -33,4 +34,5 @@ export const migrations = [
   ModelCredential1763683200014,
   HarnessRuns1763683200015,
   TurnAnswers1763683200016,
+  ExistingClients1763683200019,
 ];

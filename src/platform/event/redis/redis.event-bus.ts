@@ -1,42 +1,47 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import type { SharedRedis } from '../../redis/index.js';
 import { EventBus, events } from '../event-bus.js';
 import type { EventData, EventName } from '../event-bus.js';
 
 /** Events over Redis publish/subscribe, which needs a connection of its own for receiving. */
 export class RedisEventBus extends EventBus {
   private readonly logger = new Logger(RedisEventBus.name);
-  private readonly receiver: Redis;
   /** Redis knows no prefix for channels, so they carry the one of the keys. */
   private readonly prefix: string;
+  private readonly unsubscribe: () => void;
+  /** A listener sees nothing of the request or the tenant of the publisher. */
+  private readonly outside = AsyncLocalStorage.snapshot();
 
-  constructor(private readonly sender: Redis) {
+  constructor(
+    private readonly redis: SharedRedis,
+    private readonly receiver: Redis,
+  ) {
     super();
-    this.prefix = `${sender.options.keyPrefix ?? ''}event:`;
-    this.receiver = sender.duplicate();
-    this.receiver.on('error', (error) =>
-      this.logger.warn({ msg: 'Redis is not reachable', err: error }),
-    );
-    this.receiver.on('message', (channel, message) => this.receive(channel, message));
+    this.prefix = `${redis.keyPrefix}event:`;
+    receiver.on('message', (channel, message) => this.receive(channel, message));
+    this.unsubscribe = redis.onRecovered(() => this.outside(() => this.resumed()));
   }
 
+  /** ioredis subscribes again by itself after a reconnection. */
   async start(): Promise<void> {
     await this.receiver.subscribe(...Object.keys(events).map((name) => this.prefix + name));
   }
 
   override async publish<Name extends EventName>(name: Name, data: EventData<Name>): Promise<void> {
-    try {
-      await this.sender.publish(this.prefix + name, JSON.stringify(data));
-    } catch (error) {
+    await this.redis.run(
+      async (redis) => {
+        await redis.publish(this.prefix + name, JSON.stringify(data));
+      },
       // This process at least hears it; the others find the change in the database.
-      this.logger.warn({ msg: 'An event did not reach Redis', event: name, err: error });
-      this.emitter.emit(name, data);
-    }
+      () => void this.outside(() => this.emitter.emit(name, data)),
+    );
   }
 
   override async close(): Promise<void> {
+    this.unsubscribe();
     await super.close();
-    this.receiver.disconnect();
   }
 
   private receive(channel: string, message: string): void {

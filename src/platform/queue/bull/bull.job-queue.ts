@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { OnApplicationBootstrap } from '@nestjs/common';
 import type Bull from 'bull';
+import type { SharedRedis } from '../../redis/index.js';
 import { JobQueue } from '../job-queue.js';
 import type { AddOptions, JobCounts, JobHandler, QueueConfig, QueuedJob } from '../job-queue.js';
 import { RunningJobs } from '../running-jobs.js';
@@ -15,22 +16,27 @@ const COMMAND_MS = 5_000;
 /** How long Bull may take to record the ends of the jobs when the process stops. */
 const RECORD_MS = 2_000;
 
-/** Jobs in Redis, shared by all processes with the same REDIS_URL and REDIS_PREFIX. One queue of Bull for each kind. */
+/**
+ * Jobs in Redis, shared by all processes with the same REDIS_URL and REDIS_PREFIX. One queue of Bull for each kind. While
+ * Redis is away a process that runs jobs runs those that it adds itself, such as those that a sweep finds.
+ */
 export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
   private readonly logger = new Logger('JobQueue');
   private readonly handlers = new Map<string, JobHandler>();
   private readonly running = new RunningJobs();
-  private unavailable = false;
   private stopping: Promise<void> | undefined;
 
   constructor(
     private readonly config: QueueConfig,
+    private readonly redis: SharedRedis,
     private readonly queues: readonly Queue[],
+    private readonly own: JobQueue,
   ) {
     super();
     for (const queue of queues) {
       queue.on('error', (error: Error) => this.onError(queue, error));
-      queue.client.on('ready', () => this.onReady());
+      // Not among Bull's options, which its blocking connection has as well.
+      queue.client.options.commandTimeout = COMMAND_MS;
       // Until its handler is there, this process takes no job of the kind.
       void queue.pause(true);
     }
@@ -45,19 +51,21 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
   override handle(kind: string, handler: JobHandler): void {
     if (this.config.ROLE === 'api') return;
     this.handlers.set(kind, handler);
+    this.own.handle(kind, handler);
     void this.queueOf(kind).resume(true);
   }
 
   override async add(kind: string, job: QueuedJob, options: AddOptions = {}): Promise<void> {
-    try {
-      await inTime(this.enqueue(this.queueOf(kind), job, options.delayMs ?? 0));
-    } catch (error) {
-      this.logger.warn({ msg: 'Failed to enqueue job', kind, job: job.id, err: error });
-    }
+    const queue = this.queueOf(kind);
+    await this.redis.run(
+      () => inTime(this.enqueue(queue, job, options.delayMs ?? 0), queue),
+      () => this.own.add(kind, job, options),
+    );
   }
 
   override async counts(kind: string): Promise<JobCounts> {
-    const { waiting, delayed, active } = await inTime(this.queueOf(kind).getJobCounts());
+    const queue = this.queueOf(kind);
+    const { waiting, delayed, active } = await inTime(queue.getJobCounts(), queue);
     return { waiting: waiting + delayed, active };
   }
 
@@ -67,9 +75,16 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
   }
 
   private async end(): Promise<void> {
+    // Bull closes a queue after the answers to its commands, the blocking one included, which must not be without a limit.
+    for (const client of this.queues.flatMap(({ clients }) => clients)) {
+      client.options.commandTimeout = RECORD_MS;
+    }
     // Resolves when Bull has recorded the ends of the running jobs; rejects while Redis is away.
     const recorded = Promise.allSettled(this.queues.map((queue) => queue.pause(true)));
-    await this.running.stop(this.config.SHUTDOWN_GRACE_SECONDS * 1_000);
+    await Promise.all([
+      this.own.stop(),
+      this.running.stop(this.config.SHUTDOWN_GRACE_SECONDS * 1_000),
+    ]);
     await withLimit(RECORD_MS, recorded, () => undefined);
   }
 
@@ -95,18 +110,11 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     if (delay === 0 && (await added.isDelayed())) await added.promote();
   }
 
-  /** Every connection reports each failed attempt; one line for an outage is enough. */
+  /** Every connection reports each failed attempt; the first one is logged for all that uses Redis. */
   private onError(queue: Queue, error: Error): void {
-    if (this.unavailable || this.stopping) return;
-    this.unavailable = queue.client.status !== 'ready';
-    const msg = this.unavailable ? 'Redis unavailable; jobs wait' : 'Queue error';
-    this.logger.warn({ msg, err: error });
-  }
-
-  private onReady(): void {
-    if (!this.unavailable) return;
-    this.unavailable = false;
-    this.logger.log({ msg: 'Redis recovered; jobs continue' });
+    if (this.stopping) return;
+    if (queue.client.status !== 'ready') this.redis.failed(error);
+    else if (this.redis.isUp) this.logger.warn({ msg: 'Queue error', err: error });
   }
 }
 
@@ -115,8 +123,13 @@ async function connectionsReady({ clients }: Queue): Promise<void> {
   for (const client of clients) if (client.status !== 'ready') await once(client, 'ready');
 }
 
-function inTime<T>(command: Promise<T>): Promise<T> {
+/** The connections of a queue that does not answer are replaced, because Bull waits for the answer without a limit. */
+function inTime<T>(command: Promise<T>, { clients }: Queue): Promise<T> {
   return withLimit(COMMAND_MS, command, () => {
+    for (const client of clients) {
+      // Until a server has answered its first commands, the status of a connection is "connect".
+      if (client.status === 'ready' || client.status === 'connect') client.disconnect(true);
+    }
     throw new Error(`Redis did not answer within ${COMMAND_MS} ms.`);
   });
 }

@@ -6,6 +6,8 @@ import type Bull from 'bull';
 import { Redis } from 'ioredis';
 import { CONFIG } from '../../config/index.js';
 import type { Config } from '../../config/index.js';
+import { RedisModule, SharedRedis } from '../../redis/index.js';
+import { InProcessJobQueue } from '../in-process/in-process.job-queue.js';
 import { JobQueue } from '../job-queue.js';
 import type { JobKinds, QueueConfig, QueuedJob } from '../job-queue.js';
 import { BullJobQueue } from './bull.job-queue.js';
@@ -23,15 +25,16 @@ export function overRedis(
   const names = Object.keys(kinds);
   return {
     imports: [
+      RedisModule,
       BullModule.forRootAsync({ inject: [CONFIG], useFactory: bullOptions }),
       BullModule.registerQueueAsync(...names.map((name) => ({ name, useFactory: () => ({}) }))),
     ],
     providers: [
       {
         provide: JobQueue,
-        inject: [CONFIG, ...names.map((name) => getQueueToken(name))],
-        useFactory: (config: Config, ...queues: Bull.Queue<QueuedJob>[]) =>
-          new BullJobQueue(config, queues),
+        inject: [CONFIG, SharedRedis, ...names.map((name) => getQueueToken(name))],
+        useFactory: (config: Config, redis: SharedRedis, ...queues: Bull.Queue<QueuedJob>[]) =>
+          new BullJobQueue(config, redis, queues, new InProcessJobQueue(config, kinds)),
       },
       ...(processes ? Object.entries(kinds).map((kind) => processorOf(...kind)) : []),
     ],

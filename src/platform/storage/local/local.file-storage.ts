@@ -1,27 +1,51 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { access, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
-import { NotFoundError } from '../../error/index.js';
+import type { Dependency } from '../../dependency/index.js';
+import { NotFoundError, UnavailableError } from '../../error/index.js';
 import { assertFileKey } from '../file-key.js';
 import { FileStorage } from '../file-storage.js';
-import type { WriteOptions, WrittenFile } from '../file-storage.js';
+import type { ByteRange, WriteOptions, WrittenFile } from '../file-storage.js';
 import { FileTooLargeError } from '../storage.errors.js';
 
 /** Beside the files, because a rename within one file system is atomic. */
 const UNFINISHED = 'unfinished';
 
+/** Errors of the file system that say nothing about the file: a full, failing or unmounted disk, or a missing right. */
+const OUTAGES = new Set(
+  'EACCES EDQUOT EHOSTDOWN EIO ENODEV ENOSPC ENOTCONN ENOTDIR ENXIO EPERM EROFS ESTALE ETIMEDOUT'.split(
+    ' ',
+  ),
+);
+
 /** Files in a directory that only the user of the process may read. */
 export class LocalFileStorage extends FileStorage {
   override readonly service = 'local';
 
-  constructor(private readonly root: string) {
+  constructor(
+    private readonly root: string,
+    private readonly dependency: Dependency,
+  ) {
     super();
+    dependency.probeWith(() => this.probe());
   }
 
   override async write(key: string, source: Readable, options: WriteOptions): Promise<WrittenFile> {
+    const beganAt = performance.now();
+    const written = await this.known(() => this.writeFile(key, source, options));
+    this.dependency.succeeded(beganAt);
+    return written;
+  }
+
+  private async writeFile(
+    key: string,
+    source: Readable,
+    options: WriteOptions,
+  ): Promise<WrittenFile> {
     const target = this.pathOf(key);
     const unfinished = join(this.root, UNFINISHED, randomBytes(16).toString('hex'));
     try {
@@ -39,20 +63,24 @@ export class LocalFileStorage extends FileStorage {
     }
   }
 
-  override async read(key: string): Promise<Readable> {
-    const handle = await open(this.pathOf(key), 'r').catch((error: unknown) => {
+  override async read(key: string, range?: ByteRange): Promise<Readable> {
+    const path = this.pathOf(key);
+    const handle = await this.known(() => open(path, 'r')).catch((error: unknown) => {
       throw isMissing(error) ? new NotFoundError('The file') : error;
     });
-    return handle.createReadStream();
+    // The end of a stream of Node is inclusive.
+    return handle.createReadStream(range && { start: range.start, end: range.end - 1 });
   }
 
   override async remove(key: string): Promise<void> {
-    await rm(this.pathOf(key), { force: true });
+    const path = this.pathOf(key);
+    await this.known(() => rm(path, { force: true }));
   }
 
   override async exists(key: string): Promise<boolean> {
+    const path = this.pathOf(key);
     try {
-      await access(this.pathOf(key));
+      await this.known(() => access(path));
       return true;
     } catch (error) {
       if (isMissing(error)) return false;
@@ -76,6 +104,29 @@ export class LocalFileStorage extends FileStorage {
       removed += 1;
     }
     return removed;
+  }
+
+  /** Reports an error of the storage, as opposed to one of the file, and names it. */
+  private async known<T>(work: () => Promise<T>): Promise<T> {
+    const beganAt = performance.now();
+    try {
+      return await work();
+    } catch (error) {
+      if (!OUTAGES.has(String((error as NodeJS.ErrnoException).code))) throw error;
+      this.dependency.failed(error, beganAt);
+      throw new UnavailableError('The file storage', error);
+    }
+  }
+
+  /** A write, because a disk that is full can still be read. */
+  private async probe(): Promise<void> {
+    const path = join(this.root, UNFINISHED, randomBytes(16).toString('hex'));
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    try {
+      await writeFile(path, 'probe', { mode: 0o600 });
+    } finally {
+      await rm(path, { force: true });
+    }
   }
 
   private pathOf(key: string): string {

@@ -194,7 +194,7 @@ export function gptImageSize(size: string | undefined): string {
   return surplus > 0 ? '1536x1024' : '1024x1536';
 }
 
-/** A resource is a link, or an object with one. */
+/** A link, or an object with one. */
 const resource = z
   .union([z.string(), z.object({ url: wireText, video_url: wireText }).transform(linkOf)])
   .nullish()
@@ -208,20 +208,43 @@ const lastFrames = {
   last_frame_image: resource,
 };
 
+/** A link, or an object with one and, for some videos, with the last frame. */
+const output = z
+  .union([z.string(), z.object({ url: wireText, video_url: wireText, ...lastFrames })])
+  .nullish()
+  .catch(null);
+
 const predictionSchema = z.object({
   data: z.object({
     id: wireId,
     status: wireText,
-    outputs: z.array(resource).nullish().catch(null),
+    /** A list; of some models the one output itself. */
+    outputs: z
+      .union([z.array(output), output.transform((one) => [one])])
+      .nullish()
+      .catch(null),
     ...lastFrames,
   }),
 });
 
-function linkOf(holder: {
-  url?: string | null | undefined;
-  video_url?: string | null | undefined;
-}): string | null {
+interface Links {
+  readonly url?: string | null | undefined;
+  readonly video_url?: string | null | undefined;
+}
+
+type LastFrames = Partial<Readonly<Record<keyof typeof lastFrames, string | null | undefined>>>;
+
+function linkOf(holder: Links): string | null {
   return holder.url ?? holder.video_url ?? null;
+}
+
+function lastFrameOf(holder: LastFrames | undefined): string | null | undefined {
+  return (
+    holder?.last_frame_url ??
+    holder?.end_frame_url ??
+    holder?.last_frame ??
+    holder?.last_frame_image
+  );
 }
 
 /** Maps a new or looked-up prediction; `askedId` is given for the latter. Throws UpstreamError. */
@@ -232,13 +255,17 @@ export function toPredictionResult(
   askedId?: string,
 ): MediaResult {
   const { data } = predictionSchema.safeParse(answer).data ?? {};
+  const outputs = data?.outputs ?? [];
+  const [first] = outputs;
+  const inOutputs = outputs
+    .map((one) => (typeof one === 'string' ? undefined : lastFrameOf(one ?? undefined)))
+    .find((link) => typeof link === 'string');
   const finding = {
     type,
-    medium: linkedMedium(data?.outputs?.[0]),
+    medium: linkedMedium(typeof first === 'string' ? first : linkOf(first ?? {})),
     id: data?.id,
     status: data?.status,
-    lastFrameUrl:
-      data?.last_frame_url ?? data?.end_frame_url ?? data?.last_frame ?? data?.last_frame_image,
+    lastFrameUrl: lastFrameOf(data) ?? inOutputs,
   };
   return toMediaResult(finding, answer, secrets, askedId);
 }

@@ -4,6 +4,7 @@ import { withoutSecrets } from '../safe-text.js';
 import type { Secrets } from '../safe-text.js';
 import { UpstreamError, errorInAnswer } from '../upstream.error.js';
 import type { MediaResult, MediaType } from './media.adapter.js';
+import { typeOfLink, USUAL_TYPE } from './media-type.js';
 
 /** The medium in an answer: a link, the medium itself, or neither. */
 type Medium = Partial<Pick<MediaResult, 'url' | 'b64Json' | 'dataUrl' | 'mimeType'>>;
@@ -17,15 +18,6 @@ interface Finding {
   readonly lastFrameUrl?: string | null | undefined;
 }
 
-const USUAL_TYPE: Readonly<Record<MediaType, string>> = {
-  image: 'image/png',
-  audio: 'audio/mpeg',
-  video: 'video/mp4',
-};
-const SOUND_BY_ENDING: ReadonlyMap<string, string> = new Map([
-  ['wav', 'audio/wav'],
-  ['ogg', 'audio/ogg'],
-]);
 const DATA_URL = /^data:((?:image|audio|video)\/[\w.+-]+);base64,/;
 
 /**
@@ -76,11 +68,15 @@ export function linkedMedium(link: string | null | undefined): Medium {
   return { mimeType, b64Json: text.slice(text.indexOf(',') + 1), dataUrl: text };
 }
 
-/** A medium that came as base64. */
-export function embeddedMedium(base64: string | null | undefined, mimeType: string): Medium {
+/** A medium that came as base64; `typeOf` says what it is. */
+export function embeddedMedium(
+  base64: string | null | undefined,
+  typeOf: (base64: string) => string,
+): Medium {
   const b64Json = base64?.trim() ?? '';
   if (b64Json === '') return {};
   if (b64Json.startsWith('data:')) return linkedMedium(b64Json);
+  const mimeType = typeOf(b64Json);
   return { mimeType, b64Json, dataUrl: `data:${mimeType};base64,${b64Json}` };
 }
 
@@ -107,12 +103,6 @@ function isGiven<T>(value: T | null | undefined): value is T {
 function linkIn(text: string | null | undefined): string | null {
   const link = text?.trim() ?? '';
   return /^https?:\/\//i.test(link) ? link : null;
-}
-
-function typeOfLink(type: MediaType, link: string | null | undefined): string {
-  const path = URL.parse(link ?? '')?.pathname ?? '';
-  const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
-  return (type === 'audio' ? SOUND_BY_ENDING.get(ending) : undefined) ?? USUAL_TYPE[type];
 }
 
 const LONGEST_TEXT = 64 * 1024;

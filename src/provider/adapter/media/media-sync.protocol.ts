@@ -26,6 +26,7 @@ import {
   linkedMedium,
   toMediaResult,
 } from './media-result.js';
+import { typeOfImage, typeOfSound } from './media-type.js';
 import type {
   ImageCall,
   MediaAdapter,
@@ -150,7 +151,7 @@ const videoSchema = z.object({ id: wireId, status: wireText, url: wireText, data
 /** Maps an answer of /images/generations: the first image, by link or embedded. Throws UpstreamError. */
 export function toImageResult(answer: unknown, secrets: Secrets): MediaResult {
   const [image] = imagesSchema.safeParse(answer).data?.data ?? [];
-  const medium = { ...linkedMedium(image?.url), ...embeddedMedium(image?.b64_json, 'image/png') };
+  const medium = { ...linkedMedium(image?.url), ...embeddedMedium(image?.b64_json, typeOfImage) };
   return toMediaResult({ type: 'image', medium }, answer, secrets);
 }
 
@@ -164,32 +165,6 @@ export function toVideoResult(answer: unknown, secrets: Secrets, askedId?: strin
 /** Maps the bytes that /audio/speech answers, asked for in a format. Throws UpstreamError. */
 export function toSpeechResult(bytes: Buffer, format: string, secrets: Secrets): MediaResult {
   if (bytes.length === 0) throw emptyResult('audio', undefined, secrets);
-  const medium = embeddedMedium(bytes.toString('base64'), soundType(format, bytes));
+  const medium = embeddedMedium(bytes.toString('base64'), () => typeOfSound(bytes, format));
   return { ...emptyMediaResult('audio'), ...medium };
-}
-
-interface SoundFormat {
-  readonly mimeType: string;
-  /** What such a file begins with, where that is sure. */
-  readonly beginning?: RegExp;
-}
-
-const FORMATS: ReadonlyMap<string, SoundFormat> = new Map([
-  ['mp3', { mimeType: 'audio/mpeg', beginning: /^ID3/ }],
-  ['opus', { mimeType: 'audio/opus' }],
-  ['aac', { mimeType: 'audio/aac' }],
-  ['flac', { mimeType: 'audio/flac', beginning: /^fLaC/ }],
-  ['wav', { mimeType: 'audio/wav', beginning: /^RIFF[^]{4}WAVE/ }],
-  ['pcm', { mimeType: 'audio/pcm' }],
-]);
-const LONGEST_BEGINNING = 12;
-
-/**
- * The type of a sound: that of the format which its first bytes name, since some services have one format whatever is
- * asked for; else that of the format asked for, audio/mpeg if it is none of these.
- */
-function soundType(asked: string, bytes: Buffer): string {
-  const beginning = bytes.toString('latin1', 0, LONGEST_BEGINNING);
-  const named = [...FORMATS.values()].find((format) => format.beginning?.test(beginning));
-  return (named ?? FORMATS.get(asked.toLowerCase()))?.mimeType ?? 'audio/mpeg';
 }

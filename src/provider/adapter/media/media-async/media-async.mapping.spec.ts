@@ -175,9 +175,45 @@ describe('a prediction', () => {
     },
   );
 
+  it.each(['last_frame_url', 'end_frame_url', 'last_frame', 'last_frame_image'])(
+    'has its last frame in %s of an output',
+    (field) => {
+      const link = 'https://files.test/last.png';
+      const film = { video_url: 'https://files.test/film.mp4' };
+      for (const frame of [link, { url: link }]) {
+        for (const outputs of [
+          [{ ...film, [field]: frame }],
+          [film, { [field]: frame }],
+          { ...film, [field]: frame },
+        ]) {
+          const answer = { data: { id: 'a', status: 'completed', outputs } };
+          expect(toPredictionResult('video', answer, secrets)).toMatchObject({
+            url: 'https://files.test/film.mp4',
+            lastFrameUrl: link,
+          });
+        }
+      }
+    },
+  );
+
+  it('has the last frame of the prediction before that of an output', () => {
+    const outputs = [{ url: 'https://files.test/a.mp4', last_frame_url: 'https://files.test/2' }];
+    const data = { id: 'a', status: 'completed', outputs, last_frame_url: 'https://files.test/1' };
+    expect(toPredictionResult('video', { data }, secrets).lastFrameUrl).toBe(
+      'https://files.test/1',
+    );
+  });
+
   it.each([
-    ['image', 'https://files.test/a.jpeg', 'image/png'],
-    ['video', 'https://files.test/a.webm', 'video/mp4'],
+    ['image', 'https://files.test/a.jpeg', 'image/jpeg'],
+    ['image', 'https://files.test/a.JPG?sig=1', 'image/jpeg'],
+    ['image', 'https://files.test/a.webp', 'image/webp'],
+    ['image', 'https://files.test/a.mp4', 'image/png'],
+    ['image', 'https://files.test/a', 'image/png'],
+    ['video', 'https://files.test/a.webm', 'video/webm'],
+    ['video', 'https://files.test/a.mov', 'video/quicktime'],
+    ['video', 'https://files.test/a', 'video/mp4'],
+    ['audio', 'https://files.test/a.flac', 'audio/flac'],
     ['audio', 'https://files.test/a.mp3', 'audio/mpeg'],
     ['audio', 'https://files.test/a.WAV?sig=1', 'audio/wav'],
     ['audio', 'https://files.test/a.ogg#t=1', 'audio/ogg'],

@@ -124,6 +124,24 @@ describe('an image', () => {
     });
   });
 
+  it.each([
+    ['ffd8ffe000104a46', 'image/jpeg'],
+    ['524946460c00000057454250', 'image/webp'],
+    ['474946383961', 'image/gif'],
+    ['0102', 'image/png'],
+  ])('that is embedded and begins with %s is %s', (hex, mimeType) => {
+    const base64 = Buffer.from(hex, 'hex').toString('base64');
+    expect(toImageResult({ data: [{ b64_json: base64 }] }, secrets)).toMatchObject({
+      mimeType,
+      dataUrl: `data:${mimeType};base64,${base64}`,
+    });
+  });
+
+  it('has the type of its link', () => {
+    const image = { url: 'https://files.test/a.jpeg' };
+    expect(toImageResult({ data: [image] }, secrets).mimeType).toBe('image/jpeg');
+  });
+
   it('comes embedded in a link', () => {
     const dataUrl = 'data:image/webp;base64,UklGRg==';
     for (const image of [{ url: dataUrl }, { b64_json: dataUrl }]) {
@@ -210,6 +228,8 @@ describe('a sound', () => {
     ['wav', 'audio/wav'],
     ['pcm', 'audio/pcm'],
     ['WAV', 'audio/wav'],
+    ['ogg', 'audio/ogg'],
+    ['m4a', 'audio/mp4'],
     ['other', 'audio/mpeg'],
   ])('asked for as %s is %s', (format, mimeType) => {
     const base64 = Buffer.from('sound').toString('base64');
@@ -230,9 +250,18 @@ describe('a sound', () => {
     ['RIFF\u0001\u0002\u0003\u0004WAVEfmt ', 'audio/wav'],
     ['fLaC\u0000', 'audio/flac'],
     ['ID3\u0004', 'audio/mpeg'],
+    ['\u0000\u0000\u0000\u0018ftypM4A ', 'audio/mp4'],
   ])('that begins with %j is %s, whatever was asked for', (beginning, mimeType) => {
     const bytes = Buffer.from(beginning, 'latin1');
     expect(toSpeechResult(bytes, 'opus', secrets)).toMatchObject({ mimeType });
+  });
+
+  it.each([
+    ['mp3', 'audio/ogg'],
+    ['ogg', 'audio/ogg'],
+    ['opus', 'audio/opus'],
+  ])('in the container of Ogg that was asked for as %s is %s', (format, mimeType) => {
+    expect(toSpeechResult(Buffer.from('OggS\0'), format, secrets)).toMatchObject({ mimeType });
   });
 
   it('without bytes is an error', () => {

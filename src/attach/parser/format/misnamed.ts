@@ -1,0 +1,64 @@
+import { readsAsTable } from './csv.format.js';
+import { Refusal } from './document-source.js';
+import { suffixOf } from './text/source-language.js';
+
+/** What a file with such a name has to be; all of them are binary formats. */
+const binaryNames: Readonly<Record<string, readonly string[]>> = {
+  'a PDF': ['.pdf'],
+  'a Word document': ['.doc', '.docx', '.docm', '.dotx', '.dotm'],
+  'an Excel workbook': ['.xls', '.xlsx', '.xlsm', '.xlsb', '.xltx', '.xltm'],
+  'a PowerPoint presentation': ['.ppt', '.pptx', '.pptm', '.ppsx'],
+  'an OpenDocument file': ['.odt', '.ods', '.odp'],
+  'an EPUB book': ['.epub'],
+  'an archive': ['.zip', '.gz', '.tgz', '.tar', '.bz2', '.xz', '.7z', '.rar'],
+  'an image': ['.png', '.jpg', '.jpeg', '.gif', '.webp', '.bmp', '.tif', '.tiff'],
+  'an audio file': ['.mp3', '.wav', '.ogg', '.flac', '.m4a'],
+  'a video file': ['.mp4', '.webm', '.mov', '.avi', '.mkv'],
+};
+
+const formatOf = new Map(
+  Object.entries(binaryNames).flatMap(([format, suffixes]) =>
+    suffixes.map((suffix) => [suffix, format] as const),
+  ),
+);
+
+interface TextFormat {
+  readonly label: string;
+  readonly suffix: string;
+  readonly matches: (text: string) => boolean;
+}
+
+const textFormats: readonly TextFormat[] = [
+  {
+    label: 'HTML',
+    suffix: '.html',
+    matches: (text) => /^\s*(?:<!doctype html|<html|<head|<body|<table)\b/i.test(text),
+  },
+  { label: 'XML', suffix: '.xml', matches: (text) => /^\s*<\?xml\b/.test(text) },
+  {
+    label: 'JSON',
+    suffix: '.json',
+    matches: (text) => /^\s*(?:\{\s*(?:"|\})|\[\s*(?:[\]{["\d-]|true|false|null))/.test(text),
+  },
+  { label: 'a table of separated values (CSV)', suffix: '.csv', matches: readsAsTable },
+  { label: 'plain text', suffix: '.txt', matches: () => true },
+];
+
+/** Throws Refusal for a text whose name is that of a binary format. */
+export function refuseMisnamedText(text: string, name: string): void {
+  const format = formatOf.get(suffixOf(name));
+  if (format === undefined || text.trim() === '') return;
+  const found = textFormats.find(({ matches }) => matches(text));
+  throw new Refusal(
+    `This is not ${format}; it looks like ${found?.label}. Delete the document and upload the real file, or upload this one with a name that ends in ${found?.suffix}.`,
+  );
+}
+
+/** The refusal of binary data of an unknown format, which names the format that the name promises. */
+export function refusalOfBinary(refusal: Refusal, name: string): Refusal {
+  const format = formatOf.get(suffixOf(name));
+  if (format === undefined) return refusal;
+  return new Refusal(
+    `This is not ${format}, or it is damaged: it looks like binary data of an unknown format. Open the file, save it again and upload the result.`,
+  );
+}

@@ -1,0 +1,106 @@
+import { text } from 'node:stream/consumers';
+import type { Entry, ZipFile } from 'yauzl';
+
+/** What a zip archive is, by what is in it. */
+export type ZipContent =
+  | 'docx'
+  | 'xlsx'
+  | 'xlsb'
+  | 'powerpoint'
+  | 'open-document'
+  | 'epub'
+  /** Files that belong to no format. */
+  | 'archive';
+
+/** Real documents have some hundred parts. */
+export const ENTRY_LIMIT = 10_000;
+
+/** The part of Office Open XML (ECMA-376 part 2) that lists the type of each part. */
+const CONTENT_TYPES = '[content_types].xml';
+
+/** The part of OpenDocument and EPUB that holds their media type. */
+const MEDIA_TYPE = 'mimetype';
+
+/** Real ones have some kilobytes. */
+const LARGEST_DESCRIPTION = 2 ** 20;
+
+/** The formats of Office by the type of their main part, and by its usual name where no list names the types. */
+const officeFormats: readonly {
+  readonly content: ZipContent;
+  readonly type: RegExp;
+  readonly part: string;
+}[] = [
+  {
+    content: 'xlsb',
+    type: /"application\/vnd\.ms-excel\.sheet\.binary\.macroEnabled\.main"/i,
+    part: 'xl/workbook.bin',
+  },
+  { content: 'docx', type: mainPart('wordprocessingml', 'ms-word'), part: 'word/document.xml' },
+  { content: 'xlsx', type: mainPart('spreadsheetml', 'ms-excel'), part: 'xl/workbook.xml' },
+  {
+    content: 'powerpoint',
+    type: mainPart('presentationml', 'ms-powerpoint'),
+    part: 'ppt/presentation.xml',
+  },
+];
+
+/** The entries by which the content is known, in lower case. */
+const TELLING = new Set([CONTENT_TYPES, MEDIA_TYPE, ...officeFormats.map(({ part }) => part)]);
+
+/** Documents, templates, and both with macros. */
+function mainPart(standard: string, macros: string): RegExp {
+  return new RegExp(
+    `["']application/vnd\\.(?:openxmlformats-officedocument\\.${standard}|${macros})\\.[\\w.]+\\.main\\+xml["']`,
+    'i',
+  );
+}
+
+/** Why the content of a zip cannot be parsed, and what to do instead. */
+export const zipRefusals: Readonly<Record<Exclude<ZipContent, 'docx' | 'xlsx'>, string>> = {
+  xlsb: 'This is a binary Excel workbook (.xlsb). Save it as .xlsx and upload that.',
+  powerpoint: 'PowerPoint files are not supported. Export the presentation as PDF and upload that.',
+  'open-document':
+    'OpenDocument files are not supported. Save the document as .docx, .xlsx or PDF and upload that.',
+  epub: 'EPUB files are not supported. Convert the book to PDF and upload that.',
+  archive: 'The file is an archive. Unpack it and upload the documents in it.',
+};
+
+/** Rejects when the archive is damaged. */
+export async function contentOfZip(zip: ZipFile, entries: readonly Entry[]): Promise<ZipContent> {
+  const byName = new Map(entries.map((entry) => [entry.fileName.toLowerCase(), entry]));
+  const types = await descriptionIn(zip, byName.get(CONTENT_TYPES));
+  const office = officeFormats.find(({ type, part }) =>
+    types === undefined ? byName.has(part) : type.test(types),
+  );
+  if (office) return office.content;
+  const mediaType = await descriptionIn(zip, byName.get(MEDIA_TYPE));
+  if (mediaType?.startsWith('application/vnd.oasis.opendocument')) return 'open-document';
+  return mediaType?.startsWith('application/epub') ? 'epub' : 'archive';
+}
+
+/** Undefined for an archive that cannot be read or has too many entries: what it is shows when it is parsed. */
+export async function lookIntoZip(open: () => Promise<ZipFile>): Promise<ZipContent | undefined> {
+  let zip: ZipFile | undefined;
+  try {
+    zip = await open();
+    if (zip.entryCount > ENTRY_LIMIT) return undefined;
+    const telling: Entry[] = [];
+    // Names may have 64 KiB each, so the others are not kept.
+    for await (const entry of zip.eachEntry()) {
+      if (TELLING.has(entry.fileName.toLowerCase())) telling.push(entry);
+    }
+    return await contentOfZip(zip, telling);
+  } catch {
+    return undefined;
+  } finally {
+    zip?.close();
+  }
+}
+
+/** The reader compares the declared size while it inflates, so that a lie about it ends there. */
+async function descriptionIn(zip: ZipFile, entry: Entry | undefined): Promise<string | undefined> {
+  if (!entry || entry.isEncrypted() || entry.uncompressedSize > LARGEST_DESCRIPTION) {
+    return undefined;
+  }
+  return text(await zip.openReadStreamPromise(entry));
+}

@@ -1,0 +1,90 @@
+import type { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import type { ClientBase } from 'pg';
+import { currentStatementLimit } from './statement-limit.js';
+import { isUnreachable, markOutage, StatementTimeoutError } from './violation.js';
+
+/** Time limits of a server. */
+export interface ServerLimits {
+  /** For connecting. */
+  readonly connectMs: number;
+  /** For the answer to a statement, unless its work has another one (`withStatementLimit`). */
+  readonly statementMs: number;
+}
+
+/** Told which calls have shown that the server is away, and which that it is back. */
+export interface Availability {
+  readonly isUp: boolean;
+  failed(error: unknown, beganAt: number): void;
+  succeeded(beganAt: number): void;
+}
+
+/**
+ * The connections of a pool to a server. A statement that is not answered within its limit closes its connection, because
+ * nothing else shows that a peer is gone without a word. The idle connections are closed with it: they lead to the same
+ * peer, and a new one costs less than another limit.
+ */
+export class ServerConnections {
+  /** Those that no work has. */
+  readonly idle = new Set<ClientBase>();
+
+  constructor(
+    readonly limits: ServerLimits,
+    private readonly availability: Availability | undefined,
+  ) {}
+
+  /** Gives the statement, which was sent just now, its limit. */
+  limit(client: ClientBase, answer: Promise<unknown>): void {
+    const beganAt = performance.now();
+    const limitMs = currentStatementLimit() ?? this.limits.statementMs;
+    const end = afterTime(limitMs, () => close(client, new StatementTimeoutError(limitMs)));
+    answer.then(
+      () => {
+        end();
+        if (this.availability?.isUp === false) this.availability.succeeded(beganAt);
+      },
+      (error: unknown) => {
+        end();
+        this.failed(error, beganAt);
+      },
+    );
+  }
+
+  /** A statement, or an attempt to connect, failed with the error. */
+  failed(error: unknown, beganAt: number): void {
+    if (!(error instanceof Error) || !isUnreachable(error)) return;
+    markOutage(error);
+    this.availability?.failed(error, beganAt);
+    for (const client of this.idle) {
+      close(client, new Error('Closed because another connection broke.'));
+    }
+    this.idle.clear();
+  }
+}
+
+/**
+ * Calls the action after the time, unless the function that it returns is called before. In a process that was busy
+ * meanwhile, what has arrived by then is read first.
+ */
+function afterTime(delayMs: number, action: () => void): () => void {
+  let reading: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => (reading = setImmediate(action)), delayMs);
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(reading);
+  };
+}
+
+/** Fails what waits for the connection, and makes the pool forget it. */
+function close(client: ClientBase, error: Error): void {
+  if (isConnected(client)) client.connection.stream.destroy(error);
+}
+
+/** What node-postgres does not declare of its client. */
+interface Connected {
+  readonly connection: { readonly stream: Socket };
+}
+
+function isConnected(client: object): client is Connected {
+  return 'connection' in client;
+}

@@ -1,0 +1,24 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** For statements that read or change whole tables: sweeps, deletions of tenants and knowledge bases, exports. */
+export const LONG_STATEMENT_MS = 600_000;
+
+const limit = new AsyncLocalStorage<number>();
+
+/**
+ * Every statement of the work, on a server, may take this many milliseconds instead of DATABASE_QUERY_TIMEOUT_SECONDS. One
+ * that is not answered by then fails, and its connection with it.
+ */
+export function withStatementLimit<T>(limitMs: number, work: () => T): T {
+  return limit.run(limitMs, work);
+}
+
+/** `withStatementLimit` of ten minutes. */
+export function withLongStatements<T>(work: () => T): T {
+  return limit.run(LONG_STATEMENT_MS, work);
+}
+
+/** The limit of the running work; undefined for the default. */
+export function currentStatementLimit(): number | undefined {
+  return limit.getStore();
+}

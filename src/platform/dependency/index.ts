@@ -1,0 +1,2 @@
+export { Dependencies, DependencyModule } from './dependencies.js';
+export { Dependency } from './dependency.js';

@@ -1,0 +1,33 @@
+import { applyDecorators } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
+import { ApiExtension, ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
+import { integer, nullable, optional, text, texts, View } from './view.js';
+
+/** What the errors of all features may say beside their message. */
+export const failureFields = {
+  errorCode: optional(text({ example: 'UNKNOWN_FIELD', description: 'A stable word' })),
+  field: optional(text({ example: 'rerankModel', description: 'The field that is wrong' })),
+  fields: optional(texts({ description: 'The fields that are wrong' })),
+  modelName: optional(text({ example: 'gpt-4o-mini' })),
+  category: optional(text({ example: 'chat', description: 'Of the model' })),
+  modelDimension: optional(nullable(integer({ description: 'As the model record has it' }))),
+  dimension: optional(integer({ description: 'As the model answers it' })),
+  providerCode: optional(text({ example: 'custom_api' })),
+  known: optional(texts({ description: 'The values that are known' })),
+  unknown: optional(texts({ description: 'The names that are unknown' })),
+  rule: optional(text({ description: 'The rule that refuses an address' })),
+  status: optional(nullable(text({ description: 'Of the media task' }))),
+};
+
+/** `data` of a failure. Most failures have none, which is null. */
+export class FailureData extends View(failureFields) {}
+
+/** How a route names the `data` of its failures to the OpenAPI document. */
+export const FAILURE_DATA = 'x-failure-data';
+
+/** Documents a route whose failures may have an array of the view as `data`. */
+export const FailsWithArray = (view: Type): MethodDecorator =>
+  applyDecorators(
+    ApiExtraModels(view),
+    ApiExtension(FAILURE_DATA, { type: 'array', items: { $ref: getSchemaPath(view) } }),
+  );

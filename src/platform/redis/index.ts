@@ -1,0 +1,2 @@
+export { RedisModule } from './redis.module.js';
+export { SharedRedis } from './shared-redis.js';

@@ -1,0 +1,55 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { NotFoundError } from '../error/index.js';
+import { currentRequest } from '../http/index.js';
+import { suffixOf } from './file-name.js';
+import { readFileToken, signFile } from './file-token.js';
+import type { SharedFile } from './file-token.js';
+import { isPageImage } from './file-type.js';
+import { SigningKey } from './signing-key.js';
+import type { StoredFile } from './storage.entity.js';
+import { ExpiredAddressError } from './storage.errors.js';
+
+/** How long the address of a file that is not an icon is valid. */
+const VALID_SECONDS = 3_600;
+
+/** Longest name in an address, after encoding. */
+const LONGEST_NAME = 200;
+
+/** Makes and reads addresses that open one file without a sign-in. */
+@Injectable()
+export class FileAddresses {
+  constructor(
+    private readonly key: SigningKey,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /**
+   * The absolute address of the file, which ends in its name; relative where neither PUBLIC_URL nor a request says where
+   * clients reach the API. That of an independent image does not expire, because records keep it as their icon; others
+   * are valid for an hour.
+   */
+  async of(file: StoredFile): Promise<string> {
+    const { tenantId, id: fileId, belongsTo, mimeType } = file;
+    const isIcon = belongsTo === null && isPageImage(mimeType);
+    const expires = isIcon ? 0 : Math.floor(Date.now() / 1_000) + VALID_SECONDS;
+    const token = signFile(await this.key.get(), { tenantId, fileId, expires });
+    const base = this.config.PUBLIC_URL ?? currentRequest()?.baseAddress ?? '';
+    return `${base}/resource/oss/shared/${token}/${nameInAddress(file.originalName)}`;
+  }
+
+  /** The file that the token names. NotFoundError for a wrong signature, ExpiredAddressError after the expiry. */
+  async read(token: string): Promise<SharedFile> {
+    const file = readFileToken(await this.key.get(), token);
+    if (!file) throw new NotFoundError('The file');
+    if (file.expires !== 0 && file.expires * 1_000 <= Date.now()) throw new ExpiredAddressError();
+    return file;
+  }
+}
+
+/** A name that is long after encoding is replaced, but for its suffix, by which clients recognise images. */
+function nameInAddress(name: string): string {
+  const encoded = encodeURIComponent(name.toWellFormed());
+  return encoded.length <= LONGEST_NAME ? encoded : `file${encodeURIComponent(suffixOf(name))}`;
+}

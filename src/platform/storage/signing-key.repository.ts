@@ -1,0 +1,29 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/index.js';
+
+/** Keys of the installation, encrypted. They belong to no tenant. */
+@Injectable()
+export class SigningKeyRepository {
+  constructor(private readonly database: Database) {}
+
+  /** The stored text; `fresh` is stored if there is none. */
+  async readOrInsert(name: string, fresh: string): Promise<string> {
+    await this.database.query(
+      'INSERT INTO signing_key (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING',
+      [name, fresh],
+    );
+    const [row] = await this.database.query<{ sealed: string }>(
+      'SELECT sealed FROM signing_key WHERE name = $1',
+      [name],
+    );
+    return row?.sealed ?? fresh;
+  }
+
+  /** Does nothing if another process has replaced the text meanwhile. */
+  async replace(name: string, before: string, after: string): Promise<void> {
+    await this.database.query(
+      'UPDATE signing_key SET sealed = $3 WHERE name = $1 AND sealed = $2',
+      [name, before, after],
+    );
+  }
+}

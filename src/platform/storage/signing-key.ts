@@ -1,0 +1,63 @@
+import { hkdfSync, randomBytes } from 'node:crypto';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { OnApplicationBootstrap } from '@nestjs/common';
+import { CONFIG, TextSealer } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { SigningKeyRepository } from './signing-key.repository.js';
+
+const NAME = 'file-address';
+const KEY_BYTES = 32;
+
+/**
+ * The key of this installation that signs addresses of files. It is generated once and kept in the database, encrypted
+ * with SECRET_KEY, so that addresses stay valid when SECRET_KEY changes.
+ */
+@Injectable()
+export class SigningKey implements OnApplicationBootstrap {
+  private readonly logger = new Logger(SigningKey.name);
+  private readonly sealer: TextSealer;
+  private readonly encryptionKey: Buffer;
+  private loading: Promise<Buffer> | undefined;
+
+  constructor(
+    private readonly keys: SigningKeyRepository,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.sealer = new TextSealer(config.encryptionKeys);
+    this.encryptionKey = config.encryptionKeys.current;
+  }
+
+  /** At each start, so that the key is encrypted again while SECRET_KEY_PREVIOUS is set. */
+  async onApplicationBootstrap(): Promise<void> {
+    await this.get();
+  }
+
+  /** Read once. A failure is not kept: the next call tries again. */
+  get(): Promise<Buffer> {
+    this.loading ??= this.load().catch((error: unknown) => {
+      this.loading = undefined;
+      throw error;
+    });
+    return this.loading;
+  }
+
+  private async load(): Promise<Buffer> {
+    const fresh = this.sealer.seal(NAME, randomBytes(KEY_BYTES).toString('base64url'));
+    const sealed = await this.keys.readOrInsert(NAME, fresh);
+    const key = this.sealer.open(NAME, sealed);
+    if (key === undefined) return this.substitute();
+    const { previousPrefix } = this.sealer;
+    if (previousPrefix !== undefined && sealed.startsWith(previousPrefix)) {
+      await this.keys.replace(NAME, sealed, this.sealer.seal(NAME, key));
+    }
+    return Buffer.from(key, 'base64url');
+  }
+
+  /** The stored key is kept, because a start with the right SECRET_KEY can read it. */
+  private substitute(): Buffer {
+    this.logger.warn({
+      msg: 'Failed to decrypt the key of file addresses; addresses signed so far are refused',
+    });
+    return Buffer.from(hkdfSync('sha256', this.encryptionKey, 'plinth', NAME, KEY_BYTES));
+  }
+}

@@ -1,0 +1,387 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { acrossTenants, Database } from '../../../src/platform/database/index.js';
+import { ExistingClients1763683200019 } from '../../../src/platform/database/migrations/19-existing-clients.js';
+import { permissionCatalogue } from '../../../src/platform/access/index.js';
+import { done, makeRole, makeTenant, makeUser, PASSWORD } from '../../support/people.js';
+import { Plinth } from '../../support/plinth.js';
+import { withoutRecording } from '../../support/statement-recorder.js';
+import { Session } from '../../support/session.js';
+import { ADMIN_PASSWORD, WEB_CLIENT } from '../../support/template.js';
+
+interface Node {
+  id: number;
+  parentId: number;
+  label: string;
+  menuType: string;
+  perms: string;
+  children: Node[];
+}
+
+interface RoleForm {
+  checkedKeys: number[];
+  menus: Node[];
+}
+
+const CHROME =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/129.0.0.0 Safari/537.36';
+const SEEDED = [
+  'sys_grant_type',
+  'sys_device_type',
+  'sys_user_sex',
+  'sys_normal_disable',
+  'sys_common_status',
+  'sys_oper_type',
+];
+
+/** What the system pages of the existing console call, in the order of its menu. */
+describe('the system pages of existing consoles', () => {
+  let plinth: Plinth;
+  let root: Session;
+
+  beforeAll(async () => {
+    plinth = await Plinth.start();
+    root = await plinth.signIn();
+  });
+  afterAll(() => plinth.stop());
+
+  async function signInWith(userAgent: string, password = ADMIN_PASSWORD): Promise<Session> {
+    const body = {
+      username: 'admin',
+      password,
+      clientId: WEB_CLIENT,
+      grantType: 'password',
+    };
+    const sent = { 'user-agent': userAgent };
+    const { text } = await plinth.anonymous().raw('POST', '/auth/login', body, sent);
+    const { data } = JSON.parse(text) as { data: { access_token: string } | null };
+    const authorization = `Bearer ${data?.access_token ?? ''}`;
+    return new Session(plinth.url, { authorization, clientid: WEB_CLIENT });
+  }
+
+  const all = (nodes: readonly Node[]): Node[] => nodes.flatMap((node) => [node, ...node.children]);
+
+  async function roleNamed(roleName: string): Promise<{ roleId: number; permissions: string[] }> {
+    const path = `/system/role/list?roleName=${roleName}`;
+    const [role] = (await root.get<{ roleId: number; permissions: string[] }[]>(path)).rows;
+    if (!role) throw new Error(`There is no role ${roleName}.`);
+    return role;
+  }
+
+  describe('users', () => {
+    it('have one department, which every user is in', async () => {
+      const { data } = done(await root.get<Node[]>('/system/user/deptTree'));
+      expect(data).toEqual([
+        { id: 1, parentId: 0, label: 'All users', weight: 0, disabled: false, children: [] },
+      ]);
+      const { rows } = await root.get<Record<string, unknown>[]>('/system/user/list?deptId=1');
+      expect(rows[0]).toMatchObject({ deptId: 1, deptName: 'All users' });
+      expect((await root.get('/system/post/optionselect?deptId=1')).data).toEqual([]);
+    });
+
+    it('can be saved as the form has loaded them', async () => {
+      const { id } = await makeUser(plinth, root, 'form-user');
+      const loaded = done(
+        await root.get<{ user: Record<string, unknown>; roleIds: number[] }>(`/system/user/${id}`),
+      ).data;
+      // The rules of the form: texts, which may be empty.
+      expect(loaded.user).toMatchObject({ email: '', phonenumber: '', deptId: 1 });
+      done(await root.put('/system/user', { ...loaded.user, postIds: [], nickName: 'Saved' }));
+      const { data } = await root.get<{ user: object }>(`/system/user/${id}`);
+      expect(data.user).toEqual({ ...loaded.user, nickName: 'Saved' });
+    });
+
+    it('have settings by key, which are empty when they are not set', async () => {
+      const value = async (key: string): Promise<unknown> =>
+        (await root.get(`/system/config/configKey/${key}`)).data;
+      expect(await value('sys.oss.previewListResource')).toBe('true');
+      expect(await value('sys.user.initPassword')).toBe('');
+      expect(await value('sys.unknown')).toBe('');
+    });
+  });
+
+  describe('roles', () => {
+    it('are made from the tree of permissions', async () => {
+      const { data: tree } = done(await root.get<Node[]>('/system/menu/treeselect'));
+      const permissions = all(tree).filter(({ menuType }) => menuType === 'F');
+      expect(permissions.map(({ perms }) => perms).sort()).toEqual(
+        permissionCatalogue.map(({ permission }) => permission).sort(),
+      );
+      const ids = all(tree).map(({ id }) => id);
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(ids.every((id) => Number.isSafeInteger(id) && id > 0)).toBe(true);
+
+      const models = tree.find(({ label }) => label === 'Models');
+      const list = models?.children.find(({ perms }) => perms === 'system:model:list');
+      expect(list).toMatchObject({ parentId: models?.id, children: [] });
+      const form = { roleName: 'Tree', roleKey: 'tree', roleSort: 1, menuCheckStrictly: true };
+      done(await root.post('/system/role', { ...form, menuIds: [models?.id, list?.id] }));
+      const { roleId, permissions: held } = await roleNamed('Tree');
+      expect(held).toEqual(['system:model:list']);
+
+      const { data } = done(await root.get<RoleForm>(`/system/menu/roleMenuTreeselect/${roleId}`));
+      expect(data.menus).toEqual(tree);
+      expect(data.checkedKeys).toEqual([models?.id, list?.id]);
+
+      const query = models?.children.find(({ perms }) => perms === 'system:model:query');
+      const menuIds = [...data.checkedKeys, query?.id];
+      done(await root.put('/system/role', { ...form, roleId, menuIds }));
+      expect((await roleNamed('Tree')).permissions).toEqual([
+        'system:model:list',
+        'system:model:query',
+      ]);
+      done(await root.put('/system/role', { roleId, menuIds: [] }));
+      expect((await roleNamed('Tree')).permissions).toEqual([]);
+    });
+
+    it('refuse a number that is not in the tree, and a permission that the caller lacks', async () => {
+      const role = { roleName: 'Odd', roleKey: 'odd' };
+      expect(await root.post('/system/role', { ...role, menuIds: [12] })).toMatchObject({
+        code: 400,
+        msg: 'menuIds: 12 is not an entry of the tree. Load GET /system/menu/treeselect again.',
+      });
+      const { data: tree } = await root.get<Node[]>('/system/menu/treeselect');
+      const held = ['system:role:add', 'system:role:list'];
+      const clerk = await makeUser(plinth, root, 'role-clerk', [
+        await makeRole(root, 'role-clerk', held),
+      ]);
+      const { data: own } = await clerk.session.get<Node[]>('/system/menu/treeselect');
+      expect(
+        all(own)
+          .flatMap(({ perms }) => (perms ? [perms] : []))
+          .sort(),
+      ).toEqual(held);
+      const foreign = all(tree).find(({ perms }) => perms === 'system:user:remove');
+      expect(
+        await clerk.session.post('/system/role', { ...role, menuIds: [foreign?.id] }),
+      ).toMatchObject({ code: 403 });
+    });
+
+    it('show every entry of the super administrator as checked', async () => {
+      const { roleId } = await roleNamed('Super');
+      const { data } = await root.get<RoleForm>(`/system/menu/roleMenuTreeselect/${roleId}`);
+      expect([...data.checkedKeys].sort()).toEqual(
+        all(data.menus)
+          .map(({ id }) => id)
+          .sort(),
+      );
+    });
+
+    it('have the data scope "all" and no other', async () => {
+      const { roleId } = await roleNamed('Tree');
+      expect((await root.get(`/system/role/${roleId}`)).data).toMatchObject({
+        dataScope: '1',
+        menuCheckStrictly: true,
+        deptCheckStrictly: true,
+      });
+      const { data } = done(
+        await root.get<{ checkedKeys: number[]; depts: Node[] }>(`/system/role/deptTree/${roleId}`),
+      );
+      expect([data.checkedKeys, data.depts.map(({ label }) => label)]).toEqual([[], ['All users']]);
+      done(await root.put('/system/role/dataScope', { roleId, dataScope: '1', deptIds: [] }));
+      expect(await root.put('/system/role/dataScope', { roleId, dataScope: '5' })).toMatchObject({
+        code: 400,
+        msg: 'dataScope must be 1, all data. What a role may see follows from its permissions: change them instead.',
+      });
+    });
+  });
+
+  describe('the dictionary', () => {
+    it.each([
+      ['sys_grant_type', ['password', 'sms', 'email', 'social', 'xcx']],
+      ['sys_device_type', ['pc', 'android', 'ios', 'xcx']],
+      ['sys_user_sex', ['0', '1', '2']],
+      ['sys_normal_disable', ['0', '1']],
+      ['sys_common_status', ['0', '1']],
+      ['sys_oper_type', ['1', '2', '3', '4', '7', '0']],
+    ])('has %s for every tenant', async (type, values) => {
+      const number = String(700_000 + SEEDED.indexOf(type));
+      const { admin } = await makeTenant(plinth, root, number);
+      for (const session of [root, admin]) {
+        const path = `/system/dict/data/type/${type}`;
+        const { data } = await session.get<{ dictValue: string; seeded: boolean }[]>(path);
+        expect(data.map(({ dictValue }) => dictValue)).toEqual(values);
+        expect(data.every(({ seeded }) => seeded)).toBe(true);
+      }
+    });
+
+    it('needs no refresh', async () => {
+      expect(await root.delete('/system/dict/type/refreshCache')).toMatchObject({
+        code: 200,
+        msg: 'Changes of the dictionary count at once. There is nothing to refresh.',
+      });
+    });
+  });
+
+  describe('tenants', () => {
+    it('have one package, which the form can save', async () => {
+      const { data: packages } = done(
+        await root.get<{ packageId: number }[]>('/system/tenant/package/selectList'),
+      );
+      expect(packages).toEqual([{ packageId: 1, packageName: 'All functions' }]);
+      const { id } = await makeTenant(plinth, root, '710000');
+      const { data } = await root.get<Record<string, unknown>>(`/system/tenant/${id}`);
+      expect(data).toMatchObject({ packageId: 1, domain: '' });
+      done(await root.put('/system/tenant', { ...data, companyName: 'Saved Ltd' }));
+    });
+
+    it.each([
+      'syncTenantPackage?tenantId=710000&packageId=1',
+      'syncTenantDict',
+      'syncTenantConfig',
+    ])('need no transfer: %s', async (path) => {
+      const answer = await root.get(`/system/tenant/${path}`);
+      expect(answer).toMatchObject({
+        code: 200,
+        msg: expect.stringMatching(/nothing to transfer/),
+      });
+    });
+  });
+
+  describe('clients', () => {
+    it('can be saved as the form has loaded them, with their secret unchanged', async () => {
+      const given = { clientKey: 'form', clientSecret: 'a-secret', grantTypeList: ['password'] };
+      done(await root.post('/system/client', given));
+      const [made] = (await root.get<{ id: number }[]>('/system/client/list?clientKey=form')).rows;
+      const secret = async (): Promise<unknown> =>
+        plinth.app
+          .get(Database)
+          .query(`SELECT client_secret FROM client WHERE client_key = 'form'`);
+      const before = await secret();
+      const { data } = await root.get<Record<string, unknown>>(`/system/client/${made?.id}`);
+      expect(data['clientSecret']).toBe('******');
+      done(await root.put('/system/client', { ...data, deviceType: 'ios' }));
+      expect(await secret()).toEqual(before);
+    });
+  });
+
+  describe('the list of sign-ins', () => {
+    it('names browser and system', async () => {
+      await signInWith(CHROME);
+      const { rows } = await root.get<{ userAgent: string }[]>('/monitor/online/list');
+      expect(rows.find(({ userAgent }) => userAgent === CHROME)).toMatchObject({
+        browser: 'Chrome 129',
+        os: 'Windows 10',
+        deviceType: 'pc',
+        deptName: 'All users',
+        loginLocation: '',
+      });
+    });
+  });
+
+  describe('the logs', () => {
+    it('show what was done, newest first, with their own permission', async () => {
+      done(await root.post('/system/dict/type', { dictName: 'Logged', dictType: 'logged' }));
+      const { rows, total } = done(
+        await root.get<Record<string, unknown>[]>(
+          '/monitor/operlog/list?pageNum=1&pageSize=2&businessType=1&title=dictionary&operName=adm&operIp=127&status=0&orderByColumn=operTime,costTime&isAsc=desc,desc',
+        ),
+      );
+      expect(total).toBe(1);
+      expect(rows[0]).toMatchObject({
+        operId: expect.any(Number),
+        title: 'dictionary_type',
+        businessType: '1',
+        operName: 'admin',
+        operIp: '127.0.0.1',
+        status: '0',
+        operTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+        requestMethod: '',
+      });
+      expect(JSON.parse(String(rows[0]?.['operParam']))).toMatchObject({ dictType: 'logged' });
+      const listed = async (query: string): Promise<Record<string, unknown>[]> =>
+        done(await root.get<Record<string, unknown>[]>(`/monitor/operlog/list?${query}`)).rows;
+      const ids = (await listed('')).map(({ operId }) => Number(operId));
+      expect(ids).toEqual([...ids].sort((a, b) => b - a));
+      expect((await listed('')).map(({ action }) => action)).not.toContain('login');
+      expect(await listed('status=1')).toEqual([]);
+      for (const type of ['0', '2', '3', '4', '7']) {
+        const types = (await listed(`businessType=${type}`)).map((row) => row['businessType']);
+        expect([type, types.every((one) => one === type)]).toEqual([type, true]);
+      }
+    });
+
+    it('show sign-ins, failed ones too', async () => {
+      await signInWith(CHROME);
+      await signInWith('curl/8.5.0', 'wrong-password');
+      const listed = async (query: string): Promise<Record<string, unknown>[]> =>
+        done(
+          await root.get<Record<string, unknown>[]>(
+            `/monitor/logininfor/list?pageNum=1&pageSize=1&userName=admin&${query}`,
+          ),
+        ).rows;
+      expect((await listed('status=0'))[0]).toMatchObject({
+        infoId: expect.any(Number),
+        userName: 'admin',
+        clientKey: 'pc',
+        deviceType: 'pc',
+        status: '0',
+        ipaddr: '127.0.0.1',
+        browser: 'Chrome 129',
+        os: 'Windows 10',
+        msg: 'Signed in.',
+      });
+      expect((await listed('status=1'))[0]).toMatchObject({
+        clientKey: 'pc',
+        status: '1',
+        browser: 'curl 8.5.0',
+        os: '',
+        msg: 'The user name or the password was wrong.',
+      });
+    });
+
+    it.each(['operlog', 'logininfor'])('%s has a permission of its own', async (log) => {
+      const auditor = await makeUser(plinth, root, `auditor-${log}`, [
+        await makeRole(root, `auditor-${log}`, [`monitor:${log}:list`]),
+      ]);
+      expect(await auditor.session.get(`/monitor/${log}/list`)).toMatchObject({ code: 200 });
+      const other = log === 'operlog' ? 'logininfor' : 'operlog';
+      expect(await auditor.session.get(`/monitor/${other}/list`)).toMatchObject({ code: 403 });
+    });
+  });
+});
+
+describe('a tenant of an earlier release', () => {
+  it('gets the dictionaries, and its administrators the permissions', async () => {
+    const plinth = await Plinth.start();
+    try {
+      const root = await plinth.signIn();
+      const { admin } = await makeTenant(plinth, root, '720000');
+      const own = { dictName: 'Own', dictType: 'sys_user_sex' };
+      const database = plinth.app.get(Database);
+      const runner = database.dataSource.createQueryRunner();
+      const migration = new ExistingClients1763683200019();
+      await withoutRecording(() =>
+        acrossTenants('a migration', async () => {
+          await migration.down(runner);
+          await runner.query(
+            `DELETE FROM dictionary_entry WHERE dict_type LIKE 'sys%' AND tenant_id = '720000';
+             DELETE FROM dictionary_type WHERE dict_type LIKE 'sys%' AND tenant_id = '720000'`,
+          );
+          await runner.query(
+            `INSERT INTO dictionary_type (tenant_id, dict_name, dict_type) VALUES ('720000', $1, $2)`,
+            [own.dictName, own.dictType],
+          );
+          await migration.up(runner);
+        }),
+      );
+      await runner.release();
+      for (const type of SEEDED) {
+        const path = `/system/dict/data/type/${type}`;
+        const of = async (session: Session): Promise<unknown[]> =>
+          (
+            await session.get<{ dictValue: string; dictLabel: string; listClass: string }[]>(path)
+          ).data.map(({ dictValue, dictLabel, listClass }) => [dictValue, dictLabel, listClass]);
+        expect([type, await of(admin)]).toEqual([type, await of(root)]);
+      }
+      const { rows } = await admin.get<object[]>('/system/dict/type/list?dictType=sys_user_sex');
+      expect(rows).toMatchObject([own]);
+      const boss = await plinth.signIn('boss', PASSWORD, '720000');
+      expect(await boss.get('/monitor/operlog/list')).toMatchObject({ code: 200 });
+      expect(await boss.get('/monitor/logininfor/list')).toMatchObject({ code: 200 });
+      const { rows: clients } = await root.get<object[]>('/system/client/list?clientKey=pc');
+      expect(clients).toMatchObject([{ inlineThinking: true, inlineFailures: true }]);
+    } finally {
+      await plinth.stop();
+    }
+  });
+});
