@@ -112,8 +112,9 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
       return 'stored';
     } catch (error) {
       if (isForeignKeyViolation(error)) return 'stored';
-      if (!isOutage(error))
+      if (!isOutage(error)) {
         this.logger.warn({ msg: 'Failed to store an answer', turnId: answer.turnId, err: error });
+      }
       return isInvalidValue(error) ? 'refused' : 'unavailable';
     }
   }

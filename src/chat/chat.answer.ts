@@ -87,24 +87,22 @@ export class ChatAnswer {
     }));
     const ended = { ...outcome, content: turn.text, sources };
     const { tenantId, userId } = turn.caller;
-    const result = await this.store.store(
-      { tenantId, userId },
-      {
-        turnId: turn.id,
-        questionId: turn.questionId,
-        sessionId: turn.body.sessionId,
-        content: turn.text,
-        reasoning: turn.reasoning,
-        modelName: turn.plan.model.modelName,
-        state: outcome.state,
-        finishReason: outcome.finishReason,
-        error,
-        usage,
-        firstTokenMs: turn.firstTokenMs,
-        durationMs: turn.durationMs,
-        sources,
-      },
-    );
+    const owner = { tenantId, userId };
+    const result = await this.store.store(owner, {
+      turnId: turn.id,
+      questionId: turn.questionId,
+      sessionId: turn.body.sessionId,
+      content: turn.text,
+      reasoning: turn.reasoning,
+      modelName: turn.plan.model.modelName,
+      state: outcome.state,
+      finishReason: outcome.finishReason,
+      error,
+      usage,
+      firstTokenMs: turn.firstTokenMs,
+      durationMs: turn.durationMs,
+      sources,
+    });
     if (result === 'refused') turn.write(errorFrames(NOT_STORED));
     else if (error !== undefined) turn.write(errorFrames(error), codeOf(outcome.error));
     else if (turn.stopReason === 'signed-out') turn.write(errorFrames(SIGNED_OUT));

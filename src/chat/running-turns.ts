@@ -125,8 +125,9 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
         });
       }
     } catch (error) {
-      if (isOutage(error)) return;
-      this.logger.warn({ msg: 'Failed to store texts of running turns', err: error });
+      if (!isOutage(error)) {
+        this.logger.warn({ msg: 'Failed to store texts of running turns', err: error });
+      }
     }
   }
 }
