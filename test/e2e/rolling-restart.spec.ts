@@ -151,7 +151,11 @@ async function newSession(session: Session): Promise<string> {
 }
 
 async function messagesOf(session: Session, sessionId: string): Promise<Message[]> {
-  return (await session.get<Message[]>(`/system/message/list?sessionId=${sessionId}`)).rows;
+  const list = `/system/message/list?sessionId=${sessionId}`;
+  const { rows } = await session.get<{ id: string }[]>(list);
+  // As they are stored: lists may add how an answer ended.
+  const details = rows.map(({ id }) => session.get<Message>(`/system/message/${id}`));
+  return (await Promise.all(details)).map(({ data }) => data);
 }
 
 interface LoadAnswer {

@@ -61,7 +61,10 @@ async function messages(sessionId?: number): Promise<Message[]> {
     sessionId === undefined
       ? '?orderByColumn=id&isAsc=desc&pageNum=1&pageSize=2'
       : `?sessionId=${sessionId}`;
-  return (await admin.get<Message[]>(`/system/message/list${query}`)).rows;
+  const { rows } = await admin.get<{ id: string }[]>(`/system/message/list${query}`);
+  // As they are stored: lists may add how an answer ended.
+  const details = rows.map(({ id }) => admin.get<Message>(`/system/message/${id}`));
+  return (await Promise.all(details)).map(({ data }) => data);
 }
 
 /** A turn as a process begins it. */
