@@ -4,9 +4,9 @@
  * every space but the usual one: a shell does not separate words at the others.
  */
 const INVISIBLE =
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]|(?! )\p{Z}/gu;
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}]|\u{16fe4}|(?! )\p{Z}/gu;
 
-/** The marks that the server puts into a line: whoever writes one of them is shown it as U+XXXX. */
+/** The marks that the server puts into a line: in the text of a model or a user they show as U+XXXX. */
 const MARKS = /[⏎⟨]|(?<=\[)…/g;
 
 /** The text with every character that cannot be seen as U+XXXX; nothing else is changed in one that was made visible. */
@@ -14,7 +14,7 @@ export function withoutInvisible(text: string): string {
   return text.replaceAll(INVISIBLE, codeOf);
 }
 
-/** The same for a text of somebody else: what looks like a mark of the server shows as U+XXXX, too. Not to be done twice. */
+/** The same for a text that the server has not made: what looks like a mark of the server shows as U+XXXX, too. Not to be done twice. */
 export function visibleText(text: string): string {
   return withoutInvisible(text.replaceAll(MARKS, codeOf));
 }

@@ -16,7 +16,7 @@ const PATTERNS: readonly RegExp[] = [
   /:\/\/[^\s/:@'"]*:(?!(?:\$\w+|\$\{\w+\}|%\w+%|[{<][^\s@]*)@)[^\s/@'"]{3,}@/,
   // The same in the list of a connection string, as in Endpoint=…;AccountKey=…
   /[;=]["']?\s*(account_?key|shared_?access_?(?:key|signature)|password|pwd)\s*=\s*(?!\$\w+(?:[;"'\s]|$)|\$\{\w+\}|[%{<])[^\s;"']{3,}/i,
-  // Addresses to which whoever knows them may post
+  // Addresses that are enough to post a message
   /\bhooks\.slack\.com\/(?:services|workflows|triggers)\/[\w/-]{20,}|\bdiscord(?:app)?\.com\/api\/webhooks\/\d+\/[\w-]{20,}/i,
   // .npmrc, .yarnrc.yml, .pypirc, git's extra headers
   /(_auth|_authtoken|_password|npmauthtoken|npmauthident)["']?\s*[=:]\s*(?!["']?(?:[%{<]|\$\w+["']?(?:\s|$)|\$\{))\S{6,}/i,

@@ -5,7 +5,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Observable } from 'rxjs';
 import { BodyReader, LARGEST_BODY_KB } from './body.reader.js';
 import type { BodyLimit } from './body.reader.js';
-import { UnknownFieldsError } from './strict-fields.js';
+import { refuseFields } from './strict-fields.js';
 
 const BODY_LIMIT = 'http:body-limit';
 const FORM_BODY = 'http:form-body';
@@ -54,11 +54,6 @@ export class BodyInterceptor implements NestInterceptor {
     }
     return next.handle();
   }
-}
-
-function refuseFields(body: unknown): void {
-  const unknown = typeof body === 'object' && body !== null ? Object.keys(body) : [];
-  if (unknown.length > 0) throw new UnknownFieldsError([{ unknown, known: [] }]);
 }
 
 /**

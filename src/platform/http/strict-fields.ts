@@ -77,6 +77,13 @@ export class UnknownFieldsError extends InvalidInputError {
   }
 }
 
+/** UnknownFieldsError for a body, of a request that has none, with any field. */
+export function refuseFields(body: unknown): void {
+  if (typeof body !== 'object' || body === null) return;
+  const unknown = Object.keys(body).map((name) => name.slice(0, NAME));
+  if (unknown.length > 0) throw new UnknownFieldsError([{ unknown, known: [] }]);
+}
+
 function messageOf({ unknown, known }: UnknownFields): string {
   const names = unknown.slice(0, NAMED).join(', ');
   const fields =
