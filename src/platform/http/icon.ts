@@ -1,10 +1,20 @@
+/** Schemes of addresses that can run in a page or show a file of its reader. */
+const REFUSED = ['javascript', 'vbscript', 'data', 'blob', 'file'];
+
+/** Browsers ignore these within a scheme and before it. */
+const GAP = String.raw`[\s\p{Cc}]*`;
+
+const refusedScheme = REFUSED.map((scheme) => [...scheme, ':'].join(GAP)).join('|');
+
 /**
- * The rule of a text that pages show as a picture: an http or https address, an address without a scheme (relative, or the
- * id of a file), or a raster image as a data URI. Everything else could run in the page: javascript:, data:text/html, SVG.
- * Browsers ignore line ends and tabs in an address, so a colon before the first slash is a scheme, whatever is before it.
+ * The rule of a text that pages show as a picture or a link: an address, the id of a file, the name of an icon, or a raster
+ * image as a data URI; nothing that could run in the page, such as javascript:, data:text/html or SVG.
  */
 export const ICON = {
-  pattern: /^(?:\s*https?:\/\/|\s*data:image\/(?:png|jpeg|gif|webp)[;,]|(?![^/?#]*:))/i,
+  pattern: new RegExp(
+    String.raw`^(?:\s*data:image/(?:png|jpeg|gif|webp)[;,]|(?!${GAP}(?:${refusedScheme})))`,
+    'iu',
+  ),
   patternMessage:
-    'must be an http or https address, an address without a scheme, the id of a file, or a data URI of PNG, JPEG, GIF or WebP',
+    'must not be a javascript:, vbscript:, data:, blob: or file: address; a data URI of PNG, JPEG, GIF or WebP is allowed',
 };
