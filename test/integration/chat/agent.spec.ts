@@ -97,7 +97,7 @@ describe('agents', () => {
       const agentShow = 'javascript:alert(1)';
       expect(await admin.put('/agent/agent', { id, agentShow })).toMatchObject({
         code: 400,
-        msg: expect.stringContaining('agentShow must be an http or https address'),
+        msg: expect.stringContaining('agentShow must not be a javascript:'),
       });
     });
 
