@@ -123,7 +123,7 @@ describe('providers', () => {
         const answer = await admin.put('/system/provider', { id, [field]: icon });
         expect(answer).toMatchObject({
           code: 400,
-          msg: expect.stringContaining(`${field} must be an http or https address`),
+          msg: expect.stringContaining(`${field} must not be a javascript:`),
         });
       }
     }
