@@ -182,6 +182,9 @@ class Scan {
     // What a repository could be made of later is noted as well, to be told from what makes it one.
     const parts = entries.filter(({ name }) => repositoryPart(textOf(name)) !== undefined);
     if (parts.length > 0 && !folder.covered) await this.parts(folder, parts);
+    if (isBare) await this.bareRepository(folder);
+    // The workspace itself can be written, whatever is in it.
+    const covered = folder.covered || (isBare && folder.path !== '');
     const parent = textOf(nameOf(folder.path));
     const below: Folder[] = [];
     for await (const piece of inTurns(entries)) {
@@ -189,12 +192,12 @@ class Scan {
         // Folders above that count for themselves are hidden or covered already.
         const name = textOf(entry.name);
         const found = classifyName(name, parent, UNPROTECTED);
-        const isOwn = isBare && repositoryPart(name) === 'control';
+        const isOwn = isBare && repositoryPart(name) !== undefined;
         const kind: PathClass = {
           protection: isOwn ? 'GIT' : found.protection,
           secret: found.secret || folder.secret,
         };
-        const next = await this.entry(folder, entry, kind);
+        const next = await this.entry({ ...folder, covered }, entry, kind, isOwn);
         if (next) below.push(next);
       }
     }
@@ -233,6 +236,8 @@ class Scan {
     folder: Folder,
     entry: Dirent,
     { protection, secret }: PathClass,
+    /** Part of the repository that its folder is. */
+    isOwn: boolean,
   ): Promise<Folder | undefined> {
     const path = joined(folder.path, entry.name);
     const isRepositoryOwn = protection === 'GIT';
@@ -260,6 +265,10 @@ class Scan {
     if (hidden) this.hide(path, entry.isDirectory());
     // A hidden folder is looked through all the same: what is in it was there before.
     if (hidden && !entry.isDirectory()) return undefined;
+    if (isOwn) {
+      if (!folder.covered) this.mount(path, 'read-only');
+      return undefined;
+    }
     if (isRepositoryOwn) {
       await this.repository(folder, path, entry);
       return undefined;
@@ -311,9 +320,17 @@ class Scan {
       this.mount(path, 'read-only');
       for (const above of foldersAbove(path).slice(0, PINNED)) this.mount(above, 'pinned');
     }
-    if (!this.covers) return;
-    if (entry.isDirectory()) await this.gitConfigs(path, MODULE_DEPTH);
-    else if (entry.name === 'config') await this.gitConfig(path);
+    if (this.covers && entry.isDirectory()) await this.gitConfigs(path, MODULE_DEPTH);
+  }
+
+  /** The same for a folder that is a repository itself. Of the workspace's root each part is covered by itself. */
+  private async bareRepository({ path, covered, hidden }: Folder): Promise<void> {
+    if (!this.covers || hidden) return;
+    if (path !== '' && !covered) {
+      this.mount(path, 'read-only');
+      for (const above of foldersAbove(path).slice(0, PINNED)) this.mount(above, 'pinned');
+    }
+    await this.gitConfigs(path, MODULE_DEPTH);
   }
 
   /** Addresses of remotes may hold passwords. What else is in a repository's folder is not looked at. */

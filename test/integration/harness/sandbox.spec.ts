@@ -435,6 +435,32 @@ describe('what a command cannot change', () => {
     expect(existsSync(box.at('fixtures/bare/hooks'))).toBe(false);
   });
 
+  it.each([
+    ['below the root', 'fixtures/bare.git/'],
+    ['in the place of the workspace', ''],
+  ])('is all of a bare repository that is there: %s', async (_, folder) => {
+    const files = {
+      [`${folder}HEAD`]: 'ref: refs/heads/main',
+      [`${folder}config`]: '[core]',
+      [`${folder}objects/info/packs`]: '',
+      [`${folder}refs/heads/other`]: '0'.repeat(40),
+    };
+    await using box = await TestSandbox.start(files);
+    const into = folder === '' ? '.' : folder;
+    const { removed } = await box.run(
+      `cd ${into}; echo x > objects/info/alternates; echo x > refs/heads/main; rm -rf refs objects; touch config.worktree; mkdir worktrees`,
+    );
+    expect(removed).toEqual(folder === '' ? ['config.worktree', 'worktrees'] : []);
+    for (const [path, content] of Object.entries(files)) {
+      expect([path, await box.read(path)]).toEqual([path, content]);
+    }
+    const left = everythingIn(box.at(folder)).filter((path) =>
+      statSync(join(box.at(folder), path)).isFile(),
+    );
+    expect(left.map((path) => `${folder}${path}`).sort()).toEqual(Object.keys(files).sort());
+    expect((await box.run('true')).removed).toEqual([]);
+  });
+
   it('may be moved with the folder that it is in', async () => {
     await using box = await TestSandbox.start({ 'packages/a/.envrc': 'use flake' });
     expect((await box.run('mv packages/a packages/b')).removed).toEqual([]);
