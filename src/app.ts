@@ -52,7 +52,7 @@ export async function createApp(
   app.use(requestContext);
   app.use(closeHalfSent(config.REQUEST_BODY_IDLE_SECONDS));
   app.use(requestLog(logger, app.get(Metrics)));
-  app.use(app.get(Shutdown).refuse);
+  app.use(app.get(Shutdown).admit);
   app.use(securityHeaders());
   if (config.CORS_ORIGINS.length > 0) {
     app.enableCors({ origin: [...config.CORS_ORIGINS], credentials: true, maxAge: 1_800 });

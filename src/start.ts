@@ -50,7 +50,7 @@ async function run(config: Config): Promise<void> {
   const login = seed.takeInitialLogin();
   if (login && config.demo && config.embedded) await keepInitialPassword(config, login);
   if (config.ROLE === 'worker') {
-    stopOnSignals(app, config.SHUTDOWN_GRACE_SECONDS);
+    stopOnSignals(app, config);
     announceWorker(config, login);
     // Without a server nothing else keeps the process running.
     setInterval(() => undefined, LONGEST_INTERVAL_MS);
@@ -58,7 +58,7 @@ async function run(config: Config): Promise<void> {
   }
   try {
     const port = await listen(app.getHttpServer(), config);
-    stopOnSignals(app, config.SHUTDOWN_GRACE_SECONDS);
+    stopOnSignals(app, config);
     announceServer(config, port, login);
   } catch (error) {
     tellPassword(login);

@@ -7,14 +7,16 @@ import {
   AnswersArray,
   AnswersPage,
   AnswersStatus,
+  AnswersWorkbook,
   IdPipe,
   IdsPipe,
 } from '../platform/http/index.js';
-import type { Page } from '../platform/http/index.js';
+import type { ListReader, Page } from '../platform/http/index.js';
 import { AgentListQuery, CreateAgentBody, UpdateAgentBody } from './agent.dto.js';
 import { AgentService } from './agent.service.js';
 import {
   AgentOptionView,
+  agentSheet,
   AgentView,
   McpToolView,
   SkillOptionView,
@@ -32,6 +34,14 @@ export class AgentController {
   @AnswersPage(AgentView)
   list(@CurrentCaller() caller: Caller, @Query() query: AgentListQuery): Promise<Page<AgentView>> {
     return this.agents.list(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('agent:agent:export')
+  @AnswersWorkbook(agentSheet)
+  export(@CurrentCaller() caller: Caller, @Body() query: AgentListQuery): ListReader<AgentView> {
+    return (page) => this.agents.list(caller, { ...query, ...page });
   }
 
   /** The same agents as `data`. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
+import { MOST_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import type { AgentListQuery } from './agent.dto.js';
 import { Agent } from './agent.entity.js';
@@ -69,8 +70,8 @@ export class AgentRepository {
       `SELECT a.id, a.agent_name AS "agentName", a.agent_describe AS "agentDescribe",
           a.agent_show AS "agentShow", m.model_name AS "modelName"
         FROM agent a LEFT JOIN model m ON m.tenant_id = a.tenant_id AND m.id = a.model_id
-        WHERE a.tenant_id = $1 AND a.status = '0' ORDER BY a.update_time DESC, a.id DESC`,
-      [tenantId],
+        WHERE a.tenant_id = $1 AND a.status = '0' ORDER BY a.update_time DESC, a.id DESC LIMIT $2`,
+      [tenantId, MOST_CHOICES],
     );
   }
 

@@ -5,6 +5,7 @@ import {
   nullable,
   number,
   oneOf,
+  sheetOf,
   text,
   texts,
   time,
@@ -37,6 +38,21 @@ export class AgentView extends View({
   createTime: time(),
   updateTime: time(),
 }) {}
+
+export const agentSheet = sheetOf<AgentView>('Agents', {
+  id: 'Id',
+  agentName: 'Name',
+  agentDescribe: 'Description',
+  modelName: 'Model',
+  systemPrompt: 'System prompt',
+  enableThinking: ['Thinking', { 0: 'Off', 1: 'On' }],
+  knowledgeNames: 'Knowledge bases',
+  skillNames: 'Skills',
+  status: ['Status', { 0: 'Enabled', 1: 'Disabled' }],
+  remark: 'Remark',
+  createTime: 'Created',
+  updateTime: 'Changed',
+});
 
 /** Names of bound records by id; deleted ones are missing. */
 export interface BoundNames {

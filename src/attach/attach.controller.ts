@@ -9,17 +9,23 @@ import {
   AnswersPage,
   AnswersRaw,
   AnswersStatus,
+  AnswersWorkbook,
   FailsWithArray,
   IdPipe,
   IdsPipe,
   NoEnvelope,
 } from '../platform/http/index.js';
-import type { Answer, Page } from '../platform/http/index.js';
+import type { Answer, ListReader, Page } from '../platform/http/index.js';
 import { ReceivedFiles, ReceivesFiles, sendAttachment } from '../platform/storage/index.js';
 import type { UploadedPart } from '../platform/storage/index.js';
 import { AttachListQuery, UpdateAttachmentBody, UploadBody } from './attach.dto.js';
 import { AttachService } from './attach.service.js';
-import { AttachmentView, ReparseView, UploadedAttachmentView } from './attach.view.js';
+import {
+  attachmentSheet,
+  AttachmentView,
+  ReparseView,
+  UploadedAttachmentView,
+} from './attach.view.js';
 
 @ApiTags('attachments')
 @Controller('system/attach')
@@ -35,6 +41,17 @@ export class AttachController {
     @Query() query: AttachListQuery,
   ): Promise<Page<AttachmentView>> {
     return this.attachments.list(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:attach:export')
+  @AnswersWorkbook(attachmentSheet)
+  export(
+    @CurrentCaller() caller: Caller,
+    @Body() query: AttachListQuery,
+  ): ListReader<AttachmentView> {
+    return (page) => this.attachments.list(caller, { ...query, ...page });
   }
 
   /** One document. */

@@ -4,6 +4,7 @@ import {
   optional,
   recordId,
   schema,
+  sheetOf,
   text,
   time,
   View,
@@ -45,6 +46,20 @@ export class AttachmentView extends View({
   updateTime: time(),
   parsedTime: nullable(time()),
 }) {}
+
+export const attachmentSheet = sheetOf<AttachmentView>('Documents', {
+  id: 'Id',
+  knowledgeId: 'Knowledge base',
+  docId: 'Document id',
+  name: 'Name',
+  type: 'Type',
+  byteSize: 'Bytes',
+  status: ['Status', { 0: 'Pending', 1: 'Parsing', 2: 'Parsed', 3: 'Failed' }],
+  reason: 'Reason',
+  fragmentCount: 'Fragments',
+  createTime: 'Created',
+  parsedTime: 'Parsed',
+});
 
 /** `ahead`: how many documents are parsed before it, for one that waits. */
 export function toAttachmentView(attachment: Attachment, ahead = 0): AttachmentView {

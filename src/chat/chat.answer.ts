@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Caller, InlineContent } from '../platform/access/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
-import { isForeignKeyViolation, unavailableError } from '../platform/database/index.js';
+import { unavailableError } from '../platform/database/index.js';
 import { DomainError, setEnvelopeCode, unexpectedMessage } from '../platform/error/index.js';
 import { currentRequest } from '../platform/http/index.js';
 import type { SseWriter } from '../platform/http/index.js';
@@ -11,6 +10,7 @@ import { estimateMessageTokens, estimateTokens } from '../model/index.js';
 import { Metrics } from '../platform/observability/index.js';
 import { UpstreamError } from '../provider/index.js';
 import type { ChatMessage, Usage } from '../provider/index.js';
+import { AnswerStore } from './answer.store.js';
 import { citationsIn, referenceOf } from './augmentation/sources.js';
 import { IdempotencyInProgressError, IdempotencyMismatchError } from './chat.errors.js';
 import {
@@ -27,9 +27,7 @@ import type { EndedAnswer } from './inline-content.js';
 import type { Turn, TurnOutcome } from './chat.turn.js';
 import { RunningTurns } from './running-turns.js';
 import { TurnRepository } from './turn.repository.js';
-import type { StoredAnswer, StoredTurn, TurnAnswer, TurnUsage } from './turn.repository.js';
-
-const STORE_RETRY_MS = 500;
+import type { StoredAnswer, StoredTurn, TurnUsage } from './turn.repository.js';
 
 /** Length of the column. */
 const LONGEST_ERROR = 500;
@@ -37,7 +35,7 @@ const LONGEST_ERROR = 500;
 const INTERRUPTED =
   'The service stopped while this message was being answered. Send it with a new key.';
 
-/** Ends an answer: stores and counts it, then notifies the client, so that `done` means stored; and repeats stored ones. */
+/** Ends an answer: stores and counts it, then notifies the client; and repeats stored ones. */
 @Injectable()
 export class ChatAnswer {
   private readonly logger = new Logger('Chat');
@@ -45,6 +43,7 @@ export class ChatAnswer {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly turns: TurnRepository,
+    private readonly store: AnswerStore,
     private readonly running: RunningTurns,
     private readonly metrics: Metrics,
   ) {}
@@ -87,8 +86,11 @@ export class ChatAnswer {
       cited: citations?.cited.includes(source.number) ?? false,
     }));
     const ended = { ...outcome, content: turn.text, sources };
-    const stored = await this.store(turn.caller, {
+    const { tenantId, userId } = turn.caller;
+    const owner = { tenantId, userId };
+    const result = await this.store.store(owner, {
       turnId: turn.id,
+      questionId: turn.questionId,
       sessionId: turn.body.sessionId,
       content: turn.text,
       reasoning: turn.reasoning,
@@ -101,33 +103,14 @@ export class ChatAnswer {
       durationMs: turn.durationMs,
       sources,
     });
-    if (!stored) turn.write(errorFrames('The answer could not be stored. Copy it if you need it.'));
+    if (result === 'refused') turn.write(errorFrames(NOT_STORED));
     else if (error !== undefined) turn.write(errorFrames(error), codeOf(outcome.error));
     else if (turn.stopReason === 'signed-out') turn.write(errorFrames(SIGNED_OUT));
     else if (turn.stopReason === 'shutdown') turn.write(errorFrames(SHUTDOWN));
     else {
       const ending = endingFrame(ended, turn.caller.inline);
-      turn.write(ending + usageFrame(usage) + doneFrame(outcome.finishReason, citations));
-    }
-  }
-
-  /** False when the answer could not be stored. An answer of a deleted user or tenant is dropped. */
-  private async store(caller: Caller, answer: TurnAnswer): Promise<boolean> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await this.turns.finish(caller, answer);
-        return true;
-      } catch (error) {
-        if (isForeignKeyViolation(error)) return true;
-        this.logger.error({
-          msg: 'Failed to store an answer',
-          turnId: answer.turnId,
-          attempt,
-          err: error,
-        });
-        if (attempt === 2) return false;
-        await sleep(STORE_RETRY_MS);
-      }
+      const done = doneFrame(outcome.finishReason, citations, result === 'kept');
+      turn.write(ending + usageFrame(usage) + done);
     }
   }
 
@@ -159,6 +142,7 @@ export class ChatAnswer {
   }
 }
 
+const NOT_STORED = 'The answer could not be stored. Copy it if you need it.';
 const SIGNED_OUT = 'Your sign-in has ended, so the answer stops here. Sign in again to continue.';
 const SHUTDOWN =
   'The service is restarting, so the answer stops here. Send the message again in a moment.';

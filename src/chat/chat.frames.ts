@@ -28,13 +28,17 @@ export function sourcesFrame(
   return sseFrame('sources', { event: 'sources', sources, ...(fallback && { fallback }) });
 }
 
-/** The end of an answer; with retrieval also the cited sources and cited numbers that do not exist. */
-export function doneFrame(finishReason: string, citations?: Citations): string {
+/**
+ * The end of an answer; with retrieval also the cited sources and cited numbers that do not exist. `isKept`: the answer is
+ * not stored yet, because the database is away.
+ */
+export function doneFrame(finishReason: string, citations?: Citations, isKept = false): string {
   return sseFrame('done', {
     event: 'done',
     done: true,
     finishReason,
     ...(citations && { citations }),
+    ...(isKept && { stored: false }),
   });
 }
 

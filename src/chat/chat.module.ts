@@ -7,6 +7,7 @@ import { RetrievalModule } from '../retrieval/index.js';
 import { ChatMessage } from './message.entity.js';
 import { ChatSession } from './session.entity.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
+import { AnswerStore } from './answer.store.js';
 import { ChatAnswer } from './chat.answer.js';
 import { ChatController } from './chat.controller.js';
 import { ChatService } from './chat.service.js';
@@ -15,11 +16,12 @@ import { MessageService } from './message.service.js';
 import { RunningTurns } from './running-turns.js';
 import { SessionController } from './session.controller.js';
 import { SessionService } from './session.service.js';
+import { TurnLease } from './turn-lease.entity.js';
 import { TurnRepository } from './turn.repository.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([ChatMessage, ChatSession]),
+    TypeOrmModule.forFeature([ChatMessage, ChatSession, TurnLease]),
     ModelModule,
     KnowledgeModule,
     RetrievalModule,
@@ -28,6 +30,7 @@ import { TurnRepository } from './turn.repository.js';
   controllers: [ChatController, SessionController, MessageController],
   providers: [
     ChatService,
+    AnswerStore,
     ChatAnswer,
     ChatAugmentation,
     RunningTurns,

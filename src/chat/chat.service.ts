@@ -52,7 +52,7 @@ export class ChatService {
     };
   }
 
-  /** Answers as an event stream, errors included; resolves when the stream has ended and the turn is stored. */
+  /** Answers as an event stream, errors included; resolves when the stream has ended and the turn is stored or kept. */
   async send(
     caller: Caller,
     body: SendBody,
@@ -101,7 +101,7 @@ export class ChatService {
     const plan = await this.plan(caller, body);
     const alone = historyWindow([], questionOf(body.content), historyLimits(plan));
     const turn = new Turn(caller, body, plan, writer);
-    const begun = await this.turns.begin(caller, {
+    const questionId = await this.turns.begin(caller, {
       turnId: turn.id,
       sessionId: body.sessionId,
       content: body.content,
@@ -109,7 +109,8 @@ export class ChatService {
       idempotencyKey,
       requestHash,
     });
-    if (!begun) throw await this.refusal(caller, body);
+    if (questionId === undefined) throw await this.refusal(caller, body);
+    turn.questionId = questionId;
     turn.settled = this.runTurn(turn, alone, place);
     await turn.settled;
   }
@@ -135,7 +136,7 @@ export class ChatService {
     return knowledgeId === undefined ? [] : [await this.knowledge.readable(caller, knowledgeId)];
   }
 
-  /** Runs the turn; it always ends with a stored answer. `alone` is the question without history. */
+  /** Runs the turn; it always ends with an answer that is stored or kept. `alone` is the question without history. */
   private async runTurn(turn: Turn, alone: ChatMessage[], place: StreamPlace): Promise<void> {
     this.running.add(turn);
     place.onEnd((why) => turn.stop(why));

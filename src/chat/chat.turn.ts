@@ -59,7 +59,9 @@ export class Turn {
   firstTokenMs: number | undefined;
   /** The fragments that were sent to the model; undefined for a turn without retrieval. */
   sources: readonly Source[] | undefined;
-  /** Settles when the turn has ended and is stored. */
+  /** The id of the stored question. */
+  questionId = 0;
+  /** Settles when the turn has ended and its answer is stored or kept. */
   settled: Promise<void> = Promise.resolve();
 
   private readonly abort = new AbortController();
@@ -152,14 +154,14 @@ export class Turn {
             frames += this.keepReasoning(reasoning);
             reasoning = '';
           }
-          text += part.text;
+          text += storable(part.text);
           break;
         case 'reasoning-delta':
           if (text !== '') {
             frames += this.keepText(text);
             text = '';
           }
-          reasoning += part.text;
+          reasoning += storable(part.text);
           break;
         case 'usage':
           this.usage = part.usage;
@@ -195,6 +197,11 @@ export class Turn {
       throw new AnswerTooLongError();
     }
   }
+}
+
+/** Without the NUL character, which PostgreSQL cannot store. */
+function storable(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', '') : text;
 }
 
 /** The message of a failure for clients and the stored answer; undefined when only the log may have it. */

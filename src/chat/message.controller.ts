@@ -7,13 +7,15 @@ import {
   AnswersId,
   AnswersPage,
   AnswersStatus,
+  AnswersWorkbook,
   IdPipe,
   IdsPipe,
 } from '../platform/http/index.js';
-import type { Page } from '../platform/http/index.js';
+import type { ListReader, Page } from '../platform/http/index.js';
 import {
   CreateMessageBody,
   MessageListQuery,
+  messageSheet,
   MessageView,
   UpdateMessageBody,
 } from './message.dto.js';
@@ -33,6 +35,17 @@ export class MessageController {
     @Query() query: MessageListQuery,
   ): Promise<Page<MessageView>> {
     return this.messages.list(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:message:export')
+  @AnswersWorkbook(messageSheet)
+  export(
+    @CurrentCaller() caller: Caller,
+    @Body() query: MessageListQuery,
+  ): ListReader<MessageView> {
+    return (page) => this.messages.list(caller, { ...query, ...page });
   }
 
   /** One of the caller's messages. */

@@ -5,11 +5,13 @@ import {
   Id,
   Input,
   list,
+  MOST_ROWS,
   nullable,
   number,
   OneOf,
   oneOf,
   pageFields,
+  sheetOf,
   Text,
   text,
   time,
@@ -41,7 +43,10 @@ export class MessageListQuery extends Input({
     'createTime',
     { reasoningContent: 'reasoning' },
   ),
-  sessionId: Id({ optional: true, description: 'All messages of this session, oldest first' }),
+  sessionId: Id({
+    optional: true,
+    description: `The messages of this session, oldest first; without page and order its newest ${MOST_ROWS}`,
+  }),
   content: Text({ optional: true, max: 10_000, description: 'Part of the text' }),
   role: OneOf(roles, { optional: true }),
   modelName: Text({ optional: true, max: 200, description: 'Part of the model name' }),
@@ -101,6 +106,21 @@ export class MessageView extends View({
   remark: nullable(text()),
   createTime: time({ example: '2026-01-31 12:00:00' }),
 }) {}
+
+export const messageSheet = sheetOf<MessageView>('Messages', {
+  id: 'Id',
+  sessionId: 'Session',
+  role: ['Role', { user: 'User', assistant: 'Assistant', system: 'System' }],
+  content: 'Text',
+  modelName: 'Model',
+  state: ['State', { complete: 'Complete', stopped: 'Stopped', failed: 'Failed' }],
+  error: 'Error',
+  inputTokens: 'Input tokens',
+  outputTokens: 'Output tokens',
+  totalTokens: 'Tokens',
+  remark: 'Remark',
+  createTime: 'Created',
+});
 
 export function toMessageView(message: ChatMessage): MessageView {
   return MessageView.of(message, {

@@ -20,6 +20,11 @@ export type MessageRole = 'user' | 'assistant' | 'system';
 /** How an answer ended: finished by the model, stopped by the service or its user, or failed. */
 export type MessageState = 'complete' | 'stopped' | 'failed';
 
+export const endedStates: readonly MessageState[] = ['complete', 'stopped', 'failed'];
+
+/** The state of an answer that has not ended: its row has the text so far, and only TurnRepository reads it. */
+export const WRITING = 'writing';
+
 /** A source of a stored answer. */
 export interface StoredSource extends SourceReference {
   readonly cited: boolean;

@@ -7,18 +7,37 @@ import { EventBus } from '../platform/event/index.js';
 import { IntervalJob } from '../platform/queue/index.js';
 import type { Turn } from './chat.turn.js';
 import { LEASE_SECONDS, TurnRepository } from './turn.repository.js';
+import type { PartialAnswer } from './turn.repository.js';
 
 const RENEW_MS = (LEASE_SECONDS * 1_000) / 3;
 
+/** Interval of storing the texts of running turns. */
+const SAVE_MS = 3_000;
+
+/** A text of this length is stored at every interval, one of twice the length at every second one, and so on. */
+const SAVED_CHARACTERS = 65_536;
+
+/** The most that one statement stores, unless a single text is longer. */
+const STATEMENT_CHARACTERS = 1_048_576;
+
+/** A turn, and what is stored of its answer. */
+interface Running {
+  readonly turn: Turn;
+  savedLength: number;
+  /** When its text is due to be stored again, by the clock of `performance`. */
+  saveAt: number;
+}
+
 /**
- * The turns of this process. Renews the leases of those that run in sessions, in one statement for all; stops those whose
- * users asked for it; and releases the sessions of turns that died with their process.
+ * The turns of this process. Renews their leases, in one statement for all; stores their texts every few seconds, so that
+ * a process that dies leaves them behind; stops those whose users asked for it; and ends turns that died with their process.
  */
 @Injectable()
 export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(RunningTurns.name);
-  private readonly turns = new Map<string, Turn>();
+  private readonly turns = new Map<string, Running>();
   private renewal: IntervalJob | undefined;
+  private saving: IntervalJob | undefined;
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -29,7 +48,7 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
 
   async onApplicationBootstrap(): Promise<void> {
     this.unsubscribe = this.bus.subscribe('chat.stop', ({ tenantId, sessionId }) => {
-      for (const turn of this.turns.values()) {
+      for (const { turn } of this.turns.values()) {
         const isMeant = turn.caller.tenantId === tenantId && turn.body.sessionId === sessionId;
         if (isMeant) turn.stop('stopped');
       }
@@ -39,14 +58,18 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
     this.renewal = new IntervalJob(RENEW_MS, () =>
       withStatementLimit(RENEW_MS, () => this.renewAndSweep()),
     );
+    this.saving = new IntervalJob(SAVE_MS, () =>
+      withStatementLimit(RENEW_MS, () => this.saveTexts()),
+    );
   }
 
-  /** Ends every turn with what it has and waits until all are stored. */
+  /** The grace of the shutdown is over: what still runs has been stopped, and is stored now. */
   async beforeApplicationShutdown(): Promise<void> {
     this.unsubscribe?.();
-    await this.renewal?.stop();
-    for (const turn of this.turns.values()) turn.stop('shutdown');
-    await Promise.allSettled([...this.turns.values()].map((turn) => turn.settled));
+    await Promise.all([this.renewal?.stop(), this.saving?.stop()]);
+    while (this.turns.size > 0) {
+      await Promise.allSettled([...this.turns.values()].map(({ turn }) => turn.settled));
+    }
   }
 
   has(turnId: string): boolean {
@@ -54,7 +77,7 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   add(turn: Turn): void {
-    this.turns.set(turn.id, turn);
+    this.turns.set(turn.id, { turn, savedLength: 0, saveAt: performance.now() + SAVE_MS / 2 });
   }
 
   remove(turn: Turn): void {
@@ -71,11 +94,67 @@ export class RunningTurns implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   private async renewLeases(): Promise<void> {
-    const inSessions = [...this.turns.values()].filter(({ body }) => body.sessionId !== undefined);
+    const turns = [...this.turns.values()].map(({ turn }) => turn);
+    const lone = turns.filter(({ body }) => body.sessionId === undefined);
+    if (lone.length > 0) {
+      await this.repository.renewLone(
+        lone.map(({ questionId, caller }) => ({ tenantId: caller.tenantId, questionId })),
+      );
+    }
+    const inSessions = turns.filter(({ body }) => body.sessionId !== undefined);
     if (inSessions.length === 0) return;
     const stopped = await this.repository.renew(
       inSessions.map(({ id, caller }) => ({ tenantId: caller.tenantId, turnId: id })),
     );
-    for (const turnId of stopped) this.turns.get(turnId)?.stop('stopped');
+    for (const turnId of stopped) this.turns.get(turnId)?.turn.stop('stopped');
   }
+
+  /** Stores what has grown since it was last stored. */
+  private async saveTexts(): Promise<void> {
+    const now = performance.now();
+    const due = [...this.turns.values()].filter(
+      ({ turn, savedLength, saveAt }) => saveAt <= now && lengthOf(turn) > savedLength,
+    );
+    try {
+      for (const batch of batchesOf(due)) {
+        const lengths = batch.map(({ turn }) => lengthOf(turn));
+        await this.repository.saveTexts(batch.map(({ turn }) => partialAnswer(turn)));
+        batch.forEach((one, index) => {
+          one.savedLength = lengths[index] ?? 0;
+          one.saveAt = now + SAVE_MS * Math.max(0.5, one.savedLength / SAVED_CHARACTERS);
+        });
+      }
+    } catch (error) {
+      if (!isOutage(error)) {
+        this.logger.warn({ msg: 'Failed to store texts of running turns', err: error });
+      }
+    }
+  }
+}
+
+function lengthOf({ text, reasoning }: Turn): number {
+  return text.length + reasoning.length;
+}
+
+/** In batches for one statement each. */
+function batchesOf(due: readonly Running[]): Running[][] {
+  const batches: Running[][] = [];
+  let room = 0;
+  for (const one of due) {
+    const length = lengthOf(one.turn);
+    const last = batches.at(-1);
+    if (last && length <= room) last.push(one);
+    else {
+      batches.push([one]);
+      room = STATEMENT_CHARACTERS;
+    }
+    room -= length;
+  }
+  return batches;
+}
+
+function partialAnswer(turn: Turn): PartialAnswer {
+  const { tenantId } = turn.caller;
+  const { questionId, text: content, reasoning, plan } = turn;
+  return { tenantId, questionId, content, reasoning, modelName: plan.model.modelName };
 }

@@ -7,13 +7,15 @@ import {
   AnswersId,
   AnswersPage,
   AnswersStatus,
+  AnswersWorkbook,
   IdPipe,
   IdsPipe,
 } from '../platform/http/index.js';
-import type { Page } from '../platform/http/index.js';
+import type { ListReader, Page } from '../platform/http/index.js';
 import {
   CreateSessionBody,
   SessionListQuery,
+  sessionSheet,
   SessionView,
   UpdateSessionBody,
 } from './session.dto.js';
@@ -33,6 +35,17 @@ export class SessionController {
     @Query() query: SessionListQuery,
   ): Promise<Page<SessionView>> {
     return this.sessions.list(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:session:export')
+  @AnswersWorkbook(sessionSheet)
+  export(
+    @CurrentCaller() caller: Caller,
+    @Body() query: SessionListQuery,
+  ): ListReader<SessionView> {
+    return (page) => this.sessions.list(caller, { ...query, ...page });
   }
 
   /** One of the caller's sessions. */

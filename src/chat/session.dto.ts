@@ -4,6 +4,7 @@ import {
   nullable,
   number,
   pageFields,
+  sheetOf,
   Text,
   text,
   time,
@@ -51,6 +52,15 @@ export class SessionView extends View({
   createTime: time({ example: '2026-01-31 12:00:00' }),
   updateTime: time({ example: '2026-01-31 12:00:00' }),
 }) {}
+
+export const sessionSheet = sheetOf<SessionView>('Sessions', {
+  id: 'Id',
+  sessionTitle: 'Title',
+  sessionContent: 'Content',
+  remark: 'Remark',
+  createTime: 'Created',
+  updateTime: 'Changed',
+});
 
 export function toSessionView(session: ChatSession): SessionView {
   return SessionView.of(session, { id: String(session.id) });

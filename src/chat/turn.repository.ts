@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { acrossTenants, Database } from '../platform/database/index.js';
 import type { StoredMessage } from './chat.history.js';
+import { WRITING } from './message.entity.js';
 import type { MessageState, StoredSource } from './message.entity.js';
 
 export interface Question {
@@ -21,20 +22,42 @@ export interface TurnUsage {
   readonly estimated: boolean;
 }
 
+/** Whose turn it is. */
+export interface AnswerOwner {
+  readonly tenantId: string;
+  readonly userId: number;
+}
+
 export interface TurnAnswer {
   readonly turnId: string;
-  readonly sessionId: number | undefined;
+  readonly questionId: number;
+  readonly sessionId?: number | undefined;
   readonly content: string;
   readonly reasoning: string;
   readonly modelName: string;
   readonly state: MessageState;
   readonly finishReason: string;
-  readonly error: string | undefined;
+  readonly error?: string | undefined;
   readonly usage: TurnUsage;
-  readonly firstTokenMs: number | undefined;
+  readonly firstTokenMs?: number | undefined;
   readonly durationMs: number;
   /** Undefined for an answer without retrieval. */
-  readonly sources: readonly StoredSource[] | undefined;
+  readonly sources?: readonly StoredSource[] | undefined;
+}
+
+/** An answer that is not stored yet, with all that storing it needs. */
+export interface KeptAnswer {
+  readonly owner: AnswerOwner;
+  readonly answer: TurnAnswer;
+}
+
+/** The text so far of a running turn. */
+export interface PartialAnswer {
+  readonly tenantId: string;
+  readonly questionId: number;
+  readonly content: string;
+  readonly reasoning: string;
+  readonly modelName: string;
 }
 
 export interface StoredTurn {
@@ -57,16 +80,19 @@ export interface StoredAnswer {
 /** How long a turn holds its session without renewing; a process that died loses it after this time. */
 export const LEASE_SECONDS = 30;
 
-const INSERT_QUESTION = `INSERT INTO chat_message
-      (tenant_id, user_id, turn_id, role, content, model_name, idempotency_key, request_hash)
-    VALUES ($1, $2, $3, 'user', $4, $5, $6, $7) RETURNING id`;
+const INSERT_QUESTION = `WITH question AS (
+      INSERT INTO chat_message
+        (tenant_id, user_id, turn_id, role, content, model_name, idempotency_key, request_hash)
+      VALUES ($1, $2, $3, 'user', $4, $5, $6, $7) RETURNING id
+    )
+    INSERT INTO chat_turn_lease (tenant_id, question_id, lease)
+    SELECT $1, id, now() + interval '${LEASE_SECONDS} seconds' FROM question RETURNING question_id AS id`;
 
 const CLAIM_AND_INSERT_QUESTION = `WITH claimed AS (
       UPDATE chat_session
       SET turn_id = $3, turn_lease = now() + interval '${LEASE_SECONDS} seconds',
         stop_requested = false, update_time = now()
-      WHERE tenant_id = $1 AND user_id = $2 AND id = $8
-        AND (turn_id IS NULL OR turn_lease < now())
+      WHERE tenant_id = $1 AND user_id = $2 AND id = $8 AND turn_id IS NULL
       RETURNING id
     )
     INSERT INTO chat_message
@@ -79,7 +105,26 @@ const ANSWER_COLUMNS = `tenant_id, user_id, turn_id, role, content, reasoning, m
 const ANSWER_VALUES = `$1, $2::bigint, $3::uuid, 'assistant', $4, $5, $6, $7, $8, $9, $10::integer, $11::integer, $12::integer,
   $13::boolean, $14::integer, $15::integer, $16::jsonb`;
 
-const INSERT_ANSWER = `INSERT INTO chat_message (${ANSWER_COLUMNS}) VALUES (${ANSWER_VALUES})`;
+/** The one answer of a turn, whatever its row says so far. */
+const ANSWER_OF_TURN = `(tenant_id, turn_id) WHERE role = 'assistant' AND turn_id IS NOT NULL`;
+
+/** Replaces the text so far, and what the sweep has said of the turn; an answer that is stored stays. Only it has a duration. */
+const REPLACE_UNFINISHED = `ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE SET
+      content = EXCLUDED.content, reasoning = EXCLUDED.reasoning, model_name = EXCLUDED.model_name,
+      state = EXCLUDED.state, finish_reason = EXCLUDED.finish_reason, error = EXCLUDED.error,
+      input_tokens = EXCLUDED.input_tokens, output_tokens = EXCLUDED.output_tokens,
+      total_tokens = EXCLUDED.total_tokens, usage_estimated = EXCLUDED.usage_estimated,
+      first_token_ms = EXCLUDED.first_token_ms, duration_ms = EXCLUDED.duration_ms,
+      sources = EXCLUDED.sources, create_time = EXCLUDED.create_time
+    WHERE chat_message.duration_ms IS NULL`;
+
+/** The answer of a question that was deleted meanwhile is dropped with it. */
+const RELEASE_AND_INSERT_LONE_ANSWER = `WITH released AS (
+      DELETE FROM chat_turn_lease WHERE tenant_id = $1 AND question_id = $17
+    )
+    INSERT INTO chat_message (${ANSWER_COLUMNS})
+    SELECT ${ANSWER_VALUES} FROM chat_message WHERE tenant_id = $1 AND user_id = $2 AND id = $17
+    ${REPLACE_UNFINISHED}`;
 
 /** The answer of a session that was deleted meanwhile is dropped with it. */
 const RELEASE_AND_INSERT_ANSWER = `WITH released AS (
@@ -87,15 +132,27 @@ const RELEASE_AND_INSERT_ANSWER = `WITH released AS (
       WHERE tenant_id = $1 AND id = $17 AND turn_id = $3
     )
     INSERT INTO chat_message (${ANSWER_COLUMNS}, session_id)
-    SELECT ${ANSWER_VALUES}, id FROM chat_session WHERE tenant_id = $1 AND id = $17`;
+    SELECT ${ANSWER_VALUES}, id FROM chat_session WHERE tenant_id = $1 AND user_id = $2 AND id = $17
+    ${REPLACE_UNFINISHED}`;
 
 /** What a turn reads and writes: few statements, prepared once per connection, because every turn pays for them. */
 @Injectable()
 export class TurnRepository {
   constructor(private readonly database: Database) {}
 
-  /** Stores the question and, in a session, takes the turn. False when the session is not free or not the caller's. */
-  async begin(caller: Caller, question: Question): Promise<boolean> {
+  /**
+   * Stores the question and, in a session, takes the turn. Answers the id of the question; undefined when the session is
+   * not free or not the caller's.
+   */
+  async begin(caller: Caller, question: Question): Promise<number | undefined> {
+    const id = await this.insertQuestion(caller, question);
+    if (id !== undefined || question.sessionId === undefined) return id;
+    // The session may have a turn whose process died, which must not end without an answer.
+    await this.sweep(false);
+    return this.insertQuestion(caller, question);
+  }
+
+  private async insertQuestion(caller: Caller, question: Question): Promise<number | undefined> {
     const { turnId, content, modelName, idempotencyKey, requestHash, sessionId } = question;
     const values = [
       caller.tenantId,
@@ -106,19 +163,18 @@ export class TurnRepository {
       idempotencyKey ?? null,
       requestHash ?? null,
     ];
-    const rows =
-      sessionId === undefined
-        ? await this.database.prepared(INSERT_QUESTION, values)
-        : await this.database.prepared(CLAIM_AND_INSERT_QUESTION, [...values, sessionId]);
-    return rows.length === 1;
+    const [row] = await (sessionId === undefined
+      ? this.database.prepared<{ id: number }>(INSERT_QUESTION, values)
+      : this.database.prepared<{ id: number }>(CLAIM_AND_INSERT_QUESTION, [...values, sessionId]));
+    return row?.id;
   }
 
-  /** Stores the answer and frees the session. */
-  async finish(caller: Caller, answer: TurnAnswer): Promise<void> {
+  /** Stores the answer and ends the turn. Storing it again changes nothing. */
+  async finish({ tenantId, userId }: AnswerOwner, answer: TurnAnswer): Promise<void> {
     const { usage, sessionId } = answer;
     const values = [
-      caller.tenantId,
-      caller.userId,
+      tenantId,
+      userId,
       answer.turnId,
       answer.content,
       answer.reasoning === '' ? null : answer.reasoning,
@@ -134,8 +190,36 @@ export class TurnRepository {
       answer.durationMs,
       answer.sources ? JSON.stringify(answer.sources) : null,
     ];
-    if (sessionId === undefined) await this.database.prepared(INSERT_ANSWER, values);
-    else await this.database.prepared(RELEASE_AND_INSERT_ANSWER, [...values, sessionId]);
+    if (sessionId !== undefined)
+      await this.database.prepared(RELEASE_AND_INSERT_ANSWER, [...values, sessionId]);
+    else
+      await this.database.prepared(RELEASE_AND_INSERT_LONE_ANSWER, [...values, answer.questionId]);
+  }
+
+  /** Stores the texts so far of running turns. Those that have ended meanwhile, or are deleted, are left out. */
+  async saveTexts(answers: readonly PartialAnswer[]): Promise<void> {
+    await acrossTenants('texts of running turns', () =>
+      this.database.query(
+        `INSERT INTO chat_message
+           (tenant_id, user_id, session_id, turn_id, role, content, reasoning, model_name, state)
+         SELECT question.tenant_id, question.user_id, question.session_id, question.turn_id, 'assistant',
+           running.content, nullif(running.reasoning, ''), running.model_name, '${WRITING}'
+         FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[])
+           AS running (tenant_id, question_id, content, reasoning, model_name)
+         JOIN chat_message question
+           ON question.tenant_id = running.tenant_id AND question.id = running.question_id
+         ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE
+           SET content = EXCLUDED.content, reasoning = EXCLUDED.reasoning
+           WHERE chat_message.state = '${WRITING}'`,
+        [
+          answers.map((answer) => answer.tenantId),
+          answers.map((answer) => answer.questionId),
+          answers.map((answer) => answer.content),
+          answers.map((answer) => answer.reasoning),
+          answers.map((answer) => answer.modelName),
+        ],
+      ),
+    );
   }
 
   /** The newest messages of the session before this turn, oldest first. */
@@ -147,7 +231,7 @@ export class TurnRepository {
     const rows = await this.database.prepared<StoredMessage>(
       `SELECT role, content FROM chat_message
           WHERE tenant_id = $1 AND user_id = $2 AND session_id = $3
-            AND turn_id IS DISTINCT FROM $4 AND role IN ('user', 'assistant')
+            AND turn_id IS DISTINCT FROM $4 AND role IN ('user', 'assistant') AND state <> '${WRITING}'
           ORDER BY id DESC LIMIT $5`,
       [caller.tenantId, caller.userId, sessionId, before.turnId, before.limit],
     );
@@ -185,6 +269,7 @@ export class TurnRepository {
        FROM chat_message question
        LEFT JOIN chat_message answer ON answer.tenant_id = question.tenant_id
          AND answer.turn_id = question.turn_id AND answer.role = 'assistant'
+         AND answer.state <> '${WRITING}'
        WHERE question.tenant_id = $1 AND question.user_id = $2 AND question.idempotency_key = $3`,
       [caller.tenantId, caller.userId, key],
     );
@@ -193,7 +278,7 @@ export class TurnRepository {
     return { turnId, requestHash, ageSeconds, answer: storedAnswer(row) };
   }
 
-  /** Renews the leases of running turns. Answers the ids of those that were asked to stop. */
+  /** Renews the leases of running turns in sessions. Answers the ids of those that were asked to stop. */
   async renew(turns: readonly { tenantId: string; turnId: string }[]): Promise<string[]> {
     const rows = await acrossTenants('renewal of turn leases', () =>
       this.database.query<{ turnId: string; stopRequested: boolean }>(
@@ -207,9 +292,22 @@ export class TurnRepository {
     return rows.filter((row) => row.stopRequested).map((row) => row.turnId);
   }
 
+  /** Renews the leases of running turns without a session. */
+  async renewLone(turns: readonly { tenantId: string; questionId: number }[]): Promise<void> {
+    await acrossTenants('renewal of turn leases', () =>
+      this.database.query(
+        `UPDATE chat_turn_lease held SET lease = now() + interval '${LEASE_SECONDS} seconds'
+         FROM unnest($1::text[], $2::bigint[]) AS running (tenant_id, question_id)
+         WHERE held.tenant_id = running.tenant_id AND held.question_id = running.question_id`,
+        [turns.map((turn) => turn.tenantId), turns.map((turn) => turn.questionId)],
+      ),
+    );
+  }
+
   /**
-   * Releases the sessions whose turn died with its process, in all tenants, and stores in each that the answer was
-   * interrupted. `all` includes leases that have not expired: for the start of the only process of a store.
+   * Ends the turns that died with their process, in all tenants: releases their sessions, and stores of each that the
+   * answer was interrupted, with its text so far. `all` includes leases that have not expired: for the start of the only
+   * process of a store. Answers how many there were.
    */
   async sweep(all: boolean): Promise<number> {
     const rows = await acrossTenants('sweep of dead turns', () =>
@@ -218,13 +316,26 @@ export class TurnRepository {
          SELECT tenant_id, id, user_id, turn_id FROM chat_session
          WHERE turn_id IS NOT NULL AND ($1 OR turn_lease < now())
          FOR UPDATE SKIP LOCKED
+       ), lone AS (
+         SELECT tenant_id, question_id FROM chat_turn_lease WHERE $1 OR lease < now()
+         FOR UPDATE SKIP LOCKED
+       ), ended AS (
+         DELETE FROM chat_turn_lease held USING lone
+         WHERE held.tenant_id = lone.tenant_id AND held.question_id = lone.question_id
        ), freed AS (
          UPDATE chat_session session SET turn_id = NULL, turn_lease = NULL, stop_requested = false
          FROM dead WHERE session.tenant_id = dead.tenant_id AND session.id = dead.id
        )
        INSERT INTO chat_message
          (tenant_id, user_id, session_id, turn_id, role, content, state, finish_reason, error)
-       SELECT tenant_id, user_id, id, turn_id, 'assistant', '', 'failed', 'error', $2 FROM dead
+       SELECT tenant_id, user_id, id, turn_id, 'assistant', '', 'failed', 'error', $2::text FROM dead
+       UNION ALL
+       SELECT question.tenant_id, question.user_id, NULL, question.turn_id, 'assistant', '', 'failed', 'error', $2
+       FROM lone JOIN chat_message question
+         ON question.tenant_id = lone.tenant_id AND question.id = lone.question_id
+       ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE
+         SET state = EXCLUDED.state, finish_reason = EXCLUDED.finish_reason, error = EXCLUDED.error
+         WHERE chat_message.state = '${WRITING}'
        RETURNING id`,
         [all, 'The service stopped while this answer was being written. Send the message again.'],
       ),

@@ -9,16 +9,19 @@ import {
   AnswersId,
   AnswersPage,
   AnswersStatus,
+  AnswersWorkbook,
   IdPipe,
   IdsPipe,
 } from '../platform/http/index.js';
-import type { Page } from '../platform/http/index.js';
+import type { ListReader, Page } from '../platform/http/index.js';
 import {
   CreateDictionaryEntryBody,
   CreateDictionaryTypeBody,
   DictionaryEntryListQuery,
+  dictionaryEntrySheet,
   DictionaryEntryView,
   DictionaryTypeListQuery,
+  dictionaryTypeSheet,
   DictionaryTypeView,
   UpdateDictionaryEntryBody,
   UpdateDictionaryTypeBody,
@@ -39,6 +42,17 @@ export class DictionaryTypeController {
     @Query() query: DictionaryTypeListQuery,
   ): Promise<Page<DictionaryTypeView>> {
     return this.dictionary.types(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:dict:export')
+  @AnswersWorkbook(dictionaryTypeSheet)
+  export(
+    @CurrentCaller() caller: Caller,
+    @Body() query: DictionaryTypeListQuery,
+  ): ListReader<DictionaryTypeView> {
+    return (page) => this.dictionary.types(caller, { ...query, ...page });
   }
 
   /** All dictionary types, for a choice. */
@@ -113,6 +127,17 @@ export class DictionaryEntryController {
     @Query() query: DictionaryEntryListQuery,
   ): Promise<Page<DictionaryEntryView>> {
     return this.dictionary.entries(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:dict:export')
+  @AnswersWorkbook(dictionaryEntrySheet)
+  export(
+    @CurrentCaller() caller: Caller,
+    @Body() query: DictionaryEntryListQuery,
+  ): ListReader<DictionaryEntryView> {
+    return (page) => this.dictionary.entries(caller, { ...query, ...page });
   }
 
   /** The entries of one type by their sort; an unknown type has none. */

@@ -7,6 +7,7 @@ import {
   OneOf,
   oneOf,
   pageFields,
+  sheetOf,
   Text,
   text,
   time,
@@ -100,6 +101,14 @@ export class DictionaryTypeView extends View({
   createTime: time(),
 }) {}
 
+export const dictionaryTypeSheet = sheetOf<DictionaryTypeView>('Dictionary types', {
+  dictId: 'Id',
+  dictName: 'Name',
+  dictType: 'Type',
+  remark: 'Remark',
+  createTime: 'Created',
+});
+
 export class DictionaryEntryView extends View({
   dictCode: integer({ example: 1 }),
   dictSort: integer({ example: 1 }),
@@ -114,6 +123,17 @@ export class DictionaryEntryView extends View({
   remark: nullable(text()),
   createTime: time(),
 }) {}
+
+export const dictionaryEntrySheet = sheetOf<DictionaryEntryView>('Dictionary entries', {
+  dictCode: 'Id',
+  dictType: 'Type',
+  dictLabel: 'Label',
+  dictValue: 'Value',
+  dictSort: 'Order',
+  isDefault: ['Default', { Y: 'Yes', N: 'No' }],
+  remark: 'Remark',
+  createTime: 'Created',
+});
 
 export function toDictionaryTypeView(type: DictionaryType): DictionaryTypeView {
   return DictionaryTypeView.of(type, { dictId: type.id });

@@ -44,7 +44,7 @@ export class DictionaryService {
   }
 
   async typeOptions(caller: Caller): Promise<DictionaryTypeView[]> {
-    const types = await this.dictionary.types.find(caller.tenantId, {}, { id: 'ASC' });
+    const types = await this.dictionary.types.choices(caller.tenantId, {}, { id: 'ASC' });
     return types.map(toDictionaryTypeView);
   }
 
@@ -113,7 +113,7 @@ export class DictionaryService {
   async entriesOf(caller: Caller, dictType: string): Promise<DictionaryEntryView[]> {
     if (!DICTIONARY_TYPE_NAME.test(dictType)) return [];
     const order = { dictSort: 'ASC', id: 'ASC' } as const;
-    const entries = await this.dictionary.entries.find(caller.tenantId, { dictType }, order);
+    const entries = await this.dictionary.entries.choices(caller.tenantId, { dictType }, order);
     return entries.map(toDictionaryEntryView);
   }
 

@@ -2,11 +2,18 @@ import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
-import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../platform/http/index.js';
-import type { Answer, Page } from '../platform/http/index.js';
+import {
+  Answers,
+  AnswersPage,
+  AnswersStatus,
+  AnswersWorkbook,
+  IdPipe,
+  IdsPipe,
+} from '../platform/http/index.js';
+import type { Answer, ListReader, Page } from '../platform/http/index.js';
 import { CreateFragmentBody, FragmentListQuery, UpdateFragmentBody } from './fragment.dto.js';
 import { FragmentService } from './fragment.service.js';
-import { FragmentView } from './fragment.view.js';
+import { fragmentSheet, FragmentView } from './fragment.view.js';
 
 @ApiTags('fragments')
 @Controller('system/fragment')
@@ -22,6 +29,17 @@ export class FragmentController {
     @Query() query: FragmentListQuery,
   ): Promise<Page<FragmentView>> {
     return this.fragments.list(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:fragment:export')
+  @AnswersWorkbook(fragmentSheet)
+  export(
+    @CurrentCaller() caller: Caller,
+    @Body() query: FragmentListQuery,
+  ): ListReader<FragmentView> {
+    return (page) => this.fragments.list(caller, { ...query, ...page });
   }
 
   /** One fragment. */

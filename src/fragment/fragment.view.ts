@@ -1,4 +1,13 @@
-import { flag, integer, nullable, recordId, text, time, View } from '../platform/http/index.js';
+import {
+  flag,
+  integer,
+  nullable,
+  recordId,
+  sheetOf,
+  text,
+  time,
+  View,
+} from '../platform/http/index.js';
 import type { Fragment } from './fragment.entity.js';
 
 /** A fragment as its document's page shows it. */
@@ -24,6 +33,21 @@ export class FragmentView extends View({
   createTime: time(),
   updateTime: time(),
 }) {}
+
+export const fragmentSheet = sheetOf<FragmentView>('Fragments', {
+  id: 'Id',
+  knowledgeId: 'Knowledge base',
+  docId: 'Document id',
+  idx: ['Number', (idx) => idx + 1],
+  content: 'Text',
+  page: 'Page',
+  headings: 'Headings',
+  location: 'Location',
+  edited: ['Edited', { true: 'Yes', false: 'No' }],
+  remark: 'Remark',
+  createTime: 'Created',
+  updateTime: 'Changed',
+});
 
 export function toFragmentView(fragment: Fragment): FragmentView {
   return FragmentView.of(fragment, { remark: fragment.remark ?? '' });

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ModelModule } from '../model/index.js';
+import { StorageModule } from '../platform/storage/index.js';
 import { SkillModule } from '../skill/index.js';
 import * as entities from './store/harness.entity.js';
 import { ApprovalController, GrantController } from './api/approval/approval.controller.js';
@@ -64,7 +65,12 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
 
 /** Sessions and runs of the coding harness. */
 @Module({
-  imports: [TypeOrmModule.forFeature(Object.values(entities)), ModelModule, SkillModule],
+  imports: [
+    TypeOrmModule.forFeature(Object.values(entities)),
+    ModelModule,
+    SkillModule,
+    StorageModule,
+  ],
   controllers: [
     ApprovalController,
     GrantController,

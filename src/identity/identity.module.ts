@@ -21,6 +21,7 @@ import { RoleController } from './role/role.controller.js';
 import { RoleRepository } from './role/role.repository.js';
 import { RoleService } from './role/role.service.js';
 import { Captcha, CaptchaStore } from './sign-in/captcha.js';
+import { EmailCodeController } from './sign-in/email-code.controller.js';
 import { LoginController } from './sign-in/login.controller.js';
 import { LoginService } from './sign-in/login.service.js';
 import { SessionCallerResolver } from './sign-in/session.caller-resolver.js';
@@ -45,6 +46,7 @@ import { UserService } from './user/user.service.js';
   imports: [TypeOrmModule.forFeature([Client, LoginSession, Role, Tenant, User, UserRole])],
   controllers: [
     LoginController,
+    EmailCodeController,
     // Before the users, whose route `:userId` matches its paths.
     ProfileController,
     UserController,

@@ -2,11 +2,18 @@ import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
-import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../platform/http/index.js';
-import type { Answer, Page } from '../platform/http/index.js';
+import {
+  Answers,
+  AnswersPage,
+  AnswersStatus,
+  AnswersWorkbook,
+  IdPipe,
+  IdsPipe,
+} from '../platform/http/index.js';
+import type { Answer, ListReader, Page } from '../platform/http/index.js';
 import { CreateKnowledgeBody, KnowledgeListQuery, UpdateKnowledgeBody } from './knowledge.dto.js';
 import { KnowledgeService } from './knowledge.service.js';
-import { KnowledgeView } from './knowledge.view.js';
+import { knowledgeSheet, KnowledgeView } from './knowledge.view.js';
 
 @ApiTags('knowledge bases')
 @Controller('system/info')
@@ -22,6 +29,17 @@ export class KnowledgeController {
     @Query() query: KnowledgeListQuery,
   ): Promise<Page<KnowledgeView>> {
     return this.knowledge.list(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:info:export')
+  @AnswersWorkbook(knowledgeSheet)
+  export(
+    @CurrentCaller() caller: Caller,
+    @Body() query: KnowledgeListQuery,
+  ): ListReader<KnowledgeView> {
+    return (page) => this.knowledge.list(caller, { ...query, ...page });
   }
 
   /** One knowledge base. */

@@ -3,6 +3,7 @@ import {
   integer,
   nullable,
   recordId,
+  sheetOf,
   text,
   time,
   View,
@@ -37,6 +38,26 @@ export class KnowledgeView extends View({
   createTime: time(),
   updateTime: time(),
 }) {}
+
+export const knowledgeSheet = sheetOf<KnowledgeView>('Knowledge bases', {
+  id: 'Id',
+  name: 'Name',
+  description: 'Description',
+  share: ['Shared', { 0: 'No', 1: 'Yes' }],
+  documentCount: 'Documents',
+  embeddingModel: 'Embedding model',
+  vectorModel: 'Vector store',
+  textBlockSize: 'Block size',
+  overlapChar: 'Overlap',
+  retrieveLimit: 'Results',
+  similarityThreshold: 'Threshold',
+  enableHybrid: ['Hybrid search', { 0: 'No', 1: 'Yes' }],
+  enableRerank: ['Reranking', { 0: 'No', 1: 'Yes' }],
+  rerankModel: 'Rerank model',
+  remark: 'Remark',
+  createTime: 'Created',
+  updateTime: 'Changed',
+});
 
 export function toKnowledgeView(knowledge: KnowledgeBase, documentCount: number): KnowledgeView {
   return KnowledgeView.of(knowledge, {

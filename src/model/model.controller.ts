@@ -8,10 +8,11 @@ import {
   AnswersArrayAndPage,
   AnswersPage,
   AnswersStatus,
+  AnswersWorkbook,
   IdPipe,
   IdsPipe,
 } from '../platform/http/index.js';
-import type { Answer, Page } from '../platform/http/index.js';
+import type { Answer, ListReader, Page } from '../platform/http/index.js';
 import { DiagnosisView } from './diagnosis/diagnosis.view.js';
 import { ModelDiagnosis } from './diagnosis/model.diagnosis.js';
 import {
@@ -23,7 +24,7 @@ import {
   UpdateModelBody,
 } from './model.dto.js';
 import { ModelService } from './model.service.js';
-import { ModelEntryView, ModelView, ProviderOptionView } from './model.view.js';
+import { ModelEntryView, modelSheet, ModelView, ProviderOptionView } from './model.view.js';
 
 @ApiTags('models')
 @Controller('system/model')
@@ -39,6 +40,14 @@ export class ModelController {
   @AnswersPage(ModelView)
   list(@CurrentCaller() caller: Caller, @Query() query: ModelListQuery): Promise<Page<ModelView>> {
     return this.models.list(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:model:export')
+  @AnswersWorkbook(modelSheet)
+  export(@CurrentCaller() caller: Caller, @Body() query: ModelListQuery): ListReader<ModelView> {
+    return (page) => this.models.list(caller, { ...query, ...page });
   }
 
   /** The models that can be used, the default one first, as `data` and as `rows` with `total`. */

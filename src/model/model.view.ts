@@ -5,6 +5,7 @@ import {
   isBlank,
   nullable,
   oneOf,
+  sheetOf,
   text,
   time,
   View,
@@ -34,6 +35,25 @@ export class ModelView extends View({
   createTime: time(),
   updateTime: time(),
 }) {}
+
+export const modelSheet = sheetOf<ModelView>('Models', {
+  id: 'Id',
+  modelName: 'Name',
+  modelDescribe: 'Display name',
+  category: 'Category',
+  providerCode: 'Provider',
+  modelShow: ['Shown to users', { Y: 'Yes', N: 'No' }],
+  modelDimension: 'Dimension',
+  apiHost: 'Address',
+  hasApiKey: ['API key', { true: 'Stored', false: 'None' }],
+  contextWindow: 'Context window',
+  maxOutput: 'Output limit',
+  inputPrice: 'Input price',
+  outputPrice: 'Output price',
+  remark: 'Remark',
+  createTime: 'Created',
+  updateTime: 'Changed',
+});
 
 export function toModelView(model: Model): ModelView {
   return ModelView.of(model, {

@@ -2,11 +2,18 @@ import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
-import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../platform/http/index.js';
-import type { Answer, Page } from '../platform/http/index.js';
+import {
+  Answers,
+  AnswersPage,
+  AnswersStatus,
+  AnswersWorkbook,
+  IdPipe,
+  IdsPipe,
+} from '../platform/http/index.js';
+import type { Answer, ListReader, Page } from '../platform/http/index.js';
 import { CreateProviderBody, ProviderListQuery, UpdateProviderBody } from './provider.dto.js';
 import { ProviderService } from './provider.service.js';
-import { ProviderView } from './provider.view.js';
+import { providerSheet, ProviderView } from './provider.view.js';
 
 @ApiTags('providers')
 @Controller('system/provider')
@@ -22,6 +29,17 @@ export class ProviderController {
     @Query() query: ProviderListQuery,
   ): Promise<Page<ProviderView>> {
     return this.providers.list(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:provider:export')
+  @AnswersWorkbook(providerSheet)
+  export(
+    @CurrentCaller() caller: Caller,
+    @Body() query: ProviderListQuery,
+  ): ListReader<ProviderView> {
+    return (page) => this.providers.list(caller, { ...query, ...page });
   }
 
   /** One provider. */

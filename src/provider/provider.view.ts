@@ -1,4 +1,4 @@
-import { integer, recordId, text, time, View, zeroOrOne } from '../platform/http/index.js';
+import { integer, recordId, sheetOf, text, time, View, zeroOrOne } from '../platform/http/index.js';
 import type { Provider } from './provider.entity.js';
 
 /** A provider under both names of its fields. Empty texts are '', because a client's form stumbles over null. */
@@ -19,6 +19,20 @@ export class ProviderView extends View({
   createTime: time(),
   updateTime: time(),
 }) {}
+
+export const providerSheet = sheetOf<ProviderView>('Providers', {
+  id: 'Id',
+  providerName: 'Name',
+  providerCode: 'Code',
+  providerDesc: 'Description',
+  apiHost: 'Address',
+  protocolVersion: 'Protocol version',
+  sortOrder: 'Order',
+  status: ['Status', { 0: 'Enabled', 1: 'Disabled' }],
+  remark: 'Remark',
+  createTime: 'Created',
+  updateTime: 'Changed',
+});
 
 export function toProviderView(provider: Provider): ProviderView {
   const icon = provider.providerIcon ?? '';

@@ -227,11 +227,15 @@ async function prepare(
 
 /** The answer, and a refusal without the id, which it may repeat, and without that of the request. */
 function neutral(seen: Seen, id: string): Seen {
-  if (seen.text.startsWith('{"code":200,')) return seen;
+  if (seen.text.startsWith('{"code":200,') || isWorkbook(seen)) return seen;
   const text = seen.text
     .replace(new RegExp(`(?<![\\w-])${id}(?![\\w-])`, 'g'), '#')
     .replace(/report request [\w-]{36}/, 'report request #');
   return { ...seen, text };
+}
+
+function isWorkbook({ type }: Seen): boolean {
+  return String(type).endsWith('spreadsheetml.sheet');
 }
 
 /** An event stream says in words why it ends. */
@@ -239,6 +243,11 @@ function expectCode({ status, text, type }: Seen, code: number): void {
   expect(status).toBe(200);
   if (String(type).startsWith('text/event-stream')) {
     expect(text).toContain('event: [ERROR]');
+    return;
+  }
+  // Without rows: the test compares it with that of an id which names nothing.
+  if (isWorkbook({ status, text, type })) {
+    expect(code).toBe(200);
     return;
   }
   const { code: answered, msg, data, rows } = JSON.parse(text) as Record<string, unknown>;

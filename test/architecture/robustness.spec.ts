@@ -22,6 +22,13 @@ const CODES = [200, 400, 401, 403, 404, 405, 409, 429];
 
 /** Bodies that are accepted as they are, for routes whose references do not give one. */
 const acceptedBodies: Record<string, object> = {
+  'POST /agent/agent/export': {},
+  'POST /system/info/export': {},
+  'POST /system/model/export': {},
+  'POST /system/provider/export': {},
+  'POST /system/role/export': {},
+  'POST /system/session/export': {},
+  'POST /system/user/export': {},
   'POST /coding/harness/admin/writes': { enabled: true },
   'POST /auth/login': login({ password: 'not-the-password' }),
   'POST /auth/register': login({ password: PASSWORD }),
@@ -107,6 +114,9 @@ function faultOf(
   if (text.includes('Something went wrong')) return text;
   if (type.startsWith('text/event-stream')) {
     return /^event: (done|\[ERROR\])$/m.test(text) ? undefined : `a stream without end: ${text}`;
+  }
+  if (type.endsWith('spreadsheetml.sheet')) {
+    return text.startsWith('PK') ? undefined : 'a workbook that is no archive';
   }
   if (!type.startsWith('application/json')) return `an answer of type ${type}`;
   const { code, msg } = JSON.parse(text) as { code?: number; msg?: unknown };

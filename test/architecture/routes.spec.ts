@@ -28,6 +28,7 @@ const publicRoutes: Record<string, string> = {
   'POST /auth/register': 'Only where a tenant allows it; limited per address.',
   'GET /auth/code': 'The captcha before signing in; limited per address.',
   'GET /auth/tenant/list': 'The choice before signing in: names of tenants that may be chosen.',
+  'GET /resource/email/code': 'Asked before there is a user; always refused, without a look at it.',
   'GET /resource/oss/shared/:fileToken/:shownName':
     'Opens the one file that the signed address names; images show addresses without a sign-in.',
   'GET /resource/sse/close':
@@ -102,7 +103,7 @@ const approvingRoutes = [
 /** What the method of a route says about the permission it asks for. */
 const actionsOfMethods: Record<string, RegExp> = {
   GET: /:(list|query|download|use)$/,
-  POST: /:(add|upload|test|edit|list|query)$/,
+  POST: /:(add|upload|test|edit|list|query|export)$/,
   PUT: /:(edit|resetPwd)$/,
   DELETE: /:(remove|edit|forceLogout)$/,
 };

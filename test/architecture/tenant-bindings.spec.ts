@@ -26,6 +26,7 @@ const bound: Readonly<Record<string, string>> = {
   'knowledge-import.ts': 'The tenant that the command names.',
   // Jobs and sweeps: the tenant of the row
   'attach/parsing/parsing.worker.ts': 'Of the document.',
+  'chat/answer.store.ts': 'Of the turn whose answer is stored.',
   'attach/reconciliation/vector-reconciliation.ts': 'Of the knowledge base.',
   'harness/engine/event.retention.ts': 'Of the run whose events are removed.',
   'harness/engine/run.worker.ts': 'Of the run.',
@@ -39,7 +40,9 @@ const across: readonly (readonly [file: string, reason: string])[] = [
   ['attach/parsing/parsing.repository.ts', 'sweep of exhausted documents'],
   ['attach/parsing/parsing.repository.ts', 'sweep of waiting documents'],
   ['chat/turn.repository.ts', 'renewal of turn leases'],
+  ['chat/turn.repository.ts', 'renewal of turn leases'],
   ['chat/turn.repository.ts', 'sweep of dead turns'],
+  ['chat/turn.repository.ts', 'texts of running turns'],
   ['harness/store/approval.repository.ts', 'sweep of expired approvals'],
   ['harness/store/event.repository.ts', 'poll of followed runs'],
   ['harness/store/event.repository.ts', 'retention of events'],

@@ -147,6 +147,8 @@ export function describeFileStorage(name: string, start: () => Promise<StorageUn
         await expect(storage.read(key)).rejects.toThrow('invalid form');
         await expect(storage.remove(key)).rejects.toThrow('invalid form');
         await expect(storage.exists(key)).rejects.toThrow('invalid form');
+        await expect(storage.quarantine(key)).rejects.toThrow('invalid form');
+        await expect(storage.restore(key)).rejects.toThrow('invalid form');
       },
     );
 
@@ -157,6 +159,36 @@ export function describeFileStorage(name: string, start: () => Promise<StorageUn
       expect(await listed(storage, prefix, inAnHour())).toEqual(keys);
       expect(await listed(storage, prefix, anHourAgo())).toEqual([]);
       expect(await listed(storage, '00000000/', inAnHour())).toEqual([]);
+    });
+
+    it('sets a file aside and puts it back, when it is asked to or when it is read', async () => {
+      const prefix = 'ffffff01/';
+      const key = newKey(prefix);
+      await storage.write(key, Readable.from([Buffer.from('kept')]), options);
+      const aside = async (before: Date): Promise<string[]> => {
+        const keys = [];
+        for await (const found of storage.listQuarantined(prefix, before)) keys.push(found);
+        return keys;
+      };
+      await storage.quarantine(key);
+      expect(await storage.exists(key)).toBe(false);
+      expect(await listed(storage, prefix, inAnHour())).toEqual([]);
+      expect([await aside(inAnHour()), await aside(anHourAgo())]).toEqual([[key], []]);
+
+      await storage.restore(key);
+      expect([await storage.exists(key), await aside(inAnHour())]).toEqual([true, []]);
+
+      await storage.quarantine(key);
+      expect((await buffer(await storage.read(key))).toString()).toBe('kept');
+      expect(await storage.exists(key)).toBe(true);
+
+      await storage.quarantine(key);
+      await storage.remove(key);
+      expect(await aside(inAnHour())).toEqual([]);
+      await expect(storage.read(key)).rejects.toThrow(NotFoundError);
+      for (const missing of [storage.quarantine(newKey()), storage.restore(newKey())]) {
+        await expect(missing).resolves.toBeUndefined();
+      }
     });
 
     it('removes unfinished writes only once they are old', async () => {

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { byTest } from '../support/asked-by-test.js';
 import { startSimulator } from '../../simulator/index.js';
@@ -18,7 +21,7 @@ import {
   upload,
 } from '../support/knowledge.js';
 import { createModel, createProvider } from '../support/models.js';
-import { makeRole, makeUser } from '../support/people.js';
+import { done, makeRole, makeUser } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import type { Session } from '../support/session.js';
 import { eventually } from '../support/wait.js';
@@ -277,6 +280,12 @@ describe('parsing', () => {
       .get(Database)
       .query('DELETE FROM fragment WHERE tenant_id = $1 AND id = $2', [TENANT, fragment?.id]);
     expect(await vectors(id)).toBe(row?.fragmentCount);
+    // Another database has the folder now: it may have the vectors, too.
+    const mark = join(plinth.dataDir, 'installation.json');
+    const own = readFileSync(mark, 'utf8');
+    writeFileSync(mark, own.replace(/"installation":"[^"]*"/, `"installation":"${randomUUID()}"`));
+    expect(await plinth.app.get(VectorReconciliation).reconcile()).toBe(0);
+    writeFileSync(mark, own);
     expect(await plinth.app.get(VectorReconciliation).reconcile()).toBe(1);
     expect(await store.count({ tenantId: TENANT, knowledgeId: id }, undefined, signal)).toBe(
       (row?.fragmentCount ?? 0) - 1,
@@ -289,4 +298,62 @@ describe('parsing', () => {
   function embedCallsSettled(): boolean {
     return simulator.requests.every(({ ended }) => ended !== 'open');
   }
+
+  it('looks again for a file that it does not find, and names the process that stored it', async () => {
+    const base = await createKnowledge(admin, {
+      name: 'Elsewhere',
+      embeddingModel: 'sim-embed-64',
+    });
+    const names = ['back.txt', 'lost.txt'];
+    await upload(
+      admin,
+      base,
+      names.map((name) => [name, `About ${name}.`] as const),
+      false,
+    );
+    const database = plinth.app.get(Database);
+    const files = await database.query<{ id: number; name: string; key: string }>(
+      `SELECT a.id, a.name, f.storage_key AS key FROM attachment a
+         JOIN stored_file f ON f.tenant_id = a.tenant_id AND f.id = a.oss_id
+        WHERE a.tenant_id = $1 AND a.knowledge_id = $2`,
+      [TENANT, base],
+    );
+    const places = new Map(
+      files.map(({ name, key }) => [name, join(plinth.dataDir, 'files', key)] as const),
+    );
+    for (const path of places.values()) renameSync(path, `${path}.away`);
+    for (const { id } of files) done(await admin.post(`/system/attach/parse/${id}`));
+
+    const who = new RegExp(
+      `^The source file is not found: ${hostname()} \\(all, process ${process.pid}\\) stored it, `,
+    );
+    const waiting = await eventually(
+      () => attachmentsOf(admin, base),
+      (rows) => rows.every(({ waitingFor }) => who.test(waitingFor ?? '')),
+    );
+    expect(waiting.map(({ status }) => status)).toEqual([0, 0]);
+    const attempts = await database.query(
+      'SELECT DISTINCT attempts FROM attachment WHERE tenant_id = $1 AND knowledge_id = $2',
+      [TENANT, base],
+    );
+    expect(attempts).toEqual([{ attempts: 0 }]);
+
+    const back = places.get('back.txt') ?? '';
+    renameSync(`${back}.away`, back);
+    await database.query(
+      `UPDATE attachment SET due_at = now(),
+              requested_at = CASE name WHEN 'lost.txt' THEN now() - interval '2 hours' ELSE requested_at END
+        WHERE tenant_id = $1 AND knowledge_id = $2`,
+      [TENANT, base],
+    );
+    const rows = await settled(admin, base);
+    const ended = new Map(rows.map(({ name, status, remark }) => [name, { status, remark }]));
+    expect(ended.get('back.txt')).toEqual({ status: PARSED, remark: null });
+    expect(ended.get('lost.txt')).toEqual({
+      status: FAILED,
+      remark: expect.stringMatching(
+        /^The source file was not found for an hour: .* stored it, .* does not find it\. Ask the operator to check that both use the same DATA_DIR, then parse the document again\.$/,
+      ),
+    });
+  });
 });

@@ -118,4 +118,20 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
     },
     4 * START_MS,
   );
+
+  it(
+    'are refused apart from the files of the others',
+    async () => {
+      const first = boot(dataDir, { ...environment, ROLE: 'api' });
+      await addressOf(first);
+      const elsewhere = join(dataDir, 'elsewhere');
+      const worker = runProgram(['worker.js'], elsewhere, environment);
+
+      expect(await worker.exit).toBe(2);
+      expect(worker.stderr()).toContain(
+        `The files of this database are not in DATA_DIR ${elsewhere}: it lacks the file installation.json`,
+      );
+    },
+    2 * START_MS,
+  );
 });

@@ -216,7 +216,10 @@ export class BuiltHarness {
     write(workspace, files);
   }
 
-  /** From now on whatever stores such an event of the session waits. PostgreSQL alone. */
+  /**
+   * From now on whatever stores such an event of the session waits; a tool.started only where the call is about to act, not
+   * where it is stored with the end of a call that never did. PostgreSQL alone.
+   */
   async close(
     sessionId: string,
     { type, detail }: { readonly type: string; readonly detail?: string },
@@ -263,7 +266,9 @@ const GATES = `
   CREATE FUNCTION test_gate() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       IF EXISTS (SELECT 1 FROM test_gate g WHERE g.session_id = NEW.session_id AND g.type = NEW.type
-                    AND (g.detail IS NULL OR g.detail IN (NEW.data ->> 'toolName', NEW.data ->> 'iteration'))) THEN
+                    AND (g.detail IS NULL OR g.detail IN (NEW.data ->> 'toolName', NEW.data ->> 'iteration')))
+        AND (NEW.type <> 'tool.started' OR EXISTS (SELECT 1 FROM harness_effect e
+                    WHERE e.tool_call_id = NEW.tool_call_id AND e.state = 'STARTED')) THEN
         PERFORM pg_advisory_xact_lock(${GATE});
       END IF;
       RETURN NEW;

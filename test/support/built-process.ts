@@ -55,6 +55,7 @@ function run(
       PORT: '0',
       DEMO: 'off',
       LOG_FORMAT: 'json',
+      SHUTDOWN_DRAIN_SECONDS: '0',
       SHUTDOWN_GRACE_SECONDS: '1',
       ...environment,
     },

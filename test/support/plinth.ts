@@ -53,6 +53,7 @@ export class Plinth {
       DEMO: 'off',
       ALLOW_PRIVATE_MODEL_HOSTS: '*',
       DATABASE_POOL_SIZE: '5',
+      SHUTDOWN_DRAIN_SECONDS: '0',
       ...store.environment,
       ...environment,
     });
@@ -65,7 +66,14 @@ export class Plinth {
       ...(memory && { store: { database: memory, close: () => memory.close() } }),
     });
     const checkAnswers = recordAnswers(app.getHttpServer());
-    await app.listen(0, '127.0.0.1');
+    try {
+      await app.listen(0, '127.0.0.1');
+    } catch (error) {
+      await app.close();
+      await store.drop();
+      rmSync(dataDir, { recursive: true, force: true });
+      throw error;
+    }
     const { port } = app.getHttpServer().address() as AddressInfo;
     const url = `http://127.0.0.1:${port}`;
     return new Plinth(askedByTest(app), url, dataDir, log, checkAnswers, () => store.drop());

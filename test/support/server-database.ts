@@ -12,6 +12,11 @@ export async function createServerDatabase(server: string): Promise<ServerDataba
   return create(server, `TEMPLATE ${await serverTemplate(server)}`);
 }
 
+/** A copy of another database of the server, to which nothing may be connected. */
+export async function copyServerDatabase(server: string, url: string): Promise<ServerDatabase> {
+  return create(server, `TEMPLATE ${new URL(url).pathname.slice(1)}`);
+}
+
 export async function createEmptyDatabase(server: string): Promise<ServerDatabase> {
   return create(server, '');
 }

@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +45,8 @@ export async function embeddedTemplate(): Promise<Blob> {
 
 async function writeEmbeddedTemplate(): Promise<void> {
   const memory = await openInMemory();
-  const app = await createApp(loadConfig(environment), {
+  const dataDir = mkdtempSync(join(tmpdir(), 'plinth-template-'));
+  const app = await createApp(loadConfig({ ...environment, DATA_DIR: dataDir }), {
     store: { database: memory, close: async () => undefined },
   });
   await app.init();
@@ -55,6 +56,7 @@ async function writeEmbeddedTemplate(): Promise<void> {
   await rename(`${dumpFile}.part`, dumpFile);
   await app.close();
   await memory.close();
+  rmSync(dataDir, { recursive: true, force: true });
 }
 
 /** True for the one process that has to make the file; false as soon as it is there. */
@@ -92,11 +94,13 @@ async function writeServerTemplate(server: string, client: pg.Client): Promise<v
   const draft = `${templateDatabase}_draft`;
   await client.query(`DROP DATABASE IF EXISTS ${draft} WITH (FORCE)`);
   await client.query(`CREATE DATABASE ${draft}`);
+  const dataDir = mkdtempSync(join(tmpdir(), 'plinth-template-'));
   const app = await createApp(
-    loadConfig({ ...environment, DATABASE_URL: databaseUrl(server, draft) }),
+    loadConfig({ ...environment, DATA_DIR: dataDir, DATABASE_URL: databaseUrl(server, draft) }),
   );
   await app.init();
   await app.close();
+  rmSync(dataDir, { recursive: true, force: true });
   await client.query(`ALTER DATABASE ${draft} RENAME TO ${templateDatabase}`);
 }
 

@@ -16,7 +16,7 @@ import {
   ModelResolver,
 } from '../../model/index.js';
 import type { ResolvedEmbeddingModel } from '../../model/index.js';
-import { StorageService } from '../../platform/storage/index.js';
+import { ContentMissingError, StorageService } from '../../platform/storage/index.js';
 import { VectorStores } from '../../vector-store/index.js';
 import type { VectorEntry, VectorStore } from '../../vector-store/index.js';
 import { CONFIG } from '../../platform/config/index.js';
@@ -29,6 +29,7 @@ import {
   LeaseLostError,
   MissingVectorsError,
   SettingsChangedError,
+  SourceElsewhereError,
   SourceGoneError,
 } from './parsing.errors.js';
 
@@ -265,6 +266,7 @@ export class DocumentIndexer {
       const settings = { textBlockSize, overlapChar, separator: separator ?? '' };
       return await this.parser.parse({ content, name, byteSize }, settings, signal);
     } catch (error) {
+      if (error instanceof ContentMissingError) throw new SourceElsewhereError(error);
       throw error instanceof NotFoundError ? new SourceGoneError() : error;
     }
   }

@@ -1,4 +1,5 @@
 import { DomainError, InvalidInputError } from '../../platform/error/index.js';
+import type { ContentMissingError } from '../../platform/storage/index.js';
 
 /** Another process has claimed the document, or its parsing was cancelled. Nothing may be written for it. */
 export class LeaseLostError extends Error {
@@ -15,6 +16,18 @@ export class RequesterGoneError extends InvalidInputError {
     super(
       'The user who asked for the parsing may no longer act here. Ask for it again as another user.',
     );
+  }
+}
+
+/** This process does not find the source file; another one, or this one later, may. */
+export class SourceElsewhereError extends InvalidInputError {
+  readonly waitingFor: string;
+
+  constructor({ processes }: ContentMissingError) {
+    super(
+      `The source file was not found for an hour: ${processes}. Ask the operator to check that both use the same DATA_DIR, then parse the document again.`,
+    );
+    this.waitingFor = `The source file is not found: ${processes}.`;
   }
 }
 

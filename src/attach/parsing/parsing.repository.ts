@@ -21,6 +21,7 @@ export type ClaimedAttachment = Pick<
   | 'attempts'
   | 'requestedBy'
   | 'requestedHome'
+  | 'requestedAt'
 >;
 
 export interface Progress {
@@ -97,7 +98,8 @@ export class ParsingRepository {
         WHERE tenant_id = $1 AND id = $2 AND parse_requested AND due_at <= now()
           AND (lease_token IS NULL OR lease_until < now()) AND attempts < ${ATTEMPTS}
         RETURNING knowledge_id AS "knowledgeId", doc_id AS "docId", name, byte_size AS "byteSize",
-                  oss_id AS "ossId", attempts, requested_by AS "requestedBy", requested_home AS "requestedHome"`,
+                  oss_id AS "ossId", attempts, requested_by AS "requestedBy", requested_home AS "requestedHome",
+                  requested_at AS "requestedAt"`,
       [tenantId, id, token],
     );
     return row;

@@ -21,6 +21,7 @@ import {
   MissingVectorsError,
   RequesterGoneError,
   SettingsChangedError,
+  SourceElsewhereError,
 } from './parsing.errors.js';
 import type { Claim, ClaimedAttachment, Release } from './parsing.repository.js';
 import { PARSE_JOB } from './parsing.queue.js';
@@ -30,6 +31,11 @@ const SWEPT_AT_ONCE = 500;
 const FIRST_RETRY_SECONDS = 5;
 /** What the column holds. */
 const LONGEST_REASON = 500;
+const WAITING_FOR = 200;
+
+/** How long and how often a source file is looked for that this process does not find, but another one may. */
+const MISSING_MS = 60 * 60_000;
+const MISSING_SECONDS = 30;
 
 const DIED =
   'The service stopped three times while it parsed this document. Parse it again, or split the file into smaller ones.';
@@ -152,7 +158,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
   /** Records how an attempt ended that did not succeed. */
   private async settle(
     claim: Claim,
-    { attempts }: ClaimedAttachment,
+    { attempts, requestedAt }: ClaimedAttachment,
     { error, stopping }: { readonly error: unknown; readonly stopping: AbortSignal },
   ): Promise<void> {
     // The row says why, or belongs to another worker.
@@ -166,13 +172,24 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       await this.again(claim, { waitingFor: CHANGED, delaySeconds: 0, counted: false });
       return;
     }
+    if (error instanceof SourceElsewhereError && isAwaited(requestedAt)) {
+      this.logger.warn({
+        msg: 'Source file not found',
+        attachmentId: claim.id,
+        dataDir: this.config.DATA_DIR,
+        reason: error.waitingFor,
+      });
+      const waitingFor = error.waitingFor.slice(0, WAITING_FOR);
+      await this.again(claim, { waitingFor, delaySeconds: MISSING_SECONDS, counted: false });
+      return;
+    }
     const reason = this.reasonOf(claim, error);
     if (!mayPass(error) || attempts >= ATTEMPTS) {
       await this.repository.fail(claim, reason);
       return;
     }
     const delaySeconds = FIRST_RETRY_SECONDS * 4 ** (attempts - 1);
-    const waitingFor = `Attempt ${attempts + 1} of ${ATTEMPTS}. ${reason}`.slice(0, 200);
+    const waitingFor = `Attempt ${attempts + 1} of ${ATTEMPTS}. ${reason}`.slice(0, WAITING_FOR);
     await this.again(claim, { waitingFor, delaySeconds, counted: true });
   }
 
@@ -205,4 +222,8 @@ function mayPass(error: unknown): boolean {
   if (error instanceof UpstreamError) return error.retryable;
   if (error instanceof VectorStoreError || error instanceof MissingVectorsError) return true;
   return !(error instanceof DomainError);
+}
+
+function isAwaited(requestedAt: Date | null): boolean {
+  return requestedAt !== null && Date.now() - requestedAt.getTime() < MISSING_MS;
 }

@@ -6,6 +6,7 @@ import { inTenant, withLongStatements } from '../../platform/database/index.js';
 import { FragmentService } from '../../fragment/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { IntervalJob } from '../../platform/queue/index.js';
+import { Installation } from '../../platform/storage/index.js';
 import { VectorStores } from '../../vector-store/index.js';
 import type { VectorScope, VectorStore } from '../../vector-store/index.js';
 import { ReconciliationRepository } from './reconciliation.repository.js';
@@ -15,7 +16,7 @@ const PAGE = 1_000;
 /**
  * Removes vectors without a fragment: what a process leaves that dies between the two stores, and what a vector store
  * kept that was unavailable when documents were deleted. Retrieval never returns them, because it joins the
- * fragments; they only take space. How many were found last and removed in all are metrics.
+ * fragments; they only take space. Nothing is removed while the database may be a copy (Installation). How many were found last and removed in all are metrics.
  */
 @Injectable()
 export class VectorReconciliation implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -30,6 +31,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     private readonly stores: VectorStores,
     private readonly fragments: FragmentService,
     private readonly repository: ReconciliationRepository,
+    private readonly installation: Installation,
     metrics: Metrics,
   ) {
     metrics.gauge(
@@ -55,6 +57,8 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
 
   /** One round over every store; answers how many vectors without a fragment it found and removed. */
   async reconcile(): Promise<number> {
+    // Another database may use the same vector store, as it may use the same files.
+    if ((await this.installation.uncertainty()) !== undefined) return 0;
     const { signal } = this.stopping;
     let found = 0;
     for (const store of this.stores.all()) {

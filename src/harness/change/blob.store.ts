@@ -7,6 +7,7 @@ import { TenantLifecycle } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
+import { Installation } from '../../platform/storage/index.js';
 import { sha256 } from '../protocol/ids.js';
 import { blobPath, blobRoot, tenantBlobs } from './blob.path.js';
 
@@ -30,6 +31,7 @@ export class BlobStore {
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly database: Database,
+    private readonly installation: Installation,
     lifecycle: TenantLifecycle,
   ) {
     this.root = blobRoot(config.DATA_DIR);
@@ -98,17 +100,26 @@ export class BlobStore {
     return blobPath(this.root, tenantId, hash);
   }
 
-  /** Nothing refers to the contents of a deleted tenant, so the deletion succeeds even when some are left. */
+  /**
+   * Nothing refers to the contents of a deleted tenant, so the deletion succeeds even when some are left. They are left
+   * while another database may use them.
+   */
   private async forget(tenantId: string): Promise<void> {
     const folder = tenantBlobs(this.root, tenantId);
     if (folder === undefined) return;
-    await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
+    try {
+      const reason = await this.installation.uncertainty();
+      if (reason === undefined) await rm(folder, { recursive: true, force: true });
+      else {
+        this.logger.warn({ msg: 'Stored contents of a deleted tenant left', tenantId, reason });
+      }
+    } catch (error) {
       this.logger.error({
         msg: 'Failed to remove stored contents of a deleted tenant',
         tenantId,
         err: error,
       });
-    });
+    }
   }
 }
 

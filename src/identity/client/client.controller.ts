@@ -2,11 +2,19 @@ import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
-import { Answers, AnswersPage, AnswersStatus, IdPipe, IdsPipe } from '../../platform/http/index.js';
-import type { Page } from '../../platform/http/index.js';
+import {
+  Answers,
+  AnswersPage,
+  AnswersStatus,
+  AnswersWorkbook,
+  IdPipe,
+  IdsPipe,
+} from '../../platform/http/index.js';
+import type { ListReader, Page } from '../../platform/http/index.js';
 import {
   ChangedClientDto,
   ClientListQuery,
+  clientSheet,
   ClientStatusDto,
   ClientView,
   NewClientDto,
@@ -24,6 +32,14 @@ export class ClientController {
   @AnswersPage(ClientView)
   list(@Query() query: ClientListQuery): Promise<Page<ClientView>> {
     return this.clients.list(query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:client:export')
+  @AnswersWorkbook(clientSheet)
+  export(@Body() query: ClientListQuery): ListReader<ClientView> {
+    return (page) => this.clients.list({ ...query, ...page });
   }
 
   /** One client. */

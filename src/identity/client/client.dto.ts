@@ -8,6 +8,7 @@ import {
   OneOf,
   oneOf,
   pageFields,
+  sheetOf,
   Text,
   text,
   Texts,
@@ -112,6 +113,18 @@ export class ClientView extends View({
   inlineFailures: flag({ description: INLINE.failures }),
   createTime: time(),
 }) {}
+
+export const clientSheet = sheetOf<ClientView>('Clients', {
+  id: 'Id',
+  clientId: 'Client id',
+  clientKey: 'Key',
+  grantTypeList: 'Grant types',
+  deviceType: 'Device type',
+  activeTimeout: 'Idle time (s)',
+  timeout: 'Life time (s)',
+  status: ['Status', { 0: 'Enabled', 1: 'Disabled' }],
+  createTime: 'Created',
+});
 
 export function toClientView(client: Client): ClientView {
   return ClientView.of(client, {

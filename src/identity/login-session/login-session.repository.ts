@@ -163,7 +163,7 @@ export class LoginSessionRepository {
       `SELECT count(*) AS total ${OPEN_SIGN_INS}`,
       values,
     );
-    const { take = null, skip = 0 } = rowsOf(query);
+    const { take, skip } = rowsOf(query);
     const rows = await this.database.query<OpenSignIn>(
       `SELECT s.id, s.user_id AS "userId", u.user_name AS "userName", c.client_key AS "clientKey",
               c.device_type AS "deviceType", s.ip, s.user_agent AS "userAgent",

@@ -33,7 +33,8 @@ export class NoticeController {
   @NoEnvelope()
   @AnswersRaw('text/event-stream', 'Comments only')
   open(@CurrentCaller() caller: Caller, @Res() response: Response): void {
-    const place = this.streams.reserve(caller, { perUser: this.config.CHAT_STREAMS_PER_USER });
+    const { CHAT_STREAMS_PER_USER: perUser } = this.config;
+    const place = this.streams.reserve(caller, { perUser, endless: true });
     if (!place) {
       throw new TooManyRequestsError('You have too many streams open. Close one and try again.', {
         retryAfterSeconds: 5,

@@ -7,10 +7,11 @@ import {
   AnswersArray,
   AnswersPage,
   AnswersStatus,
+  AnswersWorkbook,
   IdPipe,
   IdsPipe,
 } from '../../platform/http/index.js';
-import type { Page } from '../../platform/http/index.js';
+import type { ListReader, Page } from '../../platform/http/index.js';
 import {
   ChangedRoleDto,
   NewRoleDto,
@@ -18,6 +19,7 @@ import {
   RoleDepartmentsView,
   RoleListQuery,
   RoleOptionQuery,
+  roleSheet,
   RoleStatusDto,
   RoleView,
 } from './role.dto.js';
@@ -34,6 +36,14 @@ export class RoleController {
   @AnswersPage(RoleView)
   list(@CurrentCaller() caller: Caller, @Query() query: RoleListQuery): Promise<Page<RoleView>> {
     return this.roles.list(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:role:export')
+  @AnswersWorkbook(roleSheet)
+  export(@CurrentCaller() caller: Caller, @Body() query: RoleListQuery): ListReader<RoleView> {
+    return (page) => this.roles.list(caller, { ...query, ...page });
   }
 
   /** Roles to choose from: the given ones, or all enabled ones. */

@@ -10,6 +10,7 @@ import {
   OneOf,
   oneOf,
   pageFields,
+  sheetOf,
   Text,
   text,
   Texts,
@@ -102,6 +103,17 @@ export class RoleView extends View({
   flag: flag({ description: 'Whether the user has the role' }),
   superAdmin: flag({ description: 'Whether this is the role of super administrators' }),
 }) {}
+
+export const roleSheet = sheetOf<RoleView>('Roles', {
+  roleId: 'Id',
+  roleName: 'Name',
+  roleKey: 'Key',
+  roleSort: 'Order',
+  status: ['Status', { 0: 'Enabled', 1: 'Disabled' }],
+  permissions: 'Permissions',
+  remark: 'Remark',
+  createTime: 'Created',
+});
 
 const FIXED = { dataScope: '1', menuCheckStrictly: true, deptCheckStrictly: true };
 

@@ -42,7 +42,7 @@ export class RoleRepository {
   }
 
   async all(tenantId: string): Promise<Role[]> {
-    return this.roles.find(tenantId, {}, { roleSort: 'ASC', id: 'ASC' });
+    return this.roles.choices(tenantId, {}, { roleSort: 'ASC', id: 'ASC' });
   }
 
   async byKey(tenantId: string, roleKey: string): Promise<Role | null> {

@@ -8,15 +8,17 @@ import {
   AnswersArray,
   AnswersPage,
   AnswersStatus,
+  AnswersWorkbook,
   IdPipe,
   IdsPipe,
 } from '../../platform/http/index.js';
-import type { Page } from '../../platform/http/index.js';
+import type { ListReader, Page } from '../../platform/http/index.js';
 import {
   ALL_FUNCTIONS,
   ChangedTenantDto,
   NewTenantDto,
   TenantListQuery,
+  tenantSheet,
   TenantPackageView,
   TenantStatusDto,
   TenantView,
@@ -38,6 +40,14 @@ export class TenantController {
     @Query() query: TenantListQuery,
   ): Promise<Page<TenantView>> {
     return this.tenants.list(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:tenant:export')
+  @AnswersWorkbook(tenantSheet)
+  export(@CurrentCaller() caller: Caller, @Body() query: TenantListQuery): ListReader<TenantView> {
+    return (page) => this.tenants.list(caller, { ...query, ...page });
   }
 
   /** Switches this sign-in back to the tenant of the caller. */

@@ -11,6 +11,7 @@ import {
   OneOf,
   oneOf,
   pageFields,
+  sheetOf,
   Text,
   text,
   time,
@@ -126,3 +127,19 @@ export class TenantView extends View({
   registerEnabled: flag(),
   createTime: time(),
 }) {}
+
+export const tenantSheet = sheetOf<TenantView>('Tenants', {
+  id: 'Id',
+  tenantId: 'Tenant id',
+  companyName: 'Company',
+  contactUserName: 'Contact',
+  contactPhone: 'Telephone',
+  licenseNumber: 'Licence number',
+  address: 'Address',
+  domain: 'Domain',
+  accountCount: ['User limit', (count) => (count < 0 ? 'None' : count)],
+  status: ['Status', { 0: 'Enabled', 1: 'Disabled' }],
+  expireTime: 'Expires',
+  remark: 'Remark',
+  createTime: 'Created',
+});

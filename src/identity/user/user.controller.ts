@@ -7,11 +7,12 @@ import {
   AnswersArray,
   AnswersPage,
   AnswersStatus,
+  AnswersWorkbook,
   IdPipe,
   IdsPipe,
   TimeRangeQuery,
 } from '../../platform/http/index.js';
-import type { Page } from '../../platform/http/index.js';
+import type { ListReader, Page } from '../../platform/http/index.js';
 import { DepartmentView, departmentTree } from '../role/department.js';
 import {
   ChangedUserDto,
@@ -23,7 +24,7 @@ import {
   UserStatusDto,
 } from './user.dto.js';
 import { UserService } from './user.service.js';
-import { UserDetailView, UserRolesView, UserView } from './user.view.js';
+import { UserDetailView, UserRolesView, userSheet, UserView } from './user.view.js';
 
 @ApiTags('users')
 @Controller('system/user')
@@ -37,6 +38,14 @@ export class UserController {
   @AnswersPage(UserView)
   list(@CurrentCaller() caller: Caller, @Query() query: UserListQuery): Promise<Page<UserView>> {
     return this.users.list(caller, query);
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('system:user:export')
+  @AnswersWorkbook(userSheet)
+  export(@CurrentCaller() caller: Caller, @Body() query: UserListQuery): ListReader<UserView> {
+    return (page) => this.users.list(caller, { ...query, ...page });
   }
 
   /** The departments of the tenant: one that has every user. */

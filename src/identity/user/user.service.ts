@@ -47,7 +47,7 @@ export class UserService {
   async options(caller: Caller, userIds: readonly number[] | undefined): Promise<UserView[]> {
     const users = await (userIds
       ? this.users.byIds(caller.tenantId, userIds)
-      : this.users.users.find(caller.tenantId, { status: '0' }, { id: 'ASC' }));
+      : this.users.users.choices(caller.tenantId, { status: '0' }, { id: 'ASC' }));
     return users.map((user) => viewFor(caller, user, []));
   }
 

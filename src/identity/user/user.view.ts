@@ -1,14 +1,15 @@
 import { mayAny } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import {
-  number,
   integer,
   list,
   nullable,
+  number,
   numbers,
   object,
   oneOf,
   schema,
+  sheetOf,
   text,
   texts,
   time,
@@ -47,6 +48,20 @@ export class UserView extends View({
   postIds: nullable(numbers()),
   roleId: nullable(integer()),
 }) {}
+
+export const userSheet = sheetOf<UserView>('Users', {
+  userId: 'Id',
+  userName: 'User name',
+  nickName: 'Display name',
+  email: 'E-mail',
+  phonenumber: 'Telephone',
+  roles: ['Roles', (roles) => roles.map(({ roleName }) => roleName).join(', ')],
+  status: ['Status', { 0: 'Enabled', 1: 'Disabled' }],
+  loginIp: 'Last address',
+  loginDate: 'Last sign-in',
+  remark: 'Remark',
+  createTime: 'Created',
+});
 
 export class UserDetailView extends View({
   user: nullable(object(UserView, { description: 'null in the form for a new user' })),

@@ -19,6 +19,8 @@ export class StreamPlace {
   constructor(
     readonly caller: Caller,
     readonly kind: StreamKind,
+    /** It has no end of its own. */
+    readonly endless: boolean,
     readonly release: () => void,
   ) {}
 
@@ -38,6 +40,8 @@ export interface StreamLimit {
   /** Streams of the kind that one user may have open in this process. */
   readonly perUser: number;
   readonly kind?: StreamKind;
+  /** The stream has no end of its own, so a stop of the process does not wait for it; its client opens it again. */
+  readonly endless?: boolean;
 }
 
 /** Interval of checking open streams against the database without an event. */
@@ -53,6 +57,8 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   private readonly streams = new Set<StreamPlace>();
   private timer: NodeJS.Timeout | undefined;
   private readonly subscriptions: (() => void)[] = [];
+  /** Streams that the stop of the process has ended; those that are opened later end at once. */
+  private ended: 'none' | 'endless' | 'all' = 'none';
 
   constructor(
     private readonly bus: EventBus,
@@ -70,6 +76,18 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
   beforeApplicationShutdown(): void {
     clearInterval(this.timer);
     for (const unsubscribe of this.subscriptions) unsubscribe();
+    this.endAll();
+  }
+
+  /** Ends the streams without an end of their own: the process takes no more requests. */
+  endEndless(): void {
+    if (this.ended === 'none') this.ended = 'endless';
+    for (const stream of this.streams) if (stream.endless) stream.end('shutdown');
+  }
+
+  /** Ends every stream: the process stops. */
+  endAll(): void {
+    this.ended = 'all';
     for (const stream of this.streams) stream.end('shutdown');
   }
 
@@ -81,10 +99,15 @@ export class OpenStreams implements OnModuleInit, BeforeApplicationShutdown {
    * Reserves a place; undefined when the user has as many as the limit. Call it before the first await of what opens the
    * stream: counting and reserving are one step, so that requests at the same time cannot exceed the limit together.
    */
-  reserve(caller: Caller, { perUser, kind = 'chat' }: StreamLimit): StreamPlace | undefined {
+  reserve(
+    caller: Caller,
+    { perUser, kind = 'chat', endless = false }: StreamLimit,
+  ): StreamPlace | undefined {
     if (this.countOf(caller, kind) >= perUser) return undefined;
-    const place: StreamPlace = new StreamPlace(caller, kind, () => this.streams.delete(place));
+    const release = (): void => void this.streams.delete(place);
+    const place: StreamPlace = new StreamPlace(caller, kind, endless, release);
     this.streams.add(place);
+    if (this.ended === 'all' || (endless && this.ended === 'endless')) place.end('shutdown');
     return place;
   }
 

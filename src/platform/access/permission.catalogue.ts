@@ -15,8 +15,9 @@ const verbs: Readonly<Record<string, string>> = {
   add: 'Create',
   edit: 'Change',
   remove: 'Delete',
+  export: 'Export the list',
 };
-const crud = ['list', 'query', 'add', 'edit', 'remove'];
+const crud = ['list', 'query', 'add', 'edit', 'remove', 'export'];
 
 interface Group {
   readonly name: string;
@@ -69,7 +70,7 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     actions: ['list'],
     more: { forceLogout: 'End the sign-in of another user' },
   }),
-  ...group({ name: 'audit log', prefix: 'monitor:audit', actions: ['list'] }),
+  ...group({ name: 'audit log', prefix: 'monitor:audit', actions: ['list', 'export'] }),
   ...group({ name: 'operation log', prefix: 'monitor:operlog', actions: ['list'] }),
   ...group({ name: 'sign-in log', prefix: 'monitor:logininfor', actions: ['list'] }),
   ...group({ name: 'providers', prefix: 'system:provider', actions: crud }),

@@ -1,10 +1,10 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Body, Controller, Get, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../access/index.js';
 import type { Caller } from '../access/index.js';
-import { AnswersPage, TimeRangeQuery } from '../http/index.js';
-import type { Page } from '../http/index.js';
-import { AuditEntryView, AuditListQuery } from './audit.dto.js';
+import { AnswersPage, AnswersWorkbook, TimeRangeQuery } from '../http/index.js';
+import type { ListReader, Page } from '../http/index.js';
+import { AuditEntryView, AuditListQuery, auditSheet } from './audit.dto.js';
 import { AuditRepository } from './audit.repository.js';
 
 @ApiTags('audit log')
@@ -23,5 +23,16 @@ export class AuditController {
   ): Promise<Page<AuditEntryView>> {
     const page = await this.entries.page(caller.tenantId, query);
     return page.map((entry) => AuditEntryView.of(entry));
+  }
+
+  /** The rows of the list as a workbook. */
+  @Post('export')
+  @RequirePermission('monitor:audit:export')
+  @AnswersWorkbook(auditSheet)
+  export(
+    @CurrentCaller() caller: Caller,
+    @Body() query: AuditListQuery,
+  ): ListReader<AuditEntryView> {
+    return (page) => this.list(caller, { ...query, ...page });
   }
 }

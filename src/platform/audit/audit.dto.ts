@@ -5,6 +5,7 @@ import {
   nullable,
   pageFields,
   schema,
+  sheetOf,
   Text,
   text,
   time,
@@ -48,3 +49,16 @@ export class AuditEntryView extends View({
   requestId: nullable(text({ description: 'The X-Request-Id of the answer' })),
   createTime: time(),
 }) {}
+
+export const auditSheet = sheetOf<AuditEntryView>('Audit log', {
+  id: 'Id',
+  createTime: 'Time',
+  actorId: 'User id',
+  actorName: 'User',
+  action: 'Action',
+  targetType: 'Record type',
+  targetId: 'Record',
+  detail: 'Detail',
+  ip: 'Address',
+  requestId: 'Request',
+});

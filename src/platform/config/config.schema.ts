@@ -49,6 +49,11 @@ export const variables = {
     description: 'PostgreSQL 15 or newer; unset means the embedded database in DATA_DIR',
     secret: true,
   }),
+  INSTALLATION_RENEW: variable(z.uuid('must be the id of an installation').optional(), {
+    example: '018f6a2e-0000-7000-8000-000000000000',
+    description:
+      'The present id of the installation, as a refused start or the log names it: this start gives the database and DATA_DIR a new one. Without effect afterwards',
+  }),
   DATABASE_POOL_SIZE: count(20, 'Connections to PostgreSQL per process', 1_000),
   DATABASE_QUERY_TIMEOUT_SECONDS: seconds(
     20,
@@ -175,10 +180,25 @@ export const variables = {
     'JSON bodies that are being read per process, at most (MiB); half of it for one address',
     102_400,
   ),
+  SHUTDOWN_DRAIN_SECONDS: variable(wholeNumber(0, 10 * MINUTE).optional(), {
+    example: '10',
+    description:
+      'After SIGTERM: how long requests are still served while readiness answers 503, so that load balancers move on (seconds); default: 5 with DATABASE_URL, else 0',
+  }),
   SHUTDOWN_GRACE_SECONDS: seconds(
     10,
-    'How long open requests and streams may continue after a stop signal',
+    'How long open requests and streams may continue after the drain, and jobs after the signal',
   ),
+  ORPHAN_SWEEP: variable(
+    z.enum(['on', 'dry-run', 'off'], { error: 'must be on, dry-run or off' }),
+    {
+      default: 'on',
+      example: 'dry-run',
+      description:
+        'Files without a record are set aside every hour; dry-run only logs which ones it would be',
+    },
+  ),
+  ORPHAN_FILE_DAYS: count(14, 'How long such files are kept before they are removed (days)', 3_650),
   UPLOAD_LIMIT_MB: count(50, 'Largest uploaded file (MiB)', 10_240),
   PARSE_WORKERS: count(1, 'Documents parsed at the same time per process', 64),
   PARSE_MEMORY_MB: variable(wholeNumber(64, 65_536), {

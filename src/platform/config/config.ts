@@ -20,6 +20,8 @@ export interface Config extends Values {
   readonly embedded: boolean;
   /** Whether this process runs the offline demo. A worker never does: the demo has one simulator. */
   readonly demo: boolean;
+  /** How long a stopping process still serves requests. A worker serves none; nothing balances the embedded store's one. */
+  readonly drainSeconds: number;
   readonly allowedPrivateHosts: readonly string[];
   /** 32 bytes that encrypt stored credentials, and those of SECRET_KEY_PREVIOUS where given. */
   readonly encryptionKeys: { readonly current: Buffer; readonly previous?: Buffer };
@@ -28,6 +30,9 @@ export interface Config extends Values {
   /** Every text that must never leave the service; used to mask output. */
   readonly secrets: readonly string[];
 }
+
+/** Longer than the interval at which load balancers usually probe. */
+const DRAIN_SECONDS = 5;
 
 /** Injection token of the Config interface. */
 export const CONFIG = Symbol('Config');
@@ -57,6 +62,10 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     DATA_DIR: dataDir,
     embedded,
     demo: values.ROLE !== 'worker' && (values.DEMO ?? embedded),
+    drainSeconds:
+      values.ROLE === 'worker'
+        ? 0
+        : (values.SHUTDOWN_DRAIN_SECONDS ?? (embedded ? 0 : DRAIN_SECONDS)),
     allowedPrivateHosts: values.ALLOW_PRIVATE_MODEL_HOSTS ?? (embedded ? ['*'] : []),
     encryptionKeys: {
       current: keyFrom(secret, 'credentials'),

@@ -49,6 +49,12 @@ describe('closeDataDir', () => {
     expect(modeOf()).toBe('770');
   });
 
+  it.each(['answers', 'files', 'harness', 'parsing'])('knows %s as its own', (name) => {
+    existing(0o1777, 'secret.key', name);
+    closeDataDir(dataDir, true);
+    expect(modeOf()).toBe('700');
+  });
+
   it('refuses to change a folder that holds something else, and says what to run', () => {
     existing(0o1777, 'secret.key', 'letter.txt');
     expect(() => closeDataDir(dataDir, true)).toThrow(

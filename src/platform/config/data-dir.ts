@@ -3,10 +3,12 @@ import { ConfigError } from './config-error.js';
 
 /** What the service makes in DATA_DIR, and what a file system puts into the root of a volume. */
 const OWN = new Set([
+  'answers',
   'demo.json',
   'files',
   'harness',
   'initial-password',
+  'installation.json',
   'lost+found',
   'parsing',
   'pg',

@@ -7,11 +7,12 @@ export { DirectoryInUseError } from './directory-lock.js';
 export { openEmbedded, openInMemory } from './embedded.js';
 export type { EmbeddedStore } from './embedded.js';
 export type { StatementObserver } from './pool.js';
-export { containing, createdWithin } from './search.js';
+export { among, containing, createdWithin } from './search.js';
 export {
   isConnectionFailure,
   isDeadlock,
   isForeignKeyViolation,
+  isInvalidValue,
   isOutage,
   isUniqueViolation,
   unavailableError,

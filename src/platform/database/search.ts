@@ -1,4 +1,4 @@
-import { And, ILike, LessThan, MoreThanOrEqual } from 'typeorm';
+import { And, Equal, ILike, LessThan, MoreThanOrEqual, Or } from 'typeorm';
 import type { FindOperator } from 'typeorm';
 import { readTimeRange } from '../http/index.js';
 import type { TimeRange } from '../http/index.js';
@@ -8,8 +8,15 @@ export function containing(text: string): FindOperator<string> {
   return ILike(`%${text.replace(/[\\%_]/g, '\\$&')}%`);
 }
 
+/** Matches rows that have one of the values, which should be few. */
+export function among<T>(values: readonly T[]): FindOperator<T> {
+  return Or(...values.map((value) => Equal(value)));
+}
+
 /** Matches rows that were created in the range; all rows without one. InvalidInputError for a time that does not exist. */
-export function createdWithin(range: TimeRange | undefined): { createTime?: FindOperator<Date> } {
+export function createdWithin(range: TimeRange | null | undefined): {
+  createTime?: FindOperator<Date>;
+} {
   const { from, until } = readTimeRange(range);
   const edges = [...(from ? [MoreThanOrEqual(from)] : []), ...(until ? [LessThan(until)] : [])];
   return edges.length > 0 ? { createTime: And(...edges) } : {};

@@ -9,7 +9,7 @@ import type {
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import { NotFoundError } from '../error/index.js';
-import { orderOf, Page, rowsOf } from '../http/index.js';
+import { MOST_CHOICES, orderOf, Page, rowsOf } from '../http/index.js';
 import type { PageQuery } from '../http/index.js';
 import type { Database } from './database.js';
 
@@ -39,6 +39,11 @@ export class TenantScoped<E extends TenantOwned> {
 
   async find(tenantId: string, where: Where<E> = {}, order?: FindOptionsOrder<E>): Promise<E[]> {
     return this.rows.find({ where: within(tenantId, where), ...(order && { order }) });
+  }
+
+  /** The first MOST_CHOICES rows, for a list that a form shows whole. */
+  async choices(tenantId: string, where: Where<E>, order: FindOptionsOrder<E>): Promise<E[]> {
+    return this.rows.find({ where: within(tenantId, where), order, take: MOST_CHOICES });
   }
 
   async findOne(tenantId: string, where: Where<E>, order?: FindOptionsOrder<E>): Promise<E | null> {

@@ -17,6 +17,13 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return databaseError(error)?.code === FOREIGN_KEY_VIOLATION;
 }
 
+/** True for the error of a statement with a value that the table cannot hold: another attempt would fail as well. */
+export function isInvalidValue(error: unknown): boolean {
+  const cause = databaseError(error);
+  // Classes 22 (data) and 23 (constraints), and 54 (limits of the server).
+  return typeof cause?.code === 'string' && /^(22|23|54)/.test(cause.code);
+}
+
 /** True for the error of the transaction that the database has given up so that others, which it blocked, go on. */
 export function isDeadlock(error: unknown): boolean {
   return databaseError(error)?.code === DEADLOCK;

@@ -7,18 +7,22 @@ import { BodyReader, LARGEST_BODY_KB } from './body.reader.js';
 import type { BodyLimit } from './body.reader.js';
 
 const BODY_LIMIT = 'http:body-limit';
+const FORM_BODY = 'http:form-body';
 const PUBLIC_KB = 64;
 
 /** For a route that takes images as base64 in JSON, with a long text. */
 export const LargeBody = (): MethodDecorator =>
   SetMetadata(BODY_LIMIT, { atLeastKb: LARGEST_BODY_KB } satisfies BodyLimit);
 
+/** For a route whose body existing clients send as a form: fields as in a query. JSON is read as well. */
+export const FormBody = (): MethodDecorator => SetMetadata(FORM_BODY, true);
+
 /** For routes that read a body from callers who are not signed in. */
 export const SmallBody = (): MethodDecorator & ClassDecorator =>
   SetMetadata(BODY_LIMIT, { atMostKb: PUBLIC_KB } satisfies BodyLimit);
 
 /**
- * Reads the JSON body of a request after the guards, so that nothing is read or parsed for a caller who is not signed in or
+ * Reads the body of a request after the guards, so that nothing is read or parsed for a caller who is not signed in or
  * lacks the permission.
  */
 @Injectable()
@@ -33,9 +37,13 @@ export class BodyInterceptor implements NestInterceptor {
       context.getHandler(),
       context.getClass(),
     ]);
+    const form = this.reflector.get<boolean | undefined>(FORM_BODY, context.getHandler());
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
-    request.body = await this.reader.read(request, http.getResponse<Response>(), limit ?? {});
+    request.body = await this.reader.read(request, http.getResponse<Response>(), {
+      ...limit,
+      ...(form && { form }),
+    });
     return next.handle();
   }
 }

@@ -24,6 +24,11 @@ export interface BodyLimit {
   readonly atMostKb?: number;
 }
 
+interface BodyOptions extends BodyLimit {
+  /** Reads forms as well. */
+  readonly form?: boolean;
+}
+
 /** Not an InvalidInputError: a route that answers invalid fields in a form of its own still answers this in the envelope. */
 class BodyError extends DomainError {
   readonly code = 400;
@@ -106,12 +111,13 @@ export class BodyReader {
   }
 
   /**
-   * The parsed body; undefined without a JSON body. BodyError for one that is too large, not readable or half-sent,
+   * The parsed body; undefined without a JSON body, or a form where the route reads one. BodyError for one that is too large, not readable or half-sent,
    * TooManyRequestsError when too much is being read. `text/plain` counts as JSON below /auth/, as existing clients send it.
    */
-  async read(request: Request, response: Response, limits: BodyLimit): Promise<unknown> {
-    if (!hasBody(request) || !isJson(request)) return undefined;
-    const { atLeastKb = 0, atMostKb = Infinity } = limits;
+  async read(request: Request, response: Response, options: BodyOptions): Promise<unknown> {
+    const isForm = options.form === true && typeOf(request) === FORM;
+    if (!hasBody(request) || !(isForm || isJson(request))) return undefined;
+    const { atLeastKb = 0, atMostKb = Infinity } = options;
     const limit = Math.min(Math.max(this.generalLimit, atLeastKb * KIB), atMostKb * KIB);
     const declared = Number(request.headers['content-length']);
     const stream = decoded(request);
@@ -124,7 +130,9 @@ export class BodyReader {
         this.budget.take(network, size);
         held += size;
       });
-      return parse(bytes, request, bytes.length > this.generalLimit);
+      return isForm
+        ? parseForm(bytes, request)
+        : parse(bytes, request, bytes.length > this.generalLimit);
     } finally {
       this.budget.giveBack(network, held);
     }
@@ -215,10 +223,16 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) >= 0;
 }
 
-function isJson({ headers, path }: Request): boolean {
-  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+const FORM = 'application/x-www-form-urlencoded';
+
+function typeOf({ headers }: Request): string {
+  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+function isJson(request: Request): boolean {
+  const type = typeOf(request);
   if (type === 'application/json' || type.endsWith('+json')) return true;
-  return type === 'text/plain' && path.startsWith('/auth/');
+  return type === 'text/plain' && request.path.startsWith('/auth/');
 }
 
 function decoded(request: Request): Readable {
@@ -247,6 +261,12 @@ function parse(bytes: Buffer, request: Request, isLarge: boolean): unknown {
   } catch (error) {
     throw new UnreadableBodyError(error);
   }
+}
+
+/** Fields are read as those of a query: `params[beginTime]` is a field of an object. */
+function parseForm(bytes: Buffer, request: Request): unknown {
+  const read = request.app.get('query parser fn') as (text: string) => unknown;
+  return read(textOf(bytes, request.headers['content-type'] ?? ''));
 }
 
 function checkStructure(bytes: Buffer): void {

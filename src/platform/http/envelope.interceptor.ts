@@ -1,11 +1,13 @@
-import { Injectable, SetMetadata } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import { Injectable, SetMetadata, StreamableFile } from '@nestjs/common';
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import { map } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { setEnvelopeCode } from '../error/index.js';
-import { envelope } from './envelope.js';
+import { envelope, Page } from './envelope.js';
+import { pageText, withPauses } from './page.text.js';
 
 const NO_ENVELOPE = 'http:no-envelope';
 
@@ -26,10 +28,21 @@ export class EnvelopeInterceptor implements NestInterceptor {
     const response = context.switchToHttp().getResponse<Response>().status(200);
     return next.handle().pipe(
       map((result) => {
+        if (result instanceof Page) return pageAnswer(result, response);
         const answer = envelope(result);
         setEnvelopeCode(response, answer.code);
         return answer;
       }),
     );
   }
+}
+
+/** Serialized here: at once when the page is small, otherwise part by part while the client reads. */
+function pageAnswer(page: Page<unknown>, response: Response): string | StreamableFile {
+  setEnvelopeCode(response, 200);
+  response.type('json');
+  const parts = pageText(page);
+  const begun = [parts.next(), parts.next()].flatMap(({ value }) => value ?? []);
+  if (begun.length === 1) return begun.join('');
+  return new StreamableFile(Readable.from(withPauses(begun, parts)));
 }

@@ -22,7 +22,15 @@ export {
 export { FAILURE_DATA, FailureData, failureFields, FailsWithArray } from './failure.view.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
-export { orderOf, pageFields, PageQuery, rowsOf } from './page.query.js';
+export {
+  isWholeList,
+  MOST_CHOICES,
+  MOST_ROWS,
+  orderOf,
+  pageFields,
+  PageQuery,
+  rowsOf,
+} from './page.query.js';
 export {
   Answers,
   AnswersArray,
@@ -71,4 +79,7 @@ export {
   View,
   zeroOrOne,
 } from './view.js';
+export { AnswersWorkbook } from './export.decorator.js';
+export type { ListReader } from './export.decorator.js';
+export { sheetOf } from './workbook.js';
 export { WhileConnected } from './while-connected.decorator.js';

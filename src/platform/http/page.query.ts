@@ -8,13 +8,19 @@ import type { Field } from './field.js';
 /** What clients send for "all"; the rows to skip still fit into PostgreSQL's bigint. */
 const MOST = 2_147_483_647;
 
+/** Rows of one answer at most. A client that needs more asks page by page, or exports the list. */
+export const MOST_ROWS = 1_000;
+
+/** Entries of a list for a choice at most; such a list has no pages. */
+export const MOST_CHOICES = 10_000;
+
 /** The fields by which rows can be found and ordered are part of what a list discloses: only fields of its answer. */
 type Sortable = string | Readonly<Record<string, string>>;
 
 /**
- * Paging and order of a list. Without pageSize all rows are answered. `sortable` are the fields of the answer that the
- * client may order by: a name where the column has the same one, else an object of names and columns. After validation,
- * orderByColumn has the names of the columns.
+ * Paging and order of a list: MOST_ROWS a page unless pageSize is smaller. `sortable` are the fields of the answer that
+ * the client may order by: a name where the column has the same one, else an object of names and columns. After
+ * validation, orderByColumn has the names of the columns.
  */
 export function pageFields(...sortable: readonly Sortable[]) {
   return {
@@ -27,7 +33,7 @@ export function pageFields(...sortable: readonly Sortable[]) {
       optional: true,
       min: 1,
       max: MOST,
-      description: 'Rows per page; all rows when absent',
+      description: `Rows per page; ${MOST_ROWS} when absent or larger. total counts all rows`,
     }),
     orderByColumn: SortField(
       new Map(
@@ -45,9 +51,18 @@ export function pageFields(...sortable: readonly Sortable[]) {
 /** Paging and order as a repository reads them. */
 export class PageQuery extends Input(pageFields()) {}
 
-/** The rows of the page, as TypeORM names them: all of them without pageSize. */
-export function rowsOf({ pageNum = 1, pageSize }: PageQuery): { take?: number; skip?: number } {
-  return pageSize ? { take: pageSize, skip: (Math.max(1, pageNum) - 1) * pageSize } : {};
+/** The rows of the page, as TypeORM names them. */
+export function rowsOf({ pageNum = 1, pageSize = MOST_ROWS }: PageQuery): {
+  take: number;
+  skip: number;
+} {
+  const take = Math.min(pageSize, MOST_ROWS);
+  return { take, skip: (Math.max(1, pageNum) - 1) * take };
+}
+
+/** Whether the client chose neither a page nor an order: it shows what it gets as the whole list. */
+export function isWholeList({ pageNum, pageSize, orderByColumn }: PageQuery): boolean {
+  return pageNum === undefined && pageSize === undefined && !orderByColumn;
 }
 
 type Direction = 'ASC' | 'DESC';

@@ -4,7 +4,6 @@ import type { ServerResponse } from 'node:http';
 const HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-cache, no-transform',
-  Connection: 'keep-alive',
   'X-Accel-Buffering': 'no',
 } as const;
 
@@ -31,6 +30,8 @@ export class SseWriter {
 
   /** Sends the headers and a first comment at once, so that proxies and clients know the stream is open. */
   start(): void {
+    // A process that stops has said `close` here.
+    if (!this.response.hasHeader('Connection')) this.response.setHeader('Connection', 'keep-alive');
     this.response.writeHead(200, HEADERS);
     this.response.socket?.setNoDelay(true);
     this.response.once('close', () => this.forget());

@@ -61,8 +61,9 @@ interface Moments {
   readonly until: Date | undefined;
 }
 
-/** The range as moments; InvalidInputError for a day or time that does not exist. */
-export function readTimeRange({ beginTime, endTime }: TimeRange = {}): Moments {
+/** The range as moments, null as none; InvalidInputError for a day or time that does not exist. */
+export function readTimeRange(range: TimeRange | null | undefined): Moments {
+  const { beginTime, endTime } = range ?? {};
   return {
     from: beginTime ? givenTime('params[beginTime]', beginTime, 'start') : undefined,
     until: endTime ? givenTime('params[endTime]', endTime, 'end') : undefined,

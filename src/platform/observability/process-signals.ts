@@ -2,14 +2,16 @@ import { constants } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { Logger } from '@nestjs/common';
 import type { INestApplication } from '@nestjs/common';
+import type { Config } from '../config/index.js';
 import { outputTaken } from './log-output.js';
+import { Shutdown } from './shutdown.js';
 
 type StopSignal = 'SIGINT' | 'SIGTERM';
 
 /** One Ctrl-C can arrive twice: from the terminal, and from a parent process that passes it on. */
 const SAME_SIGNAL_MS = 300;
 
-/** Time limit of closing, beyond the grace period of requests; then the process exits anyway. */
+/** Time limit of closing, beyond the drain and the grace period of requests; then the process exits anyway. */
 const CLOSE_LIMIT_MS = 15_000;
 
 /** How long a slow reader of the log may take for the last lines. */
@@ -17,15 +19,22 @@ const LAST_LINES_MS = 2_000;
 
 const logger = new Logger('Process');
 
-/** SIGINT and SIGTERM close the application and end the process with code 0; a second one ends it at once. */
-export function stopOnSignals(app: INestApplication, graceSeconds: number): void {
+/**
+ * SIGINT and SIGTERM close the application and end the process with code 0; a second one ends it at once. SIGINT, which
+ * a terminal sends, waits neither for load balancers nor for open streams.
+ */
+export function stopOnSignals(
+  app: INestApplication,
+  { drainSeconds, SHUTDOWN_GRACE_SECONDS }: Config,
+): void {
   let first: number | undefined;
   const onSignal = (signal: StopSignal): void => {
     const now = performance.now();
     if (first === undefined) {
       first = now;
       logger.log({ msg: 'Shutting down; a second signal exits immediately', signal });
-      void stop(app, graceSeconds * 1_000 + CLOSE_LIMIT_MS);
+      if (signal === 'SIGINT') app.get(Shutdown).hurry();
+      void stop(app, (drainSeconds + SHUTDOWN_GRACE_SECONDS) * 1_000 + CLOSE_LIMIT_MS);
     } else if (now - first > SAME_SIGNAL_MS) {
       process.exit(128 + constants.signals[signal]);
     }

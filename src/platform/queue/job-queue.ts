@@ -63,6 +63,7 @@ export abstract class JobQueue {
   /**
    * Takes no more jobs, aborts the signals of those that run and waits for their end, but not longer than
    * SHUTDOWN_GRACE_SECONDS. Connections stay open until the application has closed, so that jobs can still be added.
+   * Further calls answer the same promise.
    */
   abstract stop(): Promise<void>;
 }

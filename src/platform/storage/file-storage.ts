@@ -36,14 +36,24 @@ export abstract class FileStorage {
 
   /**
    * The content, or the part of it that lies in the range; NotFoundError before the first byte when there is none. The
-   * caller reads it to the end or destroys it.
+   * caller reads it to the end or destroys it. A file in quarantine is put back first: who reads it has a record of it.
    */
   abstract read(key: string, range?: ByteRange): Promise<Readable>;
 
-  /** Removes the file; a missing one is not an error. */
+  /** Removes the file, also from the quarantine; a missing one is not an error. */
   abstract remove(key: string): Promise<void>;
 
+  /** Whether there is a file that is not in quarantine. */
   abstract exists(key: string): Promise<boolean>;
+
+  /** Sets the file aside; a missing one is not an error. */
+  abstract quarantine(key: string): Promise<void>;
+
+  /** Puts a file back that was set aside; a missing one is not an error. */
+  abstract restore(key: string): Promise<void>;
+
+  /** The keys with the prefix that were set aside before the given time, in any order. */
+  abstract listQuarantined(prefix: string, before: Date): AsyncIterable<string>;
 
   /** The keys with the prefix that were written before the given time, in any order. */
   abstract list(prefix: string, before: Date): AsyncIterable<string>;

@@ -1,32 +1,57 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { CONFIG } from '../config/index.js';
+import type { Config } from '../config/index.js';
 import { withLongStatements } from '../database/index.js';
 import { IntervalJob } from '../queue/index.js';
 import { FileKeys } from './file-key.js';
 import { FileStorage } from './file-storage.js';
+import { Installation } from './installation.js';
 import { StorageRepository } from './storage.repository.js';
 
 const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Keys looked up in one statement. */
 const BATCH = 500;
 
+/** Keys of a dry run that are logged. */
+const SHOWN = 20;
+
+/** What one round has done; with ORPHAN_SWEEP=dry-run what it would have done. */
+export interface SweepResult {
+  /** Files without a record that were set aside. */
+  readonly quarantined: number;
+  /** Files that have a record again and were put back. */
+  readonly restored: number;
+  /** Files that were removed after their time in quarantine, and incomplete uploads. */
+  readonly removed: number;
+}
+
+const NOTHING: SweepResult = { quarantined: 0, restored: 0, removed: 0 };
+
 /**
- * Removes files without a record, which remain when a process dies between writing a file and inserting its record, or
- * between deleting a record and removing its file. An hour is longer than any upload takes.
+ * Sets files without a record aside, which remain when a process dies between writing a file and inserting its record, or
+ * between deleting a record and removing its file. An hour is longer than any upload takes. A file that is set aside is put
+ * back as soon as a record names it, and removed after ORPHAN_FILE_DAYS. Nothing is done while it is uncertain whose the
+ * files are.
  */
 @Injectable()
 export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
   private readonly logger = new Logger(OrphanSweep.name);
   private rounds: IntervalJob | undefined;
+  private pausedBy: string | undefined;
 
   constructor(
+    @Inject(CONFIG) private readonly config: Config,
     private readonly files: FileStorage,
     private readonly keys: FileKeys,
     private readonly repository: StorageRepository,
+    private readonly installation: Installation,
   ) {}
 
   onModuleInit(): void {
+    if (this.config.ORPHAN_SWEEP === 'off') return;
     this.rounds = new IntervalJob(HOUR_MS, (ending) => this.sweepAndLog(ending));
   }
 
@@ -34,36 +59,101 @@ export class OrphanSweep implements OnModuleInit, BeforeApplicationShutdown {
     await this.rounds?.stop();
   }
 
-  /** One round; returns the number of removed files. */
-  async sweep(ending?: AbortSignal): Promise<number> {
+  /** One round. */
+  async sweep(ending?: AbortSignal): Promise<SweepResult> {
+    if (this.config.ORPHAN_SWEEP === 'off' || (await this.isPaused())) return NOTHING;
     const before = new Date(Date.now() - HOUR_MS);
-    let removed = await this.files.removeUnfinished(before);
-    let batch: string[] = [];
-    for await (const key of this.files.list(await this.keys.prefix(), before)) {
-      if (ending?.aborted) return removed;
-      batch.push(key);
-      if (batch.length < BATCH) continue;
-      removed += await this.removeUnknown(batch);
-      batch = [];
+    const expired = new Date(Date.now() - this.config.ORPHAN_FILE_DAYS * DAY_MS);
+    const prefix = await this.keys.prefix();
+    const isDry = this.config.ORPHAN_SWEEP === 'dry-run';
+    const orphans = new Action(isDry, (key) => this.files.quarantine(key));
+    const found = new Action(isDry, (key) => this.files.restore(key));
+    const outdated = new Action(isDry, (key) => this.files.remove(key));
+    const removed = isDry ? 0 : await this.files.removeUnfinished(before);
+
+    for await (const keys of batches(this.files.listQuarantined(prefix, new Date()), ending)) {
+      const known = await this.repository.knownKeys(keys);
+      await found.on(keys.filter((key) => known.has(key)));
     }
-    return removed + (await this.removeUnknown(batch));
+    for await (const keys of batches(this.files.listQuarantined(prefix, expired), ending)) {
+      await outdated.on(await this.unknown(keys));
+    }
+    for await (const keys of batches(this.files.list(prefix, before), ending)) {
+      await orphans.on(await this.unknown(keys));
+    }
+    if (isDry && orphans.count + found.count + outdated.count > 0) {
+      this.logger.log({
+        msg: 'Dry run of the orphan sweep',
+        quarantine: orphans.shown,
+        restore: found.shown,
+        remove: outdated.shown,
+      });
+    }
+    return {
+      quarantined: orphans.count,
+      restored: found.count,
+      removed: removed + outdated.count,
+    };
   }
 
-  private async removeUnknown(keys: readonly string[]): Promise<number> {
-    if (keys.length === 0) return 0;
+  private async unknown(keys: readonly string[]): Promise<string[]> {
     const known = await this.repository.knownKeys(keys);
-    const unknown = keys.filter((key) => !known.has(key));
-    for (const key of unknown) await this.files.remove(key);
-    return unknown.length;
+    return keys.filter((key) => !known.has(key));
+  }
+
+  /** One line for each change of the reason. */
+  private async isPaused(): Promise<boolean> {
+    const reason = await this.installation.uncertainty();
+    if (reason !== this.pausedBy) {
+      if (reason === undefined) this.logger.log({ msg: 'Orphan sweep resumed' });
+      else this.logger.warn({ msg: 'Orphan sweep paused', reason });
+    }
+    this.pausedBy = reason;
+    return reason !== undefined;
   }
 
   private async sweepAndLog(ending: AbortSignal): Promise<void> {
     try {
-      const removed = await withLongStatements(() => this.sweep(ending));
-      if (removed > 0) this.logger.log({ msg: 'Removed files without a record', removed });
+      const { quarantined, restored, removed } = await withLongStatements(() => this.sweep(ending));
+      if (quarantined + restored + removed > 0 && this.config.ORPHAN_SWEEP === 'on') {
+        this.logger.log({ msg: 'Swept files without a record', quarantined, restored, removed });
+      }
     } catch (error) {
       // The next round retries.
-      this.logger.warn({ msg: 'Failed to remove files without a record', err: error });
+      this.logger.warn({ msg: 'Failed to sweep files without a record', err: error });
     }
   }
+}
+
+/** What is done to some files, or only counted. */
+class Action {
+  count = 0;
+  readonly shown: string[] = [];
+
+  constructor(
+    private readonly isDry: boolean,
+    private readonly run: (key: string) => Promise<void>,
+  ) {}
+
+  async on(keys: readonly string[]): Promise<void> {
+    this.count += keys.length;
+    this.shown.push(...keys.slice(0, SHOWN - this.shown.length));
+    if (this.isDry) return;
+    for (const key of keys) await this.run(key);
+  }
+}
+
+async function* batches(
+  keys: AsyncIterable<string>,
+  ending: AbortSignal | undefined,
+): AsyncGenerator<readonly string[], void> {
+  let batch: string[] = [];
+  for await (const key of keys) {
+    if (ending?.aborted) return;
+    batch.push(key);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
 }

@@ -25,5 +25,8 @@ export class StoredFile {
 
   /** The kind of record that the file is part of; null for an independent file. */
   @Varchar(30, nullable) belongsTo: string | null;
+
+  /** The process that stored the content; null for files of an earlier release. */
+  @Varchar(200, nullable) storedBy: string | null;
   @CreateTime() createTime: Date;
 }

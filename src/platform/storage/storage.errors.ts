@@ -1,4 +1,4 @@
-import { ConflictError, ForbiddenError, InvalidInputError } from '../error/index.js';
+import { ConflictError, DomainError, ForbiddenError, InvalidInputError } from '../error/index.js';
 
 const MIB = 2 ** 20;
 
@@ -32,5 +32,25 @@ export class UnreadableUploadError extends InvalidInputError {
         cause,
       },
     );
+  }
+}
+
+/** There is a record of the file, and no content in the storage of this process. */
+export class ContentMissingError extends DomainError {
+  readonly code = 404;
+  /** The processes that stored the content and that looked for it, in words. */
+  readonly processes: string;
+
+  constructor({
+    storedBy,
+    askedBy,
+  }: {
+    readonly storedBy: string | null;
+    readonly askedBy: string;
+  }) {
+    super(
+      'The content of the file is not in the storage of this process. Ask the operator to look at DATA_DIR.',
+    );
+    this.processes = `${storedBy ?? 'an earlier release'} stored it, ${askedBy} does not find it`;
   }
 }

@@ -9,6 +9,8 @@ import { FileAddresses } from './file-address.js';
 import { FileKeys } from './file-key.js';
 import { FileOwners } from './file-owners.js';
 import { FileStorage } from './file-storage.js';
+import { Installation } from './installation.js';
+import { InstallationRepository } from './installation.repository.js';
 import { LocalFileStorage } from './local/local.file-storage.js';
 import { OrphanSweep } from './orphan-sweep.js';
 import { SigningKey } from './signing-key.js';
@@ -33,6 +35,8 @@ import { UploadInterceptor } from './upload.interceptor.js';
     FileAddresses,
     FileKeys,
     FileOwners,
+    Installation,
+    InstallationRepository,
     OrphanSweep,
     SigningKey,
     SigningKeyRepository,
@@ -41,6 +45,6 @@ import { UploadInterceptor } from './upload.interceptor.js';
     UploadEngine,
     UploadInterceptor,
   ],
-  exports: [FileOwners, FileStorage, StorageService, UploadEngine],
+  exports: [FileOwners, FileStorage, Installation, StorageService, UploadEngine],
 })
 export class StorageModule {}

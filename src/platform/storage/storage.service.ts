@@ -1,8 +1,11 @@
+import { hostname } from 'node:os';
 import type { Readable } from 'node:stream';
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { TenantLifecycle } from '../access/index.js';
 import type { Caller } from '../access/index.js';
 import { AuditLog } from '../audit/index.js';
+import { CONFIG } from '../config/index.js';
+import type { Config } from '../config/index.js';
 import { Database, inTenant } from '../database/index.js';
 import { NotFoundError } from '../error/index.js';
 import { Page } from '../http/index.js';
@@ -11,10 +14,11 @@ import { suffixOf } from './file-name.js';
 import { FileOwners } from './file-owners.js';
 import { FileStorage } from './file-storage.js';
 import type { ByteRange } from './file-storage.js';
+import { Installation } from './installation.js';
 import { toStoredFileView, toUploadView } from './storage.dto.js';
 import type { StoredFileListQuery, StoredFileView, UploadView } from './storage.dto.js';
 import type { StoredFile } from './storage.entity.js';
-import { FileInUseError, UnreadableUploadError } from './storage.errors.js';
+import { ContentMissingError, FileInUseError, UnreadableUploadError } from './storage.errors.js';
 import { StorageRepository } from './storage.repository.js';
 import { isRefused } from './upload.engine.js';
 import type { ReceivedFile, UploadedPart } from './upload.engine.js';
@@ -34,6 +38,8 @@ export interface OpenedFile extends StoredFileInfo {
 @Injectable()
 export class StorageService {
   private readonly logger = new Logger(StorageService.name);
+  /** Names this process to people. */
+  private readonly processName: string;
 
   constructor(
     private readonly files: FileStorage,
@@ -41,9 +47,12 @@ export class StorageService {
     private readonly database: Database,
     private readonly audit: AuditLog,
     private readonly owners: FileOwners,
+    private readonly installation: Installation,
     private readonly addresses: FileAddresses,
+    @Inject(CONFIG) config: Config,
     lifecycle: TenantLifecycle,
   ) {
+    this.processName = `${hostname()} (${config.ROLE}, process ${process.pid})`.slice(0, 200);
     lifecycle.join({ deleting: (tenantId) => this.tenantDeleting(tenantId) });
   }
 
@@ -113,10 +122,15 @@ export class StorageService {
     return inTenant(tenantId, () => this.open(tenantId, fileId));
   }
 
-  /** A file of the tenant with its content; NotFoundError when the record or the content is missing. */
+  /** A file of the tenant with its content; NotFoundError without a record, ContentMissingError without the content. */
   async open(tenantId: string, id: number): Promise<OpenedFile> {
     const file = await this.repository.files.get(tenantId, id);
-    return { ...infoOf(file), content: await this.files.read(file.storageKey) };
+    try {
+      return { ...infoOf(file), content: await this.files.read(file.storageKey) };
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+      throw new ContentMissingError({ storedBy: file.storedBy, askedBy: this.processName });
+    }
   }
 
   /** Deletes independent files: all of them or, when one cannot be deleted, none. */
@@ -166,6 +180,7 @@ export class StorageService {
       sha256,
       service: this.files.service,
       belongsTo: belongsTo ?? null,
+      storedBy: this.processName,
     });
     await this.audit.record(caller, {
       action: 'upload',
@@ -184,12 +199,17 @@ export class StorageService {
     await this.database.afterCommit(() => this.discard(keys));
   }
 
-  /** Removes contents without a record. The orphan sweep retries failures, so they are not reported to the caller. */
+  /**
+   * Removes contents whose record is gone, or sets them aside while they may be another database's. The orphan sweep retries
+   * failures, so they are not reported to the caller.
+   */
   private async discard(keys: readonly string[]): Promise<void> {
-    for (const key of keys) {
-      await this.files.remove(key).catch((error: unknown) => {
-        this.logger.warn({ msg: 'Failed to remove a file', key, err: error });
-      });
+    if (keys.length === 0) return;
+    try {
+      const isOwn = (await this.installation.uncertainty()) === undefined;
+      for (const key of keys) await (isOwn ? this.files.remove(key) : this.files.quarantine(key));
+    } catch (error) {
+      this.logger.warn({ msg: 'Failed to remove files', keys, err: error });
     }
   }
 

@@ -96,6 +96,7 @@ const TABLE = [
    ) WITH (toast_tuple_target = 8160)`,
   'ALTER TABLE fragment_pgvector ALTER COLUMN embedding SET STORAGE EXTERNAL',
   'CREATE INDEX IF NOT EXISTS fragment_pgvector_attachment ON fragment_pgvector (attachment_id)',
+  'CREATE INDEX IF NOT EXISTS fragment_pgvector_tenant ON fragment_pgvector (tenant_id)',
 ];
 
 /** The binary input format of pgvector: the dimension and a zero as 16 bits, then 32-bit floats, all big-endian. */

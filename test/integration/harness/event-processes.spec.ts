@@ -29,7 +29,7 @@ const redis = process.env['REDIS_URL'];
         HARNESS_STREAMS_PER_USER: '40',
       };
       writing = await Plinth.start(shared);
-      reading = await Plinth.start(shared);
+      reading = await Plinth.start({ ...shared, DATA_DIR: writing.dataDir });
       session = await reading.signIn();
     });
 

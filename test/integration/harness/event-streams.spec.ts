@@ -245,13 +245,12 @@ describe('a stream ends', () => {
 });
 
 it('a stop of the service ends its streams', async () => {
-  const own = await Plinth.start();
+  // Longer than the test may take: the stop must not wait for them.
+  const own = await Plinth.start({ SHUTDOWN_GRACE_SECONDS: '3600' });
   const session = await own.signIn();
   const run = await ownRun(own, session);
   const reader = await EventReader.open(session, run.stream);
   await reader.said('sync 0');
-  const began = Date.now();
   await own.stop();
-  expect(Date.now() - began).toBeLessThan(60_000);
   await reader.end();
 });

@@ -18,7 +18,11 @@ onServer('two processes on one database', () => {
   beforeAll(async () => {
     one = await Plinth.start({ REDIS_PREFIX });
     const { DATABASE_URL } = one.app.get<Config>(CONFIG);
-    two = await Plinth.start({ REDIS_PREFIX, DATABASE_URL: DATABASE_URL ?? '' });
+    two = await Plinth.start({
+      REDIS_PREFIX,
+      DATABASE_URL: DATABASE_URL ?? '',
+      DATA_DIR: one.dataDir,
+    });
   });
   afterAll(async () => {
     await two.stop();

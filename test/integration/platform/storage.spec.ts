@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream, readdirSync, readlinkSync } from 'node:fs';
+import { createReadStream, existsSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request } from 'undici';
@@ -11,6 +11,7 @@ import { loadConfig } from '../../../src/platform/config/index.js';
 import { Database } from '../../../src/platform/database/index.js';
 import { signFile } from '../../../src/platform/storage/file-token.js';
 import { OrphanSweep } from '../../../src/platform/storage/orphan-sweep.js';
+import { done } from '../../support/people.js';
 import { SigningKey } from '../../../src/platform/storage/signing-key.js';
 import { SigningKeyRepository } from '../../../src/platform/storage/signing-key.repository.js';
 import { Plinth } from '../../support/plinth.js';
@@ -425,28 +426,93 @@ describe('files', () => {
     expect(await filesOnDisk()).toHaveLength(before.length - 1);
   });
 
-  it('sweeps old files without a record, and nothing else', async () => {
-    const kept = await uploaded(Buffer.from('kept'), 'kept.txt');
-    const [row] = await database.query<{ storage_key: string }>(
-      "SELECT storage_key FROM stored_file WHERE tenant_id = '000000' AND id = $1",
-      [Number(kept.ossId)],
-    );
-    const root = join(plinth.dataDir, 'files');
-    const [prefix = ''] = (row?.storage_key ?? '').split('/');
-    const orphan = join(root, prefix, 'a'.repeat(32));
-    const young = join(root, prefix, 'b'.repeat(32));
-    const leftover = join(root, 'unfinished', 'c'.repeat(32));
-    const ofAnotherInstallation = join(root, '00000000', 'd'.repeat(32));
-    await mkdir(join(root, '00000000'));
-    for (const path of [orphan, young, leftover, ofAnotherInstallation]) await writeFile(path, 'x');
-    const twoHoursAgo = new Date(Date.now() - 2 * 3_600_000);
-    const old = [orphan, leftover, ofAnotherInstallation, join(root, row?.storage_key ?? '')];
-    for (const path of old) await utimes(path, twoHoursAgo, twoHoursAgo);
-    const before = await filesOnDisk();
-    expect(await plinth.app.get(OrphanSweep).sweep()).toBe(2);
-    const gone = before.filter((path) => ![orphan, leftover].includes(path));
-    expect((await filesOnDisk()).sort()).toEqual(gone.sort());
-    expect(await text(createReadStream(young))).toBe('x');
+  describe('without a record', () => {
+    const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
+    let root: string;
+    let prefix: string;
+
+    beforeAll(async () => {
+      root = join(plinth.dataDir, 'files');
+      prefix = dirname(await keyOf(await uploaded(Buffer.from('first'), 'first.txt')));
+    });
+
+    async function keyOf({ ossId }: Upload): Promise<string> {
+      const [row] = await database.query<{ storage_key: string }>(
+        "SELECT storage_key FROM stored_file WHERE tenant_id = '000000' AND id = $1",
+        [Number(ossId)],
+      );
+      return row?.storage_key ?? '';
+    }
+
+    async function write(path: string, hours: number): Promise<string> {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, 'x');
+      await utimes(path, hoursAgo(hours), hoursAgo(hours));
+      return path;
+    }
+
+    /** A record of a file that lies on the disk already. */
+    async function record(key: string): Promise<string> {
+      const [row] = await database.query<{ id: number }>(
+        `INSERT INTO stored_file (tenant_id, storage_key, original_name, file_suffix, mime_type, byte_size, sha256, service)
+         VALUES ('000000', $1, 'x', '', 'text/plain', 1, $2, 'local') RETURNING id`,
+        [key, 'f'.repeat(64)],
+      );
+      return String(row?.id);
+    }
+
+    it('are set aside when they are old, and nothing else', async () => {
+      const kept = await keyOf(await uploaded(Buffer.from('kept'), 'kept.txt'));
+      const orphan = await write(join(root, prefix, 'a'.repeat(32)), 2);
+      const young = await write(join(root, prefix, 'b'.repeat(32)), 0);
+      const leftover = await write(join(root, 'unfinished', 'c'.repeat(32)), 2);
+      await write(join(root, '00000000', 'd'.repeat(32)), 2);
+      await utimes(join(root, kept), hoursAgo(2), hoursAgo(2));
+      const before = await filesOnDisk();
+
+      expect(await plinth.app.get(OrphanSweep).sweep()).toEqual({
+        quarantined: 1,
+        restored: 0,
+        removed: 1,
+      });
+
+      const aside = join(root, 'quarantine', prefix, 'a'.repeat(32));
+      const left = before.filter((path) => ![orphan, leftover].includes(path));
+      expect((await filesOnDisk()).sort()).toEqual([...left, aside].sort());
+      expect(await text(createReadStream(young))).toBe('x');
+      expect(statSync(aside).mtime.getTime()).toBeGreaterThan(hoursAgo(1).getTime());
+    });
+
+    it('are put back when a record names them, by the sweep and by who reads them', async () => {
+      const keys = ['1', '2'].map((digit) => `${prefix}/${digit.repeat(32)}`);
+      for (const key of keys) await write(join(root, key), 2);
+      const sweep = plinth.app.get(OrphanSweep);
+      expect(await sweep.sweep()).toMatchObject({ quarantined: 2 });
+      const [swept = '', read = ''] = keys;
+      await record(swept);
+      expect(await sweep.sweep()).toEqual({ quarantined: 0, restored: 1, removed: 0 });
+      expect(existsSync(join(root, swept))).toBe(true);
+
+      expect(existsSync(join(root, read))).toBe(false);
+      expect((await download(await record(read))).bytes.toString()).toBe('x');
+      expect(existsSync(join(root, 'quarantine', read))).toBe(false);
+    });
+
+    it('are removed after their time, and with their record', async () => {
+      const [old = '', deleted = ''] = ['3', '4'].map((digit) => `${prefix}/${digit.repeat(32)}`);
+      await write(join(root, 'quarantine', old), 15 * 24);
+      await write(join(root, 'quarantine', `${prefix}/${'5'.repeat(32)}`), 13 * 24);
+      await write(join(root, 'quarantine', deleted), 2);
+      const id = await record(deleted);
+      done(await admin.delete(`/resource/oss/${id}`));
+      expect(existsSync(join(root, 'quarantine', deleted))).toBe(false);
+      expect(await plinth.app.get(OrphanSweep).sweep()).toEqual({
+        quarantined: 0,
+        restored: 0,
+        removed: 1,
+      });
+      expect(existsSync(join(root, 'quarantine', old))).toBe(false);
+    });
   });
 });
 

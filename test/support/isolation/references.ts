@@ -68,6 +68,11 @@ export const references: Record<string, Record<string, Reference>> = {
     targetId: { kind: model, query: (id) => `targetId=${id}`, code: EMPTY },
   },
 
+  'POST /monitor/audit/export': {
+    actorId: { kind: user, body: (actorId) => ({ actorId }), code: EMPTY },
+    targetId: { kind: model, body: (targetId) => ({ targetId }), code: EMPTY },
+  },
+
   'DELETE /monitor/online/:tokenId': { tokenId: { kind: signIn } },
   'DELETE /monitor/online/myself/:tokenId': { tokenId: { kind: ownSignIn } },
 
@@ -77,6 +82,12 @@ export const references: Record<string, Record<string, Reference>> = {
 
   'GET /system/dict/data/list': {
     dictType: { kind: dictionaryTypeName, query: (type) => `dictType=${type}`, code: EMPTY },
+  },
+  'POST /system/dict/data/export': {
+    dictType: { kind: dictionaryTypeName, body: (dictType) => ({ dictType }), code: EMPTY },
+  },
+  'POST /system/dict/type/export': {
+    dictType: { kind: dictionaryTypeName, body: (dictType) => ({ dictType }), code: EMPTY },
   },
   'GET /system/dict/data/type/:dictType': { dictType: { kind: dictionaryTypeName, code: EMPTY } },
   'GET /system/dict/data/:dictCode': { dictCode: { kind: dictionaryEntry } },
@@ -231,6 +242,11 @@ export const references: Record<string, Record<string, Reference>> = {
     docId: { kind: documentName, query: (docId) => `docId=${docId}`, code: EMPTY },
     ossId: { kind: sourceFile, query: (id) => `ossId=${id}`, code: EMPTY },
   },
+  'POST /system/attach/export': {
+    knowledgeId: { kind: knowledgeBase, body: (knowledgeId) => ({ knowledgeId }), code: EMPTY },
+    docId: { kind: documentName, body: (docId) => ({ docId }), code: EMPTY },
+    ossId: { kind: sourceFile, body: (ossId) => ({ ossId }), code: EMPTY },
+  },
   'GET /system/attach/:id': { id: { kind: attachment } },
   'GET /system/attach/:id/content': { id: { kind: attachment } },
   'POST /system/attach/upload': {
@@ -246,6 +262,10 @@ export const references: Record<string, Record<string, Reference>> = {
   'GET /system/fragment/list': {
     knowledgeId: { kind: knowledgeBase, query: (id) => `knowledgeId=${id}`, code: EMPTY },
     docId: { kind: documentName, query: (docId) => `docId=${docId}`, code: EMPTY },
+  },
+  'POST /system/fragment/export': {
+    knowledgeId: { kind: knowledgeBase, body: (knowledgeId) => ({ knowledgeId }), code: EMPTY },
+    docId: { kind: documentName, body: (docId) => ({ docId }), code: EMPTY },
   },
   'GET /system/fragment/:id': { id: { kind: fragment } },
   'POST /system/fragment': {
@@ -298,6 +318,9 @@ export const references: Record<string, Record<string, Reference>> = {
   'DELETE /system/session/:ids': { ids: { kind: chatSession, several: true } },
   'GET /system/message/list': {
     sessionId: { kind: chatSession, query: (id) => `sessionId=${id}`, code: EMPTY },
+  },
+  'POST /system/message/export': {
+    sessionId: { kind: chatSession, body: (sessionId) => ({ sessionId }), code: EMPTY },
   },
   'GET /system/message/:id': { id: { kind: chatMessage } },
   'POST /system/message': {
@@ -405,6 +428,9 @@ export const references: Record<string, Record<string, Reference>> = {
     clientId: { kind: clientNumber, query: (id) => `clientId=${id}` },
   },
   'GET /system/client/:id': { id: { kind: client } },
+  'POST /system/client/export': {
+    clientId: { kind: clientNumber, body: (clientId) => ({ clientId }) },
+  },
   'PUT /system/client': { id: { kind: client, body: (id) => ({ id, deviceType: 'new' }) } },
   'PUT /system/client/changeStatus': {
     id: { kind: client, body: (id) => ({ id, status: '1' }) },
@@ -417,6 +443,9 @@ export const references: Record<string, Record<string, Reference>> = {
   },
   'GET /system/tenant/dynamic/:tenantId': { tenantId: { kind: tenantNumber } },
   'GET /system/tenant/:id': { id: { kind: tenant } },
+  'POST /system/tenant/export': {
+    tenantId: { kind: tenantNumber, body: (tenantId) => ({ tenantId }) },
+  },
   'PUT /system/tenant': { id: { kind: tenant, body: (id) => ({ id, companyName: 'New' }) } },
   'PUT /system/tenant/changeStatus': {
     id: { kind: tenant, body: (id) => ({ id, status: '1' }) },
@@ -444,6 +473,7 @@ export const noReferences: Record<string, string> = {
   'POST /system/session conversationId': 'A text of the client’s own, which is kept as it is.',
   'PUT /system/session conversationId': 'A text of the client’s own, which is kept as it is.',
   'GET /system/session/list conversationId': 'Looks for that text among the own sessions.',
+  'POST /system/session/export conversationId': 'As in the list.',
   'GET /resource/oss/shared/:fileToken/:shownName fileToken':
     'Signed with the key of the installation; one that is not is answered like a missing file.',
   'GET /resource/oss/shared/:fileToken/:shownName shownName': 'Not read; the token names the file.',

@@ -142,7 +142,7 @@ export class EventController {
     const key = `${caller.userId} ${runId}`;
     const ofRun = this.readers.get(key) ?? 0;
     if (ofRun >= perRun) throw new TooManyReadersError('run', perRun);
-    const place = this.streams.reserve(caller, { perUser, kind: 'harness' });
+    const place = this.streams.reserve(caller, { perUser, kind: 'harness', endless: true });
     if (!place) throw new TooManyReadersError('user', perUser);
     this.readers.set(key, ofRun + 1);
     const leave = (): void => {

@@ -13,6 +13,9 @@ import { Media1763683200012 } from './12-media.js';
 import { Harness1763683200013 } from './13-harness.js';
 import { ModelCredential1763683200014 } from './14-model-credential.js';
 import { HarnessRuns1763683200015 } from './15-harness-runs.js';
+import { TurnAnswers1763683200016 } from './16-turn-answers.js';
+import { ForeignKeyIndexes1763683200017 } from './17-foreign-key-indexes.js';
+import { Installation1763683200018 } from './18-installation.js';
 import { ExistingClients1763683200019 } from './19-existing-clients.js';
 
 /** In the order in which they run. */
@@ -32,5 +35,8 @@ export const migrations = [
   Harness1763683200013,
   ModelCredential1763683200014,
   HarnessRuns1763683200015,
+  TurnAnswers1763683200016,
+  ForeignKeyIndexes1763683200017,
+  Installation1763683200018,
   ExistingClients1763683200019,
 ];

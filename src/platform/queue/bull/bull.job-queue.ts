@@ -24,7 +24,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
   private readonly logger = new Logger('JobQueue');
   private readonly handlers = new Map<string, JobHandler>();
   private readonly running = new RunningJobs();
-  private stopped = false;
+  private stopping: Promise<void> | undefined;
 
   constructor(
     private readonly config: QueueConfig,
@@ -69,9 +69,12 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     return { waiting: waiting + delayed, active };
   }
 
-  override async stop(): Promise<void> {
-    if (this.stopped) return;
-    this.stopped = true;
+  override stop(): Promise<void> {
+    this.stopping ??= this.end();
+    return this.stopping;
+  }
+
+  private async end(): Promise<void> {
     // Bull closes a queue after the answers to its commands, the blocking one included, which must not be without a limit.
     for (const client of this.queues.flatMap(({ clients }) => clients)) {
       client.options.commandTimeout = RECORD_MS;
@@ -88,7 +91,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
   /** Runs a job that Bull hands over. */
   async run(kind: string, job: QueuedJob): Promise<void> {
     const handler = this.handlers.get(kind);
-    if (handler && !this.stopped) await this.running.run(kind, job, handler);
+    if (handler && !this.stopping) await this.running.run(kind, job, handler);
     // It arrived while the queue was being paused: another process shall have it.
     else await this.add(kind, job);
   }
@@ -109,7 +112,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
 
   /** Every connection reports each failed attempt; the first one is logged for all that uses Redis. */
   private onError(queue: Queue, error: Error): void {
-    if (this.stopped) return;
+    if (this.stopping) return;
     if (queue.client.status !== 'ready') this.redis.failed(error);
     else if (this.redis.isUp) this.logger.warn({ msg: 'Queue error', err: error });
   }

@@ -27,7 +27,7 @@ export class InProcessJobQueue extends JobQueue {
   private readonly running = new RunningJobs();
   /** A handler must not see the request or the transaction in which its job was added. */
   private readonly outside = AsyncLocalStorage.snapshot();
-  private stopped = false;
+  private stopping: Promise<void> | undefined;
 
   constructor(
     private readonly config: Pick<QueueConfig, 'ROLE' | 'SHUTDOWN_GRACE_SECONDS'>,
@@ -45,7 +45,7 @@ export class InProcessJobQueue extends JobQueue {
 
   override async add(kind: string, job: QueuedJob, options: AddOptions = {}): Promise<void> {
     // This process would not run it; the workers find its row.
-    if (this.stopped || this.config.ROLE === 'api') return;
+    if (this.stopping || this.config.ROLE === 'api') return;
     const lane = this.laneOf(kind);
     if (lane.due.has(job.id)) return;
     if (options.delayMs) this.delay(lane, job, options.delayMs);
@@ -57,8 +57,12 @@ export class InProcessJobQueue extends JobQueue {
     return { waiting: due.size + delayed.size, active };
   }
 
-  override async stop(): Promise<void> {
-    this.stopped = true;
+  override stop(): Promise<void> {
+    this.stopping ??= this.end();
+    return this.stopping;
+  }
+
+  private async end(): Promise<void> {
     for (const { due, delayed } of this.lanes.values()) {
       for (const { timer } of delayed.values()) clearTimeout(timer);
       delayed.clear();

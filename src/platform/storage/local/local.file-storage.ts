@@ -1,5 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { access, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  access,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -14,6 +24,9 @@ import { FileTooLargeError } from '../storage.errors.js';
 
 /** Beside the files, because a rename within one file system is atomic. */
 const UNFINISHED = 'unfinished';
+
+/** Beside them for the same reason. The time of a file in it is that at which it was set aside. */
+const QUARANTINE = 'quarantine';
 
 /** Errors of the file system that say nothing about the file: a full, failing or unmounted disk, or a missing right. */
 const OUTAGES = new Set(
@@ -65,16 +78,45 @@ export class LocalFileStorage extends FileStorage {
 
   override async read(key: string, range?: ByteRange): Promise<Readable> {
     const path = this.pathOf(key);
-    const handle = await this.known(() => open(path, 'r')).catch((error: unknown) => {
-      throw isMissing(error) ? new NotFoundError('The file') : error;
+    const handle = await this.known(() => open(path, 'r')).catch(async (error: unknown) => {
+      if (!isMissing(error)) throw error;
+      await this.restore(key);
+      return this.known(() => open(path, 'r')).catch((second: unknown) => {
+        throw isMissing(second) ? new NotFoundError('The file') : second;
+      });
     });
     // The end of a stream of Node is inclusive.
     return handle.createReadStream(range && { start: range.start, end: range.end - 1 });
   }
 
   override async remove(key: string): Promise<void> {
+    for (const path of [this.pathOf(key), this.asidePathOf(key)]) {
+      await this.known(() => rm(path, { force: true }));
+    }
+  }
+
+  override async quarantine(key: string): Promise<void> {
     const path = this.pathOf(key);
-    await this.known(() => rm(path, { force: true }));
+    const aside = this.asidePathOf(key);
+    await mkdir(dirname(aside), { recursive: true, mode: 0o700 });
+    await ifThere(async () => {
+      const now = new Date();
+      await utimes(path, now, now);
+      await move(path, aside);
+    });
+  }
+
+  override async restore(key: string): Promise<void> {
+    const path = this.pathOf(key);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await ifThere(() => move(this.asidePathOf(key), path));
+  }
+
+  override async *listQuarantined(prefix: string, before: Date): AsyncGenerator<string> {
+    for (const name of await namesIn(join(this.root, QUARANTINE, prefix))) {
+      const key = `${prefix}${name}`;
+      if (await isOlder(this.asidePathOf(key), before)) yield key;
+    }
   }
 
   override async exists(key: string): Promise<boolean> {
@@ -132,6 +174,26 @@ export class LocalFileStorage extends FileStorage {
   private pathOf(key: string): string {
     assertFileKey(key);
     return join(this.root, key);
+  }
+
+  private asidePathOf(key: string): string {
+    assertFileKey(key);
+    return join(this.root, QUARANTINE, key);
+  }
+}
+
+async function move(from: string, to: string): Promise<void> {
+  await rename(from, to);
+  await flush(dirname(to));
+  await flush(dirname(from));
+}
+
+/** Another process may have moved or removed the file. */
+async function ifThere(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
   }
 }
 

@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { endedStates } from './message.entity.js';
+import type { StoredSource } from './message.entity.js';
+import type { KeptAnswer } from './turn.repository.js';
+
+/** A name that is complete. One that is being written ends in `.part`, one that cannot be stored in `.refused`. */
+const COMPLETE = /^[\da-f-]{36}\.json$/;
+const UNFINISHED = '.part';
+const REFUSED = '.refused';
+
+/** A file that is being written is finished or abandoned after this time. */
+const ABANDONED_MS = 10 * 60_000;
+
+const source = z.custom<StoredSource>((value) => typeof value === 'object' && value !== null);
+
+const keptAnswer: z.ZodType<KeptAnswer> = z.object({
+  owner: z.object({ tenantId: z.string(), userId: z.number() }),
+  answer: z.object({
+    turnId: z.uuid(),
+    questionId: z.number(),
+    sessionId: z.number().optional(),
+    content: z.string(),
+    reasoning: z.string(),
+    modelName: z.string(),
+    state: z.enum(endedStates),
+    finishReason: z.string(),
+    error: z.string().optional(),
+    usage: z.object({
+      inputTokens: z.number(),
+      outputTokens: z.number(),
+      totalTokens: z.number(),
+      estimated: z.boolean(),
+    }),
+    firstTokenMs: z.number().optional(),
+    durationMs: z.number(),
+    sources: z.array(source).optional(),
+  }),
+});
+
+export class SpoolFullError extends Error {
+  override readonly name = 'SpoolFullError';
+}
+
+/**
+ * Answers that the database has not taken, one file for each, which only the user of the process can read. Processes may
+ * share the folder: storing an answer twice changes nothing.
+ */
+export class AnswerSpool {
+  constructor(
+    private readonly folder: string,
+    private readonly limitBytes: number,
+  ) {}
+
+  /** Resolves when the answer survives a power failure. Throws where the files would exceed the limit. */
+  async write(kept: KeptAnswer): Promise<void> {
+    const content = Buffer.from(JSON.stringify(kept));
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    if ((await this.bytes()) + content.length > this.limitBytes) {
+      throw new SpoolFullError(`The answers in ${this.folder} have reached their limit.`);
+    }
+    const target = join(this.folder, `${kept.answer.turnId}.json`);
+    const unfinished = `${target}.${randomBytes(8).toString('hex')}${UNFINISHED}`;
+    try {
+      await writeSynced(unfinished, content);
+      await rename(unfinished, target);
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+    await syncFolder(this.folder);
+  }
+
+  /** The names of complete answers, at most so many, the oldest first; removes what was abandoned. */
+  async names(limit: number): Promise<string[]> {
+    const files = await this.files();
+    const abandoned = Date.now() - ABANDONED_MS;
+    for (const { name, changed } of files) {
+      if (name.endsWith(UNFINISHED) && changed < abandoned) await this.remove(name);
+    }
+    return files
+      .filter(({ name }) => COMPLETE.test(name))
+      .sort((a, b) => a.changed - b.changed)
+      .slice(0, limit)
+      .map(({ name }) => name);
+  }
+
+  /** Undefined when another process has removed it. Throws for a file that holds no answer. */
+  async read(name: string): Promise<KeptAnswer | undefined> {
+    const text = await orIfMissing(readFile(join(this.folder, name), 'utf8'), undefined);
+    return text === undefined ? undefined : keptAnswer.parse(JSON.parse(text));
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(join(this.folder, name), { force: true });
+  }
+
+  /** Leaves the file to the operator: it is not read again. */
+  async refuse(name: string): Promise<void> {
+    const path = join(this.folder, name);
+    await orIfMissing(rename(path, path + REFUSED), undefined);
+  }
+
+  async count(): Promise<number> {
+    const names = await orIfMissing(readdir(this.folder), []);
+    return names.filter((name) => COMPLETE.test(name)).length;
+  }
+
+  private async bytes(): Promise<number> {
+    return (await this.files()).reduce((sum, { size }) => sum + size, 0);
+  }
+
+  private async files(): Promise<{ name: string; size: number; changed: number }[]> {
+    const names = await orIfMissing(readdir(this.folder), []);
+    const files = await Promise.all(
+      names.map(async (name) => {
+        const found = await orIfMissing(stat(join(this.folder, name)), undefined);
+        return found?.isFile() ? [{ name, size: found.size, changed: found.mtimeMs }] : [];
+      }),
+    );
+    return files.flat();
+  }
+}
+
+async function writeSynced(path: string, content: Buffer): Promise<void> {
+  const handle = await open(path, 'wx', 0o600);
+  try {
+    await handle.writeFile(content);
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** So that a rename survives a power failure. */
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The value, or the other one when the file or the folder is not there. */
+async function orIfMissing<T, U>(value: Promise<T>, otherwise: U): Promise<T | U> {
+  try {
+    return await value;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return otherwise;
+    throw error;
+  }
+}

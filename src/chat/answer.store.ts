@@ -1,0 +1,219 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { CONFIG } from '../platform/config/index.js';
+import type { Config } from '../platform/config/index.js';
+import {
+  inTenant,
+  isForeignKeyViolation,
+  isInvalidValue,
+  isOutage,
+} from '../platform/database/index.js';
+import { Metrics, Shutdown } from '../platform/observability/index.js';
+import { IntervalJob } from '../platform/queue/index.js';
+import { AnswerSpool } from './answer.spool.js';
+import { TurnRepository } from './turn.repository.js';
+import type { AnswerOwner, KeptAnswer, TurnAnswer } from './turn.repository.js';
+
+/** How long the end of a stream waits for a database that is away: longer than a restart takes. */
+const WAIT_MS = 10_000;
+
+/** How long one attempt may take. It may still succeed afterwards; storing twice changes nothing. */
+const ATTEMPT_MS = 5_000;
+
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 2_000;
+
+/** Interval of trying what is kept. */
+const KEPT_RETRY_MS = 5_000;
+const KEPT_AT_ONCE = 500;
+/** After so many failures the rest waits for the next time: the database is away. */
+const FAILURES = 3;
+
+const SPOOL_BYTES = 256 * 1024 * 1024;
+
+/** For answers that no file could take: characters in all, and how long they are tried. */
+const MEMORY_CHARACTERS = 32 * 1024 * 1024;
+const MEMORY_MS = 10 * 60_000;
+
+/** `kept` will be stored when the database is back; `refused` never. */
+export type StoreResult = 'stored' | 'kept' | 'refused';
+
+type Attempt = 'stored' | 'unavailable' | 'refused';
+
+interface Remembered extends KeptAnswer {
+  readonly since: number;
+}
+
+/**
+ * Stores the answers of turns. While the database is away, an answer is tried for some seconds, then kept as a file of
+ * DATA_DIR, and in memory where no file can be written. Every process stores the files that it finds: those of an earlier
+ * process, too.
+ */
+@Injectable()
+export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('Chat');
+  private readonly spool: AnswerSpool;
+  private readonly remembered = new Map<string, Remembered>();
+  private characters = 0;
+  private retries: IntervalJob | undefined;
+
+  constructor(
+    @Inject(CONFIG) config: Config,
+    private readonly turns: TurnRepository,
+    private readonly shutdown: Shutdown,
+    metrics: Metrics,
+  ) {
+    this.spool = new AnswerSpool(join(config.DATA_DIR, 'answers'), SPOOL_BYTES);
+    metrics.gauge(
+      'plinth_answers_kept',
+      'Answers that the database has not taken yet',
+      async () => this.remembered.size + (await this.spool.count()),
+    );
+  }
+
+  onApplicationBootstrap(): void {
+    this.retries = new IntervalJob(KEPT_RETRY_MS, (stopping) => this.storeKept(stopping));
+    this.retries.runNow();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.retries?.stop();
+    for (const kept of this.remembered.values()) {
+      if ((await this.attempt(kept)) === 'unavailable') await this.writeFile(kept);
+    }
+  }
+
+  /** Resolves within seconds. An answer of a session, user or tenant that was deleted meanwhile is dropped as stored. */
+  async store(owner: AnswerOwner, answer: TurnAnswer): Promise<StoreResult> {
+    const kept = { owner, answer };
+    const first = await this.attempt(kept);
+    const result = first === 'unavailable' ? await this.tryAgain(kept) : first;
+    return result === 'unavailable' ? this.keep(kept) : result;
+  }
+
+  /** Tries for some seconds, or until the process has to stop. */
+  private async tryAgain(kept: KeptAnswer): Promise<Attempt> {
+    const limit = AbortSignal.any([AbortSignal.timeout(WAIT_MS), this.shutdown.graceOver]);
+    let delayMs = FIRST_RETRY_MS;
+    while (!limit.aborted) {
+      await sleep(delayMs, undefined, { signal: limit }).catch(() => undefined);
+      const result = await this.attempt(kept);
+      if (result !== 'unavailable') return result;
+      delayMs = Math.min(delayMs * 2, LONGEST_RETRY_MS);
+    }
+    return 'unavailable';
+  }
+
+  private async attempt({ owner, answer }: KeptAnswer): Promise<Attempt> {
+    try {
+      await withinLimit(inTenant(owner.tenantId, () => this.turns.finish(owner, answer)));
+      return 'stored';
+    } catch (error) {
+      if (isForeignKeyViolation(error)) return 'stored';
+      if (!isOutage(error)) {
+        this.logger.warn({ msg: 'Failed to store an answer', turnId: answer.turnId, err: error });
+      }
+      return isInvalidValue(error) ? 'refused' : 'unavailable';
+    }
+  }
+
+  private async keep(kept: KeptAnswer): Promise<StoreResult> {
+    if (await this.writeFile(kept)) return 'kept';
+    const characters = charactersOf(kept);
+    const { turnId } = kept.answer;
+    if (this.shutdown.graceOver.aborted || this.characters + characters > MEMORY_CHARACTERS) {
+      this.logger.error({ msg: 'Answer lost', turnId });
+      return 'refused';
+    }
+    this.remembered.set(turnId, { ...kept, since: Date.now() });
+    this.characters += characters;
+    return 'kept';
+  }
+
+  private async writeFile(kept: KeptAnswer): Promise<boolean> {
+    const { turnId } = kept.answer;
+    try {
+      await this.spool.write(kept);
+      this.logger.warn({ msg: 'Answer kept in DATA_DIR', turnId });
+      return true;
+    } catch (error) {
+      this.logger.error({ msg: 'Failed to keep an answer in DATA_DIR', turnId, err: error });
+      return false;
+    }
+  }
+
+  /** Tries everything that is kept, until the database proves to be away. */
+  async storeKept(stopping: AbortSignal): Promise<void> {
+    try {
+      if (await this.storeRemembered(stopping)) await this.storeFiles(stopping);
+    } catch (error) {
+      this.logger.error({ msg: 'Failed to read kept answers', err: error });
+    }
+  }
+
+  /** False when the database is away. */
+  private async storeRemembered(stopping: AbortSignal): Promise<boolean> {
+    let isAway = false;
+    for (const kept of this.remembered.values()) {
+      if (stopping.aborted) return false;
+      const result: Attempt = isAway ? 'unavailable' : await this.attempt(kept);
+      isAway ||= result === 'unavailable';
+      const isLost = result === 'refused' || (isAway && Date.now() - kept.since > MEMORY_MS);
+      if (isLost) this.logger.error({ msg: 'Answer lost', turnId: kept.answer.turnId });
+      if (isLost || result === 'stored') this.forget(kept);
+    }
+    return !isAway;
+  }
+
+  private async storeFiles(stopping: AbortSignal): Promise<void> {
+    let failures = 0;
+    for (const name of await this.spool.names(KEPT_AT_ONCE)) {
+      if (stopping.aborted || failures === FAILURES) return;
+      const kept = await this.readFile(name);
+      if (!kept) continue;
+      const { turnId } = kept.answer;
+      const result: Attempt = await this.attempt(kept);
+      if (result === 'unavailable') failures += 1;
+      else if (result === 'stored') {
+        await this.spool.remove(name);
+        this.logger.log({ msg: 'Kept answer stored', turnId });
+      } else {
+        await this.spool.refuse(name);
+        this.logger.error({ msg: 'Kept answer refused by the database', turnId, file: name });
+      }
+    }
+  }
+
+  private async readFile(name: string): Promise<KeptAnswer | undefined> {
+    try {
+      return await this.spool.read(name);
+    } catch (error) {
+      this.logger.error({ msg: 'Kept answer is not readable', file: name, err: error });
+      await this.spool.refuse(name);
+      return undefined;
+    }
+  }
+
+  private forget(kept: Remembered): void {
+    if (this.remembered.delete(kept.answer.turnId)) this.characters -= charactersOf(kept);
+  }
+}
+
+function charactersOf({ answer }: KeptAnswer): number {
+  return answer.content.length + answer.reasoning.length;
+}
+
+async function withinLimit(work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    const error = new Error(`The database did not answer within ${ATTEMPT_MS} ms.`);
+    timer = setTimeout(() => reject(error), ATTEMPT_MS);
+  });
+  try {
+    await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,143 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Readable } from 'node:stream';
+import {
+  applyDecorators,
+  Injectable,
+  Logger,
+  SetMetadata,
+  StreamableFile,
+  UseInterceptors,
+} from '@nestjs/common';
+import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { ApiConsumes } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { mergeMap } from 'rxjs';
+import type { Observable } from 'rxjs';
+import { TooManyRequestsError } from '../error/index.js';
+import { AnswersRaw } from './answer.decorator.js';
+import { FormBody } from './body.interceptor.js';
+import { NoEnvelope } from './envelope.interceptor.js';
+import type { Page } from './envelope.js';
+import { workbook } from './workbook.js';
+import type { Sheet } from './workbook.js';
+
+/** Rows of one export at most. */
+const MOST_EXPORTED = 50_000;
+
+/** Rows that are read and held at a time. */
+const ROWS_AT_ONCE = 500;
+
+/** Exports that one process writes at the same time. */
+const EXPORTS_AT_ONCE = 4;
+const RETRY_AFTER_SECONDS = 10;
+
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+const SHEET = 'http:export-sheet';
+
+/** Reads a page of the list, with the filters and for the caller of the request. */
+export type ListReader<Row> = (page: {
+  readonly pageNum: number;
+  readonly pageSize: number;
+}) => Promise<Page<Row>>;
+
+let running = 0;
+
+/**
+ * Writes what a ListReader reads as a workbook. The first page is read before the answer begins, so a refusal is still an
+ * envelope; an answer that fails later is cut off, so that it is not taken for a complete one.
+ */
+@Injectable()
+export class ExportInterceptor implements NestInterceptor {
+  private readonly logger = new Logger('Export');
+
+  constructor(private readonly reflector: Reflector) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<StreamableFile> {
+    const sheet = this.reflector.get<Sheet<unknown>>(SHEET, context.getHandler());
+    const response = context.switchToHttp().getResponse<Response>();
+    // Pages are read when the client wants more, in whatever context that happens.
+    const inRequest = AsyncLocalStorage.snapshot();
+    return next.handle().pipe(
+      mergeMap((reader: ListReader<unknown>) => {
+        const read: ListReader<unknown> = (page) => inRequest(() => reader(page));
+        return this.answer(sheet, read, response);
+      }),
+    );
+  }
+
+  private async answer(
+    sheet: Sheet<unknown>,
+    read: ListReader<unknown>,
+    response: Response,
+  ): Promise<StreamableFile> {
+    if (running >= EXPORTS_AT_ONCE) {
+      throw new TooManyRequestsError(
+        `Too many exports at the same time. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
+        { retryAfterSeconds: RETRY_AFTER_SECONDS },
+      );
+    }
+    running += 1;
+    // However the answer ends: complete, failed, refused, or without its client.
+    response.once('close', () => (running -= 1));
+    const first = await read({ pageNum: 1, pageSize: ROWS_AT_ONCE });
+    const file = workbook(sheet, rowsOf(sheet, first, read), () => remark(first.total));
+    const name = `${sheet.name.toLowerCase().replaceAll(' ', '-')}.xlsx`;
+    response.status(200).attachment(name).set({
+      'Content-Type': XLSX,
+      'X-Content-Type-Options': 'nosniff',
+      'Cache-Control': 'private, no-store',
+    });
+    return new StreamableFile(Readable.from(file, { objectMode: false })).setErrorHandler(
+      (error) => {
+        this.logger.error({ msg: 'Failed to export', sheet: sheet.name, err: error });
+        response.destroy();
+      },
+    );
+  }
+}
+
+/**
+ * The rows page by page, each once: rows that are added meanwhile move those after them to a later page. A row that is
+ * deleted meanwhile can move another one out of the export.
+ */
+async function* rowsOf(
+  sheet: Sheet<unknown>,
+  first: Page<unknown>,
+  read: ListReader<unknown>,
+): AsyncGenerator<readonly unknown[], void> {
+  const seen = new Set<unknown>();
+  const [key] = sheet.columns;
+  const isNew = (row: unknown): boolean => {
+    const before = seen.size;
+    if (before < MOST_EXPORTED) seen.add(key?.read(row));
+    return seen.size > before;
+  };
+  for (let page = first, pageNum = 1; page.rows.length > 0; pageNum += 1) {
+    yield page.rows.filter(isNew);
+    if (page.rows.length < ROWS_AT_ONCE || seen.size >= MOST_EXPORTED) return;
+    page = await read({ pageNum: pageNum + 1, pageSize: ROWS_AT_ONCE });
+  }
+}
+
+function remark(total: number): string | undefined {
+  if (total <= MOST_EXPORTED) return undefined;
+  return `These are the first ${MOST_EXPORTED} of ${total} rows. Narrow the filter to export the others.`;
+}
+
+/**
+ * A route that answers a list as an .xlsx file, with the filters of the list as a form. Its method returns the ListReader.
+ */
+export function AnswersWorkbook<Row>(sheet: Sheet<Row>): MethodDecorator {
+  return applyDecorators(
+    NoEnvelope(),
+    FormBody(),
+    SetMetadata(SHEET, sheet),
+    UseInterceptors(ExportInterceptor),
+    ApiConsumes('application/x-www-form-urlencoded', 'application/json'),
+    AnswersRaw(
+      XLSX,
+      `A workbook with the rows of the list, ${MOST_EXPORTED} at most; pageNum and pageSize are ignored`,
+    ),
+  );
+}

@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/index.js';
+
+interface InstallationRow {
+  readonly id: string;
+  /** Null before the first start. */
+  readonly database: string | null;
+}
+
+/** The one row of the table `installation`, and what tells a database from a copy of it. */
+@Injectable()
+export class InstallationRepository {
+  constructor(private readonly database: Database) {}
+
+  async find(): Promise<InstallationRow> {
+    return only(
+      await this.database.query<InstallationRow>('SELECT id, database FROM installation'),
+    );
+  }
+
+  /** Locked until the transaction ends. */
+  async lock(): Promise<InstallationRow> {
+    return only(
+      await this.database.query<InstallationRow>(
+        'SELECT id, database FROM installation FOR UPDATE',
+      ),
+    );
+  }
+
+  async save(id: string, database: string): Promise<void> {
+    await this.database.query('UPDATE installation SET id = $1, database = $2', [id, database]);
+  }
+
+  /**
+   * The same as long as it is this database of this server, and another for one that was restored or copied. Where the role
+   * of the service may not read the server's identifier, the database's own number has to do.
+   */
+  async presentDatabase(): Promise<string> {
+    const { oid, mayAsk } = only(
+      await this.database.query<{ oid: number; mayAsk: boolean }>(
+        `SELECT oid, has_function_privilege('pg_control_system()', 'EXECUTE') AS "mayAsk"
+           FROM pg_database WHERE datname = current_database()`,
+      ),
+    );
+    if (!mayAsk) return `/${oid}`;
+    const { server } = only(
+      await this.database.query<{ server: string }>(
+        'SELECT system_identifier::text AS server FROM pg_control_system()',
+      ),
+    );
+    return `${server}/${oid}`;
+  }
+
+  /** The largest id that was given to a stored file; it outlives the file. */
+  async newestFile(): Promise<number> {
+    const { newest } = only(
+      await this.database.query<{ newest: number }>(
+        `SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('stored_file', 'id')::regclass), 0) AS newest`,
+      ),
+    );
+    return newest;
+  }
+}
+
+function only<Row>([row]: readonly Row[]): Row {
+  if (!row) throw new Error('The row of the installation is missing.');
+  return row;
+}

@@ -1,0 +1,179 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { OnModuleInit } from '@nestjs/common';
+import { z } from 'zod';
+import { CONFIG, ConfigError } from '../config/index.js';
+import type { Config } from '../config/index.js';
+import { Database } from '../database/index.js';
+import { InstallationRepository } from './installation.repository.js';
+
+/** The file in DATA_DIR that says which database its files belong to. */
+const MARKER = 'installation.json';
+
+const Marker = z.object({
+  installation: z.uuid(),
+  /** The largest id of a stored file that the database is known to have had. */
+  newestFile: z.int().nonnegative(),
+  /** The database was found to be older than the files. */
+  restored: z.boolean(),
+});
+type Marker = z.output<typeof Marker>;
+
+/**
+ * Whether the database and DATA_DIR belong together. The database has an id, a file in DATA_DIR repeats it, and a process is
+ * not started where they differ. A copy of a database, and one that is older than its files, are noticed: what they do not
+ * know may be another database's, so nothing that no record names may be removed then (`uncertainty`).
+ *
+ * INSTALLATION_RENEW with the present id gives the database and DATA_DIR a new one, once.
+ */
+@Injectable()
+export class Installation implements OnModuleInit {
+  private readonly logger = new Logger('Installation');
+  private readonly path: string;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly database: Database,
+    private readonly repository: InstallationRepository,
+  ) {
+    this.path = join(config.DATA_DIR, MARKER);
+  }
+
+  async onModuleInit(): Promise<void> {
+    // One process after the other, so that the first one decides whose the folder is.
+    await this.database.transaction(() => this.join());
+    const reason = await this.uncertainty();
+    if (reason !== undefined) {
+      this.logger.warn({ msg: 'Files may belong to another database', reason });
+    }
+  }
+
+  /**
+   * Why files that no record names may belong to another database, and what to do; undefined when they cannot. Asked
+   * before each removal of such files, because another database may have been given the folder meanwhile.
+   */
+  async uncertainty(): Promise<string | undefined> {
+    const { id, database } = await this.repository.find();
+    const marker = await this.read();
+    if (marker?.installation !== id) {
+      return `DATA_DIR belongs to another installation now (${MARKER} does not name ${id}). Stop this process, or set DATA_DIR to the folder of this database.`;
+    }
+    if (database !== (await this.repository.presentDatabase())) {
+      return `This database is a copy, and the database that it was copied from may use this DATA_DIR, too. If it does, give this one a DATA_DIR of its own. If this one has replaced it, ${this.renewal(id)}`;
+    }
+    const newestFile = await this.repository.newestFile();
+    const restored = marker.restored || newestFile < marker.newestFile;
+    if (restored !== marker.restored || newestFile > marker.newestFile) {
+      await this.write({
+        ...marker,
+        restored,
+        newestFile: Math.max(newestFile, marker.newestFile),
+      });
+    }
+    if (!restored) return undefined;
+    return `The database is older than the files in DATA_DIR: an earlier state of it was restored. Restore the newer one if there is one. If there is none, ${this.renewal(id)}`;
+  }
+
+  private async join(): Promise<void> {
+    const { id, database } = await this.repository.lock();
+    const present = await this.repository.presentDatabase();
+    const marker = await this.read();
+    if (this.config.INSTALLATION_RENEW === id) {
+      const renewed = randomUUID();
+      await this.take(renewed, present);
+      this.logger.warn({ msg: 'Installation id renewed', from: id, to: renewed });
+      return;
+    }
+    // The embedded database is in the folder itself.
+    if (this.config.embedded) {
+      if (marker?.installation !== id) await this.take(id, present, marker);
+      else if (database !== present) await this.repository.save(id, present);
+      return;
+    }
+    if (database === null) return this.joinFirst(id, present, marker);
+    // The same id each time, so that a start which is interrupted is repeated.
+    const copied = database === present ? undefined : derived(id, present);
+    const isNamed = marker !== undefined && [id, copied].includes(marker.installation);
+    if (copied !== undefined && (!marker || marker.installation === copied)) {
+      // A copy with a folder of its own shares no files.
+      return this.take(copied, present, marker);
+    }
+    if (!isNamed) throw new ConfigError(this.refusal(id, marker));
+  }
+
+  /** The first start of a database with an id: it takes a folder that belongs to none. */
+  private async joinFirst(id: string, present: string, marker: Marker | undefined): Promise<void> {
+    if (marker && marker.installation !== id) throw new ConfigError(this.refusal(id, marker));
+    await this.take(id, present, marker);
+  }
+
+  private async take(id: string, present: string, marker?: Marker): Promise<void> {
+    const newestFile = await this.repository.newestFile();
+    const known = marker?.installation === id ? marker : undefined;
+    await this.write({ installation: id, newestFile, restored: false, ...known });
+    await this.repository.save(id, present);
+  }
+
+  private refusal(id: string, marker: Marker | undefined): string {
+    const { DATA_DIR } = this.config;
+    const replace = `If this folder replaces a lost one, ${this.renewal(id)}`;
+    if (!marker) {
+      return `The files of this database are not in DATA_DIR ${DATA_DIR}: it lacks the file ${MARKER} with the id ${id}, which the folder of its other processes has. Set DATA_DIR to that folder; all processes of a database need the same one. ${replace}`;
+    }
+    return `DATA_DIR ${DATA_DIR} belongs to another installation: its file ${MARKER} has the id ${marker.installation}, this database the id ${id}. Set DATA_DIR to the folder of this database, or to an empty one for a new database. If no other database uses this folder, ${this.renewal(id)}`;
+  }
+
+  private renewal(id: string): string {
+    return `start once with INSTALLATION_RENEW=${id}.`;
+  }
+
+  private async read(): Promise<Marker | undefined> {
+    let text: string;
+    try {
+      text = await readFile(this.path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+    const read = Marker.safeParse(parsed(text));
+    if (read.success) return read.data;
+    throw new ConfigError(
+      `${this.path} cannot be read as the mark of an installation. Restore it from a backup, or remove it and start once with INSTALLATION_RENEW set to the id in the table installation.`,
+    );
+  }
+
+  /** As a whole or not at all. */
+  private async write(marker: Marker): Promise<void> {
+    const unfinished = `${this.path}.${randomBytes(8).toString('hex')}`;
+    await mkdir(this.config.DATA_DIR, { recursive: true, mode: 0o700 });
+    try {
+      await writeFile(unfinished, `${JSON.stringify(marker)}\n`, { mode: 0o600, flush: true });
+      await rename(unfinished, this.path);
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A UUID (RFC 9562, version 8) that follows from both. */
+function derived(id: string, database: string): string {
+  const hex = createHash('sha256').update(`${id} ${database}`).digest('hex');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
+}

@@ -1,0 +1,213 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../simulator/index.js';
+import type { Simulator } from '../../simulator/index.js';
+import { addressOf, adminAt, boot, isBuilt, killAll, START_MS } from '../support/built-process.js';
+import type { BuiltProcess } from '../support/built-process.js';
+import { OpenChat, sendChat } from '../support/chat.js';
+import type { ChatReply } from '../support/chat.js';
+import { createModel, createProvider } from '../support/models.js';
+import { ownStore } from '../support/own-store.js';
+import type { OwnStore } from '../support/own-store.js';
+import { ReadinessProxy } from '../support/readiness-proxy.js';
+import type { Session } from '../support/session.js';
+import { ADMIN_PASSWORD } from '../support/template.js';
+
+const { DATABASE_URL, REDIS_URL } = process.env;
+const isPossible = isBuilt && DATABASE_URL !== undefined && REDIS_URL !== undefined;
+
+/** Answers that end within the drain, and answers that outlast it. */
+const SHORT = 'sim--chunks-20--delay-50';
+const LONG = 'sim--chunks-140--delay-50';
+/** One that ends only when the service stops it. */
+const ENDLESS = 'sim--chunks-5--stall-4';
+
+const PAUSE_MS = 20;
+
+interface Message {
+  readonly role: string;
+  readonly content: string;
+  readonly state: string;
+  readonly finishReason: string;
+}
+
+/** A process of the service behind the proxy. */
+interface Served {
+  readonly run: BuiltProcess;
+  readonly address: string;
+}
+
+(isPossible ? describe : describe.skip)('a rolling restart', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-rolling-'));
+  let simulator: Simulator;
+  let store: OwnStore;
+  let proxy: ReadinessProxy;
+
+  beforeAll(async () => {
+    simulator = await startSimulator();
+    store = await ownStore();
+    proxy = await ReadinessProxy.start();
+  }, START_MS);
+
+  afterEach(killAll);
+
+  afterAll(async () => {
+    await proxy.close();
+    await simulator.close();
+    await store.drop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function serve(graceSeconds: string): Promise<Served> {
+    const run = boot(folder, {
+      ...store.environment,
+      ROLE: 'api',
+      ADMIN_PASSWORD,
+      ALLOW_PRIVATE_MODEL_HOSTS: '*',
+      DATABASE_POOL_SIZE: '5',
+      SHUTDOWN_DRAIN_SECONDS: '5',
+      SHUTDOWN_GRACE_SECONDS: graceSeconds,
+    });
+    const address = await addressOf(run);
+    proxy.add(address);
+    return { run, address };
+  }
+
+  /** As a deploy does: the process gets SIGTERM, and its successor is started when it has ended. */
+  async function replace({ run, address }: Served): Promise<Served> {
+    run.child.kill('SIGTERM');
+    expect(await run.exit).toBe(0);
+    proxy.remove(address);
+    return serve('600');
+  }
+
+  it(
+    'of two processes loses no request and cuts no answer',
+    async () => {
+      const [first, second] = await Promise.all([serve('600'), serve('600')]);
+      const admin = await adminAt(proxy.url, ADMIN_PASSWORD);
+      await createProvider(admin, 'custom_api');
+      for (const modelName of [SHORT, LONG, ENDLESS]) {
+        await createModel(admin, { modelName, apiHost: `${simulator.url}/v1`, apiKey: 'key' });
+      }
+      const load = new Load(admin);
+      load.begin();
+      await load.answered(10);
+      const others = [await replace(first)];
+      others.push(await replace(second));
+      await load.answered(10);
+      await load.end();
+
+      expect(load.failures).toEqual([]);
+      expect(load.answers.length).toBeGreaterThanOrEqual(20);
+      for (const { sessionId, model, reply } of load.answers) {
+        const last = model === LONG ? 'tok139' : 'tok19';
+        expect([reply.error, reply.done]).toEqual([undefined, true]);
+        expect(reply.text).toContain(last);
+        expect(await messagesOf(admin, sessionId)).toMatchObject([
+          { role: 'user' },
+          { role: 'assistant', content: reply.text, state: 'complete' },
+        ]);
+      }
+      for (const { run, address } of others) {
+        run.child.kill('SIGINT');
+        proxy.remove(address);
+        // SIGINT neither drains nor waits for streams.
+        expect(await run.exit).toBe(0);
+      }
+    },
+    3 * START_MS,
+  );
+
+  it(
+    'stores as stopped what does not end within the grace',
+    async () => {
+      const [first] = [await serve('1')];
+      const admin = await adminAt(proxy.url, ADMIN_PASSWORD);
+      const sessionId = await newSession(admin);
+      const chat = await OpenChat.send(admin, { model: ENDLESS, content: 'x', sessionId });
+      await chat.until('tok3');
+      const next = replace(first);
+      const reply = await chat.rest();
+      await next;
+
+      expect(reply.error).toMatch(/restarting/);
+      expect(await messagesOf(admin, sessionId)).toMatchObject([
+        { role: 'user' },
+        { content: reply.text, state: 'stopped', finishReason: 'shutdown' },
+      ]);
+    },
+    START_MS,
+  );
+});
+
+async function newSession(session: Session): Promise<string> {
+  const { code, msg, data } = await session.post<string>('/system/session', { sessionTitle: 'x' });
+  if (code !== 200) throw new Error(msg);
+  return data;
+}
+
+async function messagesOf(session: Session, sessionId: string): Promise<Message[]> {
+  const list = `/system/message/list?sessionId=${sessionId}`;
+  const { rows } = await session.get<{ id: string }[]>(list);
+  // As they are stored: lists may add how an answer ended.
+  const details = rows.map(({ id }) => session.get<Message>(`/system/message/${id}`));
+  return (await Promise.all(details)).map(({ data }) => data);
+}
+
+interface LoadAnswer {
+  readonly sessionId: string;
+  readonly model: string;
+  readonly reply: ChatReply;
+}
+
+/** Users who send messages and read lists one after another, until the end. */
+class Load {
+  readonly answers: LoadAnswer[] = [];
+  readonly failures: string[] = [];
+  private readonly users: Promise<void>[] = [];
+  private ended = false;
+
+  constructor(private readonly session: Session) {}
+
+  begin(): void {
+    for (const model of [SHORT, SHORT, SHORT, LONG, LONG, LONG, LONG, LONG]) {
+      this.users.push(this.repeat(() => this.chat(model)));
+    }
+    for (const path of ['/system/user/getInfo', '/system/session/list?pageSize=5']) {
+      this.users.push(this.repeat(() => this.read(path)));
+    }
+  }
+
+  /** Resolves when so many more answers have arrived, or something has failed. */
+  async answered(count: number): Promise<void> {
+    const goal = this.answers.length + count;
+    while (this.answers.length < goal && this.failures.length === 0) await sleep(PAUSE_MS);
+  }
+
+  async end(): Promise<void> {
+    this.ended = true;
+    await Promise.all(this.users);
+  }
+
+  private async repeat(work: () => Promise<void>): Promise<void> {
+    while (!this.ended) {
+      await work().catch((error: unknown) => this.failures.push(String(error)));
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  private async chat(model: string): Promise<void> {
+    const sessionId = await newSession(this.session);
+    const reply = await sendChat(this.session, { model, content: 'x', sessionId });
+    this.answers.push({ sessionId, model, reply });
+  }
+
+  private async read(path: string): Promise<void> {
+    const { code, msg } = await this.session.get(path);
+    if (code !== 200) throw new Error(`${path}: ${code} ${msg}`);
+  }
+}
