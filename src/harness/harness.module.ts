@@ -24,6 +24,7 @@ import { ControlController } from './api/control/control.controller.js';
 import { HarnessSwitches } from './store/switch.repository.js';
 import { EffectController } from './api/effect/effect.controller.js';
 import { EffectRepository } from './store/effect.repository.js';
+import { InterruptedCommands } from './engine/interrupted.commands.js';
 import { ToolCallRecovery } from './engine/recovery.js';
 import { PartialOutputs } from './engine/partial.outputs.js';
 import { ToolResults } from './engine/tool.results.js';
@@ -103,6 +104,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     SurroundingsReader,
     HarnessSwitches,
     EffectRepository,
+    InterruptedCommands,
     ToolCallRecovery,
     PartialOutputs,
     ToolResults,

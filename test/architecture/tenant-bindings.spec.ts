@@ -51,7 +51,7 @@ const across: readonly (readonly [file: string, reason: string])[] = [
   ['harness/store/run.repository.ts', 'sweep of lost leases'],
   ['harness/store/run.repository.ts', 'sweep of waiting runs'],
   ['harness/store/undo.repository.ts', 'sweep of interrupted undos'],
-  ['harness/store/workspace-lock.repository.ts', 'sweep of revoked workspaces'],
+  ['harness/store/workspace-lock.repository.ts', 'sweep of workspaces that runs have left'],
   ['identity/login-session/login-session.repository.ts', 'sweep of sign-ins'],
   ['identity/user/user.repository.ts', 'erasure of a user'],
   ['model/credential.repository.ts', 'rotation of credentials'],

@@ -17,6 +17,7 @@ import { newId, sha256 } from '../../src/harness/protocol/ids.js';
 import type { WaitKind } from '../../src/harness/protocol/run.state.js';
 import { RunRepository } from '../../src/harness/store/run.repository.js';
 import { SessionRepository } from '../../src/harness/store/session.repository.js';
+import { WorkspaceLockRepository } from '../../src/harness/store/workspace-lock.repository.js';
 import { JobQueue } from '../../src/platform/queue/index.js';
 import { freshKey } from './harness.js';
 import type { Plinth } from './plinth.js';
@@ -157,6 +158,7 @@ export class ParkedRuns {
   async lost(sessionId: string, calls: readonly ParkedCall[]): Promise<ParkedRun> {
     return this.park(sessionId, 'EFFECT', async (writer) => {
       const ids = await this.prepare(writer, calls);
+      await this.takeWorkspace(writer);
       for (const [at, id] of ids.entries()) {
         const { operations = [], snapshotSha256 } = calls[at] ?? {};
         await this.effects.start(writer.run, id, {
@@ -187,6 +189,16 @@ export class ParkedRuns {
       const outcome = { state: 'SUCCEEDED', result: 'done' } as const;
       await this.plinth.app.get(ToolResults).finish(writer, effect, outcome);
     });
+  }
+
+  /** As a claim does it. */
+  private async takeWorkspace({ run }: RunWriter): Promise<void> {
+    const { tenantId, sessionId, id: runId, fence } = run;
+    const session = await this.plinth.app.get(SessionRepository).find(tenantId, sessionId);
+    const { workspace = '' } = session ?? {};
+    const locks = this.plinth.app.get(WorkspaceLockRepository);
+    if (await locks.take({ tenantId, workspace, runId, fence })) return;
+    throw new Error('Another run has the workspace.');
   }
 
   private async prepare(writer: RunWriter, calls: readonly ParkedCall[]): Promise<string[]> {

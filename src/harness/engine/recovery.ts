@@ -8,12 +8,13 @@ import { WorkspaceSnapshots } from '../change/snapshot/workspace.snapshots.js';
 import { RollBackFailedError } from '../fault/tool.error.js';
 import { reconciliationOf } from '../protocol/effect.state.js';
 import type { EffectState, FilesFound, Reconciliation } from '../protocol/effect.state.js';
-import { Sandbox } from '../sandbox/sandbox.js';
 import type { HarnessEffect } from '../store/harness.entity.js';
 import { EffectRepository } from '../store/effect.repository.js';
 import { ModelCallRepository } from '../store/model-call.repository.js';
 import { RunLedger } from '../store/run.ledger.js';
+import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
 import type { FileOperation } from '../workspace/file-operation.js';
+import { InterruptedCommands } from './interrupted.commands.js';
 import { PartialOutputs } from './partial.outputs.js';
 import type { RunContext, RunLease } from './run.context.js';
 import { outputOf, ToolResults } from './tool.results.js';
@@ -53,6 +54,8 @@ interface CommandTrace {
   readonly operations: readonly FileOperation[] | undefined;
   /** What it had written until a few seconds before. */
   readonly output: Buffer | undefined;
+  /** What it had made under protected names is removed, as far as it can be; else that is left to a worker. */
+  readonly isTidied: boolean;
 }
 
 /**
@@ -69,7 +72,8 @@ export class ToolCallRecovery {
     private readonly results: ToolResults,
     private readonly changes: FileChanges,
     private readonly snapshots: WorkspaceSnapshots,
-    private readonly sandbox: Sandbox,
+    private readonly commands: InterruptedCommands,
+    private readonly locks: WorkspaceLockRepository,
     private readonly outputs: PartialOutputs,
     private readonly artifacts: Artifacts,
     private readonly blobs: BlobStore,
@@ -237,6 +241,7 @@ export class ToolCallRecovery {
       const artifactId =
         output && (await this.artifacts.keep(writer.run, outputOf(toolCallId, output)));
       await this.effects.markUncertain(writer.run, toolCallId, { operations, artifactId });
+      if (trace?.isTidied) await this.locks.markTidied(writer.run);
       const event = { ...data, ...(artifactId !== undefined && { artifactId }) };
       writer.event('effect.uncertain', event, { toolCallId });
     });
@@ -248,12 +253,29 @@ export class ToolCallRecovery {
   /** Takes minutes at most, so it is no part of a transaction. Nothing is found while the command may still run. */
   private async traceOf(context: RecoveryContext, effect: HarnessEffect): Promise<CommandTrace> {
     if (!(await this.isOwnerGone(context.lease, effect))) {
-      return { operations: undefined, output: undefined };
+      return { operations: undefined, output: undefined, isTidied: false };
     }
+    const isTidied = await this.tidy(context, effect);
     const operations = await this.changesSinceStart(context, effect);
     const output = await this.outputs.read(effect);
     if (output) await this.blobs.put(effect.tenantId, output);
-    return { operations, output };
+    return { operations, output, isTidied };
+  }
+
+  /** False when it has failed. */
+  private async tidy(
+    { lease: { signal }, workspace: { root } }: RecoveryContext,
+    { tenantId, runId, toolCallId, snapshotSha256 }: HarnessEffect,
+  ): Promise<boolean> {
+    try {
+      if (snapshotSha256) await this.commands.tidy({ tenantId, root }, snapshotSha256, signal);
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      const msg = 'Failed to remove what an interrupted command has left';
+      this.logger.warn({ msg, runId, toolCallId, err: error });
+      return false;
+    }
   }
 
   private async changesSinceStart(
@@ -262,11 +284,7 @@ export class ToolCallRecovery {
   ): Promise<readonly FileOperation[] | undefined> {
     try {
       if (!snapshotSha256) return undefined;
-      const target = { tenantId, root };
-      const paths = await this.snapshots.protectedPathsOf(target, snapshotSha256, signal);
-      if (!paths) return undefined;
-      await this.sandbox.tidy(root, paths, signal);
-      return await this.snapshots.changesSince(target, snapshotSha256, signal);
+      return await this.snapshots.changesSince({ tenantId, root }, snapshotSha256, signal);
     } catch (error) {
       signal.throwIfAborted();
       const msg = 'Failed to determine the changes of an interrupted command';

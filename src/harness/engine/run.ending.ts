@@ -22,7 +22,8 @@ const UNKNOWN =
 /**
  * Ends and cancels runs. When a run ends, nothing stays open: every tool call gets its one result, and a call whose
  * outcome is unknown stays marked as uncertain. The workspace is released at once, unless another process still holds the
- * run: then it is released when that process can no longer act.
+ * run, or a lost one was in the middle of a command: then a worker releases it when that process can no longer act, and
+ * when it has removed what the command has left there (RunWorker.freeLeft).
  */
 @Injectable()
 export class RunEnding {
@@ -86,7 +87,11 @@ export class RunEnding {
 
   private async close(writer: RunWriter, end: RunEnd): Promise<void> {
     const { run } = writer;
-    for (const effect of await this.effects.unanswered(run)) await this.answer(writer, effect);
+    const open = await this.effects.unanswered(run);
+    for (const effect of open) await this.answer(writer, effect);
+    // One that this process has run itself has left nothing behind.
+    const isOwnCommand = !writer.isAnothers && !run.recovering;
+    if (isOwnCommand && open.some(isBegunCommand)) await this.locks.markTidied(run);
     for (const { id, toolCallId } of await this.approvals.cancelPending(run)) {
       writer.event(
         'approval.resolved',
@@ -98,7 +103,9 @@ export class RunEnding {
     for (const effectId of await this.modelCalls.abandonOpen(run)) {
       writer.event('model.turn.abandoned', { effectId, outcome: 'ABANDONED', code });
     }
-    if (!writer.isAnothers) await this.locks.release(run);
+    if (!writer.isAnothers && !(run.recovering && open.some(isBegunCommand))) {
+      await this.locks.release(run);
+    }
     writer.end(end);
   }
 
@@ -118,6 +125,10 @@ export class RunEnding {
       );
     }
   }
+}
+
+function isBegunCommand({ effectClass, state }: HarnessEffect): boolean {
+  return effectClass === 'SHELL' && state === 'STARTED';
 }
 
 const NEW_RUN = 'Changes made so far are kept; start a new run to continue.';

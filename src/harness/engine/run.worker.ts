@@ -21,6 +21,8 @@ import { RunRepository } from '../store/run.repository.js';
 import type { DueRun } from '../store/run.repository.js';
 import { SessionRepository } from '../store/session.repository.js';
 import { WorkspaceLockRepository } from '../store/workspace-lock.repository.js';
+import type { LeftHolder } from '../store/workspace-lock.repository.js';
+import { InterruptedCommands } from './interrupted.commands.js';
 import { RunLease } from './run.context.js';
 import { failedEnd, RunEnding } from './run.ending.js';
 import { RunLoop } from './run.loop.js';
@@ -64,6 +66,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly approvals: ApprovalRepository,
     private readonly loop: RunLoop,
     private readonly ending: RunEnding,
+    private readonly commands: InterruptedCommands,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
@@ -82,6 +85,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     );
     this.repeat(SWEEP_MS, () => this.sweep());
     this.repeat(CANCEL_POLL_MS, () => this.endCancelled());
+    this.repeat(CANCEL_POLL_MS, (ending) => this.releaseLeft(ending));
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -109,21 +113,25 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   /**
-   * Frees the workspaces of runs that were ended while a process had them, as soon as that process can no longer act.
-   * Each process frees what it has left itself; `isRunning` says which runs it has not.
+   * Frees the workspaces of runs that were ended while a process had them, as soon as that process can no longer act, and
+   * what its command has left there is removed. Each process frees what it has left itself; `isRunning` says which runs it
+   * has not.
    */
-  async freeRevoked(isRunning = (id: string): boolean => this.busy.has(id)): Promise<void> {
-    const revoked = await this.locks.revoked(AT_ONCE);
-    const left = revoked.filter(({ id, boot, isOver }) => {
-      if (isOver) return true;
-      return boot === processId ? !isRunning(id) : stateOfProcess(boot) === 'ended';
+  async freeLeft(
+    signal: AbortSignal,
+    isRunning = (id: string): boolean => this.busy.has(id),
+  ): Promise<void> {
+    const left = (await this.locks.left(AT_ONCE)).filter((holder) => isGone(holder, isRunning));
+    await this.forEach(left, 'Failed to release workspace', async (holder) => {
+      if (!holder.command) await this.locks.releaseUnused(holder);
+      else if (await this.locks.takeOver(holder, processId)) {
+        await this.commands.removeLeftovers(holder, holder.command, signal);
+        await this.locks.releaseTidied(holder, processId);
+      }
     });
-    await this.forEach(left, 'Failed to release workspace', ({ tenantId, id }) =>
-      this.locks.releaseUnused({ tenantId, id }),
-    );
   }
 
-  private repeat(intervalMs: number, work: () => Promise<void>): void {
+  private repeat(intervalMs: number, work: (ending: AbortSignal) => Promise<void>): void {
     const sweep = new IntervalJob(intervalMs, work);
     sweep.runNow();
     this.sweeps.push(sweep);
@@ -141,7 +149,11 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   private async endCancelled(): Promise<void> {
     await this.attempts.try('Failed to end cancelled runs', () => this.forceCancels());
-    await this.attempts.try('Failed to release workspaces', () => this.freeRevoked());
+  }
+
+  /** Apart from the end of cancelled runs, which is not to wait for a large workspace. */
+  private async releaseLeft(ending: AbortSignal): Promise<void> {
+    await this.attempts.try('Failed to release workspaces', () => this.freeLeft(ending));
   }
 
   /** Expires the leases of processes of this host that have ended, so that their runs are claimed at once. */
@@ -265,6 +277,21 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     writer.set({ reason });
     writer.event('run.queued', { ...writer.statusData, reason });
   }
+}
+
+/** Whether no process can act for the run or its command any more. */
+function isGone(
+  { id, boot, isOver, command }: LeftHolder,
+  isRunning: (id: string) => boolean,
+): boolean {
+  const hasLeft = (owner: string, isOverdue: boolean): boolean => {
+    if (isOverdue) return true;
+    return owner === processId ? !isRunning(id) : stateOfProcess(owner) === 'ended';
+  };
+  if (boot !== null && !hasLeft(boot, isOver)) return false;
+  // One that still runs on this host may be in the middle of the command, however long that is.
+  const isUnknown = command !== null && stateOfProcess(command.boot) === 'unknown';
+  return !command || hasLeft(command.boot, isUnknown && isOver);
 }
 
 /** Failures that are remembered; when there are more, all are forgotten and logged again. */

@@ -15,8 +15,11 @@ import { bufferOf, bytesOf, foldersAbove, joined, ordered, textOf } from './moun
 import type { BytePath, Cover, Mount } from './mount.js';
 import { holdsSecret } from './secret-content.js';
 
-/** Made by tools, and not worth protecting but for repositories; secrets are looked for in them, too. */
-const GENERATED: ReadonlySet<string> = new Set(['node_modules', 'target', 'dist', 'build']);
+/**
+ * Packages bring protected names by the thousand, and no program obeys them there but repositories; secrets are looked for
+ * in them, too.
+ */
+const PACKAGES = 'node_modules';
 
 /** Folders of the root that hold protected ones and could be swapped for others. */
 const HOLDERS: ReadonlySet<string> = new Set(
@@ -124,8 +127,8 @@ function nameOf(path: BytePath): BytePath {
 
 interface Folder {
   readonly path: BytePath;
-  /** Below a folder of tools, such as node_modules. */
-  readonly generated: boolean;
+  /** Below node_modules. */
+  readonly ofPackages: boolean;
   /** Already read-only. */
   readonly covered: boolean;
   /** Below a folder whose name says that it holds secrets. */
@@ -155,7 +158,7 @@ class Scan {
 
   async run(): Promise<WorkspaceScan> {
     const pending: Folder[] = [
-      { path: '', generated: false, covered: false, secret: false, hidden: false },
+      { path: '', ofPackages: false, covered: false, secret: false, hidden: false },
     ];
     while (pending.length > 0) {
       this.check();
@@ -182,6 +185,9 @@ class Scan {
     // What a repository could be made of later is noted as well, to be told from what makes it one.
     const parts = entries.filter(({ name }) => repositoryPart(textOf(name)) !== undefined);
     if (parts.length > 0 && !folder.covered) await this.parts(folder, parts);
+    if (isBare) await this.bareRepository(folder);
+    // The workspace itself can be written, whatever is in it.
+    const covered = folder.covered || (isBare && folder.path !== '');
     const parent = textOf(nameOf(folder.path));
     const below: Folder[] = [];
     for await (const piece of inTurns(entries)) {
@@ -189,12 +195,12 @@ class Scan {
         // Folders above that count for themselves are hidden or covered already.
         const name = textOf(entry.name);
         const found = classifyName(name, parent, UNPROTECTED);
-        const isOwn = isBare && repositoryPart(name) === 'control';
+        const isOwn = isBare && repositoryPart(name) !== undefined;
         const kind: PathClass = {
           protection: isOwn ? 'GIT' : found.protection,
           secret: found.secret || folder.secret,
         };
-        const next = await this.entry(folder, entry, kind);
+        const next = await this.entry({ ...folder, covered }, entry, kind, isOwn);
         if (next) below.push(next);
       }
     }
@@ -233,10 +239,12 @@ class Scan {
     folder: Folder,
     entry: Dirent,
     { protection, secret }: PathClass,
+    /** Part of the repository that its folder is. */
+    isOwn: boolean,
   ): Promise<Folder | undefined> {
     const path = joined(folder.path, entry.name);
     const isRepositoryOwn = protection === 'GIT';
-    const isProtected = isRepositoryOwn || (protection === 'PROTECTED' && !folder.generated);
+    const isProtected = isRepositoryOwn || (protection === 'PROTECTED' && !folder.ofPackages);
     if (isProtected && !folder.covered && !repositoryPart(textOf(entry.name))) {
       // What is planted goes with all that is in it.
       if ((await this.note(path)) === 'planted') return undefined;
@@ -261,7 +269,7 @@ class Scan {
     // A hidden folder is looked through all the same: what is in it was there before.
     if (hidden && !entry.isDirectory()) return undefined;
     if (isRepositoryOwn) {
-      await this.repository(folder, path, entry);
+      await this.repository(folder, path, entry.isDirectory() && !isOwn);
       return undefined;
     }
     const covers = isProtected && !folder.covered;
@@ -269,7 +277,7 @@ class Scan {
     if (!entry.isDirectory()) return undefined;
     return {
       path,
-      generated: folder.generated || GENERATED.has(entry.name),
+      ofPackages: folder.ofPackages || entry.name === PACKAGES,
       covered: folder.covered || covers,
       secret,
       hidden,
@@ -306,14 +314,22 @@ class Scan {
   }
 
   /** A repository's own folder is read-only, and stays where it is, as do the outermost folders that it is in. */
-  private async repository(folder: Folder, path: BytePath, entry: Dirent): Promise<void> {
+  private async repository(folder: Folder, path: BytePath, hasConfigs: boolean): Promise<void> {
     if (!folder.covered) {
       this.mount(path, 'read-only');
       for (const above of foldersAbove(path).slice(0, PINNED)) this.mount(above, 'pinned');
     }
-    if (!this.covers) return;
-    if (entry.isDirectory()) await this.gitConfigs(path, MODULE_DEPTH);
-    else if (entry.name === 'config') await this.gitConfig(path);
+    if (this.covers && hasConfigs) await this.gitConfigs(path, MODULE_DEPTH);
+  }
+
+  /** The same for a folder that is a repository itself. Of the workspace's root each part is covered by itself. */
+  private async bareRepository({ path, covered, hidden }: Folder): Promise<void> {
+    if (!this.covers || hidden) return;
+    if (path !== '' && !covered) {
+      this.mount(path, 'read-only');
+      for (const above of foldersAbove(path).slice(0, PINNED)) this.mount(above, 'pinned');
+    }
+    await this.gitConfigs(path, MODULE_DEPTH);
   }
 
   /** Addresses of remotes may hold passwords. What else is in a repository's folder is not looked at. */
@@ -344,7 +360,7 @@ class Scan {
     const name = textOf(nameOf(path));
     const { secret } = classifyName(name, '', UNPROTECTED);
     if (!this.covers || (!secret && protection === 'NONE')) return;
-    if (!secret && (folder.generated || folder.covered)) return;
+    if (!secret && (folder.ofPackages || folder.covered)) return;
     if (!secret && folder.path === '') throw unprotectable(path, 'is a symbolic link');
     const target = await this.target(path);
     if (target === undefined) return;

@@ -9,19 +9,26 @@ export interface WorkspaceHolder {
   readonly fence: number;
 }
 
-/** A run that was ended while a process had it, and its workspace, which that process may still change. */
-export interface RevokedHolder {
+/** A workspace that its run no longer uses and others do not have yet. */
+export interface LeftHolder {
   readonly tenantId: string;
   readonly id: string;
-  readonly boot: string;
+  readonly sessionId: string;
+  /** The process that had the run, or removes what its command has left; null when it has left in order. */
+  readonly boot: string | null;
   /** Its time is over in which a process that cannot be asked may not have noticed. */
   readonly isOver: boolean;
+  /** The interrupted command, what of it is left in the workspace being still to be removed. */
+  readonly command: { readonly boot: string; readonly snapshotSha256: string } | null;
 }
 
-type RunKey = Pick<RevokedHolder, 'tenantId' | 'id'>;
+type RunKey = Pick<LeftHolder, 'tenantId' | 'id'>;
 
 /** How long a process that has lost a run may take to notice it after the end of its lease. */
 const REVOKED_SECONDS = 60;
+
+/** How long a process may take to remove what a command has left; another one may do it after that. */
+const TIDY_SECONDS = 600;
 
 /** A folder, one that holds it, and one that lies in it are not for two runs: what one changes the other would see. */
 const OVERLAPS = `(l.workspace = $2 OR starts_with(l.workspace, $2 || '/') OR starts_with($2, l.workspace || '/'))`;
@@ -36,10 +43,22 @@ const IS_REVOKED = `EXISTS (SELECT 1 FROM harness_run r
                                AND r.lease_owner IS NULL AND r.lease_boot IS NOT NULL
                                AND r.lease_until > now() - interval '${REVOKED_SECONDS} seconds')`;
 
+/** A command whose end was never seen. `boot` is removed from it when nothing of it is left in the workspace. */
+const INTERRUPTED = `e.effect_class = 'SHELL' AND e.snapshot_sha256 IS NOT NULL AND e.boot IS NOT NULL AND e.iteration > 0
+  AND (e.state = 'UNCERTAIN' OR e.resolution IS NOT NULL)`;
+
+/** The run has taken the workspace for its commands, and not for an undo after its end. */
+const IS_OF_COMMANDS = `r.status <> 'RUNNING' AND (r.ended_at IS NULL OR r.ended_at >= l.create_time)`;
+
+const HAS_LEFTOVERS = `EXISTS (SELECT 1 FROM harness_run r
+                                 JOIN harness_effect e ON e.tenant_id = r.tenant_id AND e.run_id = r.id
+                                WHERE r.tenant_id = $1 AND r.id = l.run_id AND ${IS_OF_COMMANDS} AND ${INTERRUPTED})`;
+
 /**
  * One run at a time may change a workspace, and what lies above and below it. A lock outlives the process that took it:
- * it is free again when its run is neither running nor has a started effect, and the process that had the run when
- * another one ended it can no longer act.
+ * it is free again when its run is neither running nor has a started effect, the process that had the run when another
+ * one ended it can no longer act, and nothing is left of a command that was interrupted: until that is removed, the lock
+ * says that it is to be removed.
  */
 @Injectable()
 export class WorkspaceLockRepository {
@@ -53,7 +72,8 @@ export class WorkspaceLockRepository {
     await this.takeTurns(tenantId);
     await this.database.query(
       `DELETE FROM harness_workspace_lock l
-        WHERE l.tenant_id = $1 AND ${OVERLAPS} AND (l.run_id = $3 OR NOT ${IS_USED}) AND NOT ${IS_REVOKED}`,
+        WHERE l.tenant_id = $1 AND ${OVERLAPS} AND (l.run_id = $3 OR NOT ${IS_USED}) AND NOT ${IS_REVOKED}
+          AND NOT ${HAS_LEFTOVERS}`,
       [tenantId, workspace, runId],
     );
     const rows = await this.database.query(
@@ -66,10 +86,10 @@ export class WorkspaceLockRepository {
     return rows.length > 0;
   }
 
-  /** Frees what the run has. Call it while the run's row is locked. */
+  /** Frees what the run has, unless something of a command is left there. Call it while the run's row is locked. */
   async release({ tenantId, id }: RunKey): Promise<void> {
     await this.database.query(
-      'DELETE FROM harness_workspace_lock WHERE tenant_id = $1 AND run_id = $2',
+      `DELETE FROM harness_workspace_lock l WHERE l.tenant_id = $1 AND l.run_id = $2 AND NOT ${HAS_LEFTOVERS}`,
       [tenantId, id],
     );
   }
@@ -79,20 +99,65 @@ export class WorkspaceLockRepository {
     await this.database.transaction(async () => {
       await this.takeTurns(tenantId);
       await this.database.query(
-        `DELETE FROM harness_workspace_lock l WHERE l.tenant_id = $1 AND l.run_id = $2 AND NOT ${IS_USED}`,
+        `DELETE FROM harness_workspace_lock l
+          WHERE l.tenant_id = $1 AND l.run_id = $2 AND NOT ${IS_USED} AND NOT ${HAS_LEFTOVERS}`,
         [tenantId, id],
       );
     });
   }
 
-  /** Of all tenants, the workspaces that wait for processes to notice that their runs were ended. */
-  async revoked(limit: number): Promise<RevokedHolder[]> {
-    return acrossTenants('sweep of revoked workspaces', () =>
-      this.database.query<RevokedHolder>(
-        `SELECT r.id, r.tenant_id AS "tenantId", r.lease_boot AS boot,
-              r.lease_until <= now() - make_interval(secs => $2) AS "isOver"
+  /** Has the process remove what a command has left; false when another one does it by now. */
+  async takeOver({ tenantId, id, boot }: LeftHolder, by: string): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE harness_run SET lease_boot = $4, lease_until = now() + make_interval(secs => $5)
+        WHERE tenant_id = $1 AND id = $2 AND lease_owner IS NULL AND lease_boot IS NOT DISTINCT FROM $3
+        RETURNING id`,
+      [tenantId, id, boot, by, TIDY_SECONDS],
+    );
+    return rows.length > 0;
+  }
+
+  /** Records that nothing is left of the run's commands, and frees the workspace; not when another process does that by now. */
+  async releaseTidied({ tenantId, id }: RunKey, by: string): Promise<void> {
+    await this.database.transaction(async () => {
+      const rows = await this.database.query(
+        `UPDATE harness_run SET lease_boot = NULL, lease_until = NULL
+          WHERE tenant_id = $1 AND id = $2 AND lease_owner IS NULL AND lease_boot = $3 RETURNING id`,
+        [tenantId, id, by],
+      );
+      if (rows.length === 0) return;
+      await this.markTidied({ tenantId, id });
+      await this.releaseUnused({ tenantId, id });
+    });
+  }
+
+  /** Records that nothing is left of the run's interrupted commands. Call it while the run's row is locked. */
+  async markTidied({ tenantId, id }: RunKey): Promise<void> {
+    await this.database.query(
+      `UPDATE harness_effect e SET boot = NULL
+        WHERE e.tenant_id = $1 AND e.run_id = $2 AND ${INTERRUPTED} RETURNING e.tool_call_id`,
+      [tenantId, id],
+    );
+  }
+
+  /**
+   * Of all tenants, the workspaces that wait for processes to notice that their runs were ended, or for what a command has
+   * left there to be removed.
+   */
+  async left(limit: number): Promise<LeftHolder[]> {
+    return acrossTenants('sweep of workspaces that runs have left', () =>
+      this.database.query<LeftHolder>(
+        `SELECT r.id, r.tenant_id AS "tenantId", r.session_id AS "sessionId", r.lease_boot AS boot,
+              coalesce(r.lease_until, r.ended_at, r.update_time) <= now() - make_interval(secs => $2) AS "isOver",
+              c.command
          FROM harness_workspace_lock l JOIN harness_run r ON r.tenant_id = l.tenant_id AND r.id = l.run_id
-        WHERE r.lease_owner IS NULL AND r.lease_boot IS NOT NULL ORDER BY l.create_time LIMIT $1`,
+         LEFT JOIN LATERAL (
+              SELECT json_build_object('boot', e.boot, 'snapshotSha256', e.snapshot_sha256) AS command
+                FROM harness_effect e
+               WHERE e.tenant_id = r.tenant_id AND e.run_id = r.id AND ${IS_OF_COMMANDS} AND ${INTERRUPTED}
+               ORDER BY e.iteration DESC, e.ordinal DESC LIMIT 1) c ON true
+        WHERE r.lease_owner IS NULL AND (r.lease_boot IS NOT NULL OR c.command IS NOT NULL)
+        ORDER BY l.create_time LIMIT $1`,
         [limit, REVOKED_SECONDS],
       ),
     );

@@ -393,6 +393,11 @@ describe('a repository', () => {
     }
     await expect(write('bare/config')).rejects.toMatchObject({ code: 'PROTECTED_PATH' });
     await expect(write('bare/hooks/update')).rejects.toMatchObject({ code: 'PROTECTED_PATH' });
+    const { sha256: hash } = await workspace.read('bare/objects/x', { limitBytes: 10, signal });
+    const expected = { sha256: hash, size: 0, mode: 0o644 };
+    await expect(workspace.remove('bare/objects/x', { expected, signal })).rejects.toMatchObject({
+      code: 'PROTECTED_PATH',
+    });
     await write('game/objects/tree.txt');
     await write('game/config/keys.txt');
     await write('HEAD');

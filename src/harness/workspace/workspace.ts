@@ -260,15 +260,16 @@ export class Workspace {
   /** Removes a file, a link or an empty folder. Errors as of `write`. */
   async remove(path: string, { expected, signal }: RemoveOptions): Promise<void> {
     refuseGit(path);
-    await this.withPathErrors(path, () =>
-      this.inParent(path, async (parent) => {
+    await this.withPathErrors(path, async () => {
+      await this.refuseRepository(path);
+      await this.inParent(path, async (parent) => {
         await this.compare(parent, expected, signal);
         signal.throwIfAborted();
         await this.checkPlace(parent);
         await this.removeKind(parent, expected);
         await parent.folder.sync();
-      }),
-    );
+      });
+    });
   }
 
   /** Removes the folders that held the path as far as they are empty, from the innermost on, at most so many; never the root. */
@@ -311,7 +312,7 @@ export class Workspace {
       throw pathError(
         'PROTECTED_PATH',
         path,
-        'would be part of a git repository, which no tool may make or change',
+        'is or would be part of a git repository, which no tool may make or change',
       );
     }
   }

@@ -6,6 +6,8 @@ import { BlobStore } from '../../../src/harness/change/blob.store.js';
 import type { FileOperation } from '../../../src/harness/workspace/file-operation.js';
 import { WorkspaceSnapshots } from '../../../src/harness/change/snapshot/workspace.snapshots.js';
 import { PartialOutputs } from '../../../src/harness/engine/partial.outputs.js';
+import { MAX_RECOVERIES } from '../../../src/harness/protocol/run.state.js';
+import { Database } from '../../../src/platform/database/index.js';
 import { ChangedRuns } from '../../support/changed-runs.js';
 import type { ChangedFile } from '../../support/changed-runs.js';
 import { freshKey, startHarness } from '../../support/harness.js';
@@ -130,6 +132,98 @@ describe('a command that a lost process was in the middle of', () => {
     await harness.ended(run);
     expect(await filesOf(run)).toEqual([]);
   });
+});
+
+describe('what a command has planted whose process was lost', () => {
+  const PLANTED = { 'sub/.git/config': '[core]', '.npmrc': 'made by the command' };
+
+  async function change(run: ParkedRun, changes: string): Promise<void> {
+    await harness.plinth.app
+      .get(Database)
+      .query(`UPDATE harness_run SET ${changes} WHERE tenant_id = $1 AND id = $2`, [
+        TENANT,
+        run.runId,
+      ]);
+  }
+
+  const ENDS: readonly (readonly [string, string, (run: ParkedRun) => Promise<void>])[] = [
+    [
+      'a cancel that was asked for before',
+      'CANCELLED',
+      async (run) => {
+        await change(run, 'cancel_requested_at = now()');
+        await parked.takeUp(TENANT, run);
+      },
+    ],
+    [
+      'a cancel after the end of its lease',
+      'CANCELLED',
+      async (run) => {
+        await change(run, "lease_until = now() - interval '1 second'");
+        done(await harness.post(run, '/cancel'));
+      },
+    ],
+    [
+      'a cancel that is forced',
+      'CANCELLED',
+      (run) => change(run, "cancel_requested_at = now() - interval '1 minute'"),
+    ],
+    [
+      'one recovery too many',
+      'FAILED',
+      async (run) => {
+        await change(run, `recovery_attempts = ${MAX_RECOVERIES}`);
+        await parked.takeUp(TENANT, run);
+      },
+    ],
+    [
+      'a cancel while its new owner waits for the end of the old one',
+      'CANCELLED',
+      async (run) => {
+        await harness.plinth.app
+          .get(Database)
+          .query('UPDATE harness_effect SET boot = $3 WHERE tenant_id = $1 AND run_id = $2', [
+            TENANT,
+            run.runId,
+            'another-host:process',
+          ]);
+        await parked.takeUp(TENANT, run);
+        const isRecovering = async (): Promise<boolean> =>
+          (await harness.events(run)).some(({ type }) => type === 'run.recovering');
+        await eventually(isRecovering, Boolean);
+        done(await harness.post(run, '/cancel'));
+      },
+    ],
+  ];
+
+  it.each(ENDS)('is removed after %s', async (_, status, end) => {
+    const run = await lostInCommand();
+    harness.write(PLANTED);
+    await end(run);
+    await harness.waitFor(run, status);
+    // The process that had the run cannot be asked: its time must be over.
+    await change(run, "lease_until = now() - interval '2 minutes'");
+    await eventually(
+      () => Object.keys(PLANTED).filter((path) => existsSync(join(harness.workspace, path))),
+      (left) => left.length === 0,
+    );
+    expect(await effectsOf(run)).toMatchObject([{ state: 'UNCERTAIN' }]);
+    expect(readFileSync(join(harness.workspace, 'a.txt'), 'utf8')).toBe('two\n');
+    await eventually(
+      () => holders(run),
+      (count) => count === 0,
+    );
+  });
+
+  async function holders({ runId }: ParkedRun): Promise<number> {
+    const rows = await harness.plinth.app
+      .get(Database)
+      .query('SELECT run_id FROM harness_workspace_lock WHERE tenant_id = $1 AND run_id = $2', [
+        TENANT,
+        runId,
+      ]);
+    return rows.length;
+  }
 });
 
 describe('a change of files that was cut off', () => {

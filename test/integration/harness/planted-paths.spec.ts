@@ -52,7 +52,7 @@ describeWithSandbox('what was there before', () => {
     expect(readdirSync(box.at('sub'))).toEqual(['.envrc']);
   });
 
-  it('does not make a repository of its parts, nor of a repository another', async () => {
+  it('does not make a repository of its parts, and a repository stays as it is', async () => {
     await using box = await TestSandbox.start({
       ...{ 'a/HEAD': 'ref: refs/heads/a', 'b/objects/x': '', 'c/refs/x': '', 'd/hooks/x': '' },
       ...{ 'bare/HEAD': 'ref: refs/heads/a', 'bare/objects/x': '', 'bare/refs/x': '' },
@@ -61,7 +61,8 @@ describeWithSandbox('what was there before', () => {
     const { removed } = await box.run(
       'mkdir made; mv a/HEAD b/objects c/refs e/config made; mv d/hooks bare/hooks',
     );
-    expect(removed).toEqual(['bare/hooks', 'made/HEAD']);
+    expect(removed).toEqual(['made/HEAD']);
+    expect(existsSync(box.at('d/hooks/x'))).toBe(true);
     expect(readdirSync(box.at('made')).sort()).toEqual(['config', 'objects', 'refs']);
     expect(readdirSync(box.at('bare')).sort()).toEqual(['HEAD', 'objects', 'refs']);
   });

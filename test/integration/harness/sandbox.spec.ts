@@ -391,6 +391,11 @@ describe('what a command cannot change', () => {
     ['a link to a repository', 'mkdir sub real; ln -s ../real sub/.git', ['sub/.git']],
     ['a repository among what tools make', 'mkdir -p node_modules/a/.git', ['node_modules/a/.git']],
     [
+      'what lies in folders that builds make',
+      'mkdir -p build target dist/.vscode sub/build/.husky; touch build/.envrc target/.npmrc dist/.vscode/tasks.json sub/build/.husky/pre-commit',
+      ['build/.envrc', 'dist/.vscode', 'sub/build/.husky', 'target/.npmrc'],
+    ],
+    [
       'a bare repository',
       'mkdir -p bare/objects bare/refs bare/hooks; echo "ref: refs/heads/a" > bare/HEAD; echo "[core] fsmonitor = evil" > bare/config',
       ['bare/HEAD', 'bare/config', 'bare/hooks', 'bare/objects', 'bare/refs'],
@@ -433,6 +438,45 @@ describe('what a command cannot change', () => {
     expect(seen).toContain('ref: refs/heads/main');
     expect(await box.read('fixtures/bare/config')).toBe('[core]');
     expect(existsSync(box.at('fixtures/bare/hooks'))).toBe(false);
+  });
+
+  it.each([
+    ['below the root', 'fixtures/bare.git/'],
+    ['in the place of the workspace', ''],
+  ])('is all of a bare repository that is there: %s', async (_, folder) => {
+    const files = {
+      [`${folder}HEAD`]: 'ref: refs/heads/main',
+      [`${folder}config`]: '[core]',
+      [`${folder}objects/info/packs`]: '',
+      [`${folder}refs/heads/other`]: '0'.repeat(40),
+    };
+    await using box = await TestSandbox.start(files);
+    const into = folder === '' ? '.' : folder;
+    const { removed } = await box.run(
+      `cd ${into}; echo x > objects/info/alternates; echo x > refs/heads/main; rm -rf refs objects; touch config.worktree; mkdir worktrees`,
+    );
+    expect(removed).toEqual(folder === '' ? ['config.worktree', 'worktrees'] : []);
+    for (const [path, content] of Object.entries(files)) {
+      expect([path, await box.read(path)]).toEqual([path, content]);
+    }
+    const left = everythingIn(box.at(folder)).filter((path) =>
+      statSync(join(box.at(folder), path)).isFile(),
+    );
+    expect(left.map((path) => `${folder}${path}`).sort()).toEqual(Object.keys(files).sort());
+    expect((await box.run('true')).removed).toEqual([]);
+  });
+
+  it('is what is protected in folders that builds make, but for packages', async () => {
+    await using box = await TestSandbox.start({
+      'build/.envrc': 'use flake',
+      'node_modules/a/.gitattributes': 'a',
+    });
+    const { removed } = await box.run(
+      'echo evil > build/.envrc; echo b > node_modules/a/.gitattributes; touch node_modules/a/.envrc',
+    );
+    expect(removed).toEqual([]);
+    expect(await box.read('build/.envrc')).toBe('use flake');
+    expect(await box.read('node_modules/a/.gitattributes')).toBe('b\n');
   });
 
   it('may be moved with the folder that it is in', async () => {

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '../../../src/platform/database/index.js';
 import { processId } from '../../../src/platform/lease/index.js';
 import { RunWorker } from '../../../src/harness/engine/run.worker.js';
+import { newId, sha256 } from '../../../src/harness/protocol/ids.js';
+import { EffectRepository } from '../../../src/harness/store/effect.repository.js';
 import { WorkspaceLockRepository } from '../../../src/harness/store/workspace-lock.repository.js';
 import { complete, ownRun } from '../../support/harness-run.js';
 import type { OwnRun } from '../../support/harness-run.js';
@@ -102,6 +104,11 @@ describe('the lock of a workspace', () => {
 
 /** This process is at none of the runs. */
 const NOT_RUNNING = (): boolean => false;
+const { signal } = new AbortController();
+
+function worker(): RunWorker {
+  return plinth.app.get(RunWorker, { strict: false });
+}
 
 describe('the workspace of a run that is ended under its owner', () => {
   /** Ended by force, with its workspace. */
@@ -118,29 +125,25 @@ describe('the workspace of a run that is ended under its owner', () => {
     return { one, other, folder };
   }
 
-  function worker(): RunWorker {
-    return plinth.app.get(RunWorker, { strict: false });
-  }
-
   it('is kept from others while that owner cannot be asked and may not know', async () => {
     const { one, other, folder } = await revoked('another-host:process');
-    await worker().freeRevoked(NOT_RUNNING);
+    await worker().freeLeft(signal, NOT_RUNNING);
     expect(await take(other, folder)).toBe(false);
     // An undo of the same run waits, too.
     expect(await take(one, folder)).toBe(false);
     await set(one, `lease_until = now() - interval '30 seconds'`);
     expect(await take(other, folder)).toBe(false);
     await set(one, `lease_until = now() - interval '61 seconds'`);
-    await worker().freeRevoked(NOT_RUNNING);
+    await worker().freeLeft(signal, NOT_RUNNING);
 
     expect(await take(other, folder)).toBe(true);
   });
 
   it('is free as soon as that owner is known to have left the run', async () => {
     const { one, other, folder } = await revoked(processId);
-    await worker().freeRevoked((id) => id === one.runId);
+    await worker().freeLeft(signal, (id) => id === one.runId);
     expect(await take(other, folder)).toBe(false);
-    await worker().freeRevoked(NOT_RUNNING);
+    await worker().freeLeft(signal, NOT_RUNNING);
 
     expect(await take(other, folder)).toBe(true);
   });
@@ -149,7 +152,7 @@ describe('the workspace of a run that is ended under its owner', () => {
     const [host = '', number = ''] = processId.split(':');
     const { other, folder } = await revoked(`${host}:${number}:0`);
     expect(await take(other, folder)).toBe(false);
-    await worker().freeRevoked(NOT_RUNNING);
+    await worker().freeLeft(signal, NOT_RUNNING);
 
     expect(await take(other, folder)).toBe(true);
   });
@@ -166,4 +169,40 @@ describe('the workspace of a run that is ended under its owner', () => {
     await locks.releaseUnused({ tenantId, id: one.runId });
     expect(await take(other, folder)).toBe(true);
   });
+});
+
+describe('the workspace of a run that was cancelled after its process was lost in a command', () => {
+  it('is kept from others, however long that is, until what the command has left is removed', async () => {
+    const [one, other] = [await run(), await run()];
+    const folder = freshFolder();
+    await take(one, folder);
+    await beginCommand(one);
+    await set(one, `lease_boot = $3, lease_until = now() - interval '1 hour'`, ended());
+    // As a process without the workspace does it: at once, and without a look at the workspace.
+    done(await admin.post(`${addressOf(one)}/cancel`));
+    expect(done(await admin.get(addressOf(one))).data).toMatchObject({ status: 'CANCELLED' });
+    await locks.releaseUnused({ tenantId: one.lease.tenantId, id: one.runId });
+    expect(await take(other, folder)).toBe(false);
+    expect(await take(one, folder)).toBe(false);
+    await worker().freeLeft(signal, NOT_RUNNING);
+    expect(await take(other, folder)).toBe(true);
+  });
+
+  /** Of a process of this host that has ended. */
+  function ended(): string {
+    const [host = '', number = ''] = processId.split(':');
+    return `${host}:${number}:0`;
+  }
+
+  async function beginCommand({ ledger, lease }: OwnRun): Promise<void> {
+    const effects = plinth.app.get(EffectRepository, { strict: false });
+    const toolCallId = newId();
+    const call = { iteration: 1, ordinal: 0, providerCallId: 'call', toolName: 'shell' };
+    const given = { argumentsJson: '{}', argumentsSha256: sha256('{}'), input: {} };
+    await ledger.asOwner(lease, async (writer) => {
+      await effects.prepare(writer.run, [{ toolCallId, ...call, ...given, effectClass: 'SHELL' }]);
+      const start = { fence: 1, boot: ended(), operations: [], snapshotSha256: sha256('lost') };
+      await effects.start(writer.run, toolCallId, start);
+    });
+  }
 });

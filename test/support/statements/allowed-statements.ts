@@ -42,9 +42,9 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins:
-      'SELECT r.id, r.tenant_id AS "tenantId", r.lease_boot AS boot, r.lease_until <= now() - make_interval(secs => $2) AS "isOver" FROM harness_workspace_lock l JOIN harness_run r ON r.tenant_id = l.tenant_id AND r.id = l.run_id WHERE r.lease_owner',
+      'SELECT r.id, r.tenant_id AS "tenantId", r.session_id AS "sessionId", r.lease_boot AS boot, coalesce(r.lease_until, r.ended_at, r.update_time) <= now() - make_interval(secs => $2) AS "isOver", c.command FROM harness_workspace_lock l JOIN harness_run r ON r.tenant_id = l.tenant_id AND r.id = l.run_id LEFT JOIN LATERAL',
     file: 'src/harness/store/workspace-lock.repository.ts',
-    why: 'The sweep of workspaces whose run was ended under its owner: each is then freed with its own tenant.',
+    why: 'The sweep of workspaces whose run was ended under its owner, or in a command: each is then tidied and freed with its own tenant.',
   },
   {
     begins:

@@ -18,6 +18,7 @@ import {
   Text,
   Whole,
 } from '../../../platform/http/index.js';
+import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
 import { Artifacts } from '../../change/artifacts.js';
 import { FileChanges, foldersOf } from '../../change/file-changes.js';
 import { netChangesInTurns } from '../../change/net-change.js';
@@ -136,12 +137,17 @@ export class ChangeController {
   /**
    * The files that the run has changed in the order of their paths, and whether each could be undone; a page of them. A
    * file that is at the end as it was at the beginning, such as one that was made and removed, is left out.
-   * Beside data: how many there are, and whether more follow.
+   * Beside data: how many there are, whether more follow, and the folders of which changes by commands are not recorded.
    */
   @Get('files')
   @AnswersArray(ChangedFileView, {
     total: { type: 'integer', description: 'Files of all pages' },
     more: { type: 'boolean', description: 'More follow on the next page' },
+    untracked: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Names of folders, at any depth, of which changes by commands are not recorded',
+    },
   })
   async files(
     @CurrentCaller() caller: Caller,
@@ -173,7 +179,8 @@ export class ChangeController {
         message: obstacle?.message ?? null,
       };
     });
-    return new Answer(views, OK_MESSAGE, { total: nets.length, more });
+    const untracked = [...SKIPPED_FOLDERS];
+    return new Answer(views, OK_MESSAGE, { total: nets.length, more, untracked });
   }
 
   /** The whole outputs of the run's tools, and the images of its requirement. */

@@ -275,7 +275,9 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
       await this.requireUnmarked(undo);
       const { workspace } = session;
       if (!(await this.locks.take({ tenantId, workspace, runId, fence: run.fence }))) {
-        throw new UndoConflictError('Another run uses this workspace. Wait until it has ended.');
+        throw new UndoConflictError(
+          'Another run uses this workspace, or what an interrupted command has left there is still to be removed. Try again when that is done.',
+        );
       }
       const argumentsJson = JSON.stringify(input);
       await this.undos.start(run, {

@@ -51,7 +51,7 @@ export class ShellCommandTool implements ShellTool<Input> {
   readonly effectClass = 'SHELL';
   readonly input = input;
   readonly description =
-    'Runs a bash command in a sandbox and answers its output and exit code. The workspace can be written, /tmp lasts for one command; there is no network and no input. Nothing of it goes on running afterwards, and no variables are kept for the next command. Files that hold secrets cannot be read there, and .git and other protected paths are read-only; repositories and protected paths that a command makes are removed after it. The output is cut to 48 KiB in the middle: filter long output in the command. For reading, searching and editing files use the tools for that.';
+    'Runs a bash command in a sandbox and answers its output and exit code. The workspace can be written, /tmp lasts for one command; there is no network and no input. Nothing of it goes on running afterwards, and no variables are kept for the next command. Files that hold secrets cannot be read there, and .git and other protected paths are read-only; repositories and protected paths that a command makes are removed after it. Changes below node_modules, dist, build and target are not recorded and cannot be undone. The output is cut to 48 KiB in the middle: filter long output in the command. For reading, searching and editing files use the tools for that.';
 
   constructor(
     private readonly sandbox: Sandbox,
