@@ -239,6 +239,7 @@ describe('users and roles', () => {
         'system:user:edit',
         'system:user:remove',
         'system:user:resetPwd',
+        'system:user:export',
         'system:role:list',
         'system:role:query',
         'system:role:add',
@@ -339,7 +340,9 @@ describe('users and roles', () => {
       const { session } = await makeUser(plinth, root, 'basekeeper', [bases]);
       const { permissions } = (await myself(session)).data;
       expect([...permissions].sort()).toEqual(
-        ['add', 'edit', 'list', 'query', 'remove'].map((action) => `system:info:${action}`),
+        ['add', 'edit', 'export', 'list', 'query', 'remove'].map(
+          (action) => `system:info:${action}`,
+        ),
       );
       done(await session.post('/system/info', { name: 'Of the keeper' }));
       expect((await session.get('/system/info/list')).code).toBe(200);
