@@ -91,8 +91,9 @@ describe('who may', () => {
       expect(await start(by, session)).toMatchObject({ code: 404 });
       const path = `/coding/harness/sessions/${session.sessionId}/messages`;
       expect(await by.get(path)).toMatchObject({ code: 404 });
-      const body = { kind: 'STEER', content: 'Stop', idempotencyKey: freshKey() };
+      const input = { kind: 'STEER', content: 'Stop', idempotencyKey: freshKey() };
       for (const below of post.slice(1)) {
+        const body = below === '/inputs' ? input : {};
         expect(await by.post(harness.path(run, below), body)).toMatchObject({ code: 404 });
         const through = { ...run, sessionId: other.sessionId };
         expect(await by.post(harness.path(through, below), body)).toMatchObject({ code: 404 });

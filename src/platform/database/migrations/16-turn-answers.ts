@@ -28,6 +28,7 @@ export class TurnAnswers1763683200016 implements MigrationInterface {
         tenant_id varchar(20) NOT NULL REFERENCES tenant (tenant_id) ON DELETE CASCADE,
         lease timestamptz NOT NULL
       );
+      CREATE INDEX chat_turn_lease_tenant_id ON chat_turn_lease (tenant_id);
       COMMENT ON TABLE chat_turn_lease IS 'Running turns without a session; those in a session have their lease there';
     `);
   }
