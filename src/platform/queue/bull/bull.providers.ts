@@ -12,8 +12,11 @@ import { JobQueue } from '../job-queue.js';
 import type { JobKinds, QueueConfig, QueuedJob } from '../job-queue.js';
 import { BullJobQueue } from './bull.job-queue.js';
 
-/** Longer than any pause of the event loop; a job whose process died is found after one to two of these. */
-const STALLED_MS = 30_000;
+/** How long a job is its process's without a word of the process. Longer than any pause of the event loop. */
+const LOCK_MS = 30_000;
+
+/** A job that no process holds, such as one that got lost on its way to a process, is found after one to two of these. */
+const LOOK_EVERY_MS = 10_000;
 
 const LONGEST_PAUSE_MS = 1_000;
 
@@ -57,7 +60,7 @@ function bullOptions(config: QueueConfig): BullRootModuleOptions {
     },
     // The row decides whether work is repeated. A job of a dead process runs once more, so that the row is looked at.
     defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
-    settings: { lockDuration: STALLED_MS, stalledInterval: STALLED_MS, maxStalledCount: 1 },
+    settings: { lockDuration: LOCK_MS, stalledInterval: LOOK_EVERY_MS, maxStalledCount: 1 },
   };
 }
 
