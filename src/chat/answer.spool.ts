@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { isMissing } from '../platform/filesystem/index.js';
 import { endedStates } from './message.entity.js';
 import type { StoredSource } from './message.entity.js';
 import type { KeptAnswer } from './turn.repository.js';
@@ -149,7 +150,7 @@ async function orIfMissing<T, U>(value: Promise<T>, otherwise: U): Promise<T | U
   try {
     return await value;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return otherwise;
+    if (isMissing(error)) return otherwise;
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import { TenantLifecycle } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
+import { isMissing } from '../../platform/filesystem/index.js';
 import { Installation } from '../../platform/storage/index.js';
 import { sha256 } from '../protocol/ids.js';
 import { blobPath, blobRoot, tenantBlobs } from './blob.path.js';
@@ -140,10 +141,6 @@ async function contentOf(path: string): Promise<Buffer | undefined> {
     if (isMissing(error)) return undefined;
     throw error;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
 /**

@@ -1,4 +1,4 @@
-export { ObstacleError } from './obstacle.js';
+export { isMissing, ObstacleError } from './obstacle.js';
 export type { Obstacle } from './obstacle.js';
 export type { OpenFile } from './open-file.js';
 export { closing, identityOf, OpenFolder } from './open-folder.js';

@@ -44,3 +44,8 @@ async function kindOf(path: string): Promise<Obstacle> {
   const stats = await lstat(path).catch(() => undefined);
   return stats?.isSymbolicLink() ? 'link' : 'no-folder';
 }
+
+/** Whether a system call has failed because there is no file or folder of that name. */
+export function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}

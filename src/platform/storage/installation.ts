@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { CONFIG, ConfigError } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { Database } from '../database/index.js';
+import { isMissing } from '../filesystem/index.js';
 import { InstallationRepository } from './installation.repository.js';
 
 /** The file in DATA_DIR that says which database its files belong to. */
@@ -134,7 +135,7 @@ export class Installation implements OnModuleInit {
     try {
       text = await readFile(this.path, 'utf8');
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      if (isMissing(error)) return undefined;
       throw error;
     }
     const read = Marker.safeParse(parsed(text));

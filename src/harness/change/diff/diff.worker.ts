@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync, readFileSync } from 'node:fs';
+import { isMissing } from '../../../platform/filesystem/index.js';
 import { sha256 } from '../../protocol/ids.js';
 import { cutLines } from './cut-lines.js';
 import { unifiedDiff } from './unified-diff.js';
@@ -68,7 +69,7 @@ function readKept(path: string): Buffer | undefined {
   try {
     opened = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
   try {

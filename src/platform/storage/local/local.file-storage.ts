@@ -17,6 +17,7 @@ import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
 import type { Dependency } from '../../dependency/index.js';
 import { NotFoundError, UnavailableError } from '../../error/index.js';
+import { isMissing } from '../../filesystem/index.js';
 import { assertFileKey } from '../file-key.js';
 import { FileStorage } from '../file-storage.js';
 import type { ByteRange, WriteOptions, WrittenFile } from '../file-storage.js';
@@ -248,8 +249,4 @@ async function isOlder(path: string, before: Date): Promise<boolean> {
     if (isMissing(error)) return false;
     throw error;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
