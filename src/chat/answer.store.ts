@@ -10,6 +10,7 @@ import {
   isInvalidValue,
   isOutage,
 } from '../platform/database/index.js';
+import { withLimit } from '../platform/dependency/index.js';
 import { Metrics, Shutdown } from '../platform/observability/index.js';
 import { IntervalJob } from '../platform/queue/index.js';
 import { AnswerSpool } from './answer.spool.js';
@@ -108,7 +109,10 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
 
   private async attempt({ owner, answer }: KeptAnswer): Promise<Attempt> {
     try {
-      await withinLimit(inTenant(owner.tenantId, () => this.turns.finish(owner, answer)));
+      const storing = inTenant(owner.tenantId, () => this.turns.finish(owner, answer));
+      await withLimit(ATTEMPT_MS, storing, () => {
+        throw new Error(`The database did not answer within ${ATTEMPT_MS} ms.`);
+      });
       return 'stored';
     } catch (error) {
       if (isForeignKeyViolation(error)) return 'stored';
@@ -203,17 +207,4 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
 
 function charactersOf({ answer }: KeptAnswer): number {
   return answer.content.length + answer.reasoning.length;
-}
-
-async function withinLimit(work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    const error = new Error(`The database did not answer within ${ATTEMPT_MS} ms.`);
-    timer = setTimeout(() => reject(error), ATTEMPT_MS);
-  });
-  try {
-    await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

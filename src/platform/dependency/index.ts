@@ -1,2 +1,3 @@
 export { Dependencies, DependencyModule } from './dependencies.js';
 export { Dependency } from './dependency.js';
+export { withLimit } from './with-limit.js';

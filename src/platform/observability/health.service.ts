@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
-import { Dependencies } from '../dependency/index.js';
+import { Dependencies, withLimit } from '../dependency/index.js';
 import { OutboundHttp } from '../outbound/index.js';
 import { SharedRedis } from '../redis/index.js';
 import { decimal, object, oneOf, optional, schema, text, View } from '../http/index.js';
@@ -117,25 +117,15 @@ export class HealthService implements OnApplicationShutdown {
     const began = performance.now();
     const dependency = this.dependencies.of(name);
     try {
-      await withinLimit(ask());
+      await withLimit(LIMIT_MS, ask(), () => {
+        throw new Error(`No answer within ${LIMIT_MS} ms.`);
+      });
       dependency.succeeded(began);
       return { status: 'up', kind, latencyMs: sinceMs(began) };
     } catch (error) {
       dependency.failed(error, began);
       return { status: 'down', kind, latencyMs: sinceMs(began) };
     }
-  }
-}
-
-async function withinLimit(work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`No answer within ${LIMIT_MS} ms.`)), LIMIT_MS);
-  });
-  try {
-    await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

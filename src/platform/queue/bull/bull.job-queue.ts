@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { OnApplicationBootstrap } from '@nestjs/common';
 import type Bull from 'bull';
+import { withLimit } from '../../dependency/index.js';
 import type { SharedRedis } from '../../redis/index.js';
 import { JobQueue } from '../job-queue.js';
 import type { AddOptions, JobCounts, JobHandler, QueueConfig, QueuedJob } from '../job-queue.js';
@@ -132,21 +132,4 @@ function inTime<T>(command: Promise<T>, { clients }: Queue): Promise<T> {
     }
     throw new Error(`Redis did not answer within ${COMMAND_MS} ms.`);
   });
-}
-
-/** The value of the promise, or of `otherwise` when the promise takes longer than the limit. */
-async function withLimit<T, U>(
-  limitMs: number,
-  promise: Promise<T>,
-  otherwise: () => U,
-): Promise<T | U> {
-  const limit = new AbortController();
-  const tooLong = sleep(limitMs, undefined, { signal: limit.signal }).then(otherwise);
-  // When the promise is faster, ending the timer rejects it.
-  tooLong.catch(() => undefined);
-  try {
-    return await Promise.race([promise, tooLong]);
-  } finally {
-    limit.abort();
-  }
 }
