@@ -137,7 +137,7 @@ onServer('a database that goes away', () => {
         await database.query('SELECT 1');
         await begin();
         await database.query('SELECT 2').catch((error: unknown) => failures.push(error));
-        // Whoever goes on in it learns the same.
+        // Work that goes on in it learns the same.
         await database.prepared('SELECT 3', []);
       });
       failures.push(await broken.catch((error: unknown) => error));
