@@ -4,7 +4,7 @@ import { Bigint, primary, TenantId, Timestamp } from '../platform/database/index
 /** The lease of a running turn without a session, by the id of its question. A turn in a session has it there. */
 @Entity({ name: 'chat_turn_lease' })
 export class TurnLease {
+  @TenantId(primary) tenantId: string;
   @Bigint(primary) questionId: number;
-  @TenantId() tenantId: string;
   @Timestamp() lease: Date;
 }

@@ -1,7 +1,11 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { acrossTenants } from '../tenant-binding.js';
 
-/** One answer for each turn, which is stored while it is written; the leases of turns without a session. */
+/**
+ * One answer for each turn, which is stored while it is written; the leases of turns without a session. Every turn writes
+ * and deletes a lease, so its table has one index, by which each row is found alone: an index of the tenant would lead
+ * through the dead rows of all its turns. The sweep removes the lease of a question that was deleted.
+ */
 export class TurnAnswers1763683200016 implements MigrationInterface {
   name = 'TurnAnswers1763683200016';
 
@@ -24,11 +28,11 @@ export class TurnAnswers1763683200016 implements MigrationInterface {
       COMMENT ON COLUMN chat_message.state IS 'complete, stopped or failed; writing until the answer has ended';
 
       CREATE TABLE chat_turn_lease (
-        question_id bigint PRIMARY KEY REFERENCES chat_message (id) ON DELETE CASCADE,
         tenant_id varchar(20) NOT NULL REFERENCES tenant (tenant_id) ON DELETE CASCADE,
-        lease timestamptz NOT NULL
+        question_id bigint NOT NULL,
+        lease timestamptz NOT NULL,
+        PRIMARY KEY (tenant_id, question_id)
       );
-      CREATE INDEX chat_turn_lease_tenant_id ON chat_turn_lease (tenant_id);
       COMMENT ON TABLE chat_turn_lease IS 'Running turns without a session; those in a session have their lease there';
     `);
   }

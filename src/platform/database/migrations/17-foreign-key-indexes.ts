@@ -7,7 +7,6 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   agent: ['user_id'],
   attachment: ['user_id'],
-  chat_message: ['session_id', 'user_id'],
   chat_session: ['user_id'],
   embedded_batch: ['tenant_id'],
   fragment: ['knowledge_id'],
@@ -45,6 +44,12 @@ export class ForeignKeyIndexes1763683200017 implements MigrationInterface {
     for (const { name, table, column } of INDEXES) {
       await runner.query(`CREATE INDEX ${name} ON ${table} (${column})`);
     }
+    // Every turn pays for each index of the messages, so that of a session is in their order, too. With the id at its end no
+    // index is a wrong choice for the statements that a connection plans once, when the table may still be empty.
+    await runner.query(`
+      DROP INDEX chat_message_session;
+      CREATE INDEX chat_message_session ON chat_message (session_id, id);
+      CREATE INDEX chat_message_user_id_fk ON chat_message (user_id, id)`);
     // The pgvector store makes its table itself, with this index; an older one lacks it.
     await runner.query(`
       DO $$ BEGIN
@@ -55,6 +60,9 @@ export class ForeignKeyIndexes1763683200017 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      DROP INDEX chat_message_session, chat_message_user_id_fk;
+      CREATE INDEX chat_message_session ON chat_message (tenant_id, session_id, id)`);
     await runner.query(`DROP INDEX ${INDEXES.map(({ name }) => name).join(', ')}`);
   }
 }
