@@ -11,12 +11,20 @@ const SHORTEST_BEGINNING = 6;
 
 /** Takes the key of one call out of everything that the service answers to it, because some services repeat keys. */
 export class KeyFilter {
+  /** Of connections, which are never changed and serve many calls. */
+  private static readonly made = new WeakMap<Secrets, KeyFilter | 'none'>();
+
   private constructor(private readonly forms: readonly string[]) {}
 
   /** Undefined where the call has no key that could be repeated. */
   static of(secrets: Secrets): KeyFilter | undefined {
-    const forms = secretForms(secrets, SHORTEST_KEY);
-    return forms.length === 0 ? undefined : new KeyFilter(forms);
+    let filter = KeyFilter.made.get(secrets);
+    if (filter === undefined) {
+      const forms = secretForms(secrets, SHORTEST_KEY);
+      filter = forms.length === 0 ? 'none' : new KeyFilter(forms);
+      KeyFilter.made.set(secrets, filter);
+    }
+    return filter === 'none' ? undefined : filter;
   }
 
   readonly text = (text: string): string => {
