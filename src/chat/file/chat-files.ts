@@ -146,8 +146,9 @@ export class ChatFiles {
   async ofTurn(turn: FileTurn, stored: readonly StoredMessage[]): Promise<TurnFiles> {
     const { caller, files, sessionId } = turn;
     const room = { count: this.config.CHAT_IMAGES, bytes: this.config.CHAT_IMAGES_MB * MIB };
-    const images = await this.images(caller, files, room);
+    // Documents may have to be waited for, so images are read after them.
     const quoted = await this.readDocuments(turn);
+    const images = await this.images(caller, files, room);
     const history = await this.withHistoryFiles(turn, stored, room);
     const isSearched =
       quoted.searched.length > 0 || stored.some(({ hasSessionBase }) => hasSessionBase);

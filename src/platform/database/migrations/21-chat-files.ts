@@ -10,7 +10,7 @@ export class ChatFiles1763683200021 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       ALTER TABLE chat_message ADD COLUMN files jsonb;
-      CREATE INDEX chat_message_files ON chat_message (tenant_id, user_id) WHERE files IS NOT NULL;
+      CREATE INDEX chat_message_files ON chat_message (tenant_id, user_id, id) WHERE files IS NOT NULL;
 
       CREATE TABLE chat_file_text (
         file_id bigint PRIMARY KEY REFERENCES stored_file (id) ON DELETE CASCADE,
