@@ -154,7 +154,7 @@ export class AgentService {
       throw new TooManyBoundError('knowledge bases', ids.length, MOST_KNOWLEDGE_BASES);
     }
     for (const id of ids) {
-      if (!bound.includes(id)) await this.knowledge.readable(caller, id);
+      if (!bound.includes(id)) await this.knowledge.selectable(caller, id);
     }
   }
 

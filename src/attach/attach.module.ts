@@ -9,6 +9,7 @@ import { Attachment, EmbeddedBatch } from './attachment.entity.js';
 import { AttachController } from './attach.controller.js';
 import { AttachRepository } from './attach.repository.js';
 import { AttachService } from './attach.service.js';
+import { DocumentReader } from './document.reader.js';
 import { FolderImport } from './loader/folder-import.js';
 import { DocumentParser } from './parser/index.js';
 import { DocumentIndexer, FragmentEmbedder } from './parsing/document-indexer.js';
@@ -35,6 +36,7 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
     AttachService,
     DocumentIndexer,
     DocumentParser,
+    DocumentReader,
     FolderImport,
     FragmentEmbedder,
     ParsingQueue,
@@ -44,6 +46,6 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
     ReconciliationRepository,
     VectorReconciliation,
   ],
-  exports: [AttachService, FolderImport],
+  exports: [AttachService, DocumentReader, FolderImport],
 })
 export class AttachModule {}

@@ -74,6 +74,11 @@ export class AttachRepository {
     return new Map(rows.map(({ fileId, knowledgeId }) => [fileId, knowledgeId]));
   }
 
+  /** Those of the documents that exist. */
+  async find(tenantId: string, ids: readonly number[]): Promise<Attachment[]> {
+    return this.attachments.find(tenantId, { id: Any([...ids]) }, { id: 'ASC' });
+  }
+
   async insert(tenantId: string, values: NewAttachment): Promise<Attachment> {
     const { id } = await this.attachments.insert(tenantId, values);
     return this.get(tenantId, id);

@@ -6,7 +6,7 @@ import { DomainError, InvalidInputError, NotFoundError } from '../platform/error
 import { FragmentService, randomName } from '../fragment/index.js';
 import { Answer, isBlank, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
-import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
+import { isOfSession, KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import {
   displayName,
@@ -16,7 +16,12 @@ import {
   suffixOf,
   UnreadableUploadError,
 } from '../platform/storage/index.js';
-import type { OpenedFile, ReceivedFile, UploadedPart } from '../platform/storage/index.js';
+import type {
+  OpenedFile,
+  ReceivedFile,
+  StoredFileInfo,
+  UploadedPart,
+} from '../platform/storage/index.js';
 import type { AttachListQuery, UpdateAttachmentBody, UploadBody } from './attach.dto.js';
 import {
   DuplicateUploadError,
@@ -37,6 +42,12 @@ const LABEL = 'The document';
 
 /** What the files of documents are marked with in the storage. */
 const FILE_KIND = 'attachment';
+
+/** How the parsing of a document goes. `reason` says why it has failed, or what it waits for. */
+export interface ParsingState {
+  readonly state: 'waiting' | 'parsed' | 'failed';
+  readonly reason: string | null;
+}
 
 /** The index that stands behind "one file once per knowledge base" when two uploads race. */
 const HASH_INDEX = 'attachment_hash';
@@ -137,6 +148,53 @@ export class AttachService {
     }
   }
 
+  /**
+   * Makes a stored file a document of the knowledge base and requests its parsing; one that the base has already is parsed
+   * again only if that has failed. The file stays part of the record that it belongs to. Answers the id of the document.
+   */
+  async add(
+    caller: Caller,
+    { id: knowledgeId }: KnowledgeBase,
+    file: StoredFileInfo,
+  ): Promise<number> {
+    const { tenantId } = caller;
+    return this.database.transaction(async () => {
+      const known = await this.attachments.byHash(tenantId, knowledgeId, file.sha256);
+      const attachment =
+        known ??
+        (await this.attachments.insert(tenantId, {
+          knowledgeId,
+          userId: caller.userId || null,
+          docId: randomName(),
+          ossId: file.id,
+          fileHash: file.sha256,
+          name: file.originalName,
+          type: file.fileSuffix,
+          byteSize: file.byteSize,
+        }));
+      const { failed } = AttachmentStatus;
+      if (!known || known.status === failed) await this.parsing.request(caller, [attachment]);
+      return attachment.id;
+    });
+  }
+
+  /** The document of the base with this content, if there is one. */
+  async withContent(
+    { tenantId, id }: Pick<KnowledgeBase, 'tenantId' | 'id'>,
+    sha256: string,
+  ): Promise<number | undefined> {
+    return (await this.attachments.byHash(tenantId, id, sha256))?.id;
+  }
+
+  /** How the parsing of the documents goes; deleted ones are missing. */
+  async parsingStates(
+    tenantId: string,
+    ids: readonly number[],
+  ): Promise<ReadonlyMap<number, ParsingState>> {
+    const attachments = await this.attachments.find(tenantId, ids);
+    return new Map(attachments.map((attachment) => [attachment.id, parsingState(attachment)]));
+  }
+
   /** Stores each file separately. Returns the outcomes in order; UploadFailedError with the same list if any failed. */
   async upload(
     caller: Caller,
@@ -205,8 +263,26 @@ export class AttachService {
 
   /** Deletes documents with fragments, vectors and files, all of them or, when one cannot be, none. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
-    const { tenantId } = caller;
     for (const id of ids) await this.writable(caller, id);
+    await this.removeAll(caller, ids, (attachments) => this.releaseFiles(caller, attachments));
+  }
+
+  /** Deletes documents of chat sessions that `add` has made; their files belong to messages. */
+  async removeOfSession(caller: Caller, ids: readonly number[]): Promise<void> {
+    const { tenantId } = caller;
+    const found = await this.attachments.find(tenantId, ids);
+    if (found.length === 0) return;
+    for (const { id } of found) await this.readable(caller, id);
+    const existing = found.map(({ id }) => id);
+    await this.removeAll(caller, existing, (attachments) => this.abandon(caller, attachments));
+  }
+
+  private async removeAll(
+    caller: Caller,
+    ids: readonly number[],
+    release: (attachments: readonly Attachment[]) => Promise<void>,
+  ): Promise<void> {
+    const { tenantId } = caller;
     await this.database.longTransaction(async () => {
       const attachments = await this.attachments.lock(tenantId, ids);
       await this.fragments.hold(tenantId, ids);
@@ -220,7 +296,7 @@ export class AttachService {
         if (base) await this.fragments.removeOf(base, id);
         await this.audit.record(caller, { action: 'delete', target: 'attachment', id });
       }
-      await this.releaseFiles(caller, attachments);
+      await release(attachments);
       await this.attachments.remove(tenantId, ids);
     });
   }
@@ -229,6 +305,11 @@ export class AttachService {
   async releaseFiles(caller: Caller, attachments: readonly Attachment[]): Promise<void> {
     const fileIds = attachments.map(({ ossId }) => ossId).filter((id) => id !== null);
     await this.storage.removeOwned(caller, fileIds);
+    await this.abandon(caller, attachments);
+  }
+
+  /** Cancels the parsing of documents that are about to be deleted. */
+  private async abandon(caller: Caller, attachments: readonly Attachment[]): Promise<void> {
     for (const { id, parseRequested } of attachments) {
       if (parseRequested) await this.parsing.notifyAbandoned(caller.tenantId, id);
     }
@@ -247,8 +328,11 @@ export class AttachService {
     await this.parsing.request(caller, attachments);
   }
 
-  private async deleting(caller: Caller, { id }: KnowledgeBase): Promise<void> {
-    await this.releaseFiles(caller, await this.attachments.allOf(caller.tenantId, id));
+  /** The files of a chat session belong to its messages. */
+  private async deleting(caller: Caller, knowledge: KnowledgeBase): Promise<void> {
+    const attachments = await this.attachments.allOf(caller.tenantId, knowledge.id);
+    if (isOfSession(knowledge)) await this.abandon(caller, attachments);
+    else await this.releaseFiles(caller, attachments);
   }
 
   private async readableFiles(
@@ -327,6 +411,12 @@ export class AttachService {
       waiting.map(({ id }) => id),
     );
   }
+}
+
+function parsingState({ status, remark, waitingFor }: Attachment): ParsingState {
+  if (status === AttachmentStatus.failed) return { state: 'failed', reason: remark };
+  const isParsed = status === AttachmentStatus.parsed;
+  return { state: isParsed ? 'parsed' : 'waiting', reason: waitingFor };
 }
 
 /** The parser goes by the suffix, so a new name cannot make a document another kind of file. */

@@ -3,12 +3,14 @@ import {
   Flag,
   flag,
   Id,
+  Ids,
   Input,
   Text,
   Texts,
   View,
   Whole,
 } from '../platform/http/index.js';
+import { MOST_FILES } from './file/chat-file.js';
 
 /** One message to a model. Fields that the documented clients do not send are optional additions. */
 export class SendBody extends Input({
@@ -32,6 +34,12 @@ export class SendBody extends Input({
       'An enabled agent; its model and knowledge bases take precedence over those given here',
   }),
   knowledgeId: Id({ optional: true, description: 'A knowledge base that the caller may read' }),
+  files: Ids({
+    optional: true,
+    maxItems: MOST_FILES,
+    description:
+      'ossIds of own uploads: images for models that read them, and documents of the types that knowledge bases parse',
+  }),
   enableThinking: Flag({
     optional: true,
     description: 'Request thinking text from models that support it',

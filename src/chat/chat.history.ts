@@ -1,10 +1,16 @@
 import { estimateMessageTokens, sendableTokens } from '../model/index.js';
-import type { ChatMessage } from '../provider/index.js';
+import type { ChatMessage, ContentPart } from '../provider/index.js';
 import { MessageTooLongError } from './chat.errors.js';
+import type { ChatFile } from './file/chat-file.js';
 
 export interface StoredMessage {
   readonly role: string;
-  readonly content: string;
+  /** As it is stored, or of a question with its files. */
+  readonly content: string | readonly ContentPart[];
+  /** What the question was sent with. */
+  readonly files?: readonly ChatFile[] | null;
+  /** Whether the session has a knowledge base with large files; the same for every message. */
+  readonly hasSessionBase?: boolean;
 }
 
 export interface HistoryLimits {
@@ -64,7 +70,7 @@ function exchanges(stored: readonly StoredMessage[]): ChatMessage[][] {
   let question: ChatMessage | undefined;
   for (const { role, content } of stored) {
     if (role === 'user') question = { role, content };
-    else if (role === 'assistant' && question && content !== '') {
+    else if (role === 'assistant' && question && typeof content === 'string' && content !== '') {
       pairs.push([question, { role, content }]);
       question = undefined;
     }

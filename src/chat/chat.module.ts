@@ -1,8 +1,10 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AgentModule } from '../agent/index.js';
+import { AttachModule } from '../attach/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
+import { StorageModule } from '../platform/storage/index.js';
 import { RetrievalModule } from '../retrieval/index.js';
 import { ChatMessage } from './message.entity.js';
 import { ChatSession } from './session.entity.js';
@@ -11,6 +13,9 @@ import { AnswerStore } from './answer.store.js';
 import { ChatAnswer } from './chat.answer.js';
 import { ChatController } from './chat.controller.js';
 import { ChatService } from './chat.service.js';
+import { ChatFileRepository } from './file/chat-file.repository.js';
+import { ChatFileText } from './file/chat-file-text.entity.js';
+import { ChatFiles } from './file/chat-files.js';
 import { MessageController } from './message.controller.js';
 import { MessageService } from './message.service.js';
 import { RunningTurns } from './running-turns.js';
@@ -21,9 +26,11 @@ import { TurnRepository } from './turn.repository.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([ChatMessage, ChatSession, TurnLease]),
+    TypeOrmModule.forFeature([ChatFileText, ChatMessage, ChatSession, TurnLease]),
     ModelModule,
+    StorageModule,
     KnowledgeModule,
+    AttachModule,
     RetrievalModule,
     AgentModule,
   ],
@@ -33,6 +40,8 @@ import { TurnRepository } from './turn.repository.js';
     AnswerStore,
     ChatAnswer,
     ChatAugmentation,
+    ChatFileRepository,
+    ChatFiles,
     RunningTurns,
     TurnRepository,
     SessionService,

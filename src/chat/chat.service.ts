@@ -20,6 +20,8 @@ import { ChatAnswer } from './chat.answer.js';
 import type { SendBody } from './chat.dto.js';
 import { TooManyStreamsError, TurnInProgressError } from './chat.errors.js';
 import { sourcesFrame } from './chat.frames.js';
+import { ChatFiles } from './file/chat-files.js';
+import type { TurnFiles } from './file/chat-files.js';
 import { historyWindow, sourceCharacters } from './chat.history.js';
 import type { HistoryLimits, StoredMessage } from './chat.history.js';
 import { Turn } from './chat.turn.js';
@@ -43,6 +45,7 @@ export class ChatService {
     private readonly agents: AgentService,
     private readonly knowledge: KnowledgeService,
     private readonly augmentation: ChatAugmentation,
+    private readonly files: ChatFiles,
     private readonly turns: TurnRepository,
     private readonly running: RunningTurns,
     private readonly streams: OpenStreams,
@@ -119,16 +122,22 @@ export class ChatService {
       if (await this.answers.replay(caller, idempotencyKey, requestHash, writer)) return;
     }
     const plan = await this.plan(caller, body);
-    const alone = historyWindow([], questionOf(body.content), historyLimits(plan));
     const turn = new Turn(caller, body, plan, writer);
-    const questionId = await this.turns.begin(caller, {
-      turnId: turn.id,
-      sessionId: body.sessionId,
-      content: body.content,
-      modelName: plan.model.modelName,
-      idempotencyKey,
-      requestHash,
-    });
+    if (body.files) turn.files = await this.files.check(caller, body.files, plan.model);
+    const outline = this.files.outline(body.content, turn.files);
+    const alone = historyWindow([], outline, historyLimits(plan));
+    const insert = (): Promise<number | undefined> =>
+      this.turns.begin(caller, {
+        turnId: turn.id,
+        sessionId: body.sessionId,
+        content: body.content,
+        modelName: plan.model.modelName,
+        idempotencyKey,
+        requestHash,
+      });
+    const questionId = await (turn.files.length === 0
+      ? insert()
+      : this.files.begin(caller, turn.files, insert));
     if (questionId === undefined) throw await this.refusal(caller, body);
     turn.questionId = questionId;
     turn.settled = this.runTurn(turn, alone, place);
@@ -153,7 +162,7 @@ export class ChatService {
   }
 
   private async requested(caller: Caller, { knowledgeId }: SendBody): Promise<KnowledgeBase[]> {
-    return knowledgeId === undefined ? [] : [await this.knowledge.readable(caller, knowledgeId)];
+    return knowledgeId === undefined ? [] : [await this.knowledge.selectable(caller, knowledgeId)];
   }
 
   /** Runs the turn; it always ends with an answer that is stored or kept. `alone` is the question without history. */
@@ -178,14 +187,14 @@ export class ChatService {
   /** The messages for the model: prompt, history, and the question with retrieved fragments. */
   private async messagesOf(turn: Turn, alone: ChatMessage[]): Promise<ChatMessage[]> {
     const { caller, plan, body } = turn;
-    const stored = await this.history(turn);
-    if (stored.length === 0 && plan.bases.length === 0) return alone;
     const limits = historyLimits(plan);
+    const { history: stored, question: questionOf, bases } = await this.filesOf(turn, limits);
+    if (stored.length === 0 && bases.length === 0 && turn.files.length === 0) return alone;
     const question = questionOf(body.content);
-    if (plan.bases.length === 0) return historyWindow(stored, question, limits);
+    if (bases.length === 0) return historyWindow(stored, question, limits);
     const { sources, fallback, ...augmented } = await this.augmentation.augment(caller, {
       question: body.content,
-      bases: plan.bases,
+      bases,
       history: historyWindow(stored, question, { ...limits, systemPrompt: undefined }).slice(0, -1),
       model: plan.model,
       room: sourceCharacters(question, limits),
@@ -194,6 +203,20 @@ export class ChatService {
     turn.sources = sources;
     turn.write(sourcesFrame(sources, fallback));
     return historyWindow(stored, questionOf(augmented.question), limits);
+  }
+
+  /** The history, the question and the knowledge bases to search, with what the files of the conversation add. */
+  private async filesOf(turn: Turn, limits: HistoryLimits): Promise<TurnFiles> {
+    const { caller, plan, body, files, questionId, signal } = turn;
+    const stored = await this.history(turn);
+    if (!this.files.concern(files, stored)) {
+      return { history: stored, question: questionOf, bases: plan.bases };
+    }
+    const { sessionId, content } = body;
+    const room = sourceCharacters(this.files.outline(content, files), limits);
+    const fileTurn = { caller, files, questionId, sessionId, model: plan.model, room, signal };
+    const found = await this.files.ofTurn(fileTurn, stored);
+    return { ...found, bases: [...plan.bases, ...found.bases] };
   }
 
   private async history({ id, caller, body }: Turn): Promise<StoredMessage[]> {

@@ -12,6 +12,7 @@ import { AnswerTooLongError, TurnStopped } from './chat.errors.js';
 import type { StopReason } from './chat.errors.js';
 import { contentFrame, reasoningFrame } from './chat.frames.js';
 import type { Source } from './augmentation/sources.js';
+import type { ChatFile } from './file/chat-file.js';
 import type { MessageState } from './message.entity.js';
 
 /** Longest stored answer, in characters of text and thinking together. */
@@ -59,6 +60,8 @@ export class Turn {
   firstTokenMs: number | undefined;
   /** The fragments that were sent to the model; undefined for a turn without retrieval. */
   sources: readonly Source[] | undefined;
+  /** The files of the question. */
+  files: readonly ChatFile[] = [];
   /** The id of the stored question. */
   questionId = 0;
   /** Settles when the turn has ended and its answer is stored or kept. */
@@ -111,8 +114,8 @@ export class Turn {
   ): Promise<TurnOutcome> {
     const { signal } = this.abort;
     const { generation, bases } = this.plan;
-    // A turn without retrieval calls the model it has just resolved; later calls use what is stored by then.
-    let isFresh = bases.length === 0;
+    // A turn without retrieval and files calls the model it has just resolved; later calls use what is stored by then.
+    let isFresh = bases.length === 0 && this.files.length === 0;
     try {
       signal.throwIfAborted();
       const open = async (): Promise<AsyncIterable<readonly ChatPart[]>> => {

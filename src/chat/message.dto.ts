@@ -17,6 +17,7 @@ import {
   time,
   View,
 } from '../platform/http/index.js';
+import type { ChatFile } from './file/chat-file.js';
 import { listedContent } from './inline-content.js';
 import type { ChatMessage, MessageRole } from './message.entity.js';
 
@@ -80,6 +81,21 @@ export class SourceView extends View({
   score: decimal({ example: 0.83 }),
 }) {}
 
+/** A file that a question was sent with. */
+export class MessageFileView extends View({
+  id: text({ example: '57', description: 'ossId of the upload' }),
+  name: text({ example: 'photo.png' }),
+  type: text({ example: 'image/png', description: 'Media type, by the content' }),
+  size: number({ example: 48_213, description: 'Bytes' }),
+  kind: oneOf(['image', 'document']),
+  state: oneOf(['sent', 'reading', 'quoted', 'searched', 'failed'], {
+    description:
+      'sent: an image; reading: a document that is not read yet; quoted: its text is part of the question; searched: a document of the session’s knowledge base',
+  }),
+  knowledgeId: nullable(number({ description: 'Of a searched one' })),
+  attachmentId: nullable(number({ description: 'Of a searched one' })),
+}) {}
+
 export class MessageView extends View({
   id: text({ example: '40' }),
   sessionId: nullable(text({ example: '12' })),
@@ -103,6 +119,7 @@ export class MessageView extends View({
   firstTokenMs: nullable(number()),
   durationMs: nullable(number()),
   sources: list(SourceView, { description: 'The fragments that were sent to the model' }),
+  files: list(MessageFileView, { description: 'What the question was sent with' }),
   remark: nullable(text()),
   createTime: time({ example: '2026-01-31 12:00:00' }),
 }) {}
@@ -122,12 +139,18 @@ export const messageSheet = sheetOf<MessageView>('Messages', {
   createTime: 'Created',
 });
 
+function toFileView(file: ChatFile): MessageFileView {
+  const { knowledgeId = null, attachmentId = null } = file;
+  return MessageFileView.of({ ...file, knowledgeId, attachmentId }, { id: String(file.id) });
+}
+
 export function toMessageView(message: ChatMessage): MessageView {
   return MessageView.of(message, {
     id: String(message.id),
     sessionId: message.sessionId === null ? null : String(message.sessionId),
     reasoningContent: message.reasoning,
     sources: message.sources ?? [],
+    files: (message.files ?? []).map(toFileView),
   });
 }
 

@@ -13,6 +13,7 @@ import {
   Varchar,
   nullable,
 } from '../platform/database/index.js';
+import type { ChatFile } from './file/chat-file.js';
 import type { SourceReference } from './augmentation/sources.js';
 
 export type MessageRole = 'user' | 'assistant' | 'system';
@@ -54,6 +55,8 @@ export class ChatMessage {
 
   /** The fragments that were sent to the model, and whether the answer cites them; null without retrieval. */
   @Jsonb(nullable) sources: StoredSource[] | null;
+  /** What the question was sent with; null without files. */
+  @Jsonb(nullable) files: ChatFile[] | null;
   @Varchar(200, nullable) idempotencyKey: string | null;
   @Char(64, nullable) requestHash: string | null;
   @Varchar(500, nullable) remark: string | null;

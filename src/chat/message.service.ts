@@ -4,6 +4,7 @@ import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { among, containing, Database, TenantScoped } from '../platform/database/index.js';
 import { isWholeList, Page } from '../platform/http/index.js';
+import { ChatFiles } from './file/chat-files.js';
 import { toListedMessageView, toMessageView } from './message.dto.js';
 import type {
   CreateMessageBody,
@@ -24,8 +25,9 @@ export class MessageService {
 
   constructor(
     private readonly sessions: SessionService,
-    private readonly database: Database,
+    database: Database,
     private readonly audit: AuditLog,
+    private readonly files: ChatFiles,
   ) {
     this.messages = new TenantScoped(database, ChatMessage, 'The chat message');
   }
@@ -81,7 +83,7 @@ export class MessageService {
 
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId, userId } = caller;
-    await this.database.transaction(async () => {
+    await this.files.deleting(caller, { messageIds: ids }, async () => {
       await this.messages.remove(tenantId, ids, { userId, ...ended });
       for (const id of ids) {
         await this.audit.record(caller, { action: 'delete', target: 'chat_message', id });

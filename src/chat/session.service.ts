@@ -11,6 +11,7 @@ import type {
   SessionView,
   UpdateSessionBody,
 } from './session.dto.js';
+import { ChatFiles } from './file/chat-files.js';
 import { ChatSession } from './session.entity.js';
 import { TurnRepository } from './turn.repository.js';
 
@@ -24,6 +25,7 @@ export class SessionService {
     private readonly database: Database,
     private readonly bus: EventBus,
     private readonly audit: AuditLog,
+    private readonly files: ChatFiles,
   ) {
     this.sessions = new TenantScoped(database, ChatSession, 'The chat session');
   }
@@ -54,10 +56,10 @@ export class SessionService {
     await this.sessions.update(tenantId, id, values, { userId });
   }
 
-  /** Deletes sessions with their messages and stops their running turns. */
+  /** Deletes sessions with their messages and files and stops their running turns. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId, userId } = caller;
-    await this.database.transaction(async () => {
+    await this.files.deleting(caller, { sessionIds: ids }, async () => {
       await this.sessions.remove(tenantId, ids, { userId });
       for (const id of ids) {
         await this.audit.record(caller, { action: 'delete', target: 'chat_session', id });

@@ -229,7 +229,9 @@ export class TurnRepository {
     before: { turnId: string; limit: number },
   ): Promise<StoredMessage[]> {
     const rows = await this.database.prepared<StoredMessage>(
-      `SELECT role, content FROM chat_message
+      `SELECT role, content, files,
+              EXISTS (SELECT 1 FROM knowledge_base WHERE tenant_id = $1 AND session_id = $3) AS "hasSessionBase"
+           FROM chat_message
           WHERE tenant_id = $1 AND user_id = $2 AND session_id = $3
             AND turn_id IS DISTINCT FROM $4 AND role IN ('user', 'assistant') AND state <> '${WRITING}'
           ORDER BY id DESC LIMIT $5`,

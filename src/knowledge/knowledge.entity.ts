@@ -20,6 +20,8 @@ export class KnowledgeBase {
 
   /** The owner; null when the user was deleted. */
   @Bigint(nullable) userId: number | null;
+  /** The chat session whose files it holds; null for an ordinary base. Only the owner may read such a base. */
+  @Bigint(nullable) sessionId: number | null;
   @Varchar(50) name: string;
 
   /** 1: every user of the tenant may read it. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { In } from 'typeorm';
+import { In, IsNull } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
 import { isSuperAdmin } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
@@ -43,6 +43,19 @@ export class KnowledgeRepository {
     return rows.map(({ id }) => id);
   }
 
+  async ofSession(tenantId: string, sessionId: number): Promise<KnowledgeBase | null> {
+    return this.bases.findOne(tenantId, { sessionId });
+  }
+
+  /** The bases of the caller's own ones among the sessions. */
+  async idsOfSessions(
+    { tenantId, userId }: Caller,
+    sessionIds: readonly number[],
+  ): Promise<number[]> {
+    const bases = await this.bases.find(tenantId, { userId, sessionId: In([...sessionIds]) });
+    return bases.map(({ id }) => id);
+  }
+
   async insert(tenantId: string, userId: number | null, values: KnowledgeValues): Promise<number> {
     const { id } = await this.bases.insert(tenantId, { ...values, userId });
     return id;
@@ -81,10 +94,12 @@ export class KnowledgeRepository {
   }
 }
 
+/** Bases of chat sessions are in no list. */
 function readable(
   caller: Caller,
-  where: FindOptionsWhere<KnowledgeBase>,
+  given: FindOptionsWhere<KnowledgeBase>,
 ): FindOptionsWhere<KnowledgeBase>[] {
+  const where = { ...given, sessionId: IsNull() };
   if (isSuperAdmin(caller)) return [where];
   return [
     { ...where, userId: caller.userId },

@@ -1,15 +1,23 @@
 import { isSuperAdmin } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
-import { ConflictError, InvalidInputError } from '../platform/error/index.js';
+import { ConflictError, ForbiddenError, InvalidInputError } from '../platform/error/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
 
 /** Who may read and change a knowledge base of the caller's tenant; the repository has the same rule in SQL. */
 export function mayRead(caller: Caller, knowledge: KnowledgeBase): boolean {
+  if (isOfSession(knowledge)) return knowledge.userId === caller.userId;
   return mayWrite(caller, knowledge) || knowledge.share === 1;
 }
 
-export function mayWrite(caller: Caller, { userId }: KnowledgeBase): boolean {
-  return isSuperAdmin(caller) || userId === caller.userId;
+/** The base of a chat session changes with the files that are sent in it, and in no other way. */
+export function mayWrite(caller: Caller, knowledge: KnowledgeBase): boolean {
+  if (isOfSession(knowledge)) return false;
+  return isSuperAdmin(caller) || knowledge.userId === caller.userId;
+}
+
+/** Whether the base holds the files of a chat session. */
+export function isOfSession({ sessionId }: Pick<KnowledgeBase, 'sessionId'>): boolean {
+  return sessionId !== null;
 }
 
 const DEFAULT_BLOCK_SIZE = 1_000;
@@ -70,6 +78,14 @@ export class ReindexNeededError extends ConflictError {
     super(
       `The documents of this knowledge base are embedded with its current settings. To change ${fields.join(' and ')}, send reindex: true, which parses every document again.`,
       { data: { fields } },
+    );
+  }
+}
+
+export class SessionKnowledgeError extends ForbiddenError {
+  constructor() {
+    super(
+      'This knowledge base holds the files of a chat session. Send files in the session to add to it; it is deleted with the session.',
     );
   }
 }

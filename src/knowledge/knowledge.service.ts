@@ -15,10 +15,12 @@ import { VectorStores } from '../vector-store/index.js';
 import { KnowledgeContents } from './knowledge-contents.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
 import {
+  isOfSession,
   ReindexNeededError,
   mayRead,
   mayWrite,
   requireSplitSettings,
+  SessionKnowledgeError,
   splitSettings,
   UnknownModelError,
 } from './knowledge.rules.js';
@@ -28,6 +30,9 @@ import { toKnowledgeView } from './knowledge.view.js';
 import type { KnowledgeView } from './knowledge.view.js';
 
 const LABEL = 'The knowledge base';
+
+/** The user has chosen the files for the question, so no fragment is too dissimilar. */
+const SESSION_SETTINGS = { similarityThreshold: 0, enableHybrid: 1 } as const;
 
 /** The settings on which stored vectors depend. */
 type IndexSetting = 'embeddingModel' | 'vectorModel';
@@ -95,6 +100,20 @@ export class KnowledgeService {
 
   /** Deletes the bases with their content: all of them or, when one cannot be deleted, none. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
+    await this.removeAll(caller, ids, (id) => this.writable(caller, id));
+  }
+
+  /** Deletes the bases of those of the chat sessions that are the caller's own. */
+  async removeOfSessions(caller: Caller, sessionIds: readonly number[]): Promise<void> {
+    const ids = await this.bases.idsOfSessions(caller, sessionIds);
+    if (ids.length > 0) await this.removeAll(caller, ids, (id) => this.readable(caller, id));
+  }
+
+  private async removeAll(
+    caller: Caller,
+    ids: readonly number[],
+    removable: (id: number) => Promise<KnowledgeBase>,
+  ): Promise<void> {
     const { tenantId } = caller;
     const unique = [...new Set(ids)].sort((a, b) => a - b);
     await this.database.longTransaction(async () => {
@@ -102,7 +121,7 @@ export class KnowledgeService {
       // exclusive lock of the bases comes last, because a parsing may hold a document and still need its base.
       await this.bases.lockForUpdate(tenantId, unique);
       const bases: KnowledgeBase[] = [];
-      for (const id of unique) bases.push(await this.writable(caller, id));
+      for (const id of unique) bases.push(await removable(id));
       await this.contents.holding(tenantId, unique);
       await this.bases.lockForDelete(tenantId, unique);
       for (const base of bases) {
@@ -127,12 +146,49 @@ export class KnowledgeService {
   /** As `readable`, and ForbiddenError when it is shared for reading only. */
   async writable(caller: Caller, id: number, label = LABEL): Promise<KnowledgeBase> {
     const knowledge = await this.readable(caller, id, label);
+    if (isOfSession(knowledge)) throw new SessionKnowledgeError();
     if (!mayWrite(caller, knowledge)) {
       throw new ForbiddenError(
         'This knowledge base is shared with you for reading only. Ask its owner to change it.',
       );
     }
     return knowledge;
+  }
+
+  /** As `readable`, for a base that is chosen for an agent or a question; NotFoundError for one of a chat session. */
+  async selectable(caller: Caller, id: number): Promise<KnowledgeBase> {
+    const knowledge = await this.readable(caller, id);
+    if (isOfSession(knowledge)) throw new NotFoundError(LABEL);
+    return knowledge;
+  }
+
+  /** The base of the chat session of the caller, if it has one. */
+  async ofSession(caller: Caller, sessionId: number): Promise<KnowledgeBase | undefined> {
+    const knowledge = await this.bases.ofSession(caller.tenantId, sessionId);
+    return knowledge && mayRead(caller, knowledge) ? knowledge : undefined;
+  }
+
+  /**
+   * Creates the base of a chat session of the caller, who alone may read it. Both channels search it; without an
+   * embedding model, words alone. Only the turn that runs in the session may call this.
+   */
+  async createOfSession(
+    caller: Caller,
+    sessionId: number,
+    embeddingModel: string,
+  ): Promise<KnowledgeBase> {
+    const { tenantId, userId } = caller;
+    return this.database.transaction(async () => {
+      const id = await this.bases.insert(tenantId, userId, {
+        ...SESSION_SETTINGS,
+        name: `Files of chat session ${sessionId}`,
+        sessionId,
+        embeddingModel,
+      });
+      const detail = { sessionId };
+      await this.audit.record(caller, { action: 'create', target: 'knowledge_base', id, detail });
+      return this.readable(caller, id);
+    });
   }
 
   /** The ids of all bases that the caller may read, ascending. */

@@ -15,6 +15,9 @@ describe('estimateMessageTokens', () => {
     const bare = { role: 'assistant', content: 'abcd' } as const;
     const call = { id: '1', name: 'read', arguments: '{"a":"bcdef"}', input: {} };
     expect(estimateMessageTokens(bare)).toBe(5);
+    const image = { type: 'image', mimeType: 'image/png', data: 'aWs=' } as const;
+    const seen = { role: 'user', content: [image, image, { type: 'text', text: 'abcd' }] } as const;
+    expect(estimateMessageTokens(seen)).toBe(3_205);
     expect(estimateMessageTokens({ ...bare, toolCalls: [call] })).toBe(14);
   });
 });

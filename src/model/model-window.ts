@@ -9,6 +9,12 @@ const ASSUMED_ANSWER = 4_096;
 /** Start of the CJK radicals; what lies above is mostly one token a character. */
 const FIRST_WIDE = 0x2e80;
 
+/**
+ * What an image counts as. Services count by pixels, which would take decoding it: Anthropic scales to at most about 1,600
+ * tokens, OpenAI to at most about 1,500, and most photos come near that.
+ */
+const IMAGE_TOKENS = 1_600;
+
 /** What a message costs beside its text: role and separators. */
 const MESSAGE_OVERHEAD = 4;
 
@@ -38,16 +44,18 @@ export function estimateTokens(text: string): number {
   return Math.ceil((text.length - wide) / 4) + wide;
 }
 
-/** The same for a message with the tool calls in it. Pictures are not counted. */
+/** The same for a message with the tool calls and images in it. */
 export function estimateMessageTokens(message: ChatMessage): number {
   const { content } = message;
   const text =
     typeof content === 'string'
       ? content
       : content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const images =
+    typeof content === 'string' ? 0 : content.filter(({ type }) => type !== 'text').length;
   const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
   return calls.reduce(
     (sum, call) => sum + estimateTokens(call.name + call.arguments) + MESSAGE_OVERHEAD,
-    estimateTokens(text) + MESSAGE_OVERHEAD,
+    estimateTokens(text) + images * IMAGE_TOKENS + MESSAGE_OVERHEAD,
   );
 }

@@ -74,6 +74,16 @@ export class ModelRepository {
     return this.models.findOne(tenantId, where, { id: 'ASC' });
   }
 
+  /** The first model of the category, also one that end users do not choose. */
+  async first(
+    tenantId: string,
+    category: string,
+    providerCodes: readonly string[],
+  ): Promise<Model | null> {
+    const where = { category, providerCode: In([...providerCodes]) };
+    return this.models.findOne(tenantId, where, { id: 'ASC' });
+  }
+
   async idsOfProvider(tenantId: string, providerCode: string): Promise<number[]> {
     const models = await this.models.find(tenantId, { providerCode }, { id: 'ASC' });
     return models.map((model) => model.id);

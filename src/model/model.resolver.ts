@@ -182,6 +182,12 @@ export class ModelResolver {
     );
   }
 
+  /** The name of the tenant's first embedding model of an enabled provider, if it has one. */
+  async firstEmbedding({ tenantId }: CacheOwner): Promise<string | undefined> {
+    const codes = await this.providers.enabledCodes(tenantId);
+    return (await this.models.first(tenantId, 'vector', codes))?.modelName;
+  }
+
   /** The rerank model of the name. */
   resolveRerank(caller: CacheOwner, modelName: string): Promise<ResolvedRerankModel> {
     const name = modelName.trim();

@@ -6,7 +6,7 @@ import { unavailableError } from '../platform/database/index.js';
 import { InvalidInputError, DomainError } from '../platform/error/index.js';
 import { KeywordIndex } from '../fragment/index.js';
 import type { KeywordHit } from '../fragment/index.js';
-import { NoEmbeddingModelError } from '../knowledge/index.js';
+import { isOfSession, NoEmbeddingModelError } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { VectorStores } from '../vector-store/index.js';
 import type { VectorHit } from '../vector-store/index.js';
@@ -147,7 +147,11 @@ export class RetrievalService {
     settings: RetrievalSettings,
     limit: number,
   ): Promise<VectorHit[]> {
-    if (knowledge.embeddingModel === '') throw new NoEmbeddingModelError(knowledge.name);
+    if (knowledge.embeddingModel === '') {
+      // The base of a chat session may have no vectors; words alone find its fragments.
+      if (isOfSession(knowledge)) return [];
+      throw new NoEmbeddingModelError(knowledge.name);
+    }
     const vector = await this.vectorOf(caller, knowledge.embeddingModel, { query, signal });
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
     // An explanation also shows what the threshold excludes.

@@ -9,6 +9,7 @@ import { loadConfig } from '../../src/platform/config/index.js';
 import { Database } from '../../src/platform/database/index.js';
 import { startFailure } from '../../src/platform/observability/index.js';
 import { Canary, canary } from '../support/canary.js';
+import { PIXELS, uploadFile } from '../support/chat-files.js';
 import { createModel, createProvider } from '../support/models.js';
 import { done, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
@@ -117,6 +118,10 @@ describe('secrets of a running Plinth', () => {
 
   /** Models whose services quote the key they were sent, in every way they can fail. */
   async function useModels(): Promise<void> {
+    const files = [
+      await uploadFile(admin, 'photo.png', PIXELS['image/png']),
+      await uploadFile(admin, 'note.txt', 'What was noted.'),
+    ];
     for (const providerCode of ['custom_api', 'custom_messages']) {
       await createProvider(admin, providerCode).catch(() => undefined);
       for (const behaviour of ['leak', 'leak--status-500', 'leak--error-2', 'echo', 'cut-2']) {
@@ -125,7 +130,8 @@ describe('secrets of a running Plinth', () => {
         const fields = { providerCode, modelName, apiKey, apiHost: simulator.url };
         const id = await createModel(admin, fields);
         const sessionId = done(await admin.post<string>('/system/session', {})).data;
-        await admin.raw('POST', '/chat/send', { model: modelName, content: 'Hello', sessionId });
+        const asked = { model: modelName, content: 'Hello', sessionId, files };
+        await admin.raw('POST', '/chat/send', asked);
         await admin.post(`/system/model/${id}/test`, {});
         done(await admin.put('/system/model', { id, apiKey: canary.plant('changed') }));
       }

@@ -1,7 +1,8 @@
-import { readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BlobStore } from '../../src/harness/change/blob.store.js';
+import { longText, PIXELS, uploadFile } from '../support/chat-files.js';
 import { file, fresh } from '../support/isolation/records.js';
 import { recordSession } from '../support/isolation/harness.records.js';
 import { references } from '../support/isolation/references.js';
@@ -62,6 +63,19 @@ async function leaveTraces(mark: string, session: Session): Promise<void> {
     { 'idempotency-key': mark },
   );
   await session.raw('POST', '/chat/send', { model: `${mark}-model`, content: mark });
+  const files = [
+    await uploadFile(session, `${mark}.png`, PIXELS['image/png']),
+    await uploadFile(session, `${mark} note.txt`, `What ${mark} noted.`),
+    await uploadFile(session, `${mark} book.txt`, longText(mark, 20_000)),
+  ];
+  const asked = { model: 'common-model', content: `${mark} asked of files`, sessionId, files };
+  await session.raw('POST', '/chat/send', asked);
+  const { rows } = done(
+    await session.get<{ files: { state: string }[] }[]>(
+      `/system/message/list?sessionId=${sessionId}&content=of files`,
+    ),
+  );
+  expect(rows[0]?.files.map(({ state }) => state)).toEqual(['sent', 'quoted', 'searched']);
   await session.get(`/system/session/list?sessionTitle=${mark}`);
   await recordTask(plinth, session, `${mark} filmed`);
   await recordSession(plinth, session, `${mark} programmed`);
@@ -73,6 +87,9 @@ describe('a deleted user', () => {
     const { owner, plinth: running } = world;
     const role = await roleId(owner.session, 'admin');
     const doomed = await makeUser(running, owner.session, mark, [role]);
+    const uploads = join(plinth.dataDir, 'files');
+    mkdirSync(uploads, { recursive: true });
+    const filesBefore = filesIn(uploads);
     await leaveTraces(mark, doomed.session);
     const wrong = {
       username: mark.toUpperCase(),
@@ -86,9 +103,11 @@ describe('a deleted user', () => {
     done(await owner.session.put('/system/user', changed));
     done(await owner.session.put('/system/user', { ...changed, userName: mark }));
 
-    expect((await rowsWith(mark)).length).toBeGreaterThan(5);
+    expect((await rowsWith(mark)).length).toBeGreaterThan(20);
+    expect(filesIn(uploads).length).toBe(filesBefore.length + 3);
     done(await owner.session.delete(`/system/user/${doomed.id}`));
     expect(await rowsWith(mark)).toEqual([]);
+    expect(filesIn(uploads)).toEqual(filesBefore);
     expect(await doomed.session.get('/system/user/getInfo')).toMatchObject({ code: 401 });
   });
 
@@ -117,6 +136,7 @@ describe('a deleted tenant', () => {
     done(
       await admin.post('/system/provider', { providerName: 'quetzal', providerCode: 'custom_api' }),
     );
+    done(await admin.post('/system/model', OWN_MODEL));
     await leaveTraces('quetzal', admin);
     await makeOneOfEach(boss);
     await file.make(boss, world);
@@ -149,7 +169,6 @@ describe('a deleted tenant', () => {
     interface Made {
       readonly workspace: string;
     }
-    done(await session.post('/system/model', OWN_MODEL));
     const { data } = done(await session.post<Made>('/coding/harness/sessions', body));
     expect(data.workspace.startsWith(realpathSync(plinth.dataDir))).toBe(true);
     writeFileSync(join(data.workspace, 'quetzal.txt'), 'quetzal');

@@ -7,7 +7,7 @@ import { Database } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { FragmentService, KeywordIndex, searchableText } from '../../fragment/index.js';
 import type { NewFragment } from '../../fragment/index.js';
-import { KnowledgeService, NoEmbeddingModelError } from '../../knowledge/index.js';
+import { isOfSession, KnowledgeService, NoEmbeddingModelError } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import {
   EmbeddingClient,
@@ -182,7 +182,8 @@ interface PreparedDocument {
   readonly knowledge: KnowledgeBase;
   readonly document: ParsedDocument;
   readonly fragments: readonly NewFragment[];
-  readonly vectors: readonly Float32Array[];
+  /** Undefined for a base that is searched by words alone. */
+  readonly vectors: readonly Float32Array[] | undefined;
 }
 
 /**
@@ -214,7 +215,7 @@ export class DocumentIndexer {
     await attempt.lease.check();
     const store = this.stores.of(prepared.knowledge.vectorModel);
     try {
-      await this.writeVectors(attempt, prepared, store);
+      if (prepared.vectors) await this.writeVectors(attempt, prepared, prepared.vectors, store);
       await this.commit(attempt, prepared);
     } catch (error) {
       await this.withdraw(attempt, prepared, store);
@@ -226,23 +227,24 @@ export class DocumentIndexer {
     const { caller, attachment, lease, signal } = attempt;
     const [knowledge] = await this.knowledge.ofTenant(caller.tenantId, [attachment.knowledgeId]);
     if (!knowledge) throw new LeaseLostError();
-    if (knowledge.embeddingModel === '') throw new NoEmbeddingModelError(knowledge.name);
-    const model = await this.models.resolveEmbedding(caller, knowledge.embeddingModel);
+    const model = await this.modelOf(caller, knowledge);
     const document = await this.parse(attempt, knowledge);
     const texts = document.fragments.map(searchableText);
     lease.report({ done: 0, total: texts.length });
     await lease.check();
-    const vectors = await this.embedder.embed(
-      lease.claim,
-      { model, texts },
-      {
-        signal,
-        onProgress: (done) => lease.report({ done }),
-        onWait: (reason) => {
-          lease.report({ waitingFor: reason ?? null });
+    const vectors =
+      model &&
+      (await this.embedder.embed(
+        lease.claim,
+        { model, texts },
+        {
+          signal,
+          onProgress: (done) => lease.report({ done }),
+          onWait: (reason) => {
+            lease.report({ waitingFor: reason ?? null });
+          },
         },
-      },
-    );
+      ));
     const ids = await this.fragments.reserveIds(texts.length);
     const analysed = await this.keywords.analyse(texts);
     const fragments = document.fragments.flatMap((draft, idx): NewFragment[] => {
@@ -252,6 +254,17 @@ export class DocumentIndexer {
         : [{ ...draft, id, idx, analysed: terms }];
     });
     return { knowledge, document, fragments, vectors };
+  }
+
+  /** Undefined for the base of a chat session in a tenant that had no embedding model. */
+  private async modelOf(
+    caller: Caller,
+    knowledge: KnowledgeBase,
+  ): Promise<ResolvedEmbeddingModel | undefined> {
+    const { embeddingModel, name } = knowledge;
+    if (embeddingModel !== '') return this.models.resolveEmbedding(caller, embeddingModel);
+    if (!isOfSession(knowledge)) throw new NoEmbeddingModelError(name);
+    return undefined;
   }
 
   private async parse(
@@ -273,7 +286,8 @@ export class DocumentIndexer {
 
   private async writeVectors(
     { caller: { tenantId }, attachment: { knowledgeId }, lease, signal }: Attempt,
-    { fragments, vectors }: PreparedDocument,
+    { fragments }: PreparedDocument,
+    vectors: readonly Float32Array[],
     store: VectorStore,
   ): Promise<void> {
     const scope = { tenantId, knowledgeId };

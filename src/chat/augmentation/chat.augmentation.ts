@@ -139,7 +139,8 @@ function rewriting(question: string, history: readonly ChatMessage[]): ChatMessa
 }
 
 function textOf(content: ChatMessage['content']): string {
-  return typeof content === 'string' ? content : '';
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 const CITING =

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { mayAny, permissionsOf } from '../../platform/access/index.js';
+import { mayAny, permissionsOf, UserLifecycle } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import type { AuditAction, AuditActor, AuditRecord } from '../../platform/audit/index.js';
 import { withLongStatements } from '../../platform/database/index.js';
@@ -32,6 +32,7 @@ export class UserService {
     private readonly passwords: Passwords,
     private readonly sessions: LoginSessionRepository,
     private readonly change: AccessChange,
+    private readonly lifecycle: UserLifecycle,
   ) {}
 
   async list(caller: Caller, query: UserListQuery): Promise<Page<UserView>> {
@@ -143,7 +144,7 @@ export class UserService {
     );
   }
 
-  /** Deletes the users with their sign-ins and messages, and their names in the audit log. */
+  /** Deletes the users with their sign-ins, messages and the files of those, and their names in the audit log. */
   async remove(caller: Caller, userIds: readonly number[]): Promise<void> {
     requireNotSelf(caller, userIds, 'delete');
     await this.change.apply(
@@ -151,7 +152,10 @@ export class UserService {
       async () => {
         const users = await this.policy.manageable(caller, userIds);
         await this.policy.requireSuperAdminWithout(caller.tenantId, userIds);
-        await withLongStatements(() => this.users.erase(caller.tenantId, users));
+        await withLongStatements(async () => {
+          await this.lifecycle.deleting(userIds);
+          await this.users.erase(caller.tenantId, users);
+        });
       },
       () => userIds.map((id) => ({ action: 'delete', target: 'user', id })),
     );

@@ -7,6 +7,7 @@ import { PermissionController } from './permission.controller.js';
 import { TenantLifecycle } from './tenant-lifecycle.js';
 import { TenantInterceptor } from './tenant.interceptor.js';
 import { TenantRevision } from './tenant-revision.repository.js';
+import { UserLifecycle } from './user-lifecycle.js';
 
 /** Authenticates and authorises every request. The global identity module provides the CallerResolver. */
 @Global()
@@ -15,12 +16,13 @@ import { TenantRevision } from './tenant-revision.repository.js';
   providers: [
     TenantRevision,
     TenantLifecycle,
+    UserLifecycle,
     OpenStreams,
     JwtStrategy,
     { provide: APP_GUARD, useClass: AuthenticationGuard },
     { provide: APP_GUARD, useClass: PermissionGuard },
     { provide: APP_INTERCEPTOR, useClass: TenantInterceptor },
   ],
-  exports: [TenantRevision, TenantLifecycle, OpenStreams],
+  exports: [TenantRevision, TenantLifecycle, UserLifecycle, OpenStreams],
 })
 export class AccessModule {}

@@ -34,4 +34,5 @@ export {
 } from './permission.catalogue.js';
 export { TenantLifecycle } from './tenant-lifecycle.js';
 export type { TenantParticipant } from './tenant-lifecycle.js';
+export { UserLifecycle } from './user-lifecycle.js';
 export { TenantRevision } from './tenant-revision.repository.js';

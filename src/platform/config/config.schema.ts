@@ -262,6 +262,18 @@ export const variables = {
     description:
       'Chat: let the model rewrite a follow-up question as a standalone one before the search',
   }),
+  CHAT_IMAGES: count(
+    10,
+    'Chat: images sent to the model in one call, those of earlier questions included',
+    100,
+  ),
+  CHAT_IMAGE_MB: count(5, 'Chat: largest image (MiB)', 100),
+  CHAT_IMAGES_MB: count(20, 'Chat: images of one call together (MiB)', 1_000),
+  CHAT_FILE_TOKENS: count(
+    8_000,
+    'Chat: estimated tokens of documents that are put into a question; larger ones are searched',
+  ),
+  CHAT_FILE_WAIT_SECONDS: seconds(5 * MINUTE, 'Chat: how long a question waits for its documents'),
   CHAT_STREAMS: count(2_000, 'Chat: open streams per process', 1_000_000),
   EMBEDDING_BATCH_SIZE: count(
     32,

@@ -86,6 +86,10 @@ interface ListOptions extends TextOptions {
   readonly maxItems?: number;
 }
 
+interface IdListOptions extends FieldOptions {
+  readonly maxItems?: number;
+}
+
 interface NumberOptions extends FieldOptions {
   readonly min?: number;
   readonly max?: number;
@@ -213,14 +217,15 @@ export const Texts: Kind<string[], ListOptions> = (options: ListOptions = {}) =>
 };
 
 /** A list of record ids; a comma list, digit strings and a single id are read as one. */
-export const Ids: Kind<number[], FieldOptions> = (options: FieldOptions = {}) => {
-  return field(options, { type: 'array', items: { type: 'integer' } }, [
+export const Ids: Kind<number[], IdListOptions> = (options: IdListOptions = {}) => {
+  const { maxItems = 1_000 } = options;
+  return field(options, { type: 'array', items: { type: 'integer' }, maxItems }, [
     Transform(({ value }: { value: unknown }) => {
       const list = readList(value);
       return Array.isArray(list) ? list.map(readNumber) : list;
     }),
     IsArray({ message: '$property must be a list of ids' }),
-    ArrayMaxSize(1_000, { message: '$property has more than 1000 entries' }),
+    ArrayMaxSize(maxItems, { message: `$property has more than ${maxItems} entries` }),
     IsInt({ each: true, message: 'each entry of $property must be an id' }),
     Min(1, { each: true, message: 'each entry of $property must be an id' }),
     Max(Number.MAX_SAFE_INTEGER, {
@@ -249,7 +254,9 @@ export function defined<Values extends object>(values: Values): Partial<Values> 
 
 function field(
   options: FieldOptions,
-  schema: Partial<Record<keyof ApiPropertyOptions | 'minLength' | 'maxLength', unknown>>,
+  schema: Partial<
+    Record<keyof ApiPropertyOptions | 'minLength' | 'maxLength' | 'maxItems', unknown>
+  >,
   rules: readonly PropertyDecorator[],
 ): PropertyDecorator {
   const { optional = false, clearable, nullable, description, example } = options;

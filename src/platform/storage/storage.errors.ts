@@ -13,7 +13,7 @@ export class FileTooLargeError extends InvalidInputError {
 export class FileInUseError extends ConflictError {
   constructor() {
     super(
-      'The file is part of another record, such as a document of a knowledge base. Delete that record instead.',
+      'The file is part of another record, such as a document of a knowledge base or a chat message. Delete that record instead.',
     );
   }
 }

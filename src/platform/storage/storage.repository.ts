@@ -28,6 +28,49 @@ export class StorageRepository {
     return this.files.find(tenantId, { id: In([...ids]) });
   }
 
+  /** Those of the files that the user has uploaded and that are independent or part of a record of the kind. */
+  ofUploader(
+    { tenantId, userId }: { readonly tenantId: string; readonly userId: number },
+    ids: readonly number[],
+    kind: string,
+  ): Promise<StoredFile[]> {
+    const where = { id: In([...ids]), userId };
+    return this.files.find(tenantId, [
+      { ...where, belongsTo: IsNull() },
+      { ...where, belongsTo: kind },
+    ]);
+  }
+
+  /** Marks the files as part of records of the kind, and locks them. Answers how many there are. */
+  async claim(tenantId: string, ids: readonly number[], kind: string): Promise<number> {
+    const rows = await this.database.query(
+      `UPDATE stored_file SET belongs_to = $3
+        WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) AND coalesce(belongs_to, $3) = $3
+        RETURNING id`,
+      [tenantId, ids, kind],
+    );
+    return rows.length;
+  }
+
+  /** Locks the files until the open transaction ends. */
+  async lock(tenantId: string, ids: readonly number[]): Promise<void> {
+    await this.database.query(
+      'SELECT id FROM stored_file WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) ORDER BY id FOR UPDATE',
+      [tenantId, ids],
+    );
+  }
+
+  /** Deletes the records of the users' files of the kind in every tenant; answers the keys of their contents. */
+  async removeOfUsers(userIds: readonly number[], kind: string): Promise<string[]> {
+    const rows = await acrossTenants('files of deleted users', () =>
+      this.database.query<{ storage_key: string }>(
+        'DELETE FROM stored_file WHERE user_id = ANY ($1::bigint[]) AND belongs_to = $2 RETURNING storage_key',
+        [userIds, kind],
+      ),
+    );
+    return rows.map((row) => row.storage_key);
+  }
+
   async keysOf(tenantId: string): Promise<string[]> {
     const rows = await this.database.query<{ storage_key: string }>(
       'SELECT storage_key FROM stored_file WHERE tenant_id = $1',

@@ -133,6 +133,49 @@ export class StorageService {
     }
   }
 
+  /** A part of a file of the tenant. The caller reads it to the end or destroys it. */
+  async openRange(tenantId: string, id: number, range: ByteRange): Promise<Readable> {
+    const { storageKey } = await this.repository.files.get(tenantId, id);
+    return this.files.read(storageKey, range);
+  }
+
+  /**
+   * The caller's own uploads with these ids, in this order: independent files, and those that are part of records of the
+   * kind. NotFoundError if one of them is not there, is another user's or part of another record.
+   */
+  async ownUploads(
+    caller: Caller,
+    ids: readonly number[],
+    kind: string,
+  ): Promise<StoredFileInfo[]> {
+    const found = await this.repository.ofUploader(caller, ids, kind);
+    const byId = new Map(found.map((file) => [file.id, infoOf(file)]));
+    return ids.map((id) => {
+      const file = byId.get(id);
+      if (!file) throw new NotFoundError('The file');
+      return file;
+    });
+  }
+
+  /**
+   * Makes uploads part of records of the kind (FileOwners) in the open transaction, which inserts such a record: from then
+   * on they are in no list of files and cannot be deleted alone. NotFoundError if one was deleted meanwhile.
+   */
+  async claim({ tenantId }: Caller, ids: readonly number[], kind: string): Promise<void> {
+    const claimed = await this.repository.claim(tenantId, ids, kind);
+    if (claimed !== new Set(ids).size) throw new NotFoundError('The file');
+  }
+
+  /** Blocks `claim` of the files until the open transaction ends, in which who refers to them is looked up. */
+  async lock({ tenantId }: Caller, ids: readonly number[]): Promise<void> {
+    await this.repository.lock(tenantId, ids);
+  }
+
+  /** Deletes the files of the kind that the users have uploaded, in every tenant, in the transaction that deletes them. */
+  async removeOfUsers(userIds: readonly number[], kind: string): Promise<void> {
+    await this.discardAfterCommit(await this.repository.removeOfUsers(userIds, kind));
+  }
+
   /** Deletes independent files: all of them or, when one cannot be deleted, none. */
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const files = await this.visible(caller, ids);

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { canary } from '../canary.js';
+import { PIXELS, uploadFile } from '../chat-files.js';
 import { createProvider } from '../models.js';
 import { done, makeRole, PASSWORD } from '../people.js';
 import type { Answer } from '../session.js';
-import { COMMON_PROVIDER } from './world.js';
+import { COMMON_MODEL, COMMON_PROVIDER } from './world.js';
 import type { Member, World } from './world.js';
 
 /** A sort of record that an id names. */
@@ -173,6 +174,23 @@ export const file: RecordKind = {
     const form = new FormData();
     form.append('file', new Blob(['What the file says.']), `${fresh('note')}.txt`);
     return done(await session.upload<{ ossId: string }>('/resource/oss/upload', form)).data.ossId;
+  },
+};
+
+/** An upload that was sent in a chat: it is its user's alone from then on. */
+export const chatFile: RecordKind = {
+  owner: 'user',
+  missing: NO_ID,
+  make: async (by, world) => {
+    const sessionId = await chatSession.make(by, world);
+    const id = await uploadFile(by.session, `${fresh('photo')}.png`, PIXELS['image/png']);
+    await by.session.raw('POST', '/chat/send', {
+      model: COMMON_MODEL,
+      content: 'Hello',
+      sessionId,
+      files: [id],
+    });
+    return id;
   },
 };
 

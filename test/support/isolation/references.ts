@@ -11,6 +11,7 @@ import {
 import { mediaTask } from './media.records.js';
 import {
   agent,
+  chatFile,
   chatMessage,
   chatSession,
   client,
@@ -305,6 +306,11 @@ export const references: Record<string, Record<string, Reference>> = {
     agentId: {
       kind: agent,
       body: (agentId) => ({ model: COMMON_MODEL, content: 'Hello', agentId }),
+    },
+    files: {
+      kind: chatFile,
+      several: true,
+      body: (files) => ({ model: COMMON_MODEL, content: 'Hello', files }),
     },
     knowledgeId: {
       kind: knowledgeBase,

@@ -64,6 +64,11 @@ export const allowedStatements: readonly AllowedStatement[] = [
     why: 'The sweep of files without a record: a key names one file of one tenant, and only its existence is read.',
   },
   {
+    begins: 'DELETE FROM stored_file WHERE user_id = ANY ($1::bigint[]) AND belongs_to = $2',
+    file: 'src/platform/storage/storage.repository.ts',
+    why: 'The erasure of a user, whose files of chats are deleted in every tenant in which they have worked.',
+  },
+  {
     begins: 'DELETE FROM login_session WHERE expire_time < now() OR last_active_time < now()',
     file: 'src/identity/login-session/login-session.repository.ts',
     why: 'The sweep of sign-ins that have ended by themselves: only their end decides.',

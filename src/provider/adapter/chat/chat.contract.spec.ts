@@ -1,13 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../../simulator/index.js';
 import type { Simulator } from '../../../../simulator/index.js';
+import { PIXELS } from '../../../../test/support/chat-files.js';
 import { eventually } from '../../../../test/support/wait.js';
 import { OutboundHttp } from '../../../platform/outbound/index.js';
 import type { ModelConnection } from '../model-call.js';
 import { retryBeforeFirstPart } from '../retry.js';
 import { UpstreamError } from '../upstream.error.js';
 import { chatAdapters } from '../../adapter.registries.js';
-import type { ChatAdapter, ChatCall, ChatPart } from './chat.adapter.js';
+import type { ChatAdapter, ChatCall, ChatPart, ContentPart } from './chat.adapter.js';
 
 const CREDENTIAL = 'canary-key-1f9a7c';
 const NOTE = { name: 'note', description: 'Takes a note', inputSchema: { type: 'object' } };
@@ -94,6 +95,26 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
       expect(completion.text.trim()).toBe(WORDS_20);
       expect(completion.finish.reason).toBe('stop');
       expect(completion.usage?.totalTokens).toBeGreaterThan(0);
+    });
+
+    it('sends images as they are, several in one message', async () => {
+      const content = [
+        ...Object.entries(PIXELS).map(([mimeType, bytes]): ContentPart => ({
+          type: 'image',
+          mimeType,
+          data: bytes.toString('base64'),
+        })),
+        { type: 'text', text: 'What is this?' } as const,
+      ];
+      const { text, failure } = await run('sim-chat', { messages: [{ role: 'user', content }] });
+      expect(failure).toBeUndefined();
+      expect(text).toContain('I received 4 images');
+      const body = JSON.stringify(simulator.requests.at(-1)?.body);
+      for (const [mimeType, bytes] of Object.entries(PIXELS)) {
+        expect(body.split(bytes.toString('base64'))).toHaveLength(2);
+        // Ollama takes no media type: it reads the bytes.
+        if (!isOllama) expect(text).toContain(`${mimeType}, ${bytes.length} bytes`);
+      }
     });
 
     it('sends the key where the protocol has it, and no header for a blank one', async () => {

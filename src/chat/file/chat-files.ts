@@ -1,0 +1,476 @@
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import { UserLifecycle } from '../../platform/access/index.js';
+import type { Caller } from '../../platform/access/index.js';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { Database } from '../../platform/database/index.js';
+import { DomainError, NotFoundError } from '../../platform/error/index.js';
+import { FileOwners, StorageService } from '../../platform/storage/index.js';
+import type { StoredFileInfo } from '../../platform/storage/index.js';
+import { AttachService, DocumentReader } from '../../attach/index.js';
+import { KnowledgeService } from '../../knowledge/index.js';
+import type { KnowledgeBase } from '../../knowledge/index.js';
+import { estimateTokens, ModelResolver } from '../../model/index.js';
+import type { ResolvedChatModel } from '../../model/index.js';
+import type { ChatMessage, ContentPart } from '../../provider/index.js';
+import type { StoredMessage } from '../chat.history.js';
+import { CHAT_FILE_KIND, isImageType, isSentImage } from './chat-file.js';
+import type { ChatFile } from './chat-file.js';
+import {
+  BlindModelError,
+  FileGoneError,
+  FileWaitError,
+  ImagesTooLargeError,
+  ImageTooLargeError,
+  ImageTypeError,
+  LargeFileError,
+  TooManyImagesError,
+  UnreadableFileError,
+} from './chat-file.errors.js';
+import { ChatFileRepository } from './chat-file.repository.js';
+import type { MessageScope } from './chat-file.repository.js';
+import { leftOutNote, searchedNote, withFiles } from './file-quotation.js';
+import type { QuotedFile } from './file-quotation.js';
+
+const MIB = 2 ** 20;
+
+/** Interval of the questions whether documents are parsed. */
+const LOOK_MS = 250;
+
+/** UTF-8 text has at least one token for this many bytes, by the estimate. */
+const MOST_BYTES_PER_TOKEN = 8;
+
+/** The turn whose files are read. */
+interface FileTurn {
+  readonly caller: Caller;
+  /** The files of its question. */
+  readonly files: readonly ChatFile[];
+  readonly questionId: number;
+  readonly sessionId: number | undefined;
+  readonly model: Pick<ResolvedChatModel, 'supportsVision'>;
+  /** Tokens that documents of the question may take in the model's window. */
+  readonly room: number;
+  readonly signal: AbortSignal;
+}
+
+/** What a turn sends of the files of its conversation. */
+export interface TurnFiles {
+  /** The stored messages with the files of the questions. */
+  readonly history: readonly StoredMessage[];
+  /** The question with its images and small documents. */
+  readonly question: (content: string) => ChatMessage;
+  /** The knowledge base of the session, if it has one. */
+  readonly bases: readonly KnowledgeBase[];
+}
+
+/** A part of the images that one call may have. */
+interface ImageRoom {
+  count: number;
+  bytes: number;
+}
+
+/**
+ * Files in a chat: uploads of the caller that a question is sent with. An upload becomes part of the message and is deleted
+ * with the last message that refers to it. Images are sent to the model; the text of small documents is quoted in the
+ * question; large ones are documents of a knowledge base that belongs to the session.
+ */
+@Injectable()
+export class ChatFiles {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly storage: StorageService,
+    private readonly documents: DocumentReader,
+    private readonly attachments: AttachService,
+    private readonly knowledge: KnowledgeService,
+    private readonly models: ModelResolver,
+    private readonly repository: ChatFileRepository,
+    private readonly database: Database,
+    owners: FileOwners,
+    users: UserLifecycle,
+  ) {
+    owners.join(CHAT_FILE_KIND, {
+      readable: async (caller, ids) =>
+        new Set((await repository.referenced(caller, ids)).map(({ id }) => id)),
+    });
+    users.join({ deleting: (userIds) => storage.removeOfUsers(userIds, CHAT_FILE_KIND) });
+  }
+
+  /**
+   * The files for a question to the model, in the order of the ids. Throws the DomainError that says what to do about a file
+   * that is not the caller's, that the model does not read or that exceeds a limit. Reads no document yet.
+   */
+  async check(
+    caller: Caller,
+    ids: readonly number[],
+    model: Pick<ResolvedChatModel, 'modelName' | 'supportsVision'>,
+  ): Promise<ChatFile[]> {
+    const uploads = await this.storage.ownUploads(caller, [...new Set(ids)], CHAT_FILE_KIND);
+    this.checkImages(
+      uploads.filter(({ mimeType }) => isImageType(mimeType)),
+      model,
+    );
+    for (const upload of uploads) {
+      if (isImageType(upload.mimeType)) continue;
+      const refusal = await this.documents.refusal(caller.tenantId, upload);
+      if (refusal !== undefined) throw new UnreadableFileError(upload.originalName, refusal);
+    }
+    return uploads.map(chatFileOf);
+  }
+
+  /** Stores a question with its files, which become part of it, in one transaction. `insert` answers its id. */
+  async begin(
+    caller: Caller,
+    files: readonly ChatFile[],
+    insert: () => Promise<number | undefined>,
+  ): Promise<number | undefined> {
+    return this.database.transaction(async () => {
+      const questionId = await insert();
+      if (questionId === undefined) return undefined;
+      await this.storage.claim(caller, idsOf(files), CHAT_FILE_KIND);
+      await this.repository.setFiles(caller.tenantId, questionId, files);
+      return questionId;
+    });
+  }
+
+  /** Whether a turn has anything to do with files; most have not. */
+  concern(files: readonly ChatFile[], stored: readonly StoredMessage[]): boolean {
+    return files.length > 0 || stored.some((message) => message.files || message.hasSessionBase);
+  }
+
+  /**
+   * Reads the files of the question and of the conversation; waits until large documents are parsed. Throws a DomainError
+   * that names the file which cannot be read, and the signal's reason when that aborts.
+   */
+  async ofTurn(turn: FileTurn, stored: readonly StoredMessage[]): Promise<TurnFiles> {
+    const { caller, files, sessionId } = turn;
+    const room = { count: this.config.CHAT_IMAGES, bytes: this.config.CHAT_IMAGES_MB * MIB };
+    // Documents may have to be waited for, so images are read after them.
+    const quoted = await this.readDocuments(turn);
+    const images = await this.images(caller, files, room);
+    const history = await this.withHistoryFiles(turn, stored, room);
+    const isSearched =
+      quoted.searched.length > 0 || stored.some(({ hasSessionBase }) => hasSessionBase);
+    const base =
+      isSearched && sessionId !== undefined
+        ? await this.knowledge.ofSession(caller, sessionId)
+        : undefined;
+    const notes = quoted.searched.map(({ name }) => searchedNote(name));
+    return {
+      history,
+      question: (content) => questionWith(withFiles(content, quoted.texts, notes), images),
+      bases: base ? [base] : [],
+    };
+  }
+
+  /** The question with room for its images, for a check of the window before any file is read. */
+  outline(content: string, files: readonly ChatFile[]): ChatMessage {
+    const images = files.filter(({ kind }) => kind === 'image');
+    return questionWith(
+      content,
+      images.map(({ type }) => ({ type: 'image', mimeType: type, data: '' })),
+    );
+  }
+
+  /**
+   * Deletes messages of the caller by `remove`, and with them the documents and files that no other message of theirs
+   * refers to. For sessions also their knowledge bases.
+   */
+  async deleting(caller: Caller, scope: MessageScope, remove: () => Promise<void>): Promise<void> {
+    const { sessionIds = [] } = scope;
+    await this.database.longTransaction(async () => {
+      if (sessionIds.length > 0) await this.repository.lockSessions(caller, sessionIds);
+      const before = await this.repository.ofMessages(caller, scope);
+      await this.knowledge.removeOfSessions(caller, sessionIds);
+      await remove();
+      if (before.length === 0) return;
+      const ids = [...new Set(before.map(({ id }) => id))];
+      await this.storage.lock(caller, ids);
+      const after = await this.repository.referenced(caller, ids);
+      const documents = new Set(after.map(({ attachmentId }) => attachmentId));
+      const unused = before.flatMap(({ attachmentId }) =>
+        attachmentId === null || documents.has(attachmentId) ? [] : [attachmentId],
+      );
+      await this.attachments.removeOfSession(caller, unused);
+      const kept = new Set(after.map(({ id }) => id));
+      await this.storage.removeOwned(
+        caller,
+        ids.filter((id) => !kept.has(id)),
+      );
+    });
+  }
+
+  private checkImages(
+    images: readonly StoredFileInfo[],
+    { modelName, supportsVision }: Pick<ResolvedChatModel, 'modelName' | 'supportsVision'>,
+  ): void {
+    const { CHAT_IMAGES, CHAT_IMAGE_MB, CHAT_IMAGES_MB } = this.config;
+    const [first] = images;
+    if (first && supportsVision === false) {
+      throw new BlindModelError(modelName, first.originalName);
+    }
+    if (images.length > CHAT_IMAGES) throw new TooManyImagesError(images.length, CHAT_IMAGES);
+    for (const { originalName, mimeType, byteSize } of images) {
+      if (!isSentImage(mimeType)) throw new ImageTypeError(originalName, mimeType);
+      if (byteSize > CHAT_IMAGE_MB * MIB) throw new ImageTooLargeError(originalName, CHAT_IMAGE_MB);
+    }
+    const bytes = images.reduce((sum, { byteSize }) => sum + byteSize, 0);
+    if (bytes > CHAT_IMAGES_MB * MIB) throw new ImagesTooLargeError(CHAT_IMAGES_MB);
+  }
+
+  /** The images among the files, as far as they fit; takes their share of the room. */
+  private async images(
+    { tenantId }: Caller,
+    files: readonly ChatFile[],
+    room: ImageRoom,
+  ): Promise<ContentPart[]> {
+    const parts: ContentPart[] = [];
+    for (const { id, kind, type, size } of files) {
+      if (kind !== 'image') continue;
+      room.count -= 1;
+      room.bytes -= size;
+      const { content } = await this.storage.open(tenantId, id);
+      const data = (await buffer(content)).toString('base64');
+      parts.push({ type: 'image', mimeType: type, data });
+    }
+    return parts;
+  }
+
+  /** The documents of the question: the texts of small ones in order, and those that are searched. */
+  private async readDocuments(
+    turn: FileTurn,
+  ): Promise<{ readonly texts: readonly QuotedFile[]; readonly searched: readonly ChatFile[] }> {
+    if (!turn.files.some(({ kind }) => kind === 'document')) return { texts: [], searched: [] };
+    const done = new Map<number, ChatFile>();
+    const store = (): Promise<void> =>
+      this.repository.setFiles(
+        turn.caller.tenantId,
+        turn.questionId,
+        turn.files.map((file) => done.get(file.id) ?? failedUnlessSent(file)),
+      );
+    try {
+      const texts = await this.readAll(turn, done);
+      await store();
+      const searched = [...done.values()].filter(({ state }) => state === 'searched');
+      return { texts, searched };
+    } catch (error) {
+      // What became of the files is only shown; the error of the turn says more.
+      await store().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Reads each document as small or large, and waits for the large ones. */
+  private async readAll(turn: FileTurn, done: Map<number, ChatFile>): Promise<QuotedFile[]> {
+    const { caller, files, signal } = turn;
+    const seconds = this.config.CHAT_FILE_WAIT_SECONDS;
+    const deadline = AbortSignal.timeout(seconds * 1_000);
+    const limited = { ...turn, signal: AbortSignal.any([signal, deadline]) };
+    const infos = await this.storage.ownUploads(caller, idsOf(files), CHAT_FILE_KIND);
+    const texts: QuotedFile[] = [];
+    const large = new Map<number, ChatFile>();
+    let room = Math.min(this.config.CHAT_FILE_TOKENS, turn.room);
+    for (const [index, file] of files.entries()) {
+      const info = infos[index];
+      if (file.kind !== 'document' || !info) continue;
+      const text = await within(deadline, file, seconds, () =>
+        this.smallText(limited, { file, info, room }),
+      );
+      if (text === undefined) {
+        const base = await this.sessionBase(turn, file);
+        const attachmentId = await this.attachments.add(caller, base, info);
+        large.set(attachmentId, { ...file, state: 'searched', knowledgeId: base.id, attachmentId });
+      } else {
+        room -= estimateTokens(text);
+        texts.push({ name: file.name, text });
+        done.set(file.id, { ...file, state: 'quoted' });
+      }
+    }
+    await this.parsed(limited, { large, done, deadline, seconds });
+    return texts;
+  }
+
+  /** The text of the document if it fits into the room; else undefined in a session, and LargeFileError without one. */
+  private async smallText(
+    { caller, sessionId, signal }: FileTurn,
+    at: { readonly file: ChatFile; readonly info: StoredFileInfo; readonly room: number },
+  ): Promise<string | undefined> {
+    const { tenantId } = caller;
+    const { file, info, room } = at;
+    if (sessionId !== undefined && (await this.isSearched(caller, sessionId, info))) {
+      return undefined;
+    }
+    const known = (await this.repository.texts(tenantId, [file.id])).get(file.id);
+    const isLong = info.mimeType.startsWith('text/') && file.size > room * MOST_BYTES_PER_TOKEN;
+    const text = isLong ? undefined : (known ?? (await this.textOf(tenantId, file, signal)));
+    const tokens = text === undefined ? undefined : estimateTokens(text);
+    if (text !== undefined && tokens !== undefined && tokens <= room) {
+      if (known === undefined) await this.repository.keepText(tenantId, file.id, text);
+      return text;
+    }
+    if (sessionId === undefined) throw new LargeFileError(file.name, tokens, Math.max(0, room));
+    return undefined;
+  }
+
+  private async isSearched(
+    caller: Caller,
+    sessionId: number,
+    { sha256 }: StoredFileInfo,
+  ): Promise<boolean> {
+    const base = await this.knowledge.ofSession(caller, sessionId);
+    return base !== undefined && (await this.attachments.withContent(base, sha256)) !== undefined;
+  }
+
+  private async textOf(tenantId: string, file: ChatFile, signal: AbortSignal): Promise<string> {
+    try {
+      const text = await this.documents.text(tenantId, file.id, signal);
+      // PostgreSQL cannot store the NUL character.
+      return text.replaceAll('\0', '').toWellFormed();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof NotFoundError) throw new FileGoneError(file.name);
+      throw error instanceof DomainError
+        ? new UnreadableFileError(file.name, error.message)
+        : error;
+    }
+  }
+
+  private async sessionBase(
+    { caller, sessionId, room }: FileTurn,
+    { name }: ChatFile,
+  ): Promise<KnowledgeBase> {
+    if (sessionId === undefined) throw new LargeFileError(name, undefined, room);
+    const known = await this.knowledge.ofSession(caller, sessionId);
+    if (known) return known;
+    const model = await this.models.firstEmbedding(caller);
+    return this.knowledge.createOfSession(caller, sessionId, model ?? '');
+  }
+
+  /** Resolves when all large documents are parsed. */
+  private async parsed(
+    { caller, signal }: FileTurn,
+    at: {
+      readonly large: ReadonlyMap<number, ChatFile>;
+      readonly done: Map<number, ChatFile>;
+      readonly deadline: AbortSignal;
+      readonly seconds: number;
+    },
+  ): Promise<void> {
+    const { large, done, deadline, seconds } = at;
+    for (;;) {
+      const states = await this.attachments.parsingStates(caller.tenantId, [...large.keys()]);
+      let waiting: { readonly name: string; readonly reason: string | null } | undefined;
+      for (const [attachmentId, file] of large) {
+        const found = states.get(attachmentId);
+        if (!found) throw new FileGoneError(file.name);
+        const { state, reason } = found;
+        if (state === 'failed') throw new UnreadableFileError(file.name, reason ?? '');
+        if (state === 'parsed') done.set(file.id, file);
+        else waiting ??= { name: file.name, reason };
+      }
+      if (!waiting) return;
+      await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
+      if (deadline.aborted) throw new FileWaitError(waiting.name, seconds, waiting.reason);
+      signal.throwIfAborted();
+    }
+  }
+
+  /** The stored messages; questions with their documents and, newest first, as many images as there is room for. */
+  private async withHistoryFiles(
+    { caller, model }: FileTurn,
+    stored: readonly StoredMessage[],
+    room: ImageRoom,
+  ): Promise<StoredMessage[]> {
+    const quoted = stored.flatMap(({ files }) =>
+      (files ?? []).filter(({ state }) => state === 'quoted').map(({ id }) => id),
+    );
+    const texts =
+      quoted.length === 0
+        ? new Map<number, string>()
+        : await this.repository.texts(caller.tenantId, quoted);
+    const messages: StoredMessage[] = [];
+    for (const message of [...stored].reverse()) {
+      const { files, content } = message;
+      if (!files || typeof content !== 'string') {
+        messages.unshift(message);
+        continue;
+      }
+      const images: ContentPart[] = [];
+      const notes: string[] = [];
+      for (const file of files) {
+        if (file.state === 'searched') notes.push(searchedNote(file.name));
+        if (file.kind !== 'image') continue;
+        const fits = room.count > 0 && room.bytes >= file.size && model.supportsVision !== false;
+        const found = fits ? await this.historyImage(caller, file, room) : [];
+        images.push(...found);
+        if (found.length === 0) notes.push(leftOutNote(file.name));
+      }
+      const documents = files.flatMap(({ id, name }): QuotedFile[] => {
+        const text = texts.get(id);
+        return text === undefined ? [] : [{ name, text }];
+      });
+      const question = questionWith(withFiles(content, documents, notes), images);
+      messages.unshift({ ...message, content: question.content });
+    }
+    return messages;
+  }
+
+  /** Without an image whose content is gone: the conversation goes on without it. */
+  private async historyImage(
+    caller: Caller,
+    file: ChatFile,
+    room: ImageRoom,
+  ): Promise<ContentPart[]> {
+    try {
+      return await this.images(caller, [file], room);
+    } catch (error) {
+      if (error instanceof DomainError && error.code === 404) return [];
+      throw error;
+    }
+  }
+}
+
+function chatFileOf({ id, originalName, mimeType, byteSize }: StoredFileInfo): ChatFile {
+  const isImage = isImageType(mimeType);
+  return {
+    id,
+    name: originalName,
+    type: mimeType,
+    size: byteSize,
+    kind: isImage ? 'image' : 'document',
+    state: isImage ? 'sent' : 'reading',
+  };
+}
+
+function failedUnlessSent(file: ChatFile): ChatFile {
+  return file.kind === 'image' ? file : { ...file, state: 'failed' };
+}
+
+function idsOf(files: readonly ChatFile[]): number[] {
+  return files.map(({ id }) => id);
+}
+
+/** Images come first: models answer better when they have seen what a text is about. */
+function questionWith(
+  text: string,
+  images: readonly ContentPart[],
+): ChatMessage & { role: 'user' } {
+  if (images.length === 0) return { role: 'user', content: text };
+  return { role: 'user', content: [...images, { type: 'text', text }] };
+}
+
+/** The result of the work, or FileWaitError when the deadline has ended it. */
+async function within<T>(
+  deadline: AbortSignal,
+  file: ChatFile,
+  seconds: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (deadline.aborted) throw new FileWaitError(file.name, seconds, null);
+    throw error;
+  }
+}
