@@ -4,6 +4,12 @@ import { AgentModule } from '../agent/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
 import { RetrievalModule } from '../retrieval/index.js';
+import { BranchRepository } from './branch/branch.repository.js';
+import { ChatBranches } from './branch/chat.branches.js';
+import { FeedbackController } from './feedback/feedback.controller.js';
+import { Feedback } from './feedback/feedback.entity.js';
+import { FeedbackRepository } from './feedback/feedback.repository.js';
+import { FeedbackService } from './feedback/feedback.service.js';
 import { ChatMessage } from './message.entity.js';
 import { ChatSession } from './session.entity.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
@@ -21,18 +27,22 @@ import { TurnRepository } from './turn.repository.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([ChatMessage, ChatSession, TurnLease]),
+    TypeOrmModule.forFeature([ChatMessage, ChatSession, Feedback, TurnLease]),
     ModelModule,
     KnowledgeModule,
     RetrievalModule,
     AgentModule,
   ],
-  controllers: [ChatController, SessionController, MessageController],
+  controllers: [ChatController, FeedbackController, SessionController, MessageController],
   providers: [
     ChatService,
     AnswerStore,
     ChatAnswer,
     ChatAugmentation,
+    ChatBranches,
+    BranchRepository,
+    FeedbackRepository,
+    FeedbackService,
     RunningTurns,
     TurnRepository,
     SessionService,

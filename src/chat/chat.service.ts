@@ -16,6 +16,7 @@ import { ModelResolver } from '../model/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
+import { ChatBranches } from './branch/chat.branches.js';
 import { ChatAnswer } from './chat.answer.js';
 import type { SendBody } from './chat.dto.js';
 import { TooManyStreamsError, TurnInProgressError } from './chat.errors.js';
@@ -47,6 +48,7 @@ export class ChatService {
     private readonly running: RunningTurns,
     private readonly streams: OpenStreams,
     private readonly answers: ChatAnswer,
+    private readonly branches: ChatBranches,
   ) {
     this.limits = {
       connectMs: config.CHAT_CONNECT_TIMEOUT_SECONDS * 1_000,
@@ -109,19 +111,22 @@ export class ChatService {
 
   private async answerIn(
     place: StreamPlace,
-    body: SendBody,
+    sent: SendBody,
     idempotencyKey: string | undefined,
     writer: SseWriter,
   ): Promise<void> {
     const { caller } = place;
-    const requestHash = idempotencyKey === undefined ? undefined : hashOf(body);
+    const requestHash = idempotencyKey === undefined ? undefined : hashOf(sent);
     if (idempotencyKey !== undefined) {
       if (await this.answers.replay(caller, idempotencyKey, requestHash, writer)) return;
     }
+    const placement = await this.branches.placementOf(caller, sent);
+    const body = placement ? { ...sent, content: placement.content } : sent;
     const plan = await this.plan(caller, body);
     const alone = historyWindow([], questionOf(body.content), historyLimits(plan));
     const turn = new Turn(caller, body, plan, writer);
-    const questionId = await this.turns.begin(caller, {
+    const begun = await this.turns.begin(caller, {
+      place: placement?.place,
       turnId: turn.id,
       sessionId: body.sessionId,
       content: body.content,
@@ -129,8 +134,9 @@ export class ChatService {
       idempotencyKey,
       requestHash,
     });
-    if (questionId === undefined) throw await this.refusal(caller, body);
-    turn.questionId = questionId;
+    if (begun === undefined) throw await this.refusal(caller, body);
+    turn.questionId = begun.id;
+    turn.before = begun.before;
     turn.settled = this.runTurn(turn, alone, place);
     await turn.settled;
   }
@@ -196,10 +202,10 @@ export class ChatService {
     return historyWindow(stored, questionOf(augmented.question), limits);
   }
 
-  private async history({ id, caller, body }: Turn): Promise<StoredMessage[]> {
+  private async history({ id, caller, body, before }: Turn): Promise<StoredMessage[]> {
     if (body.sessionId === undefined) return [];
     const limit = this.config.CHAT_HISTORY_MESSAGES;
-    return this.turns.history(caller, body.sessionId, { turnId: id, limit });
+    return this.turns.history(caller, body.sessionId, { turnId: id, limit, before });
   }
 
   private reserve(caller: Caller): StreamPlace {

@@ -59,8 +59,10 @@ export class Turn {
   firstTokenMs: number | undefined;
   /** The fragments that were sent to the model; undefined for a turn without retrieval. */
   sources: readonly Source[] | undefined;
-  /** The id of the stored question. */
+  /** The id of the row that was stored first: the question, or the answer to a question of before. */
   questionId = 0;
+  /** In a session with branches the message before the question; undefined in one without. */
+  before: number | null | undefined;
   /** Settles when the turn has ended and its answer is stored or kept. */
   settled: Promise<void> = Promise.resolve();
 

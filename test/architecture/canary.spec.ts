@@ -126,6 +126,7 @@ describe('secrets of a running Plinth', () => {
         const id = await createModel(admin, fields);
         const sessionId = done(await admin.post<string>('/system/session', {})).data;
         await admin.raw('POST', '/chat/send', { model: modelName, content: 'Hello', sessionId });
+        await voteOnAnswers(sessionId);
         await admin.post(`/system/model/${id}/test`, {});
         done(await admin.put('/system/model', { id, apiKey: canary.plant('changed') }));
       }
@@ -136,6 +137,18 @@ describe('secrets of a running Plinth', () => {
         }),
       );
     }
+  }
+
+  /** The lists of feedback repeat answers, errors included. */
+  async function voteOnAnswers(sessionId: string): Promise<void> {
+    const { rows } = done(
+      await admin.get<{ id: string }[]>(
+        `/system/message/list?sessionId=${sessionId}&role=assistant`,
+      ),
+    );
+    expect(rows.length).toBe(1);
+    for (const { id } of rows) done(await admin.put(`/chat/feedback/${id}`, { vote: 'up' }));
+    await admin.raw('POST', '/chat/send', { model: 'none', sessionId, regenerate: rows[0]?.id });
   }
 
   it('reached the services, and nothing else', async () => {
