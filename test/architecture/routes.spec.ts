@@ -119,6 +119,7 @@ const knownNestedFields = [
   'CreateRunBody.images',
   // Documents and fragments of the knowledge base in the path, or refused.
   'CreateTestQueryBody.expected',
+  'FeedbackListQuery.params',
   'OperationLogQuery.params',
   'SignInLogQuery.params',
   'UpdateTestQueryBody.expected',

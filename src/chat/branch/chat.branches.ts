@@ -45,6 +45,7 @@ export class ChatBranches {
         'regenerate takes no content. Send editOf to ask another question in its place.',
       );
     }
+    await this.message(caller, sessionId, id);
     await this.branches.open(caller, sessionId);
     const message = await this.message(caller, sessionId, id);
     if (regenerate !== undefined) return this.answerAgain(caller, sessionId, message);

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { InvalidInputError, NotFoundError } from '../../platform/error/index.js';
 import type { Page } from '../../platform/http/index.js';
+import { KnowledgeService } from '../../knowledge/index.js';
 import { TestSetService } from '../../retrieval/index.js';
 import type { TestQueryView } from '../../retrieval/index.js';
 import { toFeedbackView } from './feedback.dto.js';
@@ -14,6 +15,7 @@ import { FeedbackRepository } from './feedback.repository.js';
 export class FeedbackService {
   constructor(
     private readonly feedback: FeedbackRepository,
+    private readonly knowledge: KnowledgeService,
     private readonly testSets: TestSetService,
   ) {}
 
@@ -42,6 +44,7 @@ export class FeedbackService {
    * access to the base.
    */
   async makeTestQuery(caller: Caller, id: number, knowledgeId: number): Promise<TestQueryView> {
+    await this.knowledge.writable(caller, knowledgeId);
     const feedback = await this.feedback.get(caller.tenantId, id);
     const exchanges = await this.feedback.exchanges(caller.tenantId, [feedback]);
     const { question, answer } = exchangeOf(feedback, exchanges);
