@@ -201,7 +201,7 @@ const BRANCH_HISTORY = `WITH RECURSIVE branch AS (
       ) parent
       WHERE branch.length < $5
     )
-    SELECT role, content FROM branch
+    SELECT id, role, content FROM branch
     WHERE role IN ('user', 'assistant') AND state <> '${WRITING}' ORDER BY id`;
 
 /** What a turn reads and writes: few statements, prepared once per connection, because every turn pays for them. */

@@ -15,7 +15,7 @@ export function among<T>(values: readonly T[]): FindOperator<T> {
 
 /** Matches rows that have one of the values, which may be many: they are one parameter. */
 export function anyOf<T>(values: readonly T[]): FindOperator<T> {
-  return Any<T>([...values]) as FindOperator<T>;
+  return Any<T>([...values]);
 }
 
 /** Matches rows that were created in the range; all rows without one. InvalidInputError for a time that does not exist. */
