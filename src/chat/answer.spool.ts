@@ -26,6 +26,7 @@ const keptAnswer: z.ZodType<KeptAnswer> = z.object({
     content: z.string(),
     reasoning: z.string(),
     modelName: z.string(),
+    agentId: z.number().optional(),
     state: z.enum(endedStates),
     finishReason: z.string(),
     error: z.string().optional(),

@@ -95,6 +95,7 @@ export class ChatAnswer {
       content: turn.text,
       reasoning: turn.reasoning,
       modelName: turn.plan.model.modelName,
+      agentId: turn.body.agentId,
       state: outcome.state,
       finishReason: outcome.finishReason,
       error,

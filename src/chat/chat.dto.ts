@@ -1,3 +1,5 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ValidateIf } from 'class-validator';
 import {
   Decimal,
   Flag,
@@ -14,11 +16,6 @@ import { MOST_FILES } from './file/chat-file.js';
 
 /** One message to a model. Fields that the documented clients do not send are optional additions. */
 export class SendBody extends Input({
-  content: Text({
-    max: 1_000_000,
-    description: 'The message of the user',
-    example: 'Hello, what can you do?',
-  }),
   model: Text({
     optional: true,
     max: 200,
@@ -27,6 +24,19 @@ export class SendBody extends Input({
   sessionId: Id({
     optional: true,
     description: 'A session of the caller, whose history is sent to the model',
+  }),
+  regenerate: Id({
+    optional: true,
+    description:
+      'A question of the session, or an answer to one: another answer beside it, without content',
+  }),
+  editOf: Id({
+    optional: true,
+    description: 'A question of the session: the message is sent in its place, on another branch',
+  }),
+  parentId: Id({
+    optional: true,
+    description: 'A message of the session that this one follows; the last of the current branch',
   }),
   agentId: Id({
     optional: true,
@@ -53,7 +63,24 @@ export class SendBody extends Input({
     description: 'Maximum tokens of the answer',
   }),
   stop: Texts({ optional: true, maxItems: 8, max: 100, description: 'Stop sequences' }),
-}) {}
+}) {
+  @ApiProperty({ required: false })
+  @RequiredUnlessRegenerated()
+  @Text({
+    max: 1_000_000,
+    description: 'The message of the user; absent with regenerate',
+    example: 'Hello, what can you do?',
+  })
+  content: string;
+}
+
+/** The question of an answer that is generated again is stored, so its body has none. */
+function RequiredUnlessRegenerated(): PropertyDecorator {
+  return ValidateIf(
+    ({ regenerate, content }: Partial<SendBody>) =>
+      regenerate === undefined || content !== undefined,
+  );
+}
 
 export class StopView extends View({
   stopped: flag({ description: 'False when there was no running answer' }),

@@ -6,6 +6,12 @@ import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { RetrievalModule } from '../retrieval/index.js';
+import { BranchRepository } from './branch/branch.repository.js';
+import { ChatBranches } from './branch/chat.branches.js';
+import { FeedbackController } from './feedback/feedback.controller.js';
+import { Feedback } from './feedback/feedback.entity.js';
+import { FeedbackRepository } from './feedback/feedback.repository.js';
+import { FeedbackService } from './feedback/feedback.service.js';
 import { ChatMessage } from './message.entity.js';
 import { ChatSession } from './session.entity.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
@@ -26,7 +32,7 @@ import { TurnRepository } from './turn.repository.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([ChatFileText, ChatMessage, ChatSession, TurnLease]),
+    TypeOrmModule.forFeature([ChatFileText, ChatMessage, ChatSession, Feedback, TurnLease]),
     ModelModule,
     StorageModule,
     KnowledgeModule,
@@ -34,7 +40,7 @@ import { TurnRepository } from './turn.repository.js';
     RetrievalModule,
     AgentModule,
   ],
-  controllers: [ChatController, SessionController, MessageController],
+  controllers: [ChatController, FeedbackController, SessionController, MessageController],
   providers: [
     ChatService,
     AnswerStore,
@@ -42,6 +48,10 @@ import { TurnRepository } from './turn.repository.js';
     ChatAugmentation,
     ChatFileRepository,
     ChatFiles,
+    ChatBranches,
+    BranchRepository,
+    FeedbackRepository,
+    FeedbackService,
     RunningTurns,
     TurnRepository,
     SessionService,

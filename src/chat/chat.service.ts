@@ -16,6 +16,7 @@ import { ModelResolver } from '../model/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
+import { ChatBranches } from './branch/chat.branches.js';
 import { ChatAnswer } from './chat.answer.js';
 import type { SendBody } from './chat.dto.js';
 import { TooManyStreamsError, TurnInProgressError } from './chat.errors.js';
@@ -28,6 +29,7 @@ import { Turn } from './chat.turn.js';
 import type { TurnLimits, TurnOutcome, TurnPlan } from './chat.turn.js';
 import { RunningTurns } from './running-turns.js';
 import { TurnRepository } from './turn.repository.js';
+import type { BegunTurn } from './turn.repository.js';
 
 /** The index that keeps one question for a key of a user. */
 const UNIQUE_KEY = 'chat_message_idempotency';
@@ -50,6 +52,7 @@ export class ChatService {
     private readonly running: RunningTurns,
     private readonly streams: OpenStreams,
     private readonly answers: ChatAnswer,
+    private readonly branches: ChatBranches,
   ) {
     this.limits = {
       connectMs: config.CHAT_CONNECT_TIMEOUT_SECONDS * 1_000,
@@ -112,22 +115,26 @@ export class ChatService {
 
   private async answerIn(
     place: StreamPlace,
-    body: SendBody,
+    sent: SendBody,
     idempotencyKey: string | undefined,
     writer: SseWriter,
   ): Promise<void> {
     const { caller } = place;
-    const requestHash = idempotencyKey === undefined ? undefined : hashOf(body);
+    const requestHash = idempotencyKey === undefined ? undefined : hashOf(sent);
     if (idempotencyKey !== undefined) {
       if (await this.answers.replay(caller, idempotencyKey, requestHash, writer)) return;
     }
+    const placement = await this.branches.placementOf(caller, sent);
+    const body = placement ? { ...sent, content: placement.content } : sent;
     const plan = await this.plan(caller, body);
     const turn = new Turn(caller, body, plan, writer);
-    if (body.files) turn.files = await this.files.check(caller, body.files, plan.model);
+    const fileIds = placement?.files ?? body.files;
+    if (fileIds) turn.files = await this.files.check(caller, fileIds, plan.model);
     const outline = this.files.outline(body.content, turn.files);
     const alone = historyWindow([], outline, historyLimits(plan));
-    const insert = (): Promise<number | undefined> =>
+    const insert = (): Promise<BegunTurn | undefined> =>
       this.turns.begin(caller, {
+        place: placement?.place,
         turnId: turn.id,
         sessionId: body.sessionId,
         content: body.content,
@@ -135,11 +142,11 @@ export class ChatService {
         idempotencyKey,
         requestHash,
       });
-    const questionId = await (turn.files.length === 0
-      ? insert()
-      : this.files.begin(caller, turn.files, insert));
-    if (questionId === undefined) throw await this.refusal(caller, body);
-    turn.questionId = questionId;
+    const begun = await (body.files ? this.files.begin(caller, turn.files, insert) : insert());
+    if (begun === undefined) throw await this.refusal(caller, body);
+    turn.questionId = begun.id;
+    turn.asked = placement?.place.kind === 'answer' ? placement.place.questionId : begun.id;
+    turn.before = begun.before;
     turn.settled = this.runTurn(turn, alone, place);
     await turn.settled;
   }
@@ -207,22 +214,30 @@ export class ChatService {
 
   /** The history, the question and the knowledge bases to search, with what the files of the conversation add. */
   private async filesOf(turn: Turn, limits: HistoryLimits): Promise<TurnFiles> {
-    const { caller, plan, body, files, questionId, signal } = turn;
+    const { caller, plan, body, files, asked, signal } = turn;
     const stored = await this.history(turn);
     if (!this.files.concern(files, stored)) {
       return { history: stored, question: questionOf, bases: plan.bases };
     }
     const { sessionId, content } = body;
     const room = sourceCharacters(this.files.outline(content, files), limits);
-    const fileTurn = { caller, files, questionId, sessionId, model: plan.model, room, signal };
+    const fileTurn = {
+      caller,
+      files,
+      questionId: asked,
+      sessionId,
+      model: plan.model,
+      room,
+      signal,
+    };
     const found = await this.files.ofTurn(fileTurn, stored);
     return { ...found, bases: [...plan.bases, ...found.bases] };
   }
 
-  private async history({ id, caller, body }: Turn): Promise<StoredMessage[]> {
+  private async history({ id, caller, body, before }: Turn): Promise<StoredMessage[]> {
     if (body.sessionId === undefined) return [];
     const limit = this.config.CHAT_HISTORY_MESSAGES;
-    return this.turns.history(caller, body.sessionId, { turnId: id, limit });
+    return this.turns.history(caller, body.sessionId, { turnId: id, limit, before });
   }
 
   private reserve(caller: Caller): StreamPlace {

@@ -62,8 +62,12 @@ export class Turn {
   sources: readonly Source[] | undefined;
   /** The files of the question. */
   files: readonly ChatFile[] = [];
-  /** The id of the stored question. */
+  /** The id of the row that was stored first: the question, or the answer to a question of before. */
   questionId = 0;
+  /** The id of the question, be it stored with the turn or answered again. */
+  asked = 0;
+  /** In a session with branches the message before the question; undefined in one without. */
+  before: number | null | undefined;
   /** Settles when the turn has ended and its answer is stored or kept. */
   settled: Promise<void> = Promise.resolve();
 

@@ -1,6 +1,7 @@
 import type { InlineContent } from '../platform/access/index.js';
 import {
   decimal,
+  Flag,
   flag,
   Id,
   Input,
@@ -8,15 +9,18 @@ import {
   MOST_ROWS,
   nullable,
   number,
+  object,
   OneOf,
   oneOf,
   pageFields,
   sheetOf,
   Text,
   text,
+  texts,
   time,
   View,
 } from '../platform/http/index.js';
+import type { Feedback } from './feedback/feedback.entity.js';
 import type { ChatFile } from './file/chat-file.js';
 import { listedContent } from './inline-content.js';
 import type { ChatMessage, MessageRole } from './message.entity.js';
@@ -47,6 +51,10 @@ export class MessageListQuery extends Input({
   sessionId: Id({
     optional: true,
     description: `The messages of this session, oldest first; without page and order its newest ${MOST_ROWS}`,
+  }),
+  all: Flag({
+    optional: true,
+    description: 'With sessionId: the messages of all branches; otherwise those of the current one',
   }),
   content: Text({ optional: true, max: 10_000, description: 'Part of the text' }),
   role: OneOf(roles, { optional: true }),
@@ -96,9 +104,23 @@ export class MessageFileView extends View({
   attachmentId: nullable(number({ description: 'Of a searched one' })),
 }) {}
 
+/** The caller's own vote on an answer. */
+export class OwnFeedbackView extends View({
+  vote: oneOf(['up', 'down']),
+  text: nullable(text()),
+}) {}
+
 export class MessageView extends View({
   id: text({ example: '40' }),
   sessionId: nullable(text({ example: '12' })),
+  parentId: nullable(
+    text({ example: '39', description: 'The message that it follows; null for a first one' }),
+  ),
+  siblings: texts({
+    example: ['38', '40'],
+    description: 'Messages of its role that follow the same one, with itself, oldest first',
+  }),
+  feedback: nullable(object(OwnFeedbackView)),
   userId: number({ example: 3 }),
   role: oneOf(['user', 'assistant', 'system']),
   content: text({
@@ -144,10 +166,25 @@ function toFileView(file: ChatFile): MessageFileView {
   return MessageFileView.of({ ...file, knowledgeId, attachmentId }, { id: String(file.id) });
 }
 
-export function toMessageView(message: ChatMessage): MessageView {
+/** What a view has beside the row of its message. */
+export interface MessageSurroundings {
+  /** By the id of each message that has others beside it. */
+  readonly siblings: ReadonlyMap<number, readonly number[]>;
+  /** The caller's own, by the ids of the answers. */
+  readonly feedback: ReadonlyMap<number, Feedback>;
+}
+
+export function toMessageView(
+  message: ChatMessage,
+  { siblings, feedback }: MessageSurroundings,
+): MessageView {
+  const own = feedback.get(message.id);
   return MessageView.of(message, {
     id: String(message.id),
     sessionId: message.sessionId === null ? null : String(message.sessionId),
+    parentId: message.parentId === null ? null : String(message.parentId),
+    siblings: (siblings.get(message.id) ?? [message.id]).map(String),
+    feedback: own ? { vote: own.vote, text: own.comment } : null,
     reasoningContent: message.reasoning,
     sources: message.sources ?? [],
     files: (message.files ?? []).map(toFileView),
@@ -155,6 +192,10 @@ export function toMessageView(message: ChatMessage): MessageView {
 }
 
 /** The view in a list, whose text has what the client reads nowhere else. */
-export function toListedMessageView(message: ChatMessage, inline: InlineContent): MessageView {
-  return { ...toMessageView(message), content: listedContent(message, inline) };
+export function toListedMessageView(
+  message: ChatMessage,
+  surroundings: MessageSurroundings,
+  inline: InlineContent,
+): MessageView {
+  return { ...toMessageView(message, surroundings), content: listedContent(message, inline) };
 }

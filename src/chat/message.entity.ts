@@ -38,11 +38,15 @@ export class ChatMessage {
   @TenantId() tenantId: string;
   @Bigint() userId: number;
   @Bigint(nullable) sessionId: number | null;
+  /** The message before this one; null for a first one. */
+  @Bigint(nullable) parentId: number | null;
   @Uuid(nullable) turnId: string | null;
   @Varchar(20) role: MessageRole;
   @Text() content: string;
   @Text(nullable) reasoning: string | null;
   @Varchar(200, nullable) modelName: string | null;
+  /** The agent that wrote the answer. */
+  @Bigint(nullable) agentId: number | null;
   @Varchar(20, { default: 'complete' }) state: MessageState;
   @Varchar(40, nullable) finishReason: string | null;
   @Varchar(500, nullable) error: string | null;

@@ -1,19 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import type { FindOptionsWhere } from 'typeorm';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
-import { among, containing, Database, TenantScoped } from '../platform/database/index.js';
+import { among, anyOf, containing, Database, TenantScoped } from '../platform/database/index.js';
 import { isWholeList, Page } from '../platform/http/index.js';
+import { ChatBranches } from './branch/chat.branches.js';
+import { FeedbackRepository } from './feedback/feedback.repository.js';
 import { ChatFiles } from './file/chat-files.js';
 import { toListedMessageView, toMessageView } from './message.dto.js';
 import type {
   CreateMessageBody,
   MessageListQuery,
+  MessageSurroundings,
   MessageView,
   UpdateMessageBody,
 } from './message.dto.js';
 import { ChatMessage, endedStates } from './message.entity.js';
-import { SessionService } from './session.service.js';
 
 /** An answer that is still being written is not in the lists of its owner. */
 const ended = { state: among(endedStates) };
@@ -24,7 +25,8 @@ export class MessageService {
   private readonly messages: TenantScoped<ChatMessage>;
 
   constructor(
-    private readonly sessions: SessionService,
+    private readonly branches: ChatBranches,
+    private readonly feedback: FeedbackRepository,
     database: Database,
     private readonly audit: AuditLog,
     private readonly files: ChatFiles,
@@ -32,48 +34,56 @@ export class MessageService {
     this.messages = new TenantScoped(database, ChatMessage, 'The chat message');
   }
 
-  async list(
-    { tenantId, userId, inline }: Caller,
-    query: MessageListQuery,
-  ): Promise<Page<MessageView>> {
-    const { sessionId, content, role, modelName } = query;
+  async list(caller: Caller, query: MessageListQuery): Promise<Page<MessageView>> {
+    const { tenantId, userId } = caller;
+    const { sessionId, all, content, role, modelName } = query;
+    const branch = sessionId && !all ? await this.branches.current(caller, sessionId) : undefined;
     const where = {
       userId,
       ...ended,
       ...(sessionId && { sessionId }),
+      ...(branch && { id: anyOf(branch) }),
       ...(content && { content: containing(content) }),
       ...(role && { role }),
       ...(modelName && { modelName: containing(modelName) }),
     };
-    const show = (message: ChatMessage): MessageView => toListedMessageView(message, inline);
-    if (sessionId && isWholeList(query)) return this.conversation(tenantId, query, { where, show });
+    // What a client shows that asks for all of a session: the newest, oldest first.
+    const isConversation = sessionId !== undefined && isWholeList(query);
     // A conversation reads from its beginning, a list of all messages from the newest.
-    const id = sessionId ? 'ASC' : 'DESC';
-    return (await this.messages.page(tenantId, query, where, { id })).map(show);
+    const order = sessionId && !isConversation ? 'ASC' : 'DESC';
+    const { rows, total } = await this.messages.page(tenantId, query, where, { id: order });
+    const surroundings = await this.surroundings(caller, rows);
+    const views = rows.map((row) => toListedMessageView(row, surroundings, caller.inline));
+    return new Page(isConversation ? views.reverse() : views, total);
   }
 
-  /** The newest messages of a session, oldest first: what a client shows that asks for all of them. */
-  private async conversation(
-    tenantId: string,
-    query: MessageListQuery,
-    how: {
-      readonly where: FindOptionsWhere<ChatMessage>;
-      readonly show: (message: ChatMessage) => MessageView;
-    },
-  ): Promise<Page<MessageView>> {
-    const newest = await this.messages.page(tenantId, query, how.where, { id: 'DESC' });
-    return new Page(newest.rows.map(how.show).reverse(), newest.total);
+  private async surroundings(
+    caller: Caller,
+    messages: readonly ChatMessage[],
+  ): Promise<MessageSurroundings> {
+    const answers = messages.filter(({ role }) => role === 'assistant');
+    return {
+      siblings: await this.branches.siblings(caller, messages),
+      feedback: await this.feedback.ofCaller(
+        caller,
+        answers.map(({ id }) => id),
+      ),
+    };
   }
 
-  async detail({ tenantId, userId }: Caller, id: number): Promise<MessageView> {
-    return toMessageView(await this.messages.get(tenantId, id, { userId, ...ended }));
+  async detail(caller: Caller, id: number): Promise<MessageView> {
+    const { tenantId, userId } = caller;
+    const message = await this.messages.get(tenantId, id, { userId, ...ended });
+    return toMessageView(message, await this.surroundings(caller, [message]));
   }
 
-  /** Returns the id of the new message as a string. */
+  /** Adds the message at the end of the current branch. Returns its id as a string. */
   async create(caller: Caller, body: CreateMessageBody): Promise<string> {
     const { tenantId, userId } = caller;
-    await this.sessions.detail(caller, body.sessionId);
-    const { id } = await this.messages.insert(tenantId, { ...body, userId });
+    const id = await this.branches.append(caller, body.sessionId, async (parentId) => {
+      const message = await this.messages.insert(tenantId, { ...body, userId, parentId });
+      return message.id;
+    });
     return String(id);
   }
 
@@ -84,6 +94,8 @@ export class MessageService {
   async remove(caller: Caller, ids: readonly number[]): Promise<void> {
     const { tenantId, userId } = caller;
     await this.files.deleting(caller, { messageIds: ids }, async () => {
+      const messages = await this.messages.find(tenantId, { id: anyOf(ids), userId, ...ended });
+      await this.branches.detach(caller, messages);
       await this.messages.remove(tenantId, ids, { userId, ...ended });
       for (const id of ids) {
         await this.audit.record(caller, { action: 'delete', target: 'chat_message', id });

@@ -12,7 +12,9 @@ import {
   IdsPipe,
 } from '../platform/http/index.js';
 import type { ListReader, Page } from '../platform/http/index.js';
+import { ChatBranches } from './branch/chat.branches.js';
 import {
+  ChooseBranchBody,
   CreateSessionBody,
   SessionListQuery,
   sessionSheet,
@@ -24,7 +26,10 @@ import { SessionService } from './session.service.js';
 @ApiTags('chat sessions')
 @Controller('system/session')
 export class SessionController {
-  constructor(private readonly sessions: SessionService) {}
+  constructor(
+    private readonly sessions: SessionService,
+    private readonly branches: ChatBranches,
+  ) {}
 
   /** The caller's own sessions. */
   @Get('list')
@@ -62,6 +67,14 @@ export class SessionController {
   @AnswersId('string')
   create(@CurrentCaller() caller: Caller, @Body() body: CreateSessionBody): Promise<string> {
     return this.sessions.create(caller, body);
+  }
+
+  /** Makes the branch through a message with the newest end the current one, which the list of messages answers. */
+  @Post('branch')
+  @RequirePermission('system:session:edit')
+  @AnswersStatus()
+  branch(@CurrentCaller() caller: Caller, @Body() body: ChooseBranchBody): Promise<void> {
+    return this.branches.choose(caller, body.sessionId, body.messageId);
   }
 
   /** Changes a session's texts. */

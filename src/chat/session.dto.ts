@@ -42,6 +42,11 @@ export class UpdateSessionBody extends Input({
   id: Id({ description: 'The session to change' }),
 }) {}
 
+export class ChooseBranchBody extends Input({
+  sessionId: Id({ description: 'One of the caller’s sessions' }),
+  messageId: Id({ description: 'A message of the session' }),
+}) {}
+
 export class SessionView extends View({
   id: text({ example: '12', description: 'A string of digits' }),
   userId: number({ example: 3 }),

@@ -25,6 +25,10 @@ export class ChatSession {
   @Varchar(500, nullable) remark: string | null;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
+  /** The last message of the current branch; during a turn the question that is being answered. */
+  @Bigint({ nullable: true, select: false }) leafId: number | null;
+  /** False while the messages form one branch, in the order of their ids. */
+  @Flag({ default: false, select: false }) branched: boolean;
   @Uuid({ nullable: true, select: false }) turnId: string | null;
   @Timestamp({ nullable: true, select: false }) turnLease: Date | null;
   @Flag({ default: false, select: false }) stopRequested: boolean;

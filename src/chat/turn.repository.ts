@@ -5,13 +5,30 @@ import type { StoredMessage } from './chat.history.js';
 import { WRITING } from './message.entity.js';
 import type { MessageState, StoredSource } from './message.entity.js';
 
+/** Where a turn goes that does not follow the current branch of its session. */
+export type TurnPlace =
+  /** A question below this message; null for a first one. */
+  | { readonly kind: 'question'; readonly parentId: number | null }
+  /** Another answer to a stored question, which follows `parentId`. */
+  | { readonly kind: 'answer'; readonly questionId: number; readonly parentId: number | null };
+
 export interface Question {
+  /** Undefined: at the end of the current branch. */
+  readonly place?: TurnPlace | undefined;
   readonly turnId: string;
   readonly sessionId: number | undefined;
   readonly content: string;
   readonly modelName: string;
   readonly idempotencyKey: string | undefined;
   readonly requestHash: string | undefined;
+}
+
+/** A turn that has begun. */
+export interface BegunTurn {
+  /** The id of its first row: the question, or the answer where the question was there before. */
+  readonly id: number;
+  /** In a session with branches the message before the question; undefined in one without. */
+  readonly before: number | null | undefined;
 }
 
 /** Tokens of one turn. `estimated` is true when the provider did not count. */
@@ -35,6 +52,7 @@ export interface TurnAnswer {
   readonly content: string;
   readonly reasoning: string;
   readonly modelName: string;
+  readonly agentId?: number | undefined;
   readonly state: MessageState;
   readonly finishReason: string;
   readonly error?: string | undefined;
@@ -88,22 +106,46 @@ const INSERT_QUESTION = `WITH question AS (
     INSERT INTO chat_turn_lease (tenant_id, question_id, lease)
     SELECT $1, id, now() + interval '${LEASE_SECONDS} seconds' FROM question RETURNING question_id AS id`;
 
-const CLAIM_AND_INSERT_QUESTION = `WITH claimed AS (
-      UPDATE chat_session
-      SET turn_id = $3, turn_lease = now() + interval '${LEASE_SECONDS} seconds',
-        stop_requested = false, update_time = now()
-      WHERE tenant_id = $1 AND user_id = $2 AND id = $8 AND turn_id IS NULL
-      RETURNING id
+/** The session, if no turn runs in it. The lock keeps the end of its branch as it is read here. */
+const FREE_SESSION = `SELECT id, leaf_id, branched FROM chat_session
+      WHERE tenant_id = $1 AND user_id = $2 AND id = $8 AND turn_id IS NULL`;
+
+const QUESTION_COLUMNS = `tenant_id, user_id, turn_id, role, content, model_name, idempotency_key, request_hash,
+  session_id, parent_id`;
+
+/** Starts the turn in the session of the row that was inserted. The branch ends with the question while it is answered. */
+function claim(leaf: string): string {
+  return `UPDATE chat_session session
+    SET turn_id = $3, turn_lease = now() + interval '${LEASE_SECONDS} seconds',
+      stop_requested = false, update_time = now(), leaf_id = ${leaf}
+    FROM inserted WHERE session.tenant_id = $1 AND session.user_id = $2 AND session.id = $8`;
+}
+
+const CLAIM_AND_INSERT_QUESTION = `WITH free AS (${FREE_SESSION} FOR UPDATE), inserted AS (
+      INSERT INTO chat_message (${QUESTION_COLUMNS})
+      SELECT $1, $2, $3::uuid, 'user', $4, $5, $6, $7, id, leaf_id FROM free RETURNING id, parent_id
     )
-    INSERT INTO chat_message
-      (tenant_id, user_id, turn_id, role, content, model_name, idempotency_key, request_hash, session_id)
-    SELECT $1, $2, $3, 'user', $4, $5, $6, $7, id FROM claimed RETURNING id`;
+    ${claim('inserted.id')} RETURNING inserted.id, inserted.parent_id AS "before", session.branched`;
+
+/** The other places are in sessions whose messages have been linked. */
+const CLAIM_AND_INSERT_QUESTION_BELOW = `WITH free AS (${FREE_SESSION} AND branched FOR UPDATE), inserted AS (
+      INSERT INTO chat_message (${QUESTION_COLUMNS})
+      SELECT $1, $2, $3::uuid, 'user', $4, $5, $6, $7, id, $9::bigint FROM free RETURNING id
+    )
+    ${claim('inserted.id')} RETURNING inserted.id, $9::bigint AS "before", session.branched`;
+
+/** The turn has no question of its own, so the row of its answer has its key. */
+const CLAIM_AND_INSERT_ANSWER = `WITH free AS (${FREE_SESSION} AND branched FOR UPDATE), inserted AS (
+      INSERT INTO chat_message (${QUESTION_COLUMNS}, state)
+      SELECT $1, $2, $3::uuid, 'assistant', $4, $5, $6, $7, id, $10::bigint, '${WRITING}' FROM free RETURNING id
+    )
+    ${claim('$10')} RETURNING inserted.id, $9::bigint AS "before", session.branched`;
 
 const ANSWER_COLUMNS = `tenant_id, user_id, turn_id, role, content, reasoning, model_name, state,
   finish_reason, error, input_tokens, output_tokens, total_tokens, usage_estimated, first_token_ms, duration_ms,
-  sources`;
+  sources, agent_id`;
 const ANSWER_VALUES = `$1, $2::bigint, $3::uuid, 'assistant', $4, $5, $6, $7, $8, $9, $10::integer, $11::integer, $12::integer,
-  $13::boolean, $14::integer, $15::integer, $16::jsonb`;
+  $13::boolean, $14::integer, $15::integer, $16::jsonb, $17::bigint`;
 
 /** The one answer of a turn, whatever its row says so far. */
 const ANSWER_OF_TURN = `(tenant_id, turn_id) WHERE role = 'assistant' AND turn_id IS NOT NULL`;
@@ -115,25 +157,54 @@ const REPLACE_UNFINISHED = `ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE SET
       input_tokens = EXCLUDED.input_tokens, output_tokens = EXCLUDED.output_tokens,
       total_tokens = EXCLUDED.total_tokens, usage_estimated = EXCLUDED.usage_estimated,
       first_token_ms = EXCLUDED.first_token_ms, duration_ms = EXCLUDED.duration_ms,
-      sources = EXCLUDED.sources, create_time = EXCLUDED.create_time
+      sources = EXCLUDED.sources, agent_id = EXCLUDED.agent_id, create_time = EXCLUDED.create_time,
+      parent_id = coalesce(EXCLUDED.parent_id, chat_message.parent_id)
     WHERE chat_message.duration_ms IS NULL`;
 
 /** The answer of a question that was deleted meanwhile is dropped with it. */
 const RELEASE_AND_INSERT_LONE_ANSWER = `WITH released AS (
-      DELETE FROM chat_turn_lease WHERE tenant_id = $1 AND question_id = $17
+      DELETE FROM chat_turn_lease WHERE tenant_id = $1 AND question_id = $18
     )
-    INSERT INTO chat_message (${ANSWER_COLUMNS})
-    SELECT ${ANSWER_VALUES} FROM chat_message WHERE tenant_id = $1 AND user_id = $2 AND id = $17
+    INSERT INTO chat_message (${ANSWER_COLUMNS}, parent_id)
+    SELECT ${ANSWER_VALUES}, id FROM chat_message WHERE tenant_id = $1 AND user_id = $2 AND id = $18
     ${REPLACE_UNFINISHED}`;
 
-/** The answer of a session that was deleted meanwhile is dropped with it. */
-const RELEASE_AND_INSERT_ANSWER = `WITH released AS (
-      UPDATE chat_session SET turn_id = NULL, turn_lease = NULL, stop_requested = false
-      WHERE tenant_id = $1 AND id = $17 AND turn_id = $3
+/**
+ * The answer of a session that was deleted meanwhile is dropped with it. While the session has the turn, the answer follows
+ * the end of the branch: its question, what the user has added since, or what is left when they have deleted the question.
+ */
+const RELEASE_AND_INSERT_ANSWER = `WITH held AS (
+      SELECT id, turn_id, leaf_id FROM chat_session WHERE tenant_id = $1 AND user_id = $2 AND id = $18 FOR UPDATE
+    ), answer AS (
+      INSERT INTO chat_message (${ANSWER_COLUMNS}, session_id, parent_id)
+      SELECT ${ANSWER_VALUES}, id, CASE WHEN turn_id = $3 THEN leaf_id END FROM held
+      ${REPLACE_UNFINISHED}
+      RETURNING id
     )
-    INSERT INTO chat_message (${ANSWER_COLUMNS}, session_id)
-    SELECT ${ANSWER_VALUES}, id FROM chat_session WHERE tenant_id = $1 AND user_id = $2 AND id = $17
-    ${REPLACE_UNFINISHED}`;
+    UPDATE chat_session session
+    SET turn_id = NULL, turn_lease = NULL, stop_requested = false, leaf_id = answer.id
+    FROM answer
+    WHERE session.tenant_id = $1 AND session.user_id = $2 AND session.id = $18 AND session.turn_id = $3`;
+
+/**
+ * The messages of a branch from the one of $4 back, at most $5. One is looked up after the other by its id, also by a plan
+ * that was made while the table was empty.
+ */
+const BRANCH_HISTORY = `WITH RECURSIVE branch AS (
+      SELECT id, parent_id, role, content, files, state, 1 AS length FROM chat_message
+      WHERE tenant_id = $1 AND user_id = $2 AND session_id = $3 AND id = $4
+      UNION ALL
+      SELECT parent.id, parent.parent_id, parent.role, parent.content, parent.files, parent.state, branch.length + 1
+      FROM branch CROSS JOIN LATERAL (
+        SELECT id, parent_id, role, content, files, state FROM chat_message
+        WHERE tenant_id = $1 AND user_id = $2 AND session_id = $3 AND id = branch.parent_id LIMIT 1
+      ) parent
+      WHERE branch.length < $5
+    )
+    SELECT id, role, content, files,
+      EXISTS (SELECT 1 FROM knowledge_base WHERE tenant_id = $1 AND session_id = $3) AS "hasSessionBase"
+    FROM branch
+    WHERE role IN ('user', 'assistant') AND state <> '${WRITING}' ORDER BY id`;
 
 /** What a turn reads and writes: few statements, prepared once per connection, because every turn pays for them. */
 @Injectable()
@@ -141,32 +212,34 @@ export class TurnRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Stores the question and, in a session, takes the turn. Answers the id of the question; undefined when the session is
-   * not free or not the caller's.
+   * Stores the question, unless it is a stored one, and in a session takes the turn. Undefined when the session is not
+   * free or not the caller's.
    */
-  async begin(caller: Caller, question: Question): Promise<number | undefined> {
-    const id = await this.insertQuestion(caller, question);
-    if (id !== undefined || question.sessionId === undefined) return id;
+  async begin(caller: Caller, question: Question): Promise<BegunTurn | undefined> {
+    const begun = await this.insertQuestion(caller, question);
+    if (begun !== undefined || question.sessionId === undefined) return begun;
     // The session may have a turn whose process died, which must not end without an answer.
     await this.sweep(false);
     return this.insertQuestion(caller, question);
   }
 
-  private async insertQuestion(caller: Caller, question: Question): Promise<number | undefined> {
-    const { turnId, content, modelName, idempotencyKey, requestHash, sessionId } = question;
+  private async insertQuestion(caller: Caller, question: Question): Promise<BegunTurn | undefined> {
+    const { turnId, content, modelName, idempotencyKey, requestHash, sessionId, place } = question;
     const values = [
       caller.tenantId,
       caller.userId,
       turnId,
-      content,
+      place?.kind === 'answer' ? '' : content,
       modelName,
       idempotencyKey ?? null,
       requestHash ?? null,
+      ...(sessionId === undefined ? [] : [sessionId]),
+      ...(place ? [place.parentId] : []),
+      ...(place?.kind === 'answer' ? [place.questionId] : []),
     ];
-    const [row] = await (sessionId === undefined
-      ? this.database.prepared<{ id: number }>(INSERT_QUESTION, values)
-      : this.database.prepared<{ id: number }>(CLAIM_AND_INSERT_QUESTION, [...values, sessionId]));
-    return row?.id;
+    const statement = sessionId === undefined ? INSERT_QUESTION : claimOf(place);
+    const [row] = await this.database.prepared<BegunRow>(statement, values);
+    return row && { id: row.id, before: row.branched ? row.before : undefined };
   }
 
   /** Stores the answer and ends the turn. Storing it again changes nothing. */
@@ -189,6 +262,7 @@ export class TurnRepository {
       answer.firstTokenMs ?? null,
       answer.durationMs,
       answer.sources ? JSON.stringify(answer.sources) : null,
+      answer.agentId ?? null,
     ];
     if (sessionId !== undefined)
       await this.database.prepared(RELEASE_AND_INSERT_ANSWER, [...values, sessionId]);
@@ -201,9 +275,9 @@ export class TurnRepository {
     await acrossTenants('texts of running turns', () =>
       this.database.query(
         `INSERT INTO chat_message
-           (tenant_id, user_id, session_id, turn_id, role, content, reasoning, model_name, state)
+           (tenant_id, user_id, session_id, turn_id, role, content, reasoning, model_name, state, parent_id)
          SELECT question.tenant_id, question.user_id, question.session_id, question.turn_id, 'assistant',
-           running.content, nullif(running.reasoning, ''), running.model_name, '${WRITING}'
+           running.content, nullif(running.reasoning, ''), running.model_name, '${WRITING}', question.id
          FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[])
            AS running (tenant_id, question_id, content, reasoning, model_name)
          JOIN chat_message question
@@ -222,12 +296,21 @@ export class TurnRepository {
     );
   }
 
-  /** The newest messages of the session before this turn, oldest first. */
+  /**
+   * The newest messages of the current branch before this turn, oldest first. `before` is that of BegunTurn: a session
+   * with one branch is read as it lies in the index.
+   */
   async history(
     caller: Caller,
     sessionId: number,
-    before: { turnId: string; limit: number },
+    { turnId, limit, before }: Pick<BegunTurn, 'before'> & { turnId: string; limit: number },
   ): Promise<StoredMessage[]> {
+    const { tenantId, userId } = caller;
+    if (before === null) return [];
+    if (before !== undefined) {
+      const values = [tenantId, userId, sessionId, before, limit];
+      return this.database.prepared<StoredMessage>(BRANCH_HISTORY, values);
+    }
     const rows = await this.database.prepared<StoredMessage>(
       `SELECT role, content, files,
               EXISTS (SELECT 1 FROM knowledge_base WHERE tenant_id = $1 AND session_id = $3) AS "hasSessionBase"
@@ -235,7 +318,7 @@ export class TurnRepository {
           WHERE tenant_id = $1 AND user_id = $2 AND session_id = $3
             AND turn_id IS DISTINCT FROM $4 AND role IN ('user', 'assistant') AND state <> '${WRITING}'
           ORDER BY id DESC LIMIT $5`,
-      [caller.tenantId, caller.userId, sessionId, before.turnId, before.limit],
+      [tenantId, userId, sessionId, turnId, limit],
     );
     return rows.reverse();
   }
@@ -315,7 +398,7 @@ export class TurnRepository {
     const rows = await acrossTenants('sweep of dead turns', () =>
       this.database.query(
         `WITH dead AS (
-         SELECT tenant_id, id, user_id, turn_id FROM chat_session
+         SELECT tenant_id, id, user_id, turn_id, leaf_id FROM chat_session
          WHERE turn_id IS NOT NULL AND ($1 OR turn_lease < now())
          FOR UPDATE SKIP LOCKED
        ), lone AS (
@@ -324,26 +407,45 @@ export class TurnRepository {
        ), ended AS (
          DELETE FROM chat_turn_lease held USING lone
          WHERE held.tenant_id = lone.tenant_id AND held.question_id = lone.question_id
+       ), answered AS (
+         INSERT INTO chat_message
+           (tenant_id, user_id, session_id, turn_id, role, content, state, finish_reason, error, parent_id)
+         SELECT tenant_id, user_id, id, turn_id, 'assistant', '', 'failed', 'error', $2::text, leaf_id FROM dead
+         UNION ALL
+         SELECT question.tenant_id, question.user_id, NULL, question.turn_id, 'assistant', '', 'failed', 'error', $2,
+           question.id
+         FROM lone JOIN chat_message question
+           ON question.tenant_id = lone.tenant_id AND question.id = lone.question_id
+         ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE
+           SET state = EXCLUDED.state, finish_reason = EXCLUDED.finish_reason, error = EXCLUDED.error,
+             parent_id = EXCLUDED.parent_id
+           WHERE chat_message.state = '${WRITING}'
+         RETURNING tenant_id, session_id, id
        ), freed AS (
-         UPDATE chat_session session SET turn_id = NULL, turn_lease = NULL, stop_requested = false
-         FROM dead WHERE session.tenant_id = dead.tenant_id AND session.id = dead.id
+         UPDATE chat_session session
+         SET turn_id = NULL, turn_lease = NULL, stop_requested = false,
+           leaf_id = coalesce(answered.id, session.leaf_id)
+         FROM dead LEFT JOIN answered
+           ON answered.tenant_id = dead.tenant_id AND answered.session_id = dead.id
+         WHERE session.tenant_id = dead.tenant_id AND session.id = dead.id
        )
-       INSERT INTO chat_message
-         (tenant_id, user_id, session_id, turn_id, role, content, state, finish_reason, error)
-       SELECT tenant_id, user_id, id, turn_id, 'assistant', '', 'failed', 'error', $2::text FROM dead
-       UNION ALL
-       SELECT question.tenant_id, question.user_id, NULL, question.turn_id, 'assistant', '', 'failed', 'error', $2
-       FROM lone JOIN chat_message question
-         ON question.tenant_id = lone.tenant_id AND question.id = lone.question_id
-       ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE
-         SET state = EXCLUDED.state, finish_reason = EXCLUDED.finish_reason, error = EXCLUDED.error
-         WHERE chat_message.state = '${WRITING}'
-       RETURNING id`,
+       SELECT id FROM answered`,
         [all, 'The service stopped while this answer was being written. Send the message again.'],
       ),
     );
     return rows.length;
   }
+}
+
+interface BegunRow {
+  readonly id: number;
+  readonly before?: number | null;
+  readonly branched?: boolean;
+}
+
+function claimOf(place: TurnPlace | undefined): string {
+  if (!place) return CLAIM_AND_INSERT_QUESTION;
+  return place.kind === 'answer' ? CLAIM_AND_INSERT_ANSWER : CLAIM_AND_INSERT_QUESTION_BELOW;
 }
 
 interface StoredTurnRow extends Omit<StoredTurn, 'answer'>, Omit<StoredAnswer, 'usage'>, TurnUsage {

@@ -2,3 +2,5 @@ export type { RetrievalOverrides, RetrievalResult, RetrievedFragment } from './r
 export { RetrievalModule } from './retrieval.module.js';
 export { RetrievalService } from './retrieval.service.js';
 export type { RetrievalRequest } from './retrieval.service.js';
+export { TestSetService } from './test-set/test-set.service.js';
+export { TestQueryView } from './test-set/test-set.view.js';

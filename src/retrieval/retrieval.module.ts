@@ -38,6 +38,6 @@ import { TestSetService } from './test-set/test-set.service.js';
     TestSetRepository,
     TestSetService,
   ],
-  exports: [RetrievalService],
+  exports: [RetrievalService, TestSetService],
 })
 export class RetrievalModule {}

@@ -132,6 +132,7 @@ describe('secrets of a running Plinth', () => {
         const sessionId = done(await admin.post<string>('/system/session', {})).data;
         const asked = { model: modelName, content: 'Hello', sessionId, files };
         await admin.raw('POST', '/chat/send', asked);
+        await voteOnAnswers(sessionId);
         await admin.post(`/system/model/${id}/test`, {});
         done(await admin.put('/system/model', { id, apiKey: canary.plant('changed') }));
       }
@@ -142,6 +143,18 @@ describe('secrets of a running Plinth', () => {
         }),
       );
     }
+  }
+
+  /** The lists of feedback repeat answers, errors included. */
+  async function voteOnAnswers(sessionId: string): Promise<void> {
+    const { rows } = done(
+      await admin.get<{ id: string }[]>(
+        `/system/message/list?sessionId=${sessionId}&role=assistant`,
+      ),
+    );
+    expect(rows.length).toBe(1);
+    for (const { id } of rows) done(await admin.put(`/chat/feedback/${id}`, { vote: 'up' }));
+    await admin.raw('POST', '/chat/send', { model: 'none', sessionId, regenerate: rows[0]?.id });
   }
 
   it('reached the services, and nothing else', async () => {

@@ -56,6 +56,10 @@ async function leaveTraces(mark: string, session: Session): Promise<void> {
   done(await session.put('/system/session', { id: sessionId, conversationId: mark }));
   const message = { sessionId, role: 'user', content: `${mark} said`, remark: mark };
   done(await session.post('/system/message', message));
+  const answer = { ...message, role: 'assistant', content: `${mark} answered` };
+  const answerId = done(await session.post<string>('/system/message', answer)).data;
+  const vote = { vote: 'down', text: `${mark} thought` };
+  done(await session.put(`/chat/feedback/${answerId}`, vote));
   await session.raw(
     'POST',
     '/chat/send',

@@ -62,6 +62,8 @@ const loginOnlyRoutes: Record<string, string> = {
   'DELETE /media/task/:ids': 'The own tasks.',
   'POST /chat/send': 'What end users are here for; sessions and models are checked inside.',
   'POST /chat/stop/:sessionId': 'The own session.',
+  'PUT /chat/feedback/:messageId': 'A vote on an own answer.',
+  'DELETE /chat/feedback/:messageId': 'The own vote.',
 };
 
 /** Under each path, the permissions that fit it: a route may not ask for that of another feature. */
@@ -82,6 +84,8 @@ const permissionsOfPaths: Record<string, RegExp> = {
   '/system/dict': /^system:dict:/,
   '/system/provider': /^system:provider:/,
   '/system/model': /^(system:model:|coding:harness:use$)/,
+  // A test query is added to a knowledge base.
+  '/chat/feedback': /^(chat:feedback:|system:info:edit$)/,
   '/system/session': /^system:session:/,
   '/system/message': /^system:message:/,
   '/system/info': /^system:info:/,
@@ -115,6 +119,7 @@ const knownNestedFields = [
   'CreateRunBody.images',
   // Documents and fragments of the knowledge base in the path, or refused.
   'CreateTestQueryBody.expected',
+  'FeedbackListQuery.params',
   'OperationLogQuery.params',
   'SignInLogQuery.params',
   'UpdateTestQueryBody.expected',

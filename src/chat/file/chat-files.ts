@@ -119,18 +119,18 @@ export class ChatFiles {
     return uploads.map(chatFileOf);
   }
 
-  /** Stores a question with its files, which become part of it, in one transaction. `insert` answers its id. */
-  async begin(
+  /** Stores a question with its files, which become part of it, in one transaction. `insert` stores the question. */
+  async begin<Begun extends { readonly id: number }>(
     caller: Caller,
     files: readonly ChatFile[],
-    insert: () => Promise<number | undefined>,
-  ): Promise<number | undefined> {
+    insert: () => Promise<Begun | undefined>,
+  ): Promise<Begun | undefined> {
     return this.database.transaction(async () => {
-      const questionId = await insert();
-      if (questionId === undefined) return undefined;
+      const begun = await insert();
+      if (begun === undefined) return undefined;
       await this.storage.claim(caller, idsOf(files), CHAT_FILE_KIND);
-      await this.repository.setFiles(caller.tenantId, questionId, files);
-      return questionId;
+      await this.repository.setFiles(caller.tenantId, begun.id, files);
+      return begun;
     });
   }
 

@@ -85,6 +85,7 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
   }),
   ...group({ name: 'chat sessions', prefix: 'system:session', actions: crud }),
   ...group({ name: 'chat messages', prefix: 'system:message', actions: crud }),
+  ...group({ name: 'chat feedback', prefix: 'chat:feedback', actions: ['list', 'export'] }),
   ...group({ name: 'knowledge bases', prefix: 'system:info', actions: crud }),
   ...group({ name: 'attachments', prefix: 'system:attach', actions: crud }),
   ...group({ name: 'fragments', prefix: 'system:fragment', actions: crud }),

@@ -1,4 +1,4 @@
-import { And, Equal, ILike, LessThan, MoreThanOrEqual, Or } from 'typeorm';
+import { And, Any, Equal, ILike, LessThan, MoreThanOrEqual, Or } from 'typeorm';
 import type { FindOperator } from 'typeorm';
 import { readTimeRange } from '../http/index.js';
 import type { TimeRange } from '../http/index.js';
@@ -11,6 +11,11 @@ export function containing(text: string): FindOperator<string> {
 /** Matches rows that have one of the values, which should be few. */
 export function among<T>(values: readonly T[]): FindOperator<T> {
   return Or(...values.map((value) => Equal(value)));
+}
+
+/** Matches rows that have one of the values, which may be many: they are one parameter. */
+export function anyOf<T>(values: readonly T[]): FindOperator<T> {
+  return Any<T>([...values]);
 }
 
 /** Matches rows that were created in the range; all rows without one. InvalidInputError for a time that does not exist. */

@@ -149,3 +149,17 @@ export class EmptyTestSetError extends InvalidInputError {
     super('The test set of this knowledge base is empty. Add or import queries first.');
   }
 }
+
+export class TestQueryTooLongError extends InvalidInputError {
+  constructor() {
+    super(`The question is longer than ${LONGEST_QUERY} characters. Add a shorter query by hand.`);
+  }
+}
+
+export class NothingCitedError extends InvalidInputError {
+  constructor() {
+    super(
+      'The answer cites nothing that this knowledge base still has. Choose the base of its sources, or add the query by hand.',
+    );
+  }
+}

@@ -8,8 +8,16 @@ import { Database } from '../../platform/database/index.js';
 import { randomName } from '../../fragment/index.js';
 import type { Page } from '../../platform/http/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
-import { writeJudgements, writeQueries, TestSetFullError } from './beir.js';
+import {
+  LONGEST_QUERY,
+  NothingCitedError,
+  TestQueryTooLongError,
+  TestSetFullError,
+  writeJudgements,
+  writeQueries,
+} from './beir.js';
 import { Expectations } from './expectations.js';
+import { keyOf } from './judgement.js';
 import type {
   CreateTestQueryBody,
   ExportTestSetQuery,
@@ -18,6 +26,7 @@ import type {
 } from './test-set.dto.js';
 import { TestSetRepository } from './test-set.repository.js';
 import type { Scope, TestQueryValues } from './test-set.repository.js';
+import type { Expected } from './test-set.entity.js';
 import { toTestQueryView } from './test-set.view.js';
 import type { TestQueryView } from './test-set.view.js';
 
@@ -67,6 +76,33 @@ export class TestSetService {
       await this.record(caller, 'create', knowledgeId, 1);
       return this.view(scope, id);
     });
+  }
+
+  /**
+   * Adds the question of an answer, which is expected to find what the answer cites: each fragment, or its document where
+   * it was parsed again since. Throws NothingCitedError when none of it exists.
+   */
+  async createFromCitations(
+    caller: Caller,
+    knowledgeId: number,
+    asked: {
+      readonly queryId: string;
+      readonly query: string;
+      readonly cited: readonly { readonly docId: string; readonly fid: string }[];
+    },
+  ): Promise<TestQueryView> {
+    await this.knowledge.writable(caller, knowledgeId);
+    if (asked.query.length > LONGEST_QUERY) throw new TestQueryTooLongError();
+    const scope = { tenantId: caller.tenantId, knowledgeId };
+    const choices = asked.cited.map(({ docId, fid }): [Expected, Expected] => [
+      { fid, relevance: 1 },
+      { docId, relevance: 1 },
+    ]);
+    const names = await this.expectations.namesOf(scope, choices.flat());
+    const expected = choices.flatMap((either) => either.find((one) => names.has(keyOf(one))) ?? []);
+    if (expected.length === 0) throw new NothingCitedError();
+    const { queryId, query } = asked;
+    return this.create(caller, knowledgeId, { queryId, query, expected });
   }
 
   async update(

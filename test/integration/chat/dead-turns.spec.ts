@@ -70,7 +70,7 @@ async function messages(sessionId?: number): Promise<Message[]> {
 /** A turn as a process begins it. */
 async function begin(sessionId?: number): Promise<{ turnId: string; questionId: number }> {
   const turnId = randomUUID();
-  const questionId = await inTenant(TENANT, () =>
+  const begun = await inTenant(TENANT, () =>
     turns.begin(caller, {
       turnId,
       sessionId,
@@ -80,8 +80,8 @@ async function begin(sessionId?: number): Promise<{ turnId: string; questionId: 
       requestHash: undefined,
     }),
   );
-  if (questionId === undefined) throw new Error('The session is not free.');
-  return { turnId, questionId };
+  if (begun === undefined) throw new Error('The session is not free.');
+  return { turnId, questionId: begun.id };
 }
 
 async function saveText(questionId: number, content: string): Promise<void> {

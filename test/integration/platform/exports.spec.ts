@@ -74,6 +74,7 @@ describe('the export of a list', () => {
     );
     expect(exports.sort()).toEqual([
       '/agent/agent/export',
+      '/chat/feedback/export',
       '/monitor/audit/export',
       '/system/attach/export',
       '/system/client/export',

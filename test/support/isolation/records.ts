@@ -214,6 +214,34 @@ export const chatMessage: RecordKind = {
   },
 };
 
+/** An answer of a session, by the id that clients vote on. */
+export const chatAnswer: RecordKind = {
+  owner: 'user',
+  missing: NO_ID,
+  make: async (by, world) => {
+    const sessionId = await chatSession.make(by, world);
+    const body = { sessionId, role: 'assistant', content: fresh('What was answered ') };
+    return done(await by.session.post<string>('/system/message', body)).data;
+  },
+};
+
+/** What a user said to an answer, which administrators of the tenant read. */
+export const feedback: RecordKind = {
+  owner: 'tenant',
+  missing: NO_ID,
+  make: async (by, world) => {
+    const messageId = await chatAnswer.make(by, world);
+    const text = fresh('What was thought ');
+    done(await by.session.put(`/chat/feedback/${messageId}`, { vote: 'down', text }));
+    const { id } = await listed<{ id: number; text: string | null }>(
+      by,
+      '/chat/feedback/list',
+      (one) => one.text === text,
+    );
+    return String(id);
+  },
+};
+
 /** A sign-in, which administrators of the tenant may end. */
 export const signIn: RecordKind = {
   owner: 'tenant',

@@ -12,6 +12,7 @@ import { mediaTask } from './media.records.js';
 import {
   agent,
   chatFile,
+  chatAnswer,
   chatMessage,
   chatSession,
   client,
@@ -19,6 +20,7 @@ import {
   dictionaryEntry,
   dictionaryType,
   dictionaryTypeName,
+  feedback,
   file,
   fresh,
   model,
@@ -317,10 +319,68 @@ export const references: Record<string, Record<string, Reference>> = {
       body: (knowledgeId) => ({ model: COMMON_MODEL, content: 'Hello', knowledgeId }),
     },
     model: { kind: modelName, body: (name) => ({ model: name, content: 'Hello' }) },
+    regenerate: {
+      kind: chatMessage,
+      body: async (regenerate, by, world) => ({
+        ...{ model: COMMON_MODEL, regenerate },
+        sessionId: await chatSession.make(by, world),
+      }),
+    },
+    editOf: {
+      kind: chatMessage,
+      body: async (editOf, by, world) => ({
+        ...{ model: COMMON_MODEL, content: 'Hello', editOf },
+        sessionId: await chatSession.make(by, world),
+      }),
+    },
+    parentId: {
+      kind: chatMessage,
+      body: async (parentId, by, world) => ({
+        ...{ model: COMMON_MODEL, content: 'Hello', parentId },
+        sessionId: await chatSession.make(by, world),
+      }),
+    },
   },
   'POST /chat/stop/:sessionId': { sessionId: { kind: chatSession } },
+  'GET /chat/feedback/list': {
+    agentId: { kind: agent, query: (id) => `agentId=${id}`, code: EMPTY },
+  },
+  'POST /chat/feedback/export': {
+    agentId: { kind: agent, body: (agentId) => ({ agentId }), code: EMPTY },
+  },
+  'PUT /chat/feedback/:messageId': {
+    messageId: { kind: chatAnswer, body: () => ({ vote: 'up' }) },
+  },
+  'DELETE /chat/feedback/:messageId': { messageId: { kind: chatAnswer } },
+  'POST /chat/feedback/:id/testQuery': {
+    id: {
+      kind: feedback,
+      body: async (_, by, world) => ({ knowledgeId: await knowledgeBase.make(by, world) }),
+    },
+    knowledgeId: {
+      kind: knowledgeBase,
+      body: (knowledgeId) => ({ knowledgeId }),
+      path: async (by, world) => ({ id: await feedback.make(by, world) }),
+    },
+  },
   'GET /system/session/:id': { id: { kind: chatSession } },
   'PUT /system/session': { id: { kind: chatSession, body: (id) => ({ id, sessionTitle: 'New' }) } },
+  'POST /system/session/branch': {
+    sessionId: {
+      kind: chatSession,
+      body: async (sessionId, by, world) => ({
+        sessionId,
+        messageId: await chatMessage.make(by, world),
+      }),
+    },
+    messageId: {
+      kind: chatMessage,
+      body: async (messageId, by, world) => ({
+        messageId,
+        sessionId: await chatSession.make(by, world),
+      }),
+    },
+  },
   'DELETE /system/session/:ids': { ids: { kind: chatSession, several: true } },
   'GET /system/message/list': {
     sessionId: { kind: chatSession, query: (id) => `sessionId=${id}`, code: EMPTY },

@@ -48,7 +48,7 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins:
-      'WITH dead AS ( SELECT tenant_id, id, user_id, turn_id FROM chat_session WHERE turn_id IS NOT NULL',
+      'WITH dead AS ( SELECT tenant_id, id, user_id, turn_id, leaf_id FROM chat_session WHERE turn_id IS NOT NULL',
     file: 'src/chat/turn.repository.ts',
     why: 'The sweep of turns whose process died: each row is changed with its own tenant.',
   },

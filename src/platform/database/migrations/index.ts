@@ -18,6 +18,7 @@ import { ForeignKeyIndexes1763683200017 } from './17-foreign-key-indexes.js';
 import { Installation1763683200018 } from './18-installation.js';
 import { ExistingClients1763683200019 } from './19-existing-clients.js';
 import { ChatFiles1763683200021 } from './21-chat-files.js';
+import { ChatBranches1763683200022 } from './22-chat-branches.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -41,4 +42,5 @@ export const migrations = [
   Installation1763683200018,
   ExistingClients1763683200019,
   ChatFiles1763683200021,
+  ChatBranches1763683200022,
 ];
