@@ -2,3 +2,13 @@ export type { Agent } from './agent.entity.js';
 export { AgentModule } from './agent.module.js';
 export { AgentService } from './agent.service.js';
 export type { AgentForChat } from './agent.repository.js';
+export {
+  CITE,
+  citationsIn,
+  inRankOrder,
+  QUOTED_DATA,
+  quotedSource,
+  referenceOf,
+} from './tool/sources.js';
+export type { Citations, Source, SourceReference } from './tool/sources.js';
+export { TurnSources } from './tool/turn-sources.js';

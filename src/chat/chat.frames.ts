@@ -1,5 +1,5 @@
 import { sseFrame } from '../platform/http/index.js';
-import type { Citations, Source, SourceReference } from './augmentation/sources.js';
+import type { Citations, Source, SourceReference } from '../agent/index.js';
 import type { TurnUsage } from './turn.repository.js';
 
 /**

@@ -11,7 +11,7 @@ import type { SendBody } from './chat.dto.js';
 import { AnswerTooLongError, TurnStopped } from './chat.errors.js';
 import type { StopReason } from './chat.errors.js';
 import { contentFrame, reasoningFrame } from './chat.frames.js';
-import type { Source } from './augmentation/sources.js';
+import type { Source } from '../agent/index.js';
 import type { MessageState } from './message.entity.js';
 
 /** Longest stored answer, in characters of text and thinking together. */
