@@ -2,6 +2,8 @@ export type { Agent } from './agent.entity.js';
 export { AgentModule } from './agent.module.js';
 export { AgentService } from './agent.service.js';
 export type { AgentForChat } from './agent.repository.js';
+export { CONTENT_CHARACTERS, ToolFailure } from './tool/agent-tool.js';
+export type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './tool/agent-tool.js';
 export {
   CITE,
   citationsIn,
@@ -11,4 +13,6 @@ export {
   referenceOf,
 } from './tool/sources.js';
 export type { Citations, Source, SourceReference } from './tool/sources.js';
+export { AgentTools } from './tool/tool.registry.js';
+export type { CallContext, ToolResult } from './tool/tool.registry.js';
 export { TurnSources } from './tool/turn-sources.js';
