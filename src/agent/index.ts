@@ -2,7 +2,7 @@ export type { Agent } from './agent.entity.js';
 export { AgentModule } from './agent.module.js';
 export { AgentService } from './agent.service.js';
 export type { AgentForChat } from './agent.repository.js';
-export { CONTENT_CHARACTERS, ToolFailure } from './tool/agent-tool.js';
+export { CONTENT_CHARACTERS } from './tool/agent-tool.js';
 export type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './tool/agent-tool.js';
 export {
   CITE,
