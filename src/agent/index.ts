@@ -13,3 +13,17 @@ export type {
   TurnPart,
 } from './runtime/agent-runtime.js';
 export { AgentRuntimes } from './runtime/runtime.registry.js';
+export { CONTENT_CHARACTERS, ToolFailure } from './tool/agent-tool.js';
+export type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './tool/agent-tool.js';
+export {
+  CITE,
+  citationsIn,
+  inRankOrder,
+  QUOTED_DATA,
+  quotedSource,
+  referenceOf,
+} from './tool/sources.js';
+export type { Citations, Source, SourceReference } from './tool/sources.js';
+export { AgentTools } from './tool/tool.registry.js';
+export type { CallContext, ToolResult } from './tool/tool.registry.js';
+export { TurnSources } from './tool/turn-sources.js';

@@ -11,7 +11,7 @@ import { Metrics } from '../platform/observability/index.js';
 import { UpstreamError } from '../provider/index.js';
 import type { ChatMessage, Usage } from '../provider/index.js';
 import { AnswerStore } from './answer.store.js';
-import { citationsIn, referenceOf } from './augmentation/sources.js';
+import { citationsIn, referenceOf } from '../agent/index.js';
 import { IdempotencyInProgressError, IdempotencyMismatchError } from './chat.errors.js';
 import {
   contentFrame,

@@ -1,6 +1,5 @@
 import { sseFrame } from '../platform/http/index.js';
-import type { Citations, Source, SourceReference } from './augmentation/sources.js';
-import type { DecidedCall } from '../agent/index.js';
+import type { Citations, DecidedCall, Source, SourceReference } from '../agent/index.js';
 import type { StoredCall } from './step/step.entity.js';
 import type { TurnUsage } from './turn.repository.js';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Caller } from '../platform/access/index.js';
 import { DomainError, setEnvelopeCode } from '../platform/error/index.js';
 import type { SseWriter } from '../platform/http/index.js';
-import type { AgentRuntime, Generation, TurnLimits, TurnPart } from '../agent/index.js';
+import type { AgentRuntime, Generation, Source, TurnLimits, TurnPart } from '../agent/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import type { ChatMessage, Usage } from '../provider/index.js';
@@ -15,7 +15,6 @@ import {
   toolCallFrame,
   toolResultFrame,
 } from './chat.frames.js';
-import type { Source } from './augmentation/sources.js';
 import type { MessageState } from './message.entity.js';
 import { BETWEEN_STEPS, TurnSteps } from './step/turn.steps.js';
 import type { StoredStep } from './step/step.entity.js';

@@ -263,6 +263,7 @@ export const variables = {
       'Chat: let the model rewrite a follow-up question as a standalone one before the search',
   }),
   CHAT_STREAMS: count(2_000, 'Chat: open streams per process', 1_000_000),
+  AGENT_TOOL_TIMEOUT_SECONDS: seconds(30, 'Agents: time limit of one tool call'),
   EMBEDDING_BATCH_SIZE: count(
     32,
     'Embedding: texts in one call, where the provider allows it',
