@@ -27,6 +27,7 @@ const features = [
   'fragment',
   'attach',
   'retrieval',
+  'langchain',
   'media',
   'agent',
   'chat',
