@@ -28,6 +28,8 @@ export interface HistoryLimits {
   readonly maxAnswer: number | undefined;
   /** Sent first and never left out. */
   readonly systemPrompt?: string | undefined;
+  /** Keeps half of the free window for the steps of the turn. */
+  readonly forSteps?: boolean;
 }
 
 /**
@@ -46,7 +48,8 @@ export function historyWindow(
   if (limits.contextWindow !== undefined && questionTokens > limits.contextWindow) {
     throw new MessageTooLongError(questionTokens, limits.contextWindow);
   }
-  let room = freeTokens(questionTokens, limits);
+  const free = freeTokens(questionTokens, limits);
+  let room = limits.forSteps === true ? Math.floor(free / 2) : free;
   const kept: ChatMessage[] = [];
   for (const { messages, texts } of exchanges(stored).reverse()) {
     const fitting = [messages, texts].find((one) => one && tokensOf(one) <= room);

@@ -8,7 +8,7 @@ import type { Config } from '../platform/config/index.js';
 import { isUniqueViolation } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { SseWriter } from '../platform/http/index.js';
-import { AgentRuntimes, AgentService } from '../agent/index.js';
+import { AgentRuntimes, AgentService, TurnSources } from '../agent/index.js';
 import type { AgentForChat, AgentRuntime, TurnLimits } from '../agent/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
@@ -28,6 +28,9 @@ import { RunningTurns } from './running-turns.js';
 import { StepRepository } from './step/step.repository.js';
 import type { StepOwner } from './step/step.repository.js';
 import { TurnRepository } from './turn.repository.js';
+
+/** An agent that has this tool searches when it needs to, not before each answer. */
+const SEARCH_TOOL = 'search_knowledge';
 
 /** The index that keeps one question for a key of a user. */
 const UNIQUE_KEY = 'chat_message_idempotency';
@@ -151,7 +154,7 @@ export class ChatService {
     }
     const agent = await this.agents.forChat(caller, body.agentId);
     const model = await this.models.resolveChatById(caller, agent.modelId);
-    const runtime = this.runtimes.of(agent, model);
+    const runtime = this.runtimes.forModel(agent.runtime, model);
     const bound = await this.knowledge.ofTenant(caller.tenantId, agent.knowledgeIds);
     const bases = bound.length > 0 ? bound : await this.requested(caller, body);
     return planOf(body, { runtime, model, bases, agent });
@@ -197,6 +200,7 @@ export class ChatService {
       signal: turn.signal,
     });
     turn.sources = sources;
+    turn.toolSources = new TurnSources(sources);
     turn.write(sourcesFrame(sources, fallback));
     return historyWindow(stored, questionOf(augmented.question), limits);
   }
@@ -253,10 +257,13 @@ function planOf(
   },
 ): TurnPlan {
   const { runtime, model, bases, agent } = found;
+  const { tools = [], skills = [], maxSteps } = agent ?? {};
+  const searchesItself = runtime.usesTools && tools.includes(SEARCH_TOOL);
   return {
     runtime,
     model,
-    bases,
+    bases: searchesItself ? [] : bases,
+    work: { tools, skills, bases, maxSteps },
     systemPrompt: agent?.systemPrompt?.trim() || undefined,
     generation: {
       thinking: body.enableThinking ?? (agent?.enableThinking === true ? true : undefined),
@@ -272,8 +279,10 @@ function questionOf(content: string): ChatMessage {
   return { role: 'user', content };
 }
 
-function historyLimits({ model, generation, systemPrompt }: TurnPlan): HistoryLimits {
-  return { contextWindow: model.contextWindow, maxAnswer: generation.maxTokens, systemPrompt };
+function historyLimits({ model, generation, systemPrompt, runtime }: TurnPlan): HistoryLimits {
+  const { contextWindow } = model;
+  const { maxTokens: maxAnswer } = generation;
+  return { contextWindow, maxAnswer, systemPrompt, forSteps: runtime.usesTools };
 }
 
 /** Of a turn that could not begin: another request with its key may have been first. */

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { Caller } from '../platform/access/index.js';
 import { DomainError, setEnvelopeCode } from '../platform/error/index.js';
 import type { SseWriter } from '../platform/http/index.js';
-import type { AgentRuntime, Generation, Source, TurnLimits, TurnPart } from '../agent/index.js';
+import type {
+  AgentRuntime,
+  Generation,
+  RuntimeTurn,
+  Source,
+  TurnLimits,
+  TurnPart,
+} from '../agent/index.js';
+import { TurnSources } from '../agent/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import type { ChatMessage, Usage } from '../provider/index.js';
@@ -12,6 +20,7 @@ import type { StopReason } from './chat.errors.js';
 import {
   contentFrame,
   reasoningFrame,
+  sourcesFrame,
   toolCallFrame,
   toolResultFrame,
 } from './chat.frames.js';
@@ -32,7 +41,12 @@ export interface TurnPlan {
   /** The knowledge bases to search before the answer; often none. */
   readonly bases: readonly KnowledgeBase[];
   readonly generation: Generation;
+  /** What a runtime with tools may use. */
+  readonly work: TurnWork;
 }
+
+/** The tools of a turn and what they may read. */
+export type TurnWork = Pick<RuntimeTurn, 'tools' | 'bases' | 'skills' | 'maxSteps'>;
 
 /** What a running turn needs of the service. */
 export interface TurnServices {
@@ -64,6 +78,8 @@ export class Turn {
   firstTokenMs: number | undefined;
   /** The fragments that were sent to the model; undefined for a turn without retrieval. */
   sources: readonly Source[] | undefined;
+  /** The same for the tools, which add to them. */
+  toolSources = new TurnSources();
   /** The id of the stored question. */
   questionId = 0;
   /** Settles when the turn has ended and its answer is stored or kept. */
@@ -149,8 +165,8 @@ export class Turn {
     messages: readonly ChatMessage[],
     { limits, current }: TurnServices,
   ): AsyncIterable<readonly TurnPart[]> {
-    const { caller, signal } = this;
-    const { runtime, model, generation, bases } = this.plan;
+    const { caller, signal, toolSources: sources } = this;
+    const { runtime, model, generation, bases, work } = this.plan;
     // A turn without retrieval calls the model it has just resolved; later calls use what is stored by then.
     let isFresh = bases.length === 0;
     const currentModel = (): ResolvedChatModel | Promise<ResolvedChatModel> => {
@@ -158,7 +174,8 @@ export class Turn {
       isFresh = false;
       return model;
     };
-    return runtime.answer({ caller, model, currentModel, messages, generation, limits, signal });
+    const call = { caller, model, currentModel, messages, generation, limits, signal };
+    return runtime.answer({ ...work, ...call, sources });
   }
 
   /** The outcome of a turn that ended with an error: a stopped turn has not failed. */
@@ -215,9 +232,7 @@ export class Turn {
   }
 
   /** What a runtime does between two calls of the model. */
-  private collectStep(
-    part: Extract<TurnPart, { type: 'step' | 'tool-result' | 'limit' }>,
-  ): string {
+  private collectStep(part: Extract<TurnPart, { type: 'step' | 'tool-result' | 'limit' }>): string {
     switch (part.type) {
       case 'limit':
         this.limit = part.reached;
@@ -235,9 +250,18 @@ export class Turn {
         const call = this.steps.end(part.result);
         if (!call) return '';
         this.hasUnsavedSteps = true;
-        return toolResultFrame(call);
+        return toolResultFrame(call) + this.collectSources();
       }
     }
+  }
+
+  /** The sources that tools have added. */
+  private collectSources(): string {
+    const known = this.sources?.length ?? 0;
+    const { all } = this.toolSources;
+    if (all.length === known) return '';
+    this.sources = all;
+    return sourcesFrame(all.slice(known));
   }
 
   /** A tool runs only when its call is stored. What cannot be stored ends the turn, and is stored with the answer. */

@@ -1,6 +1,8 @@
-import type { Caller } from '../../platform/access/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { CallLimits, ChatMessage, ChatPart } from '../../provider/index.js';
+import type { ToolTurn } from '../tool/agent-tool.js';
+import type { ToolResult } from '../tool/tool.registry.js';
+import type { TurnSources } from '../tool/turn-sources.js';
 
 /** Generation parameters of a call. */
 export interface Generation {
@@ -17,13 +19,21 @@ export interface TurnLimits extends CallLimits {
   readonly attempts: number;
 }
 
-/** What a runtime answers: one turn. */
-export interface RuntimeTurn {
-  readonly caller: Caller;
+/**
+ * What a runtime answers: one turn. As a ToolTurn it says what tools may use: `bases` are those of the agent, and its skills
+ * are empty unless it uses them.
+ */
+export interface RuntimeTurn extends ToolTurn {
   /** The model as it was resolved for the turn. */
   readonly model: ResolvedChatModel;
   /** The model as it is stored now. A runtime asks before each call of the model. */
   currentModel(): ResolvedChatModel | Promise<ResolvedChatModel>;
+  /** Names of the tools of the agent. Which of them can be offered, AgentTools says. */
+  readonly tools: readonly string[];
+  /** The limit of the agent; that of the installation counts, too. */
+  readonly maxSteps: number | undefined;
+  /** Numbers the fragments that the model gets in the turn; it has those of the question. */
+  readonly sources: TurnSources;
   /** Prompt, history and question. */
   readonly messages: readonly ChatMessage[];
   readonly generation: Generation;
@@ -33,7 +43,7 @@ export interface RuntimeTurn {
 }
 
 /** How a tool call ended. `stopped`: the turn ended before the tool did. */
-export type CallState = 'done' | 'failed' | 'timeout' | 'stopped';
+export type CallState = ToolResult['state'];
 
 /** A tool call as the model decided it. */
 export interface DecidedCall {
@@ -47,14 +57,8 @@ export interface DecidedCall {
 }
 
 /** The end of a tool call. */
-export interface CallResult {
+export interface CallResult extends ToolResult {
   readonly number: number;
-  readonly state: CallState;
-  /** One line for people. */
-  readonly summary: string;
-  /** What the model reads. */
-  readonly content: string;
-  readonly durationMs: number;
 }
 
 /** Why a runtime ended the work with tools before the model did. */
