@@ -24,7 +24,7 @@ export interface DocumentFragment {
   readonly sourceName: string;
 }
 
-/** Inclusive limits; an absent one admits everything. */
+/** Inclusive limits; an absent one admits everything. Pages include the fragment that may reach into the first one. */
 export interface FragmentRange {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
@@ -40,17 +40,30 @@ const FIND = `SELECT id AS "attachmentId", knowledge_id AS "knowledgeId", doc_id
    AND (doc_id = $3 OR position(lower($3) IN lower(name)) > 0)
  ORDER BY fit, id LIMIT $4`;
 
-const IN_RANGE = `f.idx >= coalesce($4::integer, f.idx) AND f.idx <= coalesce($5::integer, f.idx)
-   AND ($6::integer IS NULL OR f.page >= $6) AND ($7::integer IS NULL OR f.page <= $7)`;
+/**
+ * The fragments of documents with the page on which the next one begins. A fragment may reach as far: the page of a
+ * fragment is that of its first character.
+ */
+const PLACED = `SELECT id, knowledge_id, attachment_id, doc_id, fid, idx, content, page, headings, location,
+         lead(page) OVER (PARTITION BY attachment_id ORDER BY idx, id) AS next_page
+    FROM fragment WHERE tenant_id = $1`;
+
+const onPages = (from: string, to: string): string =>
+  `(${from}::integer IS NULL OR (page IS NOT NULL AND coalesce(next_page, ${from}) >= ${from}))
+   AND (${to}::integer IS NULL OR page <= ${to})`;
 
 const READ = `SELECT f.fid, f.doc_id AS "docId", f.knowledge_id AS "knowledgeId", f.idx, f.content, f.page,
        f.headings, f.location, a.name AS "sourceName"
-  FROM fragment f JOIN attachment a ON a.id = f.attachment_id AND a.tenant_id = f.tenant_id
- WHERE f.tenant_id = $1 AND f.knowledge_id = $2 AND f.attachment_id = $3 AND ${IN_RANGE}
+  FROM (${PLACED} AND knowledge_id = $2 AND attachment_id = $3) f
+  JOIN attachment a ON a.id = f.attachment_id AND a.tenant_id = $1
+ WHERE ($4::integer IS NULL OR f.idx >= $4) AND ($5::integer IS NULL OR f.idx <= $5) AND ${onPages('$6', '$7')}
  ORDER BY f.idx, f.id LIMIT $8`;
 
 const EXTENT = `SELECT max(idx) AS "lastIdx", max(page) AS "lastPage" FROM fragment
  WHERE tenant_id = $1 AND knowledge_id = $2 AND attachment_id = $3`;
+
+const IDS = `SELECT id, knowledge_id AS "knowledgeId" FROM (${PLACED} AND attachment_id = ANY ($2::bigint[])) f
+ WHERE ${onPages('$3', '$4')} LIMIT $5`;
 
 /** Reads documents of knowledge bases as text. The right to read the bases must be checked before. */
 @Injectable()
@@ -93,6 +106,29 @@ export class DocumentRepository {
       toPage ?? null,
       limit,
     ]);
+  }
+
+  /** The ids of the fragments of documents, by knowledge base; at most so many in all. */
+  async fragmentIds(
+    tenantId: string,
+    documents: readonly DocumentInfo[],
+    { fromPage, toPage }: Pick<FragmentRange, 'fromPage' | 'toPage'>,
+    limit: number,
+  ): Promise<ReadonlyMap<number, readonly number[]>> {
+    const rows = await this.database.query<{ id: number; knowledgeId: number }>(IDS, [
+      tenantId,
+      documents.map(({ attachmentId }) => attachmentId),
+      fromPage ?? null,
+      toPage ?? null,
+      limit,
+    ]);
+    const byBase = new Map<number, number[]>();
+    for (const { id, knowledgeId } of rows) {
+      const ids = byBase.get(knowledgeId);
+      if (ids) ids.push(id);
+      else byBase.set(knowledgeId, [id]);
+    }
+    return byBase;
   }
 
   /** The last index and page of the document; null where it has none. */

@@ -63,7 +63,7 @@ export class ReadDocumentTool implements AgentTool<Input> {
     const extent = await this.extent(tenantId, document, range);
     const rows = await this.documents.read(tenantId, document, range, MOST_FRAGMENTS + 1);
     if (rows.length === 0) throw nothingIn(document, extent);
-    return answer(document, extent, shownOf(rows, context));
+    return answer(document, extent, range, shownOf(rows, context));
   }
 
   private async find(named: string, context: ToolContext): Promise<DocumentInfo> {
@@ -122,10 +122,22 @@ function check({ from, to, fromPage, toPage }: FragmentRange): void {
 }
 
 function nothingIn(document: DocumentInfo, { lastIdx, lastPage }: Extent): ToolFailure {
-  const pages = lastPage === null ? '' : `, its pages 1 to ${lastPage}`;
   return new ToolFailure(
-    `The document "${shownName(document.name)}" has nothing in this range. Its fragments are 0 to ${lastIdx}${pages}.`,
+    `The document "${shownName(document.name)}" has nothing in this range. Its fragments are 0 to ${lastIdx}${pagesOf(lastPage)}.`,
   );
+}
+
+function pagesOf(lastPage: number | null): string {
+  return lastPage === null ? '' : `; the last one begins on page ${lastPage}`;
+}
+
+/** The arguments for what follows. */
+function rest({ docId }: DocumentInfo, { to, toPage }: FragmentRange, next: number): string {
+  return [
+    `document "${docId}", from ${next}`,
+    ...(to === undefined ? [] : [`to ${to}`]),
+    ...(toPage === undefined ? [] : [`toPage ${toPage}`]),
+  ].join(', ');
 }
 
 /** The fragments of an answer, and where to go on. */
@@ -166,22 +178,24 @@ function shownOf(rows: readonly DocumentFragment[], { sources }: ToolContext): S
   return { texts: quoted.texts, first: head.idx, last, next, isBeginning };
 }
 
-function answer(document: DocumentInfo, { lastIdx, lastPage }: Extent, shown: Shown): ToolOutcome {
+function answer(
+  document: DocumentInfo,
+  { lastIdx, lastPage }: Extent,
+  range: FragmentRange,
+  shown: Shown,
+): ToolOutcome {
   const { first, last, next, texts } = shown;
   const name = shownName(document.name);
   const part = first === last ? `fragment ${first}` : `fragments ${first} to ${last}`;
-  const pages = lastPage === null ? '' : `, ${lastPage} pages`;
   const remarks = [
     ...(shown.isBeginning ? [`[Fragment ${first} is too long and was cut.]`] : []),
     ...(next === undefined
       ? []
-      : [
-          `[The range goes on. Call read_document again with document "${document.docId}" and from ${next}.]`,
-        ]),
+      : [`[The document goes on. Call read_document again with ${rest(document, range, next)}.]`]),
   ];
   return {
     content: [
-      `Document "${name}": ${part} of 0 to ${lastIdx}${pages}. ${HOW_TO_USE}`,
+      `Document "${name}": ${part} of 0 to ${lastIdx}${pagesOf(lastPage)}. ${HOW_TO_USE}`,
       ...texts,
       ...remarks,
     ].join('\n\n'),

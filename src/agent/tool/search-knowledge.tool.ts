@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { DomainError } from '../../platform/error/index.js';
+import { DocumentRepository } from '../../fragment/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import { RetrievalService } from '../../retrieval/index.js';
-import type { RetrievalResult } from '../../retrieval/index.js';
+import type { RetrievalRequest, RetrievalResult } from '../../retrieval/index.js';
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { chosenBases, currentBases, listOf, shownName, withoutBases } from './bases.js';
@@ -15,8 +16,14 @@ import { inRankOrder } from './sources.js';
 
 const DEFAULT_LIMIT = 8;
 const MOST_FRAGMENTS = 20;
+/** Documents that a filter can name. */
+const MOST_DOCUMENTS = 20;
+/** Fragments among which a filtered search looks. */
+const MOST_FILTERED = 20_000;
 /** For the remarks beside the fragments. */
 const REMARKS = 3_000;
+
+const page = z.int().min(1).max(2_147_483_647);
 
 const input = z.strictObject({
   query: z
@@ -29,6 +36,15 @@ const input = z.strictObject({
     .union([z.string().max(300), z.int()])
     .optional()
     .describe('Name or id of one knowledge base. Default: all of them.'),
+  document: z
+    .string()
+    .trim()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe('Search only in the documents with this docId, or this text in their name.'),
+  fromPage: page.optional().describe('With document: search only from this page on.'),
+  toPage: page.optional().describe('With document: search only up to this page.'),
   limit: z
     .int()
     .min(1)
@@ -56,6 +72,7 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     @Inject(CONFIG)
     private readonly config: Pick<Config, 'CHAT_RETRIEVED_PIECES' | 'CHAT_RETRIEVED_CHARACTERS'>,
     private readonly knowledge: KnowledgeService,
+    private readonly documents: DocumentRepository,
     private readonly retrieval: RetrievalService,
   ) {}
 
@@ -63,10 +80,16 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     return `The knowledge bases, by id and name: ${listOf(bases)}.`;
   }
 
-  async run({ query, knowledge, limit }: Input, context: ToolContext): Promise<ToolOutcome> {
-    const bases = chosenBases(await currentBases(this.knowledge, context), knowledge);
+  async run(given: Input, context: ToolContext): Promise<ToolOutcome> {
+    const { query, knowledge, limit } = given;
+    const chosen = chosenBases(await currentBases(this.knowledge, context), knowledge);
+    const filter = await this.filter(chosen, given, context);
+    const bases = filter ? chosen.filter(({ id }) => filter.has(id)) : chosen;
+    context.signal.throwIfAborted();
     const searches = await Promise.all(
-      bases.map((base) => this.search(base, { query, limit }, context)),
+      bases.map((base) =>
+        this.search(base, { query, limit, fragmentIds: filter?.get(base.id) }, context),
+      ),
     );
     const results = searches.flatMap((search) => ('result' in search ? [search.result] : []));
     const remarks = remarksOf(searches);
@@ -75,15 +98,61 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     return answer({ query, bases, quoted, remarks });
   }
 
+  /** The fragments of the named documents, by base; undefined without a filter. */
+  private async filter(
+    bases: readonly KnowledgeBase[],
+    { document, fromPage, toPage }: Input,
+    { caller }: ToolContext,
+  ): Promise<ReadonlyMap<number, readonly number[]> | undefined> {
+    const hasPages = fromPage !== undefined || toPage !== undefined;
+    if (document === undefined) {
+      if (!hasPages) return undefined;
+      throw new ToolFailure('fromPage and toPage need document. Give the document, or no pages.');
+    }
+    const { tenantId } = caller;
+    const ids = bases.map(({ id }) => id);
+    const found = await this.documents.find(tenantId, ids, document, MOST_DOCUMENTS + 1);
+    const name = shownName(document);
+    if (found.length === 0) {
+      throw new ToolFailure(
+        `There is no document "${name}" in these knowledge bases. Search without document to see the names of documents.`,
+      );
+    }
+    if (found.length > MOST_DOCUMENTS) {
+      throw new ToolFailure(
+        `More than ${MOST_DOCUMENTS} documents fit "${name}". Give more of the name, or search without document.`,
+      );
+    }
+    const pages = { fromPage, toPage };
+    const filter = await this.documents.fragmentIds(tenantId, found, pages, MOST_FILTERED + 1);
+    const count = [...filter.values()].reduce((sum, { length }) => sum + length, 0);
+    if (count > MOST_FILTERED) {
+      throw new ToolFailure(
+        `The documents have more than ${MOST_FILTERED} fragments. Name one document, give a range of pages, or search without document.`,
+      );
+    }
+    if (count > 0) return filter;
+    throw new ToolFailure(
+      hasPages
+        ? `The document "${name}" has no text on these pages, or no pages. Search without pages.`
+        : `The document "${name}" has no text yet. Search without document.`,
+    );
+  }
+
   /** A base that fails is left out of the result, which says so. Rejects only when the signal aborts. */
   private async search(
     knowledge: KnowledgeBase,
-    { query, limit }: { readonly query: string; readonly limit: number | undefined },
+    {
+      query,
+      limit,
+      fragmentIds,
+    }: Pick<RetrievalRequest, 'query' | 'fragmentIds'> & { readonly limit: number | undefined },
     { caller, signal }: ToolContext,
   ): Promise<BaseSearch> {
     try {
       const overrides = { topK: limit };
-      const result = await this.retrieval.retrieve({ caller, knowledge, query, overrides, signal });
+      const request = { caller, knowledge, query, overrides, fragmentIds, signal };
+      const result = await this.retrieval.retrieve(request);
       return { knowledge, result };
     } catch (error) {
       signal.throwIfAborted();

@@ -224,10 +224,15 @@ function parsed(argumentsJson: string, refuse: (why: string) => ToolFailure): un
   // A tool without arguments is called with an empty text by some models.
   if (argumentsJson.trim() === '') return {};
   try {
-    return JSON.parse(argumentsJson) as unknown;
+    return JSON.parse(argumentsJson, storable) as unknown;
   } catch {
     throw refuse('They are not JSON.');
   }
+}
+
+/** Without half characters and the NUL character, which PostgreSQL refuses. */
+function storable(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : value;
 }
 
 function schemaOf(input: AgentTool['input']): Record<string, unknown> {
