@@ -27,7 +27,14 @@ export function toolCallFrame({ number, id, name, arguments: text }: DecidedCall
 }
 
 /** The end of a tool call. */
-export function toolResultFrame({ number, id, name, state, summary, durationMs }: StoredCall): string {
+export function toolResultFrame({
+  number,
+  id,
+  name,
+  state,
+  summary,
+  durationMs,
+}: StoredCall): string {
   const result = { number, id, name, state, summary, durationMs };
   return sseFrame('tool_result', { event: 'tool_result', ...result });
 }

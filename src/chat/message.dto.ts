@@ -89,7 +89,10 @@ export class StepCallView extends View({
   number: integer({ example: 1, description: 'Counts the calls of the answer' }),
   id: text({ example: 'call_1' }),
   name: text({ example: 'search_knowledge' }),
-  arguments: text({ example: '{"query":"warranty"}', description: 'The JSON text as the model wrote it' }),
+  arguments: text({
+    example: '{"query":"warranty"}',
+    description: 'The JSON text as the model wrote it',
+  }),
   state: oneOf(callStates, {
     description: 'interrupted: the service stopped before the tool did; stopped: the turn was',
   }),
