@@ -1,7 +1,6 @@
 import { HumanMessage } from '@langchain/core/messages';
 import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { z } from 'zod';
-import { ToolFailure } from '../../src/agent/index.js';
 import type {
   AgentRuntime,
   AgentTool,
@@ -9,6 +8,7 @@ import type {
   ToolOutcome,
   TurnPart,
 } from '../../src/agent/index.js';
+import { ToolFailure } from '../../src/agent/tool/agent-tool.js';
 import { Handover } from '../../src/agent/runtime/handover.js';
 import { toLangChainMessages } from '../../src/langchain/index.js';
 import type { LangChain, PlinthChatModel } from '../../src/langchain/index.js';
