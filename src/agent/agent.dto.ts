@@ -1,5 +1,6 @@
 import {
   Decimal,
+  Flag,
   ICON,
   Id,
   Ids,
@@ -13,6 +14,7 @@ import {
 } from '../platform/http/index.js';
 
 const INTEGER = 2_147_483_647;
+const MOST_STEPS = 100;
 const ZERO_OR_ONE = ['0', '1'];
 const AGENT_NAME = { max: 200, example: 'Support' };
 const MODEL_ID = { description: 'A model of category chat' };
@@ -30,6 +32,9 @@ export class AgentListQuery extends Input({
     'temperature',
     'topP',
     'maxTokens',
+    'runtime',
+    'useSkills',
+    'maxSteps',
     'status',
     'remark',
     'createTime',
@@ -87,6 +92,29 @@ const agentFields = {
     min: 1,
     max: INTEGER,
     description: `Maximum tokens of an answer${MODELS_OWN}`,
+    clearable: true,
+  }),
+  runtime: Text({
+    optional: true,
+    max: 20,
+    description: 'A code of runtimeOptions: how the agent answers; default direct',
+    example: 'tools',
+  }),
+  tools: Texts({
+    optional: true,
+    description: 'Names of toolOptions, which the runtime tools offers to the model',
+    example: ['search_knowledge'],
+  }),
+  useSkills: Flag({
+    optional: true,
+    description: 'Whether the runtime tools offers skillNames to the model; default false',
+  }),
+  maxSteps: Whole({
+    optional: true,
+    min: 1,
+    max: MOST_STEPS,
+    description:
+      'Answers of the model that call tools, in one turn; at most AGENT_MAX_STEPS counts',
     clearable: true,
   }),
   status: OneOf(ZERO_OR_ONE, { optional: true, description: '0 enabled, 1 disabled; default 0' }),

@@ -4,6 +4,7 @@ import {
   Char,
   CreateTime,
   Double,
+  Flag,
   GeneratedId,
   Integer,
   Jsonb,
@@ -14,7 +15,7 @@ import {
   nullable,
 } from '../platform/database/index.js';
 
-/** An agent: a chat model with a prompt, knowledge bases, skills and generation parameters. */
+/** An agent: a chat model with a prompt, knowledge bases, skills, tools and generation parameters. */
 @Entity({ name: 'agent' })
 export class Agent {
   @GeneratedId() id: number;
@@ -34,6 +35,14 @@ export class Agent {
   @Double(nullable) temperature: number | null;
   @Double(nullable) topP: number | null;
   @Integer(nullable) maxTokens: number | null;
+
+  /** Code of an AgentRuntime. */
+  @Varchar(20, { default: 'direct' }) runtime: string;
+  /** Names of the tools that a runtime with tools offers. */
+  @Jsonb({ default: [] }) tools: string[];
+  @Flag({ default: false }) useSkills: boolean;
+  /** Null: the limit of the installation. */
+  @Integer(nullable) maxSteps: number | null;
 
   /** '0' normal, '1' disabled. */
   @Char(1, { default: '0' }) status: string;

@@ -2,3 +2,28 @@ export type { Agent } from './agent.entity.js';
 export { AgentModule } from './agent.module.js';
 export { AgentService } from './agent.service.js';
 export type { AgentForChat } from './agent.repository.js';
+export type {
+  AgentRuntime,
+  CallResult,
+  CallState,
+  DecidedCall,
+  Generation,
+  RuntimeTurn,
+  TurnLimits,
+  TurnPart,
+} from './runtime/agent-runtime.js';
+export { AgentRuntimes } from './runtime/runtime.registry.js';
+export { CONTENT_CHARACTERS } from './tool/agent-tool.js';
+export type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './tool/agent-tool.js';
+export {
+  CITE,
+  citationsIn,
+  inRankOrder,
+  QUOTED_DATA,
+  quotedSource,
+  referenceOf,
+} from './tool/sources.js';
+export type { Citations, Source, SourceReference } from './tool/sources.js';
+export { AgentTools } from './tool/tool.registry.js';
+export type { CallContext, ToolResult } from './tool/tool.registry.js';
+export { TurnSources } from './tool/turn-sources.js';

@@ -1,9 +1,12 @@
 import { estimateMessageTokens, sendableTokens } from '../model/index.js';
 import type { ChatMessage, ContentPart } from '../provider/index.js';
+import type { StoredStep } from './step/step.entity.js';
+import { stepMessages, textAfter } from './step/turn.steps.js';
 import { MessageTooLongError } from './chat.errors.js';
 import type { ChatFile } from './file/chat-file.js';
 
 export interface StoredMessage {
+  readonly id?: number;
   readonly role: string;
   /** As it is stored, or of a question with its files. */
   readonly content: string | readonly ContentPart[];
@@ -11,18 +14,37 @@ export interface StoredMessage {
   readonly files?: readonly ChatFile[] | null;
   /** Whether the session has a knowledge base with large files; the same for every message. */
   readonly hasSessionBase?: boolean;
+  /** Of an answer with tools, for a turn that sends them. */
+  readonly steps?: readonly StoredStep[] | undefined;
 }
+
+/** A question with its answer. */
+interface Exchange {
+  /** Without the steps of the answer; undefined for an answer that has no text. */
+  readonly texts: readonly ChatMessage[] | undefined;
+  /** With its steps. */
+  readonly messages: readonly ChatMessage[];
+}
+
+/** The beginning of a quoted source (quotedSource). Documents cannot write it: their own tags are escaped. */
+const NUMBERED_FRAGMENT = /<fragment number="\d+" /g;
+
+/** What stands for the text of an answer that ended after a step. */
+const INTERRUPTED = 'The answer was interrupted.';
 
 export interface HistoryLimits {
   readonly contextWindow: number | undefined;
   readonly maxAnswer: number | undefined;
   /** Sent first and never left out. */
   readonly systemPrompt?: string | undefined;
+  /** Keeps half of the free window for the steps of the turn. */
+  readonly forSteps?: boolean;
 }
 
 /**
  * The messages for the model: the prompt of the agent, the newest stored exchanges that fit beside the question and the
- * answer, oldest first, and the question. An exchange without an answer is left out completely, so that roles alternate.
+ * answer, oldest first, and the question. An exchange without an answer is left out completely, so that roles alternate. One
+ * that fits only without the calls of tools and their results is sent without them.
  * Throws MessageTooLongError when the question alone exceeds a window that the model's record states.
  */
 export function historyWindow(
@@ -35,12 +57,14 @@ export function historyWindow(
   if (limits.contextWindow !== undefined && questionTokens > limits.contextWindow) {
     throw new MessageTooLongError(questionTokens, limits.contextWindow);
   }
-  let room = freeTokens(questionTokens, limits);
+  const free = freeTokens(questionTokens, limits);
+  let room = limits.forSteps === true ? Math.floor(free / 2) : free;
   const kept: ChatMessage[] = [];
-  for (const exchange of exchanges(stored).reverse()) {
-    room -= tokensOf(exchange);
-    if (room < 0) break;
-    kept.unshift(...exchange);
+  for (const { messages, texts } of exchanges(stored).reverse()) {
+    const fitting = [messages, texts].find((one) => one && tokensOf(one) <= room);
+    if (!fitting) break;
+    room -= tokensOf(fitting);
+    kept.unshift(...fitting);
   }
   return [...system, ...kept, question];
 }
@@ -65,15 +89,39 @@ function tokensOf(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
 }
 
-function exchanges(stored: readonly StoredMessage[]): ChatMessage[][] {
-  const pairs: ChatMessage[][] = [];
+function exchanges(stored: readonly StoredMessage[]): Exchange[] {
+  const pairs: Exchange[] = [];
   let question: ChatMessage | undefined;
-  for (const { role, content } of stored) {
+  for (const { role, content, steps = [] } of stored) {
     if (role === 'user') question = { role, content };
-    else if (role === 'assistant' && question && typeof content === 'string' && content !== '') {
-      pairs.push([question, { role, content }]);
+    else if (role === 'assistant' && question && typeof content === 'string') {
+      if (content === '' && steps.length === 0) continue;
+      pairs.push(exchangeOf(question, content, steps));
       question = undefined;
     }
   }
   return pairs;
+}
+
+function exchangeOf(
+  question: ChatMessage,
+  content: string,
+  steps: readonly StoredStep[],
+): Exchange {
+  const texts = content === '' ? undefined : [question, answerOf(content)];
+  if (texts && steps.length === 0) return { texts, messages: texts };
+  const last = textAfter(steps, content);
+  if (last === undefined) return { texts, messages: texts ?? [] };
+  const calls = steps.flatMap(stepMessages).map(withoutNumbers);
+  return { texts, messages: [question, ...calls, answerOf(last === '' ? INTERRUPTED : last)] };
+}
+
+/** Numbers of fragments count in their own turn: a later answer must not cite them. */
+function withoutNumbers(message: ChatMessage): ChatMessage {
+  if (message.role !== 'tool') return message;
+  return { ...message, content: message.content.replaceAll(NUMBERED_FRAGMENT, '<fragment ') };
+}
+
+function answerOf(content: string): ChatMessage {
+  return { role: 'assistant', content };
 }

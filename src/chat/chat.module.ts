@@ -27,12 +27,21 @@ import { MessageService } from './message.service.js';
 import { RunningTurns } from './running-turns.js';
 import { SessionController } from './session.controller.js';
 import { SessionService } from './session.service.js';
+import { ChatStep } from './step/step.entity.js';
+import { StepRepository } from './step/step.repository.js';
 import { TurnLease } from './turn-lease.entity.js';
 import { TurnRepository } from './turn.repository.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([ChatFileText, ChatMessage, ChatSession, Feedback, TurnLease]),
+    TypeOrmModule.forFeature([
+      ChatFileText,
+      ChatMessage,
+      ChatSession,
+      ChatStep,
+      Feedback,
+      TurnLease,
+    ]),
     ModelModule,
     StorageModule,
     KnowledgeModule,
@@ -53,6 +62,7 @@ import { TurnRepository } from './turn.repository.js';
     FeedbackRepository,
     FeedbackService,
     RunningTurns,
+    StepRepository,
     TurnRepository,
     SessionService,
     MessageService,

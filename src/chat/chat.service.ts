@@ -8,8 +8,8 @@ import type { Config } from '../platform/config/index.js';
 import { isUniqueViolation } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { SseWriter } from '../platform/http/index.js';
-import { AgentService } from '../agent/index.js';
-import type { AgentForChat } from '../agent/index.js';
+import { AgentRuntimes, AgentService, TurnSources } from '../agent/index.js';
+import type { AgentForChat, AgentRuntime, TurnLimits } from '../agent/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { ModelResolver } from '../model/index.js';
@@ -26,10 +26,15 @@ import type { TurnFiles } from './file/chat-files.js';
 import { historyWindow, sourceCharacters } from './chat.history.js';
 import type { HistoryLimits, StoredMessage } from './chat.history.js';
 import { Turn } from './chat.turn.js';
-import type { TurnLimits, TurnOutcome, TurnPlan } from './chat.turn.js';
+import type { TurnOutcome, TurnPlan, TurnServices } from './chat.turn.js';
 import { RunningTurns } from './running-turns.js';
+import { StepRepository } from './step/step.repository.js';
+import type { StepOwner } from './step/step.repository.js';
 import { TurnRepository } from './turn.repository.js';
 import type { BegunTurn } from './turn.repository.js';
+
+/** An agent that has this tool searches when it needs to, not before each answer. */
+const SEARCH_TOOL = 'search_knowledge';
 
 /** The index that keeps one question for a key of a user. */
 const UNIQUE_KEY = 'chat_message_idempotency';
@@ -37,7 +42,7 @@ const UNIQUE_KEY = 'chat_message_idempotency';
 /** One message to a model and its answer: checks, stores the question, streams and stores the answer. */
 @Injectable()
 export class ChatService {
-  private readonly limits: TurnLimits;
+  private readonly services: TurnServices;
   /** Messages that are being answered in this process, from their first check on. */
   private answering = 0;
 
@@ -45,20 +50,21 @@ export class ChatService {
     @Inject(CONFIG) private readonly config: Config,
     private readonly models: ModelResolver,
     private readonly agents: AgentService,
+    private readonly runtimes: AgentRuntimes,
     private readonly knowledge: KnowledgeService,
     private readonly augmentation: ChatAugmentation,
     private readonly files: ChatFiles,
     private readonly turns: TurnRepository,
+    private readonly steps: StepRepository,
     private readonly running: RunningTurns,
     private readonly streams: OpenStreams,
     private readonly answers: ChatAnswer,
     private readonly branches: ChatBranches,
   ) {
-    this.limits = {
-      connectMs: config.CHAT_CONNECT_TIMEOUT_SECONDS * 1_000,
-      idleMs: config.CHAT_IDLE_TIMEOUT_SECONDS * 1_000,
-      totalMs: config.CHAT_STREAM_TIMEOUT_SECONDS * 1_000,
-      attempts: config.CHAT_ATTEMPTS,
+    this.services = {
+      limits: limitsOf(config),
+      current: (model) => models.current(model),
+      saveStep: (turn, step) => steps.save(stepOwner(turn), step),
     };
   }
 
@@ -159,13 +165,15 @@ export class ChatService {
   private async plan(caller: Caller, body: SendBody): Promise<TurnPlan> {
     if (body.agentId === undefined) {
       const model = await this.models.resolveChat(caller, body.model);
-      return planOf(body, { model, bases: await this.requested(caller, body) });
+      const bases = await this.requested(caller, body);
+      return planOf(body, { runtime: this.runtimes.direct, model, bases });
     }
     const agent = await this.agents.forChat(caller, body.agentId);
     const model = await this.models.resolveChatById(caller, agent.modelId);
+    const runtime = this.runtimes.forModel(agent.runtime, model);
     const bound = await this.knowledge.ofTenant(caller.tenantId, agent.knowledgeIds);
     const bases = bound.length > 0 ? bound : await this.requested(caller, body);
-    return planOf(body, { model, bases, agent });
+    return planOf(body, { runtime, model, bases, agent });
   }
 
   private async requested(caller: Caller, { knowledgeId }: SendBody): Promise<KnowledgeBase[]> {
@@ -180,7 +188,7 @@ export class ChatService {
     let outcome: TurnOutcome;
     try {
       messages = await this.messagesOf(turn, alone);
-      outcome = await turn.run(messages, this.limits, (model) => this.models.current(model));
+      outcome = await turn.run(messages, this.services);
     } catch (error) {
       outcome = turn.outcomeOf(error);
     }
@@ -208,6 +216,7 @@ export class ChatService {
       signal: turn.signal,
     });
     turn.sources = sources;
+    turn.toolSources = new TurnSources(sources);
     turn.write(sourcesFrame(sources, fallback));
     return historyWindow(stored, questionOf(augmented.question), limits);
   }
@@ -234,10 +243,15 @@ export class ChatService {
     return { ...found, bases: [...plan.bases, ...found.bases] };
   }
 
-  private async history({ id, caller, body, before }: Turn): Promise<StoredMessage[]> {
+  /** A runtime without tools gets the texts alone: not every service takes calls of tools in a request without tools. */
+  private async history({ id, caller, body, plan, before }: Turn): Promise<StoredMessage[]> {
     if (body.sessionId === undefined) return [];
     const limit = this.config.CHAT_HISTORY_MESSAGES;
-    return this.turns.history(caller, body.sessionId, { turnId: id, limit, before });
+    const stored = await this.turns.history(caller, body.sessionId, { turnId: id, limit, before });
+    if (!plan.runtime.usesTools) return stored;
+    const answers = stored.filter(({ role }) => role === 'assistant').map((answer) => answer.id);
+    const steps = await this.steps.of(caller.tenantId, answers);
+    return stored.map((message) => ({ ...message, steps: steps.get(message.id) }));
   }
 
   private reserve(caller: Caller): StreamPlace {
@@ -255,18 +269,39 @@ export class ChatService {
   }
 }
 
+function limitsOf(config: Config): TurnLimits {
+  return {
+    connectMs: config.CHAT_CONNECT_TIMEOUT_SECONDS * 1_000,
+    idleMs: config.CHAT_IDLE_TIMEOUT_SECONDS * 1_000,
+    totalMs: config.CHAT_STREAM_TIMEOUT_SECONDS * 1_000,
+    attempts: config.CHAT_ATTEMPTS,
+  };
+}
+
+function stepOwner(turn: Turn): StepOwner {
+  const { id: turnId, questionId, text: content, reasoning, plan } = turn;
+  const { tenantId } = turn.caller;
+  const { modelName } = plan.model;
+  return { tenantId, turnId, questionId, content, reasoning, modelName };
+}
+
 function planOf(
   body: SendBody,
   found: {
+    readonly runtime: AgentRuntime;
     readonly model: ResolvedChatModel;
     readonly bases: readonly KnowledgeBase[];
     readonly agent?: AgentForChat;
   },
 ): TurnPlan {
-  const { model, bases, agent } = found;
+  const { runtime, model, bases, agent } = found;
+  const { tools = [], skills = [], maxSteps } = agent ?? {};
+  const searchesItself = runtime.usesTools && tools.includes(SEARCH_TOOL);
   return {
+    runtime,
     model,
-    bases,
+    bases: searchesItself ? [] : bases,
+    work: { tools, skills, bases, maxSteps },
     systemPrompt: agent?.systemPrompt?.trim() || undefined,
     generation: {
       thinking: body.enableThinking ?? (agent?.enableThinking === true ? true : undefined),
@@ -282,8 +317,10 @@ function questionOf(content: string): ChatMessage {
   return { role: 'user', content };
 }
 
-function historyLimits({ model, generation, systemPrompt }: TurnPlan): HistoryLimits {
-  return { contextWindow: model.contextWindow, maxAnswer: generation.maxTokens, systemPrompt };
+function historyLimits({ model, generation, systemPrompt, runtime }: TurnPlan): HistoryLimits {
+  const { contextWindow } = model;
+  const { maxTokens: maxAnswer } = generation;
+  return { contextWindow, maxAnswer, systemPrompt, forSteps: runtime.usesTools };
 }
 
 /** Of a turn that could not begin: another request with its key may have been first. */

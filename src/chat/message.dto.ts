@@ -5,6 +5,7 @@ import {
   flag,
   Id,
   Input,
+  integer,
   list,
   MOST_ROWS,
   nullable,
@@ -24,7 +25,10 @@ import type { Feedback } from './feedback/feedback.entity.js';
 import type { ChatFile } from './file/chat-file.js';
 import { listedContent } from './inline-content.js';
 import type { ChatMessage, MessageRole } from './message.entity.js';
+import type { StepsOfMessages } from './step/step.repository.js';
+import { endedCall } from './step/turn.steps.js';
 
+const callStates = ['done', 'failed', 'timeout', 'stopped', 'interrupted'];
 const roles: readonly MessageRole[] = ['user', 'assistant', 'system'];
 
 export class MessageListQuery extends Input({
@@ -110,6 +114,33 @@ export class OwnFeedbackView extends View({
   text: nullable(text()),
 }) {}
 
+/** A tool call of an answer. */
+export class StepCallView extends View({
+  number: integer({ example: 1, description: 'Counts the calls of the answer' }),
+  id: text({ example: 'call_1' }),
+  name: text({ example: 'search_knowledge' }),
+  arguments: text({
+    example: '{"query":"warranty"}',
+    description: 'The JSON text as the model wrote it',
+  }),
+  state: oneOf(callStates, {
+    description: 'interrupted: the service stopped before the tool did; stopped: the turn was',
+  }),
+  summary: text({ example: 'searched "warranty": 3 fragments' }),
+  content: nullable(text({ description: 'What the model read; null in lists' })),
+  durationMs: nullable(integer({ example: 120 })),
+}) {}
+
+/** An answer of the model that called tools; content of the message has its text, too. */
+export class StepView extends View({
+  number: integer({ example: 1 }),
+  text: text({ example: 'Let me look.' }),
+  reasoning: nullable(text()),
+  calls: list(StepCallView),
+  inputTokens: nullable(integer({ description: 'null: the provider sent no usage' })),
+  outputTokens: nullable(integer()),
+}) {}
+
 export class MessageView extends View({
   id: text({ example: '40' }),
   sessionId: nullable(text({ example: '12' })),
@@ -142,6 +173,7 @@ export class MessageView extends View({
   durationMs: nullable(number()),
   sources: list(SourceView, { description: 'The fragments that were sent to the model' }),
   files: list(MessageFileView, { description: 'What the question was sent with' }),
+  steps: list(StepView, { description: 'What an agent did with tools before its last text' }),
   remark: nullable(text()),
   createTime: time({ example: '2026-01-31 12:00:00' }),
 }) {}
@@ -172,11 +204,13 @@ export interface MessageSurroundings {
   readonly siblings: ReadonlyMap<number, readonly number[]>;
   /** The caller's own, by the ids of the answers. */
   readonly feedback: ReadonlyMap<number, Feedback>;
+  /** What agents did with tools, by the ids of the answers. */
+  readonly steps: StepsOfMessages;
 }
 
 export function toMessageView(
   message: ChatMessage,
-  { siblings, feedback }: MessageSurroundings,
+  { siblings, feedback, steps }: MessageSurroundings,
 ): MessageView {
   const own = feedback.get(message.id);
   return MessageView.of(message, {
@@ -188,14 +222,25 @@ export function toMessageView(
     reasoningContent: message.reasoning,
     sources: message.sources ?? [],
     files: (message.files ?? []).map(toFileView),
+    steps: (steps.get(message.id) ?? []).map((step) =>
+      StepView.of(step, { calls: step.calls.map(endedCall) }),
+    ),
   });
 }
 
-/** The view in a list, whose text has what the client reads nowhere else. */
+/** The view in a list: its text has what the client reads nowhere else, and tool calls are without what the model read. */
 export function toListedMessageView(
   message: ChatMessage,
   surroundings: MessageSurroundings,
   inline: InlineContent,
 ): MessageView {
-  return { ...toMessageView(message, surroundings), content: listedContent(message, inline) };
+  const view = toMessageView(message, surroundings);
+  return {
+    ...view,
+    content: listedContent(message, inline),
+    steps: view.steps.map((step) => ({
+      ...step,
+      calls: step.calls.map((call) => ({ ...call, content: null })),
+    })),
+  };
 }

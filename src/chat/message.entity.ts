@@ -13,8 +13,8 @@ import {
   Varchar,
   nullable,
 } from '../platform/database/index.js';
+import type { SourceReference } from '../agent/index.js';
 import type { ChatFile } from './file/chat-file.js';
-import type { SourceReference } from './augmentation/sources.js';
 
 export type MessageRole = 'user' | 'assistant' | 'system';
 

@@ -15,6 +15,8 @@ import type {
   UpdateMessageBody,
 } from './message.dto.js';
 import { ChatMessage, endedStates } from './message.entity.js';
+import { StepRepository } from './step/step.repository.js';
+import type { StepsOfMessages } from './step/step.repository.js';
 
 /** An answer that is still being written is not in the lists of its owner. */
 const ended = { state: among(endedStates) };
@@ -27,6 +29,7 @@ export class MessageService {
   constructor(
     private readonly branches: ChatBranches,
     private readonly feedback: FeedbackRepository,
+    private readonly steps: StepRepository,
     database: Database,
     private readonly audit: AuditLog,
     private readonly files: ChatFiles,
@@ -52,7 +55,8 @@ export class MessageService {
     // A conversation reads from its beginning, a list of all messages from the newest.
     const order = sessionId && !isConversation ? 'ASC' : 'DESC';
     const { rows, total } = await this.messages.page(tenantId, query, where, { id: order });
-    const surroundings = await this.surroundings(caller, rows);
+    const steps = await this.steps.listed(tenantId, answersAmong(rows));
+    const surroundings = await this.surroundings(caller, rows, steps);
     const views = rows.map((row) => toListedMessageView(row, surroundings, caller.inline));
     return new Page(isConversation ? views.reverse() : views, total);
   }
@@ -60,21 +64,20 @@ export class MessageService {
   private async surroundings(
     caller: Caller,
     messages: readonly ChatMessage[],
+    steps: StepsOfMessages,
   ): Promise<MessageSurroundings> {
-    const answers = messages.filter(({ role }) => role === 'assistant');
     return {
       siblings: await this.branches.siblings(caller, messages),
-      feedback: await this.feedback.ofCaller(
-        caller,
-        answers.map(({ id }) => id),
-      ),
+      feedback: await this.feedback.ofCaller(caller, answersAmong(messages)),
+      steps,
     };
   }
 
   async detail(caller: Caller, id: number): Promise<MessageView> {
     const { tenantId, userId } = caller;
     const message = await this.messages.get(tenantId, id, { userId, ...ended });
-    return toMessageView(message, await this.surroundings(caller, [message]));
+    const steps = await this.steps.of(tenantId, answersAmong([message]));
+    return toMessageView(message, await this.surroundings(caller, [message], steps));
   }
 
   /** Adds the message at the end of the current branch. Returns its id as a string. */
@@ -102,4 +105,9 @@ export class MessageService {
       }
     });
   }
+}
+
+/** Only answers have steps. */
+function answersAmong(messages: readonly ChatMessage[]): number[] {
+  return messages.filter(({ role }) => role === 'assistant').map(({ id }) => id);
 }

@@ -4,6 +4,7 @@ import { acrossTenants, Database } from '../platform/database/index.js';
 import type { StoredMessage } from './chat.history.js';
 import { WRITING } from './message.entity.js';
 import type { MessageState, StoredSource } from './message.entity.js';
+import type { StoredStep } from './step/step.entity.js';
 
 /** Where a turn goes that does not follow the current branch of its session. */
 export type TurnPlace =
@@ -61,6 +62,8 @@ export interface TurnAnswer {
   readonly durationMs: number;
   /** Undefined for an answer without retrieval. */
   readonly sources?: readonly StoredSource[] | undefined;
+  /** The steps that are not stored yet. */
+  readonly steps?: readonly StoredStep[] | undefined;
 }
 
 /** An answer that is not stored yet, with all that storing it needs. */
@@ -86,6 +89,7 @@ export interface StoredTurn {
 }
 
 export interface StoredAnswer {
+  readonly id: number;
   readonly content: string;
   readonly reasoning: string | null;
   readonly state: MessageState;
@@ -304,15 +308,15 @@ export class TurnRepository {
     caller: Caller,
     sessionId: number,
     { turnId, limit, before }: Pick<BegunTurn, 'before'> & { turnId: string; limit: number },
-  ): Promise<StoredMessage[]> {
+  ): Promise<HistoryMessage[]> {
     const { tenantId, userId } = caller;
     if (before === null) return [];
     if (before !== undefined) {
       const values = [tenantId, userId, sessionId, before, limit];
-      return this.database.prepared<StoredMessage>(BRANCH_HISTORY, values);
+      return this.database.prepared<HistoryMessage>(BRANCH_HISTORY, values);
     }
-    const rows = await this.database.prepared<StoredMessage>(
-      `SELECT role, content, files,
+    const rows = await this.database.prepared<HistoryMessage>(
+      `SELECT id, role, content, files,
               EXISTS (SELECT 1 FROM knowledge_base WHERE tenant_id = $1 AND session_id = $3) AS "hasSessionBase"
            FROM chat_message
           WHERE tenant_id = $1 AND user_id = $2 AND session_id = $3
@@ -448,14 +452,18 @@ function claimOf(place: TurnPlace | undefined): string {
   return place.kind === 'answer' ? CLAIM_AND_INSERT_ANSWER : CLAIM_AND_INSERT_QUESTION_BELOW;
 }
 
-interface StoredTurnRow extends Omit<StoredTurn, 'answer'>, Omit<StoredAnswer, 'usage'>, TurnUsage {
+/** A message of a history, with its id. */
+type HistoryMessage = StoredMessage & { readonly id: number };
+
+interface StoredTurnRow
+  extends Omit<StoredTurn, 'answer'>, Omit<StoredAnswer, 'id' | 'usage'>, TurnUsage {
   readonly answerId: number | null;
 }
 
 function storedAnswer(row: StoredTurnRow): StoredAnswer | undefined {
   if (row.answerId === null) return undefined;
-  const { content, reasoning, state, finishReason, error, sources } = row;
+  const { answerId: id, content, reasoning, state, finishReason, error, sources } = row;
   const { inputTokens, outputTokens, totalTokens, estimated } = row;
   const usage = { inputTokens, outputTokens, totalTokens, estimated };
-  return { content, reasoning, state, finishReason, error, usage, sources };
+  return { id, content, reasoning, state, finishReason, error, usage, sources };
 }

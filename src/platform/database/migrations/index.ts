@@ -17,6 +17,7 @@ import { TurnAnswers1763683200016 } from './16-turn-answers.js';
 import { ForeignKeyIndexes1763683200017 } from './17-foreign-key-indexes.js';
 import { Installation1763683200018 } from './18-installation.js';
 import { ExistingClients1763683200019 } from './19-existing-clients.js';
+import { AgentRuntime1763683200020 } from './20-agent-runtime.js';
 import { ChatFiles1763683200021 } from './21-chat-files.js';
 import { ChatBranches1763683200022 } from './22-chat-branches.js';
 
@@ -41,6 +42,7 @@ export const migrations = [
   ForeignKeyIndexes1763683200017,
   Installation1763683200018,
   ExistingClients1763683200019,
+  AgentRuntime1763683200020,
   ChatFiles1763683200021,
   ChatBranches1763683200022,
 ];

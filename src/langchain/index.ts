@@ -1,0 +1,13 @@
+export type {
+  ChatGeneration,
+  PlinthChatCallOptions,
+  PlinthChatModel,
+  PlinthChatOptions,
+} from './chat-model.js';
+export type { PlinthEmbeddings } from './embeddings.js';
+export { toChatMessages, toLangChainMessages } from './langchain.messages.js';
+export { LangChainModule } from './langchain.module.js';
+export { LangChain } from './langchain.service.js';
+export { langchainTool } from './langchain.tools.js';
+export type { LangChainToolCall, LangChainToolSpec } from './langchain.tools.js';
+export type { FragmentMetadata, KnowledgeRetriever, RetrieverOptions } from './retriever.js';
