@@ -1,4 +1,5 @@
 import {
+  AnyObject,
   Decimal,
   ICON,
   Id,
@@ -11,6 +12,7 @@ import {
   VISIBLE,
   Whole,
 } from '../platform/http/index.js';
+import { RESPONSE_FORMAT, RESPONSE_FORMAT_EXAMPLE } from './format/response-formats.js';
 
 const INTEGER = 2_147_483_647;
 const ZERO_OR_ONE = ['0', '1'];
@@ -87,6 +89,12 @@ const agentFields = {
     min: 1,
     max: INTEGER,
     description: `Maximum tokens of an answer${MODELS_OWN}`,
+    clearable: true,
+  }),
+  responseFormat: AnyObject({
+    optional: true,
+    description: `Every answer is a JSON object of this form, unless a message asks for another one. ${RESPONSE_FORMAT}. An empty text or the type text clears it`,
+    example: RESPONSE_FORMAT_EXAMPLE,
     clearable: true,
   }),
   status: OneOf(ZERO_OR_ONE, { optional: true, description: '0 enabled, 1 disabled; default 0' }),

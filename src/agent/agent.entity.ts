@@ -1,4 +1,5 @@
 import { Entity } from 'typeorm';
+import type { ResponseFormat } from '../provider/index.js';
 import {
   Bigint,
   Char,
@@ -6,6 +7,7 @@ import {
   Double,
   GeneratedId,
   Integer,
+  Json,
   Jsonb,
   TenantId,
   Text,
@@ -13,6 +15,11 @@ import {
   Varchar,
   nullable,
 } from '../platform/database/index.js';
+
+/** A ResponseFormat in a type that TypeORM takes for a column. */
+export interface StoredResponseFormat extends Omit<ResponseFormat, 'schema'> {
+  readonly schema: object;
+}
 
 /** An agent: a chat model with a prompt, knowledge bases, skills and generation parameters. */
 @Entity({ name: 'agent' })
@@ -34,6 +41,7 @@ export class Agent {
   @Double(nullable) temperature: number | null;
   @Double(nullable) topP: number | null;
   @Integer(nullable) maxTokens: number | null;
+  @Json(nullable) responseFormat: StoredResponseFormat | null;
 
   /** '0' normal, '1' disabled. */
   @Char(1, { default: '0' }) status: string;

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { MOST_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
+import type { ResponseFormat } from '../provider/index.js';
 import type { AgentListQuery } from './agent.dto.js';
 import { Agent } from './agent.entity.js';
 import type { AgentOption, BoundNames } from './agent.view.js';
@@ -24,9 +25,10 @@ export interface AgentForChat {
   readonly temperature: number | undefined;
   readonly topP: number | undefined;
   readonly maxTokens: number | undefined;
+  readonly responseFormat: ResponseFormat | undefined;
 }
 
-type OwnSetting = 'systemPrompt' | 'temperature' | 'topP' | 'maxTokens';
+type OwnSetting = 'systemPrompt' | 'temperature' | 'topP' | 'maxTokens' | 'responseFormat';
 
 interface AgentRow extends Omit<AgentForChat, OwnSetting> {
   readonly hasModel: boolean;
@@ -35,11 +37,13 @@ interface AgentRow extends Omit<AgentForChat, OwnSetting> {
   readonly temperature: number | null;
   readonly topP: number | null;
   readonly maxTokens: number | null;
+  readonly responseFormat: ResponseFormat | null;
 }
 
 const AGENT_FOR_CHAT = `SELECT a.id, a.agent_name AS name, a.model_id AS "modelId", m.id IS NOT NULL AS "hasModel",
       CASE WHEN a.system_prompt ~ '\\S' THEN a.system_prompt END AS "systemPrompt",
-      a.enable_thinking = '1' AS "enableThinking", a.temperature, a.top_p AS "topP", a.max_tokens AS "maxTokens", a.skill_names AS "skillNames", a.status,
+      a.enable_thinking = '1' AS "enableThinking", a.temperature, a.top_p AS "topP", a.max_tokens AS "maxTokens",
+      a.response_format AS "responseFormat", a.skill_names AS "skillNames", a.status,
       (SELECT coalesce(jsonb_agg(k.id ORDER BY bound.place), '[]')
          FROM jsonb_array_elements_text(a.knowledge_ids) WITH ORDINALITY AS bound (id, place)
          JOIN knowledge_base k ON k.tenant_id = a.tenant_id AND k.id = bound.id::bigint) AS "knowledgeIds"

@@ -38,6 +38,7 @@ const keptAnswer: z.ZodType<KeptAnswer> = z.object({
     firstTokenMs: z.number().optional(),
     durationMs: z.number(),
     sources: z.array(source).optional(),
+    structured: z.boolean().optional(),
   }),
 });
 

@@ -85,7 +85,8 @@ export class ChatAnswer {
       ...referenceOf(source),
       cited: citations?.cited.includes(source.number) ?? false,
     }));
-    const ended = { ...outcome, content: turn.text, sources };
+    const structured = outcome.state === 'complete' && turn.plan.responseFormat !== undefined;
+    const ended = { ...outcome, content: turn.text, sources, structured };
     const { tenantId, userId } = turn.caller;
     const owner = { tenantId, userId };
     const result = await this.store.store(owner, {
@@ -102,6 +103,7 @@ export class ChatAnswer {
       firstTokenMs: turn.firstTokenMs,
       durationMs: turn.durationMs,
       sources,
+      structured,
     });
     if (result === 'refused') turn.write(errorFrames(NOT_STORED));
     else if (error !== undefined) turn.write(errorFrames(error), codeOf(outcome.error));
@@ -109,7 +111,11 @@ export class ChatAnswer {
     else if (turn.stopReason === 'shutdown') turn.write(errorFrames(SHUTDOWN));
     else {
       const ending = endingFrame(ended, turn.caller.inline);
-      const done = doneFrame(outcome.finishReason, citations, result === 'kept');
+      const done = doneFrame(outcome.finishReason, {
+        citations,
+        isKept: result === 'kept',
+        structured,
+      });
       turn.write(ending + usageFrame(usage) + done);
     }
   }
@@ -163,7 +169,8 @@ function framesOf(answer: StoredAnswer, inline: InlineContent): string {
     (answer.reasoning ? reasoningFrame(answer.reasoning) : '') +
     (answer.content === '' ? '' : contentFrame(answer.content));
   if (answer.state === 'failed') return text + errorFrames(answer.error ?? INTERRUPTED);
-  const end = usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop');
+  const { structured } = answer;
+  const end = usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop', { structured });
   return text + endingFrame(answer, inline) + end;
 }
 

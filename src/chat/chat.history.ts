@@ -1,4 +1,4 @@
-import { estimateMessageTokens, sendableTokens } from '../model/index.js';
+import { estimateMessageTokens, estimateTokens, sendableTokens } from '../model/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import { MessageTooLongError } from './chat.errors.js';
 
@@ -12,6 +12,8 @@ export interface HistoryLimits {
   readonly maxAnswer: number | undefined;
   /** Sent first and never left out. */
   readonly systemPrompt?: string | undefined;
+  /** Text that the adapter adds. */
+  readonly instruction?: string | undefined;
 }
 
 /**
@@ -26,8 +28,9 @@ export function historyWindow(
 ): ChatMessage[] {
   const system = systemMessages(limits.systemPrompt);
   const questionTokens = tokensOf([...system, question]);
-  if (limits.contextWindow !== undefined && questionTokens > limits.contextWindow) {
-    throw new MessageTooLongError(questionTokens, limits.contextWindow);
+  const leastTokens = questionTokens + instructionTokens(limits);
+  if (limits.contextWindow !== undefined && leastTokens > limits.contextWindow) {
+    throw new MessageTooLongError(leastTokens, limits.contextWindow);
   }
   let room = freeTokens(questionTokens, limits);
   const kept: ChatMessage[] = [];
@@ -50,9 +53,13 @@ export function sourceCharacters(question: ChatMessage, limits: HistoryLimits): 
   return Math.max(0, Math.floor(freeTokens(taken, limits) / 2));
 }
 
+function instructionTokens({ instruction }: HistoryLimits): number {
+  return instruction === undefined ? 0 : estimateTokens(instruction);
+}
+
 /** Tokens of the window that are free beside the taken ones and the answer; negative when that is too much. */
 function freeTokens(taken: number, limits: HistoryLimits): number {
-  return sendableTokens(limits) - taken;
+  return sendableTokens(limits) - taken - instructionTokens(limits);
 }
 
 function tokensOf(messages: readonly ChatMessage[]): number {

@@ -11,6 +11,7 @@ import { AnswerStore } from './answer.store.js';
 import { ChatAnswer } from './chat.answer.js';
 import { ChatController } from './chat.controller.js';
 import { ChatService } from './chat.service.js';
+import { StructuredAnswers } from './format/structured-answers.js';
 import { MessageController } from './message.controller.js';
 import { MessageService } from './message.service.js';
 import { RunningTurns } from './running-turns.js';
@@ -34,6 +35,7 @@ import { TurnRepository } from './turn.repository.js';
     ChatAnswer,
     ChatAugmentation,
     RunningTurns,
+    StructuredAnswers,
     TurnRepository,
     SessionService,
     MessageService,

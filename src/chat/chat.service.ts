@@ -8,13 +8,14 @@ import type { Config } from '../platform/config/index.js';
 import { isUniqueViolation } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { SseWriter } from '../platform/http/index.js';
-import { AgentService } from '../agent/index.js';
+import { AgentService, ResponseFormats } from '../agent/index.js';
 import type { AgentForChat } from '../agent/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { ModelResolver } from '../model/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
-import type { ChatMessage } from '../provider/index.js';
+import { formatInstruction } from '../provider/index.js';
+import type { ChatMessage, ResponseFormat } from '../provider/index.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
 import { ChatAnswer } from './chat.answer.js';
 import type { SendBody } from './chat.dto.js';
@@ -24,6 +25,7 @@ import { historyWindow, sourceCharacters } from './chat.history.js';
 import type { HistoryLimits, StoredMessage } from './chat.history.js';
 import { Turn } from './chat.turn.js';
 import type { TurnLimits, TurnOutcome, TurnPlan } from './chat.turn.js';
+import { StructuredAnswers } from './format/structured-answers.js';
 import { RunningTurns } from './running-turns.js';
 import { TurnRepository } from './turn.repository.js';
 
@@ -47,6 +49,8 @@ export class ChatService {
     private readonly running: RunningTurns,
     private readonly streams: OpenStreams,
     private readonly answers: ChatAnswer,
+    private readonly formats: ResponseFormats,
+    private readonly structured: StructuredAnswers,
   ) {
     this.limits = {
       connectMs: config.CHAT_CONNECT_TIMEOUT_SECONDS * 1_000,
@@ -141,15 +145,16 @@ export class ChatService {
    * cannot be used.
    */
   private async plan(caller: Caller, body: SendBody): Promise<TurnPlan> {
+    const format = body.responseFormat && (await this.formats.read(body.responseFormat));
     if (body.agentId === undefined) {
       const model = await this.models.resolveChat(caller, body.model);
-      return planOf(body, { model, bases: await this.requested(caller, body) });
+      return planOf(body, { model, bases: await this.requested(caller, body), format });
     }
     const agent = await this.agents.forChat(caller, body.agentId);
     const model = await this.models.resolveChatById(caller, agent.modelId);
     const bound = await this.knowledge.ofTenant(caller.tenantId, agent.knowledgeIds);
     const bases = bound.length > 0 ? bound : await this.requested(caller, body);
-    return planOf(body, { model, bases, agent });
+    return planOf(body, { model, bases, agent, format });
   }
 
   private async requested(caller: Caller, { knowledgeId }: SendBody): Promise<KnowledgeBase[]> {
@@ -164,7 +169,12 @@ export class ChatService {
     let outcome: TurnOutcome;
     try {
       messages = await this.messagesOf(turn, alone);
-      outcome = await turn.run(messages, this.limits, (model) => this.models.current(model));
+      outcome = await turn.run(
+        messages,
+        this.limits,
+        (model) => this.models.current(model),
+        this.structured,
+      );
     } catch (error) {
       outcome = turn.outcomeOf(error);
     }
@@ -223,9 +233,11 @@ function planOf(
     readonly model: ResolvedChatModel;
     readonly bases: readonly KnowledgeBase[];
     readonly agent?: AgentForChat;
+    /** Of the message: null asks for free text, undefined for what the agent has. */
+    readonly format: ResponseFormat | null | undefined;
   },
 ): TurnPlan {
-  const { model, bases, agent } = found;
+  const { model, bases, agent, format } = found;
   return {
     model,
     bases,
@@ -237,6 +249,7 @@ function planOf(
       maxTokens: body.maxTokens ?? agent?.maxTokens ?? model.maxOutput,
       stop: body.stop,
     },
+    responseFormat: (format === undefined ? agent?.responseFormat : format) ?? undefined,
   };
 }
 
@@ -244,8 +257,15 @@ function questionOf(content: string): ChatMessage {
   return { role: 'user', content };
 }
 
-function historyLimits({ model, generation, systemPrompt }: TurnPlan): HistoryLimits {
-  return { contextWindow: model.contextWindow, maxAnswer: generation.maxTokens, systemPrompt };
+function historyLimits(plan: TurnPlan): HistoryLimits {
+  const { model, generation, systemPrompt, responseFormat } = plan;
+  return {
+    contextWindow: model.contextWindow,
+    maxAnswer: generation.maxTokens,
+    systemPrompt,
+    // A service that shows the schema to the model itself counts it, too.
+    instruction: responseFormat && formatInstruction(responseFormat),
+  };
 }
 
 /** Of a turn that could not begin: another request with its key may have been first. */

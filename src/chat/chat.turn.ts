@@ -6,12 +6,19 @@ import type { SseWriter } from '../platform/http/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import { retryBeforeFirstPart } from '../provider/index.js';
-import type { CallLimits, ChatMessage, ChatPart, Usage } from '../provider/index.js';
+import type {
+  CallLimits,
+  ChatMessage,
+  ChatPart,
+  ResponseFormat,
+  Usage,
+} from '../provider/index.js';
 import type { SendBody } from './chat.dto.js';
 import { AnswerTooLongError, TurnStopped } from './chat.errors.js';
 import type { StopReason } from './chat.errors.js';
 import { contentFrame, reasoningFrame } from './chat.frames.js';
 import type { Source } from './augmentation/sources.js';
+import type { StructuredAnswers } from './format/structured-answers.js';
 import type { MessageState } from './message.entity.js';
 
 /** Longest stored answer, in characters of text and thinking together. */
@@ -34,6 +41,8 @@ export interface TurnPlan {
   /** The knowledge bases to search; often none. */
   readonly bases: readonly KnowledgeBase[];
   readonly generation: Generation;
+  /** The form that the answer must have; undefined for free text. */
+  readonly responseFormat: ResponseFormat | undefined;
 }
 
 export interface TurnLimits extends CallLimits {
@@ -108,20 +117,32 @@ export class Turn {
     messages: readonly ChatMessage[],
     { attempts, ...limits }: TurnLimits,
     current: (model: ResolvedChatModel) => Promise<ResolvedChatModel>,
+    structured: StructuredAnswers,
   ): Promise<TurnOutcome> {
     const { signal } = this.abort;
-    const { generation, bases } = this.plan;
+    const { generation, bases, responseFormat: format } = this.plan;
     // A turn without retrieval calls the model it has just resolved; later calls use what is stored by then.
     let isFresh = bases.length === 0;
     try {
       signal.throwIfAborted();
-      const open = async (): Promise<AsyncIterable<readonly ChatPart[]>> => {
-        const model = isFresh ? this.plan.model : await current(this.plan.model);
-        isFresh = false;
-        const call = { model: model.modelName, messages, ...defined(generation) };
-        return model.adapter.stream(call, model.connection, { limits, signal });
+      const ask = (sent: readonly ChatMessage[]): AsyncIterable<readonly ChatPart[]> => {
+        const open = async (): Promise<AsyncIterable<readonly ChatPart[]>> => {
+          const model = isFresh ? this.plan.model : await current(this.plan.model);
+          isFresh = false;
+          const call = {
+            model: model.modelName,
+            messages: sent,
+            ...defined({ ...generation, responseFormat: format }),
+          };
+          return model.adapter.stream(call, model.connection, { limits, signal });
+        };
+        return retryBeforeFirstPart(open, { attempts, signal });
       };
-      for await (const parts of retryBeforeFirstPart(open, { attempts, signal })) {
+      const first = ask(messages);
+      const correct = (more: readonly ChatMessage[]): AsyncIterable<readonly ChatPart[]> =>
+        ask([...messages, ...more]);
+      const answer = format ? structured.read({ format, first, correct }) : first;
+      for await (const parts of answer) {
         signal.throwIfAborted();
         const frames = this.collect(parts);
         if (frames !== '' && !this.writer.write(frames)) await this.writer.drained(signal);

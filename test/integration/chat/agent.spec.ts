@@ -80,6 +80,7 @@ describe('agents', () => {
         temperature: 0.3,
         topP: 0.9,
         maxTokens: 512,
+        responseFormat: null,
         status: '0',
         remark: 'note',
         createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
