@@ -27,6 +27,7 @@ const features = [
   'fragment',
   'attach',
   'retrieval',
+  'langchain',
   'media',
   'agent',
   'chat',
@@ -37,6 +38,7 @@ const layers = [...platform.map((name) => `platform/${name}`), ...features];
 
 /** The rooms of folders that have an order inside. */
 const rooms = {
+  agent: ['tool', 'runtime'],
   attach: ['parser', 'parsing', 'reconciliation', 'preview', 'loader'],
   harness: [
     'fault',

@@ -19,7 +19,9 @@ import {
   agentSheet,
   AgentView,
   McpToolView,
+  RuntimeOptionView,
   SkillOptionView,
+  ToolOptionView,
   WorkflowsView,
 } from './agent.view.js';
 
@@ -69,6 +71,22 @@ export class AgentController {
   @AnswersArray(SkillOptionView)
   skillOptions(): SkillOptionView[] {
     return this.agents.skillOptions();
+  }
+
+  /** The tools that an agent can switch on; they need a runtime that uses tools. */
+  @Get('toolOptions')
+  @RequirePermission('agent:agent:list')
+  @AnswersArray(ToolOptionView)
+  toolOptions(): ToolOptionView[] {
+    return this.agents.toolOptions();
+  }
+
+  /** The runtimes: how an agent can answer. */
+  @Get('runtimeOptions')
+  @RequirePermission('agent:agent:list')
+  @AnswersArray(RuntimeOptionView)
+  runtimeOptions(): RuntimeOptionView[] {
+    return this.agents.runtimeOptions();
   }
 
   /** One agent. */

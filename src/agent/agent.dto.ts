@@ -1,6 +1,7 @@
 import {
   AnyObject,
   Decimal,
+  Flag,
   ICON,
   Id,
   Ids,
@@ -15,6 +16,7 @@ import {
 import { RESPONSE_FORMAT, RESPONSE_FORMAT_EXAMPLE } from './format/response-formats.js';
 
 const INTEGER = 2_147_483_647;
+const MOST_STEPS = 100;
 const ZERO_OR_ONE = ['0', '1'];
 const AGENT_NAME = { max: 200, example: 'Support' };
 const MODEL_ID = { description: 'A model of category chat' };
@@ -32,6 +34,9 @@ export class AgentListQuery extends Input({
     'temperature',
     'topP',
     'maxTokens',
+    'runtime',
+    'useSkills',
+    'maxSteps',
     'status',
     'remark',
     'createTime',
@@ -95,6 +100,29 @@ const agentFields = {
     optional: true,
     description: `Every answer is a JSON object of this form, unless a message asks for another one. ${RESPONSE_FORMAT}. An empty text or the type text clears it`,
     example: RESPONSE_FORMAT_EXAMPLE,
+    clearable: true,
+  }),
+  runtime: Text({
+    optional: true,
+    max: 20,
+    description: 'A code of runtimeOptions: how the agent answers; default direct',
+    example: 'tools',
+  }),
+  tools: Texts({
+    optional: true,
+    description: 'Names of toolOptions, which the runtime tools offers to the model',
+    example: ['search_knowledge'],
+  }),
+  useSkills: Flag({
+    optional: true,
+    description: 'Whether the runtime tools offers skillNames to the model; default false',
+  }),
+  maxSteps: Whole({
+    optional: true,
+    min: 1,
+    max: MOST_STEPS,
+    description:
+      'Answers of the model that call tools, in one turn; at most AGENT_MAX_STEPS counts',
     clearable: true,
   }),
   status: OneOf(ZERO_OR_ONE, { optional: true, description: '0 enabled, 1 disabled; default 0' }),

@@ -5,6 +5,7 @@ import {
   Char,
   CreateTime,
   Double,
+  Flag,
   GeneratedId,
   Integer,
   Json,
@@ -21,7 +22,7 @@ export interface StoredResponseFormat extends Omit<ResponseFormat, 'schema'> {
   readonly schema: object;
 }
 
-/** An agent: a chat model with a prompt, knowledge bases, skills and generation parameters. */
+/** An agent: a chat model with a prompt, knowledge bases, skills, tools and generation parameters. */
 @Entity({ name: 'agent' })
 export class Agent {
   @GeneratedId() id: number;
@@ -42,6 +43,14 @@ export class Agent {
   @Double(nullable) topP: number | null;
   @Integer(nullable) maxTokens: number | null;
   @Json(nullable) responseFormat: StoredResponseFormat | null;
+
+  /** Code of an AgentRuntime. */
+  @Varchar(20, { default: 'direct' }) runtime: string;
+  /** Names of the tools that a runtime with tools offers. */
+  @Jsonb({ default: [] }) tools: string[];
+  @Flag({ default: false }) useSkills: boolean;
+  /** Null: the limit of the installation. */
+  @Integer(nullable) maxSteps: number | null;
 
   /** '0' normal, '1' disabled. */
   @Char(1, { default: '0' }) status: string;

@@ -37,6 +37,13 @@ export class UnknownSkillError extends InvalidInputError {
   }
 }
 
+export class UnknownToolError extends InvalidInputError {
+  constructor(unknown: readonly string[], known: readonly string[]) {
+    const names = unknown.slice(0, 5).map((name) => `"${name.slice(0, 64)}"`);
+    super(`There is no tool named ${names.join(', ')}. The tools are ${known.join(', ')}.`);
+  }
+}
+
 export class NoMcpToolsError extends InvalidInputError {
   constructor() {
     super('There are no MCP tools yet. Leave mcpToolIds empty.');

@@ -1,18 +1,37 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
+import { RetrievalModule } from '../retrieval/index.js';
+import { LangChainModule } from '../langchain/index.js';
 import { SkillModule } from '../skill/index.js';
 import { Agent } from './agent.entity.js';
 import { AgentController, McpToolController, WorkflowController } from './agent.controller.js';
 import { AgentRepository } from './agent.repository.js';
 import { AgentService } from './agent.service.js';
 import { ResponseFormats } from './format/response-formats.js';
+import { agentRuntimeProviders, AgentRuntimes } from './runtime/runtime.registry.js';
+import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Agent]), KnowledgeModule, ModelModule, SkillModule],
+  imports: [
+    LangChainModule,
+    TypeOrmModule.forFeature([Agent]),
+    FragmentModule,
+    KnowledgeModule,
+    ModelModule,
+    RetrievalModule,
+    SkillModule,
+  ],
   controllers: [AgentController, McpToolController, WorkflowController],
-  providers: [AgentRepository, AgentService, ResponseFormats],
-  exports: [AgentService, ResponseFormats],
+  providers: [
+    AgentRepository,
+    AgentService,
+    ResponseFormats,
+    ...agentToolProviders,
+    ...agentRuntimeProviders,
+  ],
+  exports: [AgentService, AgentTools, AgentRuntimes, ResponseFormats],
 })
 export class AgentModule {}

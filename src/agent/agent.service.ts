@@ -18,15 +18,35 @@ import {
   NoMcpToolsError,
   TooManyBoundError,
   UnknownSkillError,
+  UnknownToolError,
 } from './agent.errors.js';
 import { AgentRepository } from './agent.repository.js';
 import type { AgentForChat, AgentValues } from './agent.repository.js';
 import { toAgentOptionView, toAgentView } from './agent.view.js';
-import type { AgentOptionView, AgentView, SkillOptionView } from './agent.view.js';
+import type {
+  AgentOptionView,
+  AgentView,
+  RuntimeOptionView,
+  SkillOptionView,
+  ToolOptionView,
+} from './agent.view.js';
+import { AgentRuntimes } from './runtime/runtime.registry.js';
+import { AgentTools } from './tool/tool.registry.js';
 
 const MOST_KNOWLEDGE_BASES = 20;
 const MOST_SKILLS = 50;
+const MOST_TOOLS = 50;
 const ENABLED = '0';
+
+/** Offered to an agent that uses its skills. */
+const SKILL_TOOLS = ['activate_skill', 'read_skill_resource'];
+
+interface ChosenModel {
+  readonly modelId: number | undefined;
+  readonly runtime: string | undefined;
+  /** The change gives the agent this model. */
+  readonly isNew: boolean;
+}
 
 /** Agents: managed with permissions, usable by every user of the tenant. */
 @Injectable()
@@ -37,6 +57,8 @@ export class AgentService {
     private readonly knowledge: KnowledgeService,
     private readonly skills: SkillCatalogue,
     private readonly formats: ResponseFormats,
+    private readonly tools: AgentTools,
+    private readonly runtimes: AgentRuntimes,
     private readonly database: Database,
     private readonly audit: AuditLog,
     contents: KnowledgeContents,
@@ -66,6 +88,21 @@ export class AgentService {
     return (await this.agents.options(caller.tenantId)).map(toAgentOptionView);
   }
 
+  /** The tools that an agent can switch on. Those for skills come with `useSkills`. */
+  toolOptions(): ToolOptionView[] {
+    return this.tools.all
+      .filter(({ name }) => !SKILL_TOOLS.includes(name))
+      .map(({ name, description }) => ({ name, description }));
+  }
+
+  runtimeOptions(): RuntimeOptionView[] {
+    return this.runtimes.all.map(({ code, description, usesTools }) => ({
+      code,
+      description,
+      usesTools,
+    }));
+  }
+
   /** The skills that an agent can be given. */
   skillOptions(): SkillOptionView[] {
     return this.skills.documents.map(({ name, description }) => ({ name, description }));
@@ -78,20 +115,17 @@ export class AgentService {
   async forChat(caller: Caller, agentId: number): Promise<AgentForChat> {
     const agent = await this.agents.forChat(caller.tenantId, agentId);
     if (!agent) throw new NotFoundError('The agent');
-    const {
-      hasModel,
-      status,
-      systemPrompt,
-      temperature,
-      topP,
-      maxTokens,
-      responseFormat,
-      ...bound
-    } = agent;
+    const { hasModel, status, systemPrompt, temperature, topP, maxTokens, ...rest } = agent;
+    const { responseFormat, useSkills, maxSteps, ...bound } = rest;
     if (status !== ENABLED) throw new AgentDisabledError(agent.name);
     if (!hasModel) throw new AgentWithoutModelError(agent.name);
     return {
       ...bound,
+      tools: useSkills ? [...bound.tools, ...SKILL_TOOLS] : bound.tools,
+      skills: useSkills
+        ? this.skills.documents.filter(({ name }) => bound.skillNames.includes(name))
+        : [],
+      maxSteps: maxSteps ?? undefined,
       systemPrompt: systemPrompt ?? undefined,
       temperature: temperature ?? undefined,
       topP: topP ?? undefined,
@@ -147,7 +181,14 @@ export class AgentService {
     const { modelId, knowledgeIds, skillNames, mcpToolIds = [] } = values;
     if (mcpToolIds.length > 0) throw new NoMcpToolsError();
     if (skillNames) this.checkSkills(skillNames);
-    if (modelId !== undefined) await this.checkModel(caller, modelId);
+    if (values.tools) this.checkTools(values.tools);
+    if (modelId !== undefined || values.runtime !== undefined) {
+      await this.checkModel(caller, {
+        modelId: modelId ?? before?.modelId,
+        runtime: values.runtime ?? before?.runtime,
+        isNew: modelId !== undefined,
+      });
+    }
     if (knowledgeIds) await this.checkKnowledge(caller, knowledgeIds, before?.knowledgeIds ?? []);
   }
 
@@ -160,9 +201,24 @@ export class AgentService {
     if (unknown.length > 0) throw new UnknownSkillError(unknown, known);
   }
 
-  private async checkModel(caller: Caller, modelId: number): Promise<void> {
-    const { modelName, category } = await this.models.get(caller, modelId);
+  private checkTools(names: readonly string[]): void {
+    if (names.length > MOST_TOOLS) throw new TooManyBoundError('tools', names.length, MOST_TOOLS);
+    const known = this.toolOptions().map(({ name }) => name);
+    const unknown = names.filter((name) => !known.includes(name));
+    if (unknown.length > 0) throw new UnknownToolError(unknown, known);
+  }
+
+  /** The model as it is with the change. One that the agent keeps may have been deleted. */
+  private async checkModel(
+    caller: Caller,
+    { modelId, runtime = this.runtimes.direct.code, isNew }: ChosenModel,
+  ): Promise<void> {
+    const { usesTools } = this.runtimes.get(runtime);
+    if (modelId === undefined || (!isNew && !usesTools)) return;
+    const model = await this.models.get(caller, modelId);
+    const { modelName, category } = model;
     if (category !== 'chat') throw new AgentModelError(modelName, category);
+    this.runtimes.forModel(runtime, model);
   }
 
   private async checkKnowledge(
@@ -196,6 +252,7 @@ function readAgent(
   const values: AgentValues = defined(fields);
   if (values.agentName) values.agentName = values.agentName.trim();
   if (values.knowledgeIds) values.knowledgeIds = [...new Set(values.knowledgeIds)];
+  if (values.tools) values.tools = [...new Set(values.tools)];
   if (values.skillNames) values.skillNames = [...new Set(values.skillNames)];
   return values;
 }
@@ -205,7 +262,7 @@ function changeForAudit(before: Agent, values: AgentValues): Record<string, unkn
   const fields = (Object.keys(values) as (keyof AgentValues)[]).filter(
     (field) => JSON.stringify(values[field]) !== JSON.stringify(before[field]),
   );
-  const shown = ['status', 'modelId', 'knowledgeIds'] as const;
+  const shown = ['status', 'modelId', 'knowledgeIds', 'runtime', 'tools', 'useSkills'] as const;
   return {
     fields,
     ...Object.fromEntries(

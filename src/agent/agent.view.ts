@@ -1,4 +1,5 @@
 import {
+  flag,
   integer,
   integers,
   list,
@@ -43,6 +44,10 @@ export class AgentView extends View({
       example: RESPONSE_FORMAT_EXAMPLE,
     }),
   ),
+  runtime: text({ example: 'direct' }),
+  tools: texts({ example: ['search_knowledge'] }),
+  useSkills: flag({ description: 'Whether the runtime tools offers the skills to the model' }),
+  maxSteps: nullable(integer({ description: 'null: the limit of the installation' })),
   status: oneOf(['0', '1'], { description: '0 enabled, 1 disabled' }),
   remark: text({ example: '' }),
   createTime: time(),
@@ -58,6 +63,8 @@ export const agentSheet = sheetOf<AgentView>('Agents', {
   enableThinking: ['Thinking', { 0: 'Off', 1: 'On' }],
   knowledgeNames: 'Knowledge bases',
   skillNames: 'Skills',
+  runtime: 'Runtime',
+  tools: 'Tools',
   status: ['Status', { 0: 'Enabled', 1: 'Disabled' }],
   remark: 'Remark',
   createTime: 'Created',
@@ -106,6 +113,19 @@ export function toAgentOptionView(agent: AgentOption): AgentOptionView {
 export class SkillOptionView extends View({
   name: text({ example: 'pdf' }),
   description: text({ example: 'Reads, creates, changes and checks PDF files.' }),
+}) {}
+
+export class ToolOptionView extends View({
+  name: text({ example: 'search_knowledge' }),
+  description: text({ description: 'As models get it' }),
+}) {}
+
+export class RuntimeOptionView extends View({
+  code: text({ example: 'tools' }),
+  description: text({ example: 'The model calls the tools of the agent until it can answer' }),
+  usesTools: flag({
+    description: 'It offers tools and skills to the model, which must support tools',
+  }),
 }) {}
 
 export class McpToolView extends View({

@@ -8,3 +8,29 @@ export {
 } from './format/response-formats.js';
 export type { Problem } from './format/schema-walk.js';
 export type { AgentForChat } from './agent.repository.js';
+export type {
+  AgentRuntime,
+  CallResult,
+  CallState,
+  DecidedCall,
+  Generation,
+  RuntimeTurn,
+  TurnLimits,
+  TurnPart,
+} from './runtime/agent-runtime.js';
+export { AgentRuntimes } from './runtime/runtime.registry.js';
+export { NoAnswerInLimitsError, TurnTooLongError } from './runtime/runtime.errors.js';
+export { CONTENT_CHARACTERS, ToolFailure } from './tool/agent-tool.js';
+export type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './tool/agent-tool.js';
+export {
+  CITE,
+  citationsIn,
+  inRankOrder,
+  QUOTED_DATA,
+  quotedSource,
+  referenceOf,
+} from './tool/sources.js';
+export type { Citations, Source, SourceReference } from './tool/sources.js';
+export { AgentTools } from './tool/tool.registry.js';
+export type { CallContext, ToolResult } from './tool/tool.registry.js';
+export { TurnSources } from './tool/turn-sources.js';

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { isMissing } from '../platform/filesystem/index.js';
 import { endedStates } from './message.entity.js';
 import type { StoredSource } from './message.entity.js';
+import type { StoredStep } from './step/step.entity.js';
 import type { KeptAnswer } from './turn.repository.js';
 
 /** A name that is complete. One that is being written ends in `.part`, one that cannot be stored in `.refused`. */
@@ -16,6 +17,7 @@ const REFUSED = '.refused';
 const ABANDONED_MS = 10 * 60_000;
 
 const source = z.custom<StoredSource>((value) => typeof value === 'object' && value !== null);
+const step = z.custom<StoredStep>((value) => typeof value === 'object' && value !== null);
 
 const keptAnswer: z.ZodType<KeptAnswer> = z.object({
   owner: z.object({ tenantId: z.string(), userId: z.number() }),
@@ -38,6 +40,7 @@ const keptAnswer: z.ZodType<KeptAnswer> = z.object({
     firstTokenMs: z.number().optional(),
     durationMs: z.number(),
     sources: z.array(source).optional(),
+    steps: z.array(step).optional(),
     structured: z.boolean().optional(),
   }),
 });

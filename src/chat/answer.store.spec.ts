@@ -19,6 +19,7 @@ import { Metrics } from '../platform/observability/index.js';
 import type { Shutdown } from '../platform/observability/index.js';
 import { AnswerSpool, SpoolFullError } from './answer.spool.js';
 import { AnswerStore } from './answer.store.js';
+import { StepRepository } from './step/step.repository.js';
 import { TurnRepository } from './turn.repository.js';
 import type { KeptAnswer } from './turn.repository.js';
 
@@ -98,9 +99,10 @@ describe('a start with kept answers', () => {
   async function startWith(finish: (turnId: string) => Promise<void>): Promise<string[]> {
     const turns = new TurnRepository({} as Database);
     turns.finish = (_, { turnId }) => finish(turnId);
+    const steps = new StepRepository({} as Database);
     const shutdown = { graceOver: new AbortController().signal } as Shutdown;
     const metrics = new Metrics({} as OpenStreams, {} as Database, {} as Dependencies);
-    const store = new AnswerStore({ DATA_DIR: dataDir } as Config, turns, shutdown, metrics);
+    const store = new AnswerStore({ DATA_DIR: dataDir } as Config, turns, steps, shutdown, metrics);
     await store.storeKept(new AbortController().signal);
     return readdirSync(folder).sort();
   }

@@ -14,6 +14,7 @@ import { withLimit } from '../platform/dependency/index.js';
 import { Metrics, Shutdown } from '../platform/observability/index.js';
 import { IntervalJob } from '../platform/queue/index.js';
 import { AnswerSpool } from './answer.spool.js';
+import { StepRepository } from './step/step.repository.js';
 import { TurnRepository } from './turn.repository.js';
 import type { AnswerOwner, KeptAnswer, TurnAnswer } from './turn.repository.js';
 
@@ -63,6 +64,7 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
   constructor(
     @Inject(CONFIG) config: Config,
     private readonly turns: TurnRepository,
+    private readonly steps: StepRepository,
     private readonly shutdown: Shutdown,
     metrics: Metrics,
   ) {
@@ -109,7 +111,7 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
 
   private async attempt({ owner, answer }: KeptAnswer): Promise<Attempt> {
     try {
-      const storing = inTenant(owner.tenantId, () => this.turns.finish(owner, answer));
+      const storing = inTenant(owner.tenantId, () => this.finish(owner, answer));
       await withLimit(ATTEMPT_MS, storing, () => {
         throw new Error(`The database did not answer within ${ATTEMPT_MS} ms.`);
       });
@@ -121,6 +123,13 @@ export class AnswerStore implements OnApplicationBootstrap, BeforeApplicationShu
       }
       return isInvalidValue(error) ? 'refused' : 'unavailable';
     }
+  }
+
+  /** The steps first: an answer that is stored takes no further ones. */
+  private async finish(owner: AnswerOwner, answer: TurnAnswer): Promise<void> {
+    const { tenantId } = owner;
+    for (const step of answer.steps ?? []) await this.steps.save({ ...answer, tenantId }, step);
+    await this.turns.finish(owner, answer);
   }
 
   private async keep(kept: KeptAnswer): Promise<StoreResult> {

@@ -11,7 +11,7 @@ import { Metrics } from '../platform/observability/index.js';
 import { UpstreamError } from '../provider/index.js';
 import type { ChatMessage, Usage } from '../provider/index.js';
 import { AnswerStore } from './answer.store.js';
-import { citationsIn, referenceOf } from './augmentation/sources.js';
+import { citationsIn, referenceOf } from '../agent/index.js';
 import { IdempotencyInProgressError, IdempotencyMismatchError } from './chat.errors.js';
 import {
   contentFrame,
@@ -19,8 +19,13 @@ import {
   errorFrames,
   reasoningFrame,
   sourcesFrame,
+  toolCallFrame,
+  toolResultFrame,
   usageFrame,
 } from './chat.frames.js';
+import { StepRepository } from './step/step.repository.js';
+import type { StoredStep } from './step/step.entity.js';
+import { endedCall, stepMessages } from './step/turn.steps.js';
 import { publicMessage } from './chat.turn.js';
 import { inlineEnding } from './inline-content.js';
 import type { EndedAnswer } from './inline-content.js';
@@ -43,6 +48,7 @@ export class ChatAnswer {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly turns: TurnRepository,
+    private readonly steps: StepRepository,
     private readonly store: AnswerStore,
     private readonly running: RunningTurns,
     private readonly metrics: Metrics,
@@ -68,8 +74,11 @@ export class ChatAnswer {
     const turn = await this.turns.findByKey(caller, key);
     if (!turn) return false;
     if (turn.requestHash !== requestHash) throw new IdempotencyMismatchError();
-    if (turn.answer) writer.write(framesOf(turn.answer, caller.inline));
-    else if (this.isLost(turn)) writer.write(errorFrames(INTERRUPTED));
+    if (turn.answer) {
+      const { id } = turn.answer;
+      const steps = (await this.steps.of(caller.tenantId, [id])).get(id) ?? [];
+      writer.write(framesOf(turn.answer, steps, caller.inline));
+    } else if (this.isLost(turn)) writer.write(errorFrames(INTERRUPTED));
     else throw new IdempotencyInProgressError();
     return true;
   }
@@ -78,14 +87,15 @@ export class ChatAnswer {
   async end(turn: Turn, messages: readonly ChatMessage[], outcome: TurnOutcome): Promise<void> {
     const failed = outcome.state === 'failed';
     const error = failed ? this.messageOf(outcome.error).slice(0, LONGEST_ERROR) : undefined;
-    const usage = turnUsage(turn.usage, messages, turn.text + turn.reasoning);
+    const usage = usageOf(turn, messages);
     this.count(turn, outcome);
     const citations = turn.sources && citationsIn(turn.text, turn.sources.length);
     const sources = turn.sources?.map((source) => ({
       ...referenceOf(source),
       cited: citations?.cited.includes(source.number) ?? false,
     }));
-    const structured = outcome.state === 'complete' && turn.plan.responseFormat !== undefined;
+    const structured =
+      outcome.state === 'complete' && turn.plan.generation.responseFormat !== undefined;
     const ended = { ...outcome, content: turn.text, sources, structured };
     const { tenantId, userId } = turn.caller;
     const owner = { tenantId, userId };
@@ -104,6 +114,7 @@ export class ChatAnswer {
       durationMs: turn.durationMs,
       sources,
       structured,
+      ...(turn.steps.all.length > 0 && { steps: turn.steps.unsaved }),
     });
     if (result === 'refused') turn.write(errorFrames(NOT_STORED));
     else if (error !== undefined) turn.write(errorFrames(error), codeOf(outcome.error));
@@ -163,8 +174,14 @@ function endingFrame(answer: EndedAnswer, inline: InlineContent): string {
   return ending === '' ? '' : contentFrame(ending);
 }
 
-function framesOf(answer: StoredAnswer, inline: InlineContent): string {
+function framesOf(
+  answer: StoredAnswer,
+  steps: readonly StoredStep[],
+  inline: InlineContent,
+): string {
+  const calls = steps.flatMap((step) => step.calls.map(endedCall));
   const text =
+    calls.map((call) => toolCallFrame(call) + toolResultFrame(call)).join('') +
     (answer.sources ? sourcesFrame(answer.sources) : '') +
     (answer.reasoning ? reasoningFrame(answer.reasoning) : '') +
     (answer.content === '' ? '' : contentFrame(answer.content));
@@ -172,6 +189,38 @@ function framesOf(answer: StoredAnswer, inline: InlineContent): string {
   const { structured } = answer;
   const end = usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop', { structured });
   return text + endingFrame(answer, inline) + end;
+}
+
+/** Of all calls of the model in the turn. */
+function usageOf(turn: Turn, messages: readonly ChatMessage[]): TurnUsage {
+  const steps = turn.steps.all;
+  if (steps.length === 0) return turnUsage(turn.usage, messages, turn.text + turn.reasoning);
+  const sent = [...messages];
+  const usages = steps.map((step) => {
+    const [answer, ...results] = stepMessages(step);
+    const usage = usageOfStep(step);
+    const counted = turnUsage(usage, sent, '');
+    const outputTokens = usage.outputTokens ?? (answer ? estimateMessageTokens(answer) : 0);
+    sent.push(...(answer ? [answer] : []), ...results);
+    return { ...counted, outputTokens, totalTokens: counted.inputTokens + outputTokens };
+  });
+  const last = turn.lastText + turn.lastReasoning;
+  // A turn that ended in a tool did not call the model again.
+  if (turn.usage !== undefined || last !== '') usages.push(turnUsage(turn.usage, sent, last));
+  return usages.reduce((sum, usage) => ({
+    inputTokens: sum.inputTokens + usage.inputTokens,
+    outputTokens: sum.outputTokens + usage.outputTokens,
+    totalTokens: sum.totalTokens + usage.totalTokens,
+    estimated: sum.estimated || usage.estimated,
+  }));
+}
+
+function usageOfStep({ inputTokens, outputTokens }: StoredStep): Usage {
+  return {
+    inputTokens: inputTokens ?? undefined,
+    outputTokens: outputTokens ?? undefined,
+    raw: undefined,
+  };
 }
 
 /** The provider's counts; missing ones are estimated from the texts and marked as estimated. */

@@ -1,5 +1,6 @@
 import { sseFrame } from '../platform/http/index.js';
-import type { Citations, Source, SourceReference } from './augmentation/sources.js';
+import type { Citations, DecidedCall, Source, SourceReference } from '../agent/index.js';
+import type { StoredCall } from './step/step.entity.js';
 import type { TurnUsage } from './turn.repository.js';
 
 /**
@@ -18,6 +19,24 @@ export function reasoningFrame(text: string): string {
 
 export function usageFrame(usage: TurnUsage): string {
   return sseFrame('usage', { event: 'usage', usage });
+}
+
+/** A tool call, when the model has decided it. The model chose the name. */
+export function toolCallFrame({ number, id, name, arguments: text }: DecidedCall): string {
+  return sseFrame('tool_call', { event: 'tool_call', number, id, name, arguments: text });
+}
+
+/** The end of a tool call. */
+export function toolResultFrame({
+  number,
+  id,
+  name,
+  state,
+  summary,
+  durationMs,
+}: StoredCall): string {
+  const result = { number, id, name, state, summary, durationMs };
+  return sseFrame('tool_result', { event: 'tool_result', ...result });
 }
 
 /** The fragments that were sent to the model, before its first word. `fallback`: retrieval failed, none were sent. */

@@ -1,11 +1,27 @@
 import { estimateMessageTokens, estimateTokens, sendableTokens } from '../model/index.js';
 import type { ChatMessage } from '../provider/index.js';
+import type { StoredStep } from './step/step.entity.js';
+import { stepMessages, textAfter } from './step/turn.steps.js';
 import { MessageTooLongError } from './chat.errors.js';
 
 export interface StoredMessage {
+  readonly id?: number;
   readonly role: string;
   readonly content: string;
+  /** Of an answer with tools, for a turn that sends them. */
+  readonly steps?: readonly StoredStep[] | undefined;
 }
+
+/** A question with its answer. */
+interface Exchange {
+  /** Without the steps of the answer; undefined for an answer that has no text. */
+  readonly texts: readonly ChatMessage[] | undefined;
+  /** With its steps. */
+  readonly messages: readonly ChatMessage[];
+}
+
+/** What stands for the text of an answer that ended after a step. */
+const INTERRUPTED = 'The answer was interrupted.';
 
 export interface HistoryLimits {
   readonly contextWindow: number | undefined;
@@ -14,11 +30,14 @@ export interface HistoryLimits {
   readonly systemPrompt?: string | undefined;
   /** Text that the adapter adds. */
   readonly instruction?: string | undefined;
+  /** Keeps half of the free window for the steps of the turn. */
+  readonly forSteps?: boolean;
 }
 
 /**
  * The messages for the model: the prompt of the agent, the newest stored exchanges that fit beside the question and the
- * answer, oldest first, and the question. An exchange without an answer is left out completely, so that roles alternate.
+ * answer, oldest first, and the question. An exchange without an answer is left out completely, so that roles alternate. One
+ * that fits only without the calls of tools and their results is sent without them.
  * Throws MessageTooLongError when the question alone exceeds a window that the model's record states.
  */
 export function historyWindow(
@@ -32,12 +51,14 @@ export function historyWindow(
   if (limits.contextWindow !== undefined && leastTokens > limits.contextWindow) {
     throw new MessageTooLongError(leastTokens, limits.contextWindow);
   }
-  let room = freeTokens(questionTokens, limits);
+  const free = freeTokens(questionTokens, limits);
+  let room = limits.forSteps === true ? Math.floor(free / 2) : free;
   const kept: ChatMessage[] = [];
-  for (const exchange of exchanges(stored).reverse()) {
-    room -= tokensOf(exchange);
-    if (room < 0) break;
-    kept.unshift(...exchange);
+  for (const { messages, texts } of exchanges(stored).reverse()) {
+    const fitting = [messages, texts].find((one) => one && tokensOf(one) <= room);
+    if (!fitting) break;
+    room -= tokensOf(fitting);
+    kept.unshift(...fitting);
   }
   return [...system, ...kept, question];
 }
@@ -66,15 +87,32 @@ function tokensOf(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
 }
 
-function exchanges(stored: readonly StoredMessage[]): ChatMessage[][] {
-  const pairs: ChatMessage[][] = [];
+function exchanges(stored: readonly StoredMessage[]): Exchange[] {
+  const pairs: Exchange[] = [];
   let question: ChatMessage | undefined;
-  for (const { role, content } of stored) {
+  for (const { role, content, steps = [] } of stored) {
     if (role === 'user') question = { role, content };
-    else if (role === 'assistant' && question && content !== '') {
-      pairs.push([question, { role, content }]);
+    else if (role === 'assistant' && question && (content !== '' || steps.length > 0)) {
+      pairs.push(exchangeOf(question, content, steps));
       question = undefined;
     }
   }
   return pairs;
+}
+
+function exchangeOf(
+  question: ChatMessage,
+  content: string,
+  steps: readonly StoredStep[],
+): Exchange {
+  const texts = content === '' ? undefined : [question, answerOf(content)];
+  if (texts && steps.length === 0) return { texts, messages: texts };
+  const last = textAfter(steps, content);
+  if (last === undefined) return { texts, messages: texts ?? [] };
+  const calls = steps.flatMap(stepMessages);
+  return { texts, messages: [question, ...calls, answerOf(last === '' ? INTERRUPTED : last)] };
+}
+
+function answerOf(content: string): ChatMessage {
+  return { role: 'assistant', content };
 }

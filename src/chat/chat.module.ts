@@ -17,12 +17,14 @@ import { MessageService } from './message.service.js';
 import { RunningTurns } from './running-turns.js';
 import { SessionController } from './session.controller.js';
 import { SessionService } from './session.service.js';
+import { ChatStep } from './step/step.entity.js';
+import { StepRepository } from './step/step.repository.js';
 import { TurnLease } from './turn-lease.entity.js';
 import { TurnRepository } from './turn.repository.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([ChatMessage, ChatSession, TurnLease]),
+    TypeOrmModule.forFeature([ChatMessage, ChatSession, ChatStep, TurnLease]),
     ModelModule,
     KnowledgeModule,
     RetrievalModule,
@@ -35,6 +37,7 @@ import { TurnRepository } from './turn.repository.js';
     ChatAnswer,
     ChatAugmentation,
     RunningTurns,
+    StepRepository,
     StructuredAnswers,
     TurnRepository,
     SessionService,

@@ -8,8 +8,8 @@ import type { Config } from '../platform/config/index.js';
 import { isUniqueViolation } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { SseWriter } from '../platform/http/index.js';
-import { AgentService, ResponseFormats } from '../agent/index.js';
-import type { AgentForChat } from '../agent/index.js';
+import { AgentRuntimes, AgentService, ResponseFormats, TurnSources } from '../agent/index.js';
+import type { AgentForChat, AgentRuntime, TurnLimits } from '../agent/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { ModelResolver } from '../model/index.js';
@@ -24,10 +24,15 @@ import { sourcesFrame } from './chat.frames.js';
 import { historyWindow, sourceCharacters } from './chat.history.js';
 import type { HistoryLimits, StoredMessage } from './chat.history.js';
 import { Turn } from './chat.turn.js';
-import type { TurnLimits, TurnOutcome, TurnPlan } from './chat.turn.js';
+import type { TurnOutcome, TurnPlan, TurnServices } from './chat.turn.js';
 import { StructuredAnswers } from './format/structured-answers.js';
 import { RunningTurns } from './running-turns.js';
+import { StepRepository } from './step/step.repository.js';
+import type { StepOwner } from './step/step.repository.js';
 import { TurnRepository } from './turn.repository.js';
+
+/** An agent that has this tool searches when it needs to, not before each answer. */
+const SEARCH_TOOL = 'search_knowledge';
 
 /** The index that keeps one question for a key of a user. */
 const UNIQUE_KEY = 'chat_message_idempotency';
@@ -35,7 +40,7 @@ const UNIQUE_KEY = 'chat_message_idempotency';
 /** One message to a model and its answer: checks, stores the question, streams and stores the answer. */
 @Injectable()
 export class ChatService {
-  private readonly limits: TurnLimits;
+  private readonly services: TurnServices;
   /** Messages that are being answered in this process, from their first check on. */
   private answering = 0;
 
@@ -43,20 +48,23 @@ export class ChatService {
     @Inject(CONFIG) private readonly config: Config,
     private readonly models: ModelResolver,
     private readonly agents: AgentService,
+    private readonly runtimes: AgentRuntimes,
     private readonly knowledge: KnowledgeService,
     private readonly augmentation: ChatAugmentation,
     private readonly turns: TurnRepository,
+    private readonly steps: StepRepository,
     private readonly running: RunningTurns,
     private readonly streams: OpenStreams,
     private readonly answers: ChatAnswer,
     private readonly formats: ResponseFormats,
-    private readonly structured: StructuredAnswers,
+    structured: StructuredAnswers,
   ) {
-    this.limits = {
-      connectMs: config.CHAT_CONNECT_TIMEOUT_SECONDS * 1_000,
-      idleMs: config.CHAT_IDLE_TIMEOUT_SECONDS * 1_000,
-      totalMs: config.CHAT_STREAM_TIMEOUT_SECONDS * 1_000,
-      attempts: config.CHAT_ATTEMPTS,
+    this.services = {
+      limits: limitsOf(config),
+      current: (model) => models.current(model),
+      structured,
+      direct: runtimes.direct,
+      saveStep: (turn, step) => steps.save(stepOwner(turn), step),
     };
   }
 
@@ -148,13 +156,15 @@ export class ChatService {
     const format = body.responseFormat && (await this.formats.read(body.responseFormat));
     if (body.agentId === undefined) {
       const model = await this.models.resolveChat(caller, body.model);
-      return planOf(body, { model, bases: await this.requested(caller, body), format });
+      const bases = await this.requested(caller, body);
+      return planOf(body, { runtime: this.runtimes.direct, model, bases, format });
     }
     const agent = await this.agents.forChat(caller, body.agentId);
     const model = await this.models.resolveChatById(caller, agent.modelId);
+    const runtime = this.runtimes.forModel(agent.runtime, model);
     const bound = await this.knowledge.ofTenant(caller.tenantId, agent.knowledgeIds);
     const bases = bound.length > 0 ? bound : await this.requested(caller, body);
-    return planOf(body, { model, bases, agent, format });
+    return planOf(body, { runtime, model, bases, agent, format });
   }
 
   private async requested(caller: Caller, { knowledgeId }: SendBody): Promise<KnowledgeBase[]> {
@@ -169,12 +179,7 @@ export class ChatService {
     let outcome: TurnOutcome;
     try {
       messages = await this.messagesOf(turn, alone);
-      outcome = await turn.run(
-        messages,
-        this.limits,
-        (model) => this.models.current(model),
-        this.structured,
-      );
+      outcome = await turn.run(messages, this.services);
     } catch (error) {
       outcome = turn.outcomeOf(error);
     }
@@ -202,14 +207,20 @@ export class ChatService {
       signal: turn.signal,
     });
     turn.sources = sources;
+    turn.toolSources = new TurnSources(sources);
     turn.write(sourcesFrame(sources, fallback));
     return historyWindow(stored, questionOf(augmented.question), limits);
   }
 
-  private async history({ id, caller, body }: Turn): Promise<StoredMessage[]> {
+  /** A runtime without tools gets the texts alone: not every service takes calls of tools in a request without tools. */
+  private async history({ id, caller, body, plan }: Turn): Promise<StoredMessage[]> {
     if (body.sessionId === undefined) return [];
     const limit = this.config.CHAT_HISTORY_MESSAGES;
-    return this.turns.history(caller, body.sessionId, { turnId: id, limit });
+    const stored = await this.turns.history(caller, body.sessionId, { turnId: id, limit });
+    if (!plan.runtime.usesTools) return stored;
+    const answers = stored.filter(({ role }) => role === 'assistant').map((answer) => answer.id);
+    const steps = await this.steps.of(caller.tenantId, answers);
+    return stored.map((message) => ({ ...message, steps: steps.get(message.id) }));
   }
 
   private reserve(caller: Caller): StreamPlace {
@@ -227,9 +238,26 @@ export class ChatService {
   }
 }
 
+function limitsOf(config: Config): TurnLimits {
+  return {
+    connectMs: config.CHAT_CONNECT_TIMEOUT_SECONDS * 1_000,
+    idleMs: config.CHAT_IDLE_TIMEOUT_SECONDS * 1_000,
+    totalMs: config.CHAT_STREAM_TIMEOUT_SECONDS * 1_000,
+    attempts: config.CHAT_ATTEMPTS,
+  };
+}
+
+function stepOwner(turn: Turn): StepOwner {
+  const { id: turnId, questionId, text: content, reasoning, plan } = turn;
+  const { tenantId } = turn.caller;
+  const { modelName } = plan.model;
+  return { tenantId, turnId, questionId, content, reasoning, modelName };
+}
+
 function planOf(
   body: SendBody,
   found: {
+    readonly runtime: AgentRuntime;
     readonly model: ResolvedChatModel;
     readonly bases: readonly KnowledgeBase[];
     readonly agent?: AgentForChat;
@@ -237,10 +265,14 @@ function planOf(
     readonly format: ResponseFormat | null | undefined;
   },
 ): TurnPlan {
-  const { model, bases, agent, format } = found;
+  const { runtime, model, bases, agent, format } = found;
+  const { tools = [], skills = [], maxSteps } = agent ?? {};
+  const searchesItself = runtime.usesTools && tools.includes(SEARCH_TOOL);
   return {
+    runtime,
     model,
-    bases,
+    bases: searchesItself ? [] : bases,
+    work: { tools, skills, bases, maxSteps },
     systemPrompt: agent?.systemPrompt?.trim() || undefined,
     generation: {
       thinking: body.enableThinking ?? (agent?.enableThinking === true ? true : undefined),
@@ -248,8 +280,8 @@ function planOf(
       topP: body.topP ?? agent?.topP ?? undefined,
       maxTokens: body.maxTokens ?? agent?.maxTokens ?? model.maxOutput,
       stop: body.stop,
+      responseFormat: (format === undefined ? agent?.responseFormat : format) ?? undefined,
     },
-    responseFormat: (format === undefined ? agent?.responseFormat : format) ?? undefined,
   };
 }
 
@@ -258,14 +290,12 @@ function questionOf(content: string): ChatMessage {
 }
 
 function historyLimits(plan: TurnPlan): HistoryLimits {
-  const { model, generation, systemPrompt, responseFormat } = plan;
-  return {
-    contextWindow: model.contextWindow,
-    maxAnswer: generation.maxTokens,
-    systemPrompt,
-    // A service that shows the schema to the model itself counts it, too.
-    instruction: responseFormat && formatInstruction(responseFormat),
-  };
+  const { model, generation, systemPrompt, runtime } = plan;
+  const { maxTokens: maxAnswer, responseFormat } = generation;
+  // A service that shows the schema to the model itself counts it, too.
+  const instruction = responseFormat && formatInstruction(responseFormat);
+  const { contextWindow } = model;
+  return { contextWindow, maxAnswer, systemPrompt, instruction, forSteps: runtime.usesTools };
 }
 
 /** Of a turn that could not begin: another request with its key may have been first. */

@@ -1,52 +1,64 @@
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '../platform/access/index.js';
 import { DomainError, setEnvelopeCode } from '../platform/error/index.js';
-import { defined } from '../platform/http/index.js';
 import type { SseWriter } from '../platform/http/index.js';
+import type {
+  AgentRuntime,
+  Generation,
+  RuntimeTurn,
+  Source,
+  TurnLimits,
+  TurnPart,
+} from '../agent/index.js';
+import { TurnSources } from '../agent/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
-import { retryBeforeFirstPart } from '../provider/index.js';
-import type {
-  CallLimits,
-  ChatMessage,
-  ChatPart,
-  ResponseFormat,
-  Usage,
-} from '../provider/index.js';
+import type { ChatMessage, Usage } from '../provider/index.js';
 import type { SendBody } from './chat.dto.js';
 import { AnswerTooLongError, TurnStopped } from './chat.errors.js';
 import type { StopReason } from './chat.errors.js';
-import { contentFrame, reasoningFrame } from './chat.frames.js';
-import type { Source } from './augmentation/sources.js';
-import type { StructuredAnswers } from './format/structured-answers.js';
+import {
+  contentFrame,
+  reasoningFrame,
+  sourcesFrame,
+  toolCallFrame,
+  toolResultFrame,
+} from './chat.frames.js';
 import type { MessageState } from './message.entity.js';
+import { BETWEEN_STEPS, TurnSteps } from './step/turn.steps.js';
+import type { StructuredAnswers } from './format/structured-answers.js';
+import type { StoredStep } from './step/step.entity.js';
+import { withoutNul } from './storable-text.js';
 
 /** Longest stored answer, in characters of text and thinking together. */
 const MAX_ANSWER = 8_000_000;
 
-/** Generation parameters of the call. */
-export interface Generation {
-  readonly thinking: boolean | undefined;
-  readonly temperature: number | undefined;
-  readonly topP: number | undefined;
-  readonly maxTokens: number | undefined;
-  readonly stop: readonly string[] | undefined;
-}
-
 /** How a message is answered. */
 export interface TurnPlan {
+  readonly runtime: AgentRuntime;
   readonly model: ResolvedChatModel;
   /** The prompt of the agent. */
   readonly systemPrompt: string | undefined;
-  /** The knowledge bases to search; often none. */
+  /** The knowledge bases to search before the answer; often none. */
   readonly bases: readonly KnowledgeBase[];
   readonly generation: Generation;
-  /** The form that the answer must have; undefined for free text. */
-  readonly responseFormat: ResponseFormat | undefined;
+  /** What a runtime with tools may use. */
+  readonly work: TurnWork;
 }
 
-export interface TurnLimits extends CallLimits {
-  readonly attempts: number;
+/** The tools of a turn and what they may read. */
+export type TurnWork = Pick<RuntimeTurn, 'tools' | 'bases' | 'skills' | 'maxSteps'>;
+
+/** What a running turn needs of the service. */
+export interface TurnServices {
+  readonly limits: TurnLimits;
+  /** Looks the model up again. */
+  readonly current: (model: ResolvedChatModel) => Promise<ResolvedChatModel>;
+  readonly structured: StructuredAnswers;
+  /** Answers with one call of the model and no tools. */
+  readonly direct: AgentRuntime;
+  /** Stores a step with the text so far. */
+  readonly saveStep: (turn: Turn, step: StoredStep) => Promise<void>;
 }
 
 /** How a turn ended, with the error of a failed one. */
@@ -57,17 +69,21 @@ export interface TurnOutcome {
 }
 
 /**
- * One running answer: reads the parts of the adapter, writes them to the client and collects them. Its text is always
- * the concatenation of the content frames that it wrote. `run` never rejects; the outcome says how it ended.
+ * One running answer: reads the parts of a runtime, writes them to the client and collects them. Its text is always the
+ * concatenation of the content frames that it wrote. `run` never rejects; the outcome says how it ended.
  */
 export class Turn {
   readonly id = randomUUID();
   text = '';
   reasoning = '';
+  /** Of the last call of the model; those before it are in the steps. */
   usage: Usage | undefined;
+  readonly steps = new TurnSteps();
   firstTokenMs: number | undefined;
   /** The fragments that were sent to the model; undefined for a turn without retrieval. */
   sources: readonly Source[] | undefined;
+  /** The same for the tools, which add to them. */
+  toolSources = new TurnSources();
   /** The id of the stored question. */
   questionId = 0;
   /** Settles when the turn has ended and its answer is stored or kept. */
@@ -76,7 +92,13 @@ export class Turn {
   private readonly abort = new AbortController();
   private readonly started = performance.now();
   private finish: { reason: string } | undefined;
+  /** The limit that ended the work with tools. */
+  private limit: string | undefined;
   private over = false;
+  /** Where the text and the thinking of the current step begin. */
+  private stepText = 0;
+  private stepReasoning = 0;
+  private hasUnsavedSteps = false;
 
   constructor(
     readonly caller: Caller,
@@ -112,48 +134,60 @@ export class Turn {
     this.writer.write(frames);
   }
 
-  /** Calls the model, which `current` looks up again, and writes its answer until it ends, fails or is stopped. */
-  async run(
-    messages: readonly ChatMessage[],
-    { attempts, ...limits }: TurnLimits,
-    current: (model: ResolvedChatModel) => Promise<ResolvedChatModel>,
-    structured: StructuredAnswers,
-  ): Promise<TurnOutcome> {
+  /** Lets the runtime answer the messages, and writes its answer until it ends, fails or is stopped. */
+  async run(messages: readonly ChatMessage[], services: TurnServices): Promise<TurnOutcome> {
     const { signal } = this.abort;
-    const { generation, bases, responseFormat: format } = this.plan;
-    // A turn without retrieval calls the model it has just resolved; later calls use what is stored by then.
-    let isFresh = bases.length === 0;
     try {
       signal.throwIfAborted();
-      const ask = (sent: readonly ChatMessage[]): AsyncIterable<readonly ChatPart[]> => {
-        const open = async (): Promise<AsyncIterable<readonly ChatPart[]>> => {
-          const model = isFresh ? this.plan.model : await current(this.plan.model);
-          isFresh = false;
-          const call = {
-            model: model.modelName,
-            messages: sent,
-            ...defined({ ...generation, responseFormat: format }),
-          };
-          return model.adapter.stream(call, model.connection, { limits, signal });
-        };
-        return retryBeforeFirstPart(open, { attempts, signal });
-      };
-      const first = ask(messages);
-      const correct = (more: readonly ChatMessage[]): AsyncIterable<readonly ChatPart[]> =>
-        ask([...messages, ...more]);
-      const answer = format ? structured.read({ format, first, correct }) : first;
-      for await (const parts of answer) {
+      for await (const parts of this.answer(messages, services)) {
         signal.throwIfAborted();
         const frames = this.collect(parts);
         if (frames !== '' && !this.writer.write(frames)) await this.writer.drained(signal);
+        if (this.hasUnsavedSteps) await this.saveSteps(services);
       }
       signal.throwIfAborted();
-      return { state: 'complete', finishReason: this.finish?.reason ?? 'stop' };
+      return { state: 'complete', finishReason: this.limit ?? this.finish?.reason ?? 'stop' };
     } catch (error) {
       return this.outcomeOf(error);
     } finally {
       this.over = true;
+      this.stopCalls();
     }
+  }
+
+  /** What the model has written since the last step. */
+  get lastText(): string {
+    const text = this.text.slice(this.stepText);
+    return this.stepText > 0 && text !== '' ? text.slice(BETWEEN_STEPS.length) : text;
+  }
+
+  get lastReasoning(): string {
+    return this.reasoning.slice(this.stepReasoning);
+  }
+
+  private answer(
+    messages: readonly ChatMessage[],
+    { limits, current, structured, direct }: TurnServices,
+  ): AsyncIterable<readonly TurnPart[]> {
+    const { caller, signal, toolSources: sources } = this;
+    const { runtime, model, generation, bases, work } = this.plan;
+    // A turn without retrieval calls the model it has just resolved; later calls use what is stored by then.
+    let isFresh = bases.length === 0;
+    const currentModel = (): ResolvedChatModel | Promise<ResolvedChatModel> => {
+      if (!isFresh) return current(model);
+      isFresh = false;
+      return model;
+    };
+    const call = { caller, model, currentModel, messages, generation, limits, signal };
+    const turn = { ...work, ...call, sources };
+    const answer = runtime.answer(turn);
+    const { responseFormat: format } = generation;
+    if (!format) return answer;
+    return structured.read({
+      format,
+      first: answer,
+      correct: (more) => direct.answer({ ...turn, messages: [...messages, ...more] }),
+    });
   }
 
   /** The outcome of a turn that ended with an error: a stopped turn has not failed. */
@@ -164,7 +198,7 @@ export class Turn {
   }
 
   /** Collects the parts of one read and returns their frames; adjacent texts become one frame. */
-  private collect(parts: readonly ChatPart[]): string {
+  private collect(parts: readonly TurnPart[]): string {
     let frames = '';
     let text = '';
     let reasoning = '';
@@ -175,14 +209,14 @@ export class Turn {
             frames += this.keepReasoning(reasoning);
             reasoning = '';
           }
-          text += storable(part.text);
+          text += withoutNul(part.text);
           break;
         case 'reasoning-delta':
           if (text !== '') {
             frames += this.keepText(text);
             text = '';
           }
-          reasoning += storable(part.text);
+          reasoning += withoutNul(part.text);
           break;
         case 'usage':
           this.usage = part.usage;
@@ -191,7 +225,16 @@ export class Turn {
           this.finish = { reason: part.reason };
           break;
         case 'tool-call':
-          // No tools are offered in a chat, so a call cannot be executed.
+          // A runtime that runs tools says so with a step.
+          break;
+        case 'step':
+        case 'tool-result':
+        case 'limit':
+          if (reasoning !== '') frames += this.keepReasoning(reasoning);
+          if (text !== '') frames += this.keepText(text);
+          reasoning = '';
+          text = '';
+          frames += this.collectStep(part);
           break;
       }
     }
@@ -200,10 +243,57 @@ export class Turn {
     return frames;
   }
 
+  /** What a runtime does between two calls of the model. */
+  private collectStep(part: Extract<TurnPart, { type: 'step' | 'tool-result' | 'limit' }>): string {
+    switch (part.type) {
+      case 'limit':
+        this.limit = part.reached;
+        return '';
+      case 'step': {
+        const { lastText: text, lastReasoning: reasoning, usage } = this;
+        this.steps.add({ text, reasoning, usage }, part.calls);
+        this.usage = undefined;
+        this.stepText = this.text.length;
+        this.stepReasoning = this.reasoning.length;
+        this.hasUnsavedSteps = true;
+        return part.calls.map(toolCallFrame).join('');
+      }
+      case 'tool-result': {
+        const call = this.steps.end(part.result);
+        if (!call) return '';
+        this.hasUnsavedSteps = true;
+        return toolResultFrame(call) + this.collectSources();
+      }
+    }
+  }
+
+  /** The sources that tools have added. */
+  private collectSources(): string {
+    const known = this.sources?.length ?? 0;
+    const { all } = this.toolSources;
+    if (all.length === known) return '';
+    this.sources = all;
+    return sourcesFrame(all.slice(known));
+  }
+
+  /** A tool runs only when its call is stored. What cannot be stored ends the turn, and is stored with the answer. */
+  private async saveSteps({ saveStep }: TurnServices): Promise<void> {
+    this.hasUnsavedSteps = false;
+    await this.steps.save((step) => saveStep(this, step));
+  }
+
+  /** Ends the calls that still run. */
+  private stopCalls(): void {
+    const frames = this.steps.stop().map(toolResultFrame);
+    if (frames.length > 0) this.writer.write(frames.join(''));
+  }
+
   private keepText(text: string): string {
-    this.keep(text);
-    this.text += text;
-    return contentFrame(text);
+    const isFirstOfStep = this.text.length === this.stepText && this.stepText > 0;
+    const written = isFirstOfStep ? BETWEEN_STEPS + text : text;
+    this.keep(written);
+    this.text += written;
+    return contentFrame(written);
   }
 
   private keepReasoning(text: string): string {
@@ -218,11 +308,6 @@ export class Turn {
       throw new AnswerTooLongError();
     }
   }
-}
-
-/** Without the NUL character, which PostgreSQL cannot store. */
-function storable(text: string): string {
-  return text.includes('\0') ? text.replaceAll('\0', '') : text;
 }
 
 /** The message of a failure for clients and the stored answer; undefined when only the log may have it. */

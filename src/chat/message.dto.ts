@@ -4,6 +4,7 @@ import {
   flag,
   Id,
   Input,
+  integer,
   list,
   MOST_ROWS,
   nullable,
@@ -19,7 +20,10 @@ import {
 } from '../platform/http/index.js';
 import { listedContent } from './inline-content.js';
 import type { ChatMessage, MessageRole } from './message.entity.js';
+import type { StoredStep } from './step/step.entity.js';
+import { endedCall } from './step/turn.steps.js';
 
+const callStates = ['done', 'failed', 'timeout', 'stopped', 'interrupted'];
 const roles: readonly MessageRole[] = ['user', 'assistant', 'system'];
 
 export class MessageListQuery extends Input({
@@ -80,6 +84,33 @@ export class SourceView extends View({
   score: decimal({ example: 0.83 }),
 }) {}
 
+/** A tool call of an answer. */
+export class StepCallView extends View({
+  number: integer({ example: 1, description: 'Counts the calls of the answer' }),
+  id: text({ example: 'call_1' }),
+  name: text({ example: 'search_knowledge' }),
+  arguments: text({
+    example: '{"query":"warranty"}',
+    description: 'The JSON text as the model wrote it',
+  }),
+  state: oneOf(callStates, {
+    description: 'interrupted: the service stopped before the tool did; stopped: the turn was',
+  }),
+  summary: text({ example: 'searched "warranty": 3 fragments' }),
+  content: nullable(text({ description: 'What the model read; null in lists' })),
+  durationMs: nullable(integer({ example: 120 })),
+}) {}
+
+/** An answer of the model that called tools; content of the message has its text, too. */
+export class StepView extends View({
+  number: integer({ example: 1 }),
+  text: text({ example: 'Let me look.' }),
+  reasoning: nullable(text()),
+  calls: list(StepCallView),
+  inputTokens: nullable(integer({ description: 'null: the provider sent no usage' })),
+  outputTokens: nullable(integer()),
+}) {}
+
 export class MessageView extends View({
   id: text({ example: '40' }),
   sessionId: nullable(text({ example: '12' })),
@@ -106,6 +137,7 @@ export class MessageView extends View({
   firstTokenMs: nullable(number()),
   durationMs: nullable(number()),
   sources: list(SourceView, { description: 'The fragments that were sent to the model' }),
+  steps: list(StepView, { description: 'What an agent did with tools before its last text' }),
   remark: nullable(text()),
   createTime: time({ example: '2026-01-31 12:00:00' }),
 }) {}
@@ -125,16 +157,32 @@ export const messageSheet = sheetOf<MessageView>('Messages', {
   createTime: 'Created',
 });
 
-export function toMessageView(message: ChatMessage): MessageView {
+export function toMessageView(
+  message: ChatMessage,
+  steps: readonly StoredStep[] = [],
+): MessageView {
   return MessageView.of(message, {
     id: String(message.id),
     sessionId: message.sessionId === null ? null : String(message.sessionId),
     reasoningContent: message.reasoning,
     sources: message.sources ?? [],
+    steps: steps.map((step) => StepView.of(step, { calls: step.calls.map(endedCall) })),
   });
 }
 
-/** The view in a list, whose text has what the client reads nowhere else. */
-export function toListedMessageView(message: ChatMessage, inline: InlineContent): MessageView {
-  return { ...toMessageView(message), content: listedContent(message, inline) };
+/** The view in a list: its text has what the client reads nowhere else, and tool calls are without what the model read. */
+export function toListedMessageView(
+  message: ChatMessage,
+  inline: InlineContent,
+  steps: readonly StoredStep[] = [],
+): MessageView {
+  const view = toMessageView(message, steps);
+  return {
+    ...view,
+    content: listedContent(message, inline),
+    steps: view.steps.map((step) => ({
+      ...step,
+      calls: step.calls.map((call) => ({ ...call, content: null })),
+    })),
+  };
 }

@@ -13,7 +13,7 @@ import {
   Varchar,
   nullable,
 } from '../platform/database/index.js';
-import type { SourceReference } from './augmentation/sources.js';
+import type { SourceReference } from '../agent/index.js';
 
 export type MessageRole = 'user' | 'assistant' | 'system';
 

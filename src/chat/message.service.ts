@@ -12,6 +12,8 @@ import type {
   UpdateMessageBody,
 } from './message.dto.js';
 import { ChatMessage, endedStates } from './message.entity.js';
+import type { StoredStep } from './step/step.entity.js';
+import { StepRepository } from './step/step.repository.js';
 import { SessionService } from './session.service.js';
 
 /** An answer that is still being written is not in the lists of its owner. */
@@ -24,6 +26,7 @@ export class MessageService {
 
   constructor(
     private readonly sessions: SessionService,
+    private readonly steps: StepRepository,
     private readonly database: Database,
     private readonly audit: AuditLog,
   ) {
@@ -43,28 +46,39 @@ export class MessageService {
       ...(role && { role }),
       ...(modelName && { modelName: containing(modelName) }),
     };
-    const show = (message: ChatMessage): MessageView => toListedMessageView(message, inline);
-    if (sessionId && isWholeList(query)) return this.conversation(tenantId, query, { where, show });
-    // A conversation reads from its beginning, a list of all messages from the newest.
-    const id = sessionId ? 'ASC' : 'DESC';
-    return (await this.messages.page(tenantId, query, where, { id })).map(show);
+    const page =
+      sessionId && isWholeList(query)
+        ? await this.conversation(tenantId, query, where)
+        : // A conversation reads from its beginning, a list of all messages from the newest.
+          await this.messages.page(tenantId, query, where, { id: sessionId ? 'ASC' : 'DESC' });
+    const steps = await this.stepsOf(tenantId, page.rows);
+    return page.map((message) => toListedMessageView(message, inline, steps.get(message.id)));
   }
 
   /** The newest messages of a session, oldest first: what a client shows that asks for all of them. */
   private async conversation(
     tenantId: string,
     query: MessageListQuery,
-    how: {
-      readonly where: FindOptionsWhere<ChatMessage>;
-      readonly show: (message: ChatMessage) => MessageView;
-    },
-  ): Promise<Page<MessageView>> {
-    const newest = await this.messages.page(tenantId, query, how.where, { id: 'DESC' });
-    return new Page(newest.rows.map(how.show).reverse(), newest.total);
+    where: FindOptionsWhere<ChatMessage>,
+  ): Promise<Page<ChatMessage>> {
+    const newest = await this.messages.page(tenantId, query, where, { id: 'DESC' });
+    return new Page([...newest.rows].reverse(), newest.total);
   }
 
   async detail({ tenantId, userId }: Caller, id: number): Promise<MessageView> {
-    return toMessageView(await this.messages.get(tenantId, id, { userId, ...ended }));
+    const message = await this.messages.get(tenantId, id, { userId, ...ended });
+    return toMessageView(message, (await this.stepsOf(tenantId, [message])).get(id));
+  }
+
+  private stepsOf(
+    tenantId: string,
+    messages: readonly ChatMessage[],
+  ): Promise<ReadonlyMap<number, readonly StoredStep[]>> {
+    const answers = messages.filter(({ role }) => role === 'assistant');
+    return this.steps.of(
+      tenantId,
+      answers.map(({ id }) => id),
+    );
   }
 
   /** Returns the id of the new message as a string. */

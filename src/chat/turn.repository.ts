@@ -4,6 +4,7 @@ import { acrossTenants, Database } from '../platform/database/index.js';
 import type { StoredMessage } from './chat.history.js';
 import { WRITING } from './message.entity.js';
 import type { MessageState, StoredSource } from './message.entity.js';
+import type { StoredStep } from './step/step.entity.js';
 
 export interface Question {
   readonly turnId: string;
@@ -43,6 +44,8 @@ export interface TurnAnswer {
   readonly durationMs: number;
   /** Undefined for an answer without retrieval. */
   readonly sources?: readonly StoredSource[] | undefined;
+  /** The steps that are not stored yet. */
+  readonly steps?: readonly StoredStep[] | undefined;
   /** The content was checked against a schema. */
   readonly structured?: boolean | undefined;
 }
@@ -70,6 +73,7 @@ export interface StoredTurn {
 }
 
 export interface StoredAnswer {
+  readonly id: number;
   readonly content: string;
   readonly reasoning: string | null;
   readonly state: MessageState;
@@ -234,9 +238,9 @@ export class TurnRepository {
     caller: Caller,
     sessionId: number,
     before: { turnId: string; limit: number },
-  ): Promise<StoredMessage[]> {
-    const rows = await this.database.prepared<StoredMessage>(
-      `SELECT role, content FROM chat_message
+  ): Promise<(StoredMessage & { readonly id: number })[]> {
+    const rows = await this.database.prepared<StoredMessage & { readonly id: number }>(
+      `SELECT id, role, content FROM chat_message
           WHERE tenant_id = $1 AND user_id = $2 AND session_id = $3
             AND turn_id IS DISTINCT FROM $4 AND role IN ('user', 'assistant') AND state <> '${WRITING}'
           ORDER BY id DESC LIMIT $5`,
@@ -351,14 +355,15 @@ export class TurnRepository {
   }
 }
 
-interface StoredTurnRow extends Omit<StoredTurn, 'answer'>, Omit<StoredAnswer, 'usage'>, TurnUsage {
+interface StoredTurnRow
+  extends Omit<StoredTurn, 'answer'>, Omit<StoredAnswer, 'id' | 'usage'>, TurnUsage {
   readonly answerId: number | null;
 }
 
 function storedAnswer(row: StoredTurnRow): StoredAnswer | undefined {
   if (row.answerId === null) return undefined;
-  const { content, reasoning, state, finishReason, error, sources, structured } = row;
+  const { answerId: id, content, reasoning, state, finishReason, error, sources, structured } = row;
   const { inputTokens, outputTokens, totalTokens, estimated } = row;
   const usage = { inputTokens, outputTokens, totalTokens, estimated };
-  return { content, reasoning, state, finishReason, error, usage, sources, structured };
+  return { id, content, reasoning, state, finishReason, error, usage, sources, structured };
 }

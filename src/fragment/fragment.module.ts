@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
+import { DocumentRepository } from './document.repository.js';
 import { Fragment } from './fragment.entity.js';
 import { KeywordBlock, KeywordDocument, KeywordPosting } from './keyword/keyword.entity.js';
 import { FragmentController } from './fragment.controller.js';
@@ -20,6 +21,7 @@ import { TextAnalysis } from './keyword/text-analysis.js';
   ],
   controllers: [FragmentController],
   providers: [
+    DocumentRepository,
     FragmentRepository,
     FragmentService,
     FragmentVectors,
@@ -27,6 +29,6 @@ import { TextAnalysis } from './keyword/text-analysis.js';
     KeywordRepository,
     TextAnalysis,
   ],
-  exports: [FragmentService, KeywordIndex],
+  exports: [DocumentRepository, FragmentService, KeywordIndex],
 })
 export class FragmentModule {}

@@ -35,6 +35,8 @@ export interface RetrievalRequest {
   readonly knowledge: KnowledgeBase;
   readonly query: string;
   readonly overrides?: RetrievalOverrides;
+  /** Only these fragments of the base are searched; absent: all. */
+  readonly fragmentIds?: readonly number[] | undefined;
   /** Also return the dropped candidates with the reason. */
   readonly explain?: boolean;
   readonly signal: AbortSignal;
@@ -143,7 +145,7 @@ export class RetrievalService {
   }
 
   private async nearest(
-    { caller, knowledge, query, signal, explain }: RetrievalRequest,
+    { caller, knowledge, query, signal, explain, fragmentIds }: RetrievalRequest,
     settings: RetrievalSettings,
     limit: number,
   ): Promise<VectorHit[]> {
@@ -154,15 +156,16 @@ export class RetrievalService {
     const threshold = explain ? 0 : settings.threshold;
     return this.stores
       .of(knowledge.vectorModel)
-      .search(scope, { vector, limit, threshold }, signal);
+      .search(scope, { vector, limit, threshold, fragmentIds }, signal);
   }
 
   private async matching(
-    { caller, knowledge, query, signal }: RetrievalRequest,
+    { caller, knowledge, query, signal, fragmentIds }: RetrievalRequest,
     limit: number,
   ): Promise<KeywordHit[]> {
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
-    return (await this.keywords.search(scope, query, limit, signal)).hits;
+    const options = { signal, fragmentIds };
+    return (await this.keywords.search(scope, query, limit, options)).hits;
   }
 
   private async channel<Hit>(search: () => Promise<Hit[]>): Promise<ChannelResult<Hit>> {

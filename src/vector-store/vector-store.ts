@@ -21,6 +21,8 @@ export interface VectorQuery {
   readonly limit: number;
   /** Hits below this cosine similarity are left out. 0 admits everything, also negative similarities. */
   readonly threshold: number;
+  /** Only these fragments are searched; absent: all of the scope. */
+  readonly fragmentIds?: readonly number[] | undefined;
 }
 
 export interface VectorHit {

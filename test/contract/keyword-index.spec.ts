@@ -106,6 +106,20 @@ describe('a search', () => {
     expect(total).toBe(2);
   });
 
+  it('finds the given fragments only, with the scores that they have among all', async () => {
+    const base = await makeBase();
+    const texts = ['A red boat.', 'A red, red boat with a red sail.', 'A boat.', 'A green bird.'];
+    const [one = 0, two = 0, , four = 0] = await storeNew(base, texts);
+    const all = await index.search(base, 'red boat', 10);
+    const some = await index.search(base, 'red boat', 10, { fragmentIds: [four, two, one] });
+    expect(some.hits).toEqual(all.hits.filter(({ fragmentId }) => [one, two].includes(fragmentId)));
+    expect(some.total).toBe(2);
+    expect(await index.search(base, 'red', 10, { fragmentIds: [] })).toEqual({
+      hits: [],
+      total: 0,
+    });
+  });
+
   it('finds other forms of a word, whatever languages the base has', async () => {
     const base = await makeBase();
     const [english = 0] = await storeNew(base, [
@@ -169,7 +183,9 @@ describe('a search', () => {
     const [id = 0] = await storeNew(base, ['number 1 of many', 'none of them']);
     const pasted = Array.from({ length: 5_000 }, (_, number) => `number ${number}`).join(' ');
     expect(await idsFor(base, pasted)).toEqual([id]);
-    const search = index.search(base, 'number', 10, AbortSignal.abort(new Error('gone')));
+    const search = index.search(base, 'number', 10, {
+      signal: AbortSignal.abort(new Error('gone')),
+    });
     await expect(search).rejects.toThrow('gone');
   });
 });

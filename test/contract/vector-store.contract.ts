@@ -112,6 +112,26 @@ export function describeVectorStore(
       expect(await find(scope, query, { limit: 0 })).toEqual([]);
     });
 
+    it('finds the given fragments only, however far they are, and none of another base', async () => {
+      const { scope, attachmentId } = await newDocument();
+      const other = await newDocument();
+      const entries = entriesOf(40, 8, attachmentId);
+      const [foreign] = entriesOf(1, 8, other.attachmentId);
+      if (!foreign) throw new Error('There is no entry.');
+      await store.upsert(scope, entries, signal);
+      await store.upsert(other.scope, [foreign], signal);
+      const vector = unitVector(8, 1);
+      const all = idsOf(await find(scope, vector));
+      const among = async (fragmentIds: readonly number[], limit = 10): Promise<number[]> =>
+        idsOf(await store.search(scope, { vector, limit, threshold: 0, fragmentIds }, signal));
+
+      const last = all.slice(-3);
+      expect(await among([...last, foreign.fragmentId, 1_000_000_000].reverse())).toEqual(last);
+      expect(await among(last, 2)).toEqual(last.slice(0, 2));
+      expect(await among([])).toEqual([]);
+      expect(await among(all, 1_000)).toEqual(all);
+    });
+
     it('answers nothing for a base without vectors, or without any of the dimension', async () => {
       const { scope, attachmentId } = await newDocument();
       expect(await find(scope, unitVector(11, 1))).toEqual([]);

@@ -55,7 +55,7 @@ const sentBody = z.object({ messages: z.array(sentMessage) });
 export type SentMessage = z.output<typeof sentMessage>;
 
 /** What the model was sent in chat-completions, request by request. */
-export function sentTo(simulator: Simulator): SentMessage[][] {
+export function sentTo(simulator: Pick<Simulator, 'requests'>): SentMessage[][] {
   return simulator.requests.map(({ body }) => sentBody.parse(body).messages);
 }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ResponseFormats } from '../../agent/index.js';
-import type { Problem } from '../../agent/index.js';
-import type { ChatMessage, ChatPart, Finish, ResponseFormat, Usage } from '../../provider/index.js';
+import type { Problem, TurnPart } from '../../agent/index.js';
+import type { ChatMessage, Finish, ResponseFormat, Usage } from '../../provider/index.js';
 import {
   AnswerCutError,
   AnswerDoesNotFitError,
@@ -16,7 +16,7 @@ const LONGEST_ANSWER = 1_000_000;
 /** The first call and one correction. */
 const CALLS = 2;
 
-type Parts = AsyncIterable<readonly ChatPart[]>;
+type Parts = AsyncIterable<readonly TurnPart[]>;
 
 /** How an answer of a form is requested. */
 export interface FormattedCalls {
@@ -37,7 +37,7 @@ export interface FormattedCalls {
 export class StructuredAnswers {
   constructor(private readonly formats: ResponseFormats) {}
 
-  async *read({ format, first, correct }: FormattedCalls): AsyncGenerator<readonly ChatPart[]> {
+  async *read({ format, first, correct }: FormattedCalls): AsyncGenerator<readonly TurnPart[]> {
     const calls: HeldAnswer[] = [];
     let parts = first;
     try {
@@ -78,30 +78,44 @@ class HeldAnswer {
   finish: ({ readonly type: 'finish' } & Finish) | undefined;
 
   /** Reads to the end and passes on what is not kept back. */
-  async *read(parts: Parts): AsyncGenerator<readonly ChatPart[]> {
+  async *read(parts: Parts): AsyncGenerator<readonly TurnPart[]> {
     for await (const some of parts) {
       const shown = this.take(some);
       if (shown.length > 0) yield shown;
     }
   }
 
-  private take(parts: readonly ChatPart[]): ChatPart[] {
-    return parts.filter((part) => {
+  private take(parts: readonly TurnPart[]): TurnPart[] {
+    return parts.flatMap((part) => {
       switch (part.type) {
         case 'text-delta':
           this.text += part.text;
           if (this.text.length > LONGEST_ANSWER) throw new AnswerTooLargeError(LONGEST_ANSWER);
-          return false;
+          return [];
         case 'usage':
           this.usage = part.usage;
-          return false;
+          return [];
         case 'finish':
           this.finish = part;
-          return false;
+          return [];
+        case 'step':
+          return [...this.ofStep(), part];
         default:
-          return true;
+          return [part];
       }
     });
+  }
+
+  /** What the model wrote before it called tools is no answer. It is shown as thinking, and its usage belongs to the step. */
+  private ofStep(): TurnPart[] {
+    const { text, usage } = this;
+    this.text = '';
+    this.usage = undefined;
+    this.finish = undefined;
+    return [
+      ...(text === '' ? [] : [{ type: 'reasoning-delta', text } as const]),
+      ...(usage ? [{ type: 'usage', usage } as const] : []),
+    ];
   }
 }
 
@@ -109,7 +123,7 @@ class HeldAnswer {
  * The sum of what the calls report. A count that a finished call does not report is unknown for all; a call that failed is
  * taken for one that has cost nothing.
  */
-function usageOf(calls: readonly HeldAnswer[]): ChatPart[] {
+function usageOf(calls: readonly HeldAnswer[]): TurnPart[] {
   const usages = calls
     .filter(({ finish, usage }) => finish !== undefined || usage !== undefined)
     .map(({ usage }) => usage);

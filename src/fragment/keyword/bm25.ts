@@ -33,12 +33,23 @@ const B = 0.75;
 
 /**
  * Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) with Lucene's inverse document
- * frequency, which is never negative. Fragments need not have all of the words.
+ * frequency, which is never negative. Fragments need not have all of the words. With `among` only these are found; how rare
+ * a word is depends on the whole corpus.
  */
-export function rank(found: readonly FoundTerm[], corpus: Corpus, limit: number): KeywordResult {
+export function rank(
+  found: readonly FoundTerm[],
+  corpus: Corpus,
+  limit: number,
+  among?: ReadonlySet<number>,
+): KeywordResult {
   const scores = new Map<number, number>();
   const averageLength = Math.max(1, corpus.terms) / Math.max(1, corpus.fragments);
   for (const { postings } of found) addScores(scores, postings, { ...corpus, averageLength });
+  if (among) {
+    for (const fragmentId of [...scores.keys()]) {
+      if (!among.has(fragmentId)) scores.delete(fragmentId);
+    }
+  }
   const best = bestOf(scores, limit);
   const words = wordsOf(best, found);
   const hits = best.map(([fragmentId, score]) => ({

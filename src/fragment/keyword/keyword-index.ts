@@ -23,6 +23,11 @@ export interface AnalysedFragment {
   readonly analysed: AnalysedText;
 }
 
+export interface KeywordSearchOptions {
+  readonly signal?: AbortSignal;
+  readonly fragmentIds?: readonly number[] | undefined;
+}
+
 /**
  * Fragments of one block. More make searching cheaper and adding to a block dearer, and rows would outgrow a page of
  * the database; a larger document has a block of its own.
@@ -81,12 +86,12 @@ export class KeywordIndex {
     await this.database.transaction(() => this.replaceDocument(scope, []));
   }
 
-  /** The fragments that have at least one word of the query, best first. */
+  /** The fragments that have at least one word of the query, best first; only those of `fragmentIds` if given. */
   async search(
     scope: KnowledgeScope,
     query: string,
     limit: number,
-    signal?: AbortSignal,
+    { signal, fragmentIds }: KeywordSearchOptions = {},
   ): Promise<KeywordResult> {
     const { languages, ...corpus } = await this.repository.statistics(scope);
     signal?.throwIfAborted();
@@ -102,7 +107,7 @@ export class KeywordIndex {
       const bytes = postings.get(term);
       return bytes ? [{ word: asked.get(term) ?? term, postings: bytes }] : [];
     });
-    return rank(found, corpus, limit);
+    return rank(found, corpus, limit, fragmentIds && new Set(fragmentIds));
   }
 
   /**

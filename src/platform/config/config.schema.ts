@@ -263,6 +263,18 @@ export const variables = {
       'Chat: let the model rewrite a follow-up question as a standalone one before the search',
   }),
   CHAT_STREAMS: count(2_000, 'Chat: open streams per process', 1_000_000),
+  AGENT_MAX_STEPS: count(
+    12,
+    'Agents: answers of a model that call tools, in one turn at most; an agent can have a lower limit',
+    100,
+  ),
+  AGENT_MAX_TOOL_CALLS: count(40, 'Agents: tool calls in one turn at most', 1_000),
+  AGENT_MAX_TOKENS: variable(wholeNumber(1, 100_000_000).optional(), {
+    example: '200000',
+    description:
+      'Agents: tokens of one turn with tools, of all calls of the model, after which it gets no more tools; default: no limit',
+  }),
+  AGENT_TOOL_TIMEOUT_SECONDS: seconds(30, 'Agents: time limit of one tool call'),
   EMBEDDING_BATCH_SIZE: count(
     32,
     'Embedding: texts in one call, where the provider allows it',

@@ -85,6 +85,7 @@ class VectorMatrix {
 
   nearest(query: VectorQuery): VectorHit[] {
     const scores = this.scores(query.vector);
+    if (query.fragmentIds) return orderedHits(this.hitsOf(query.fragmentIds, scores), query);
     // Sorting numbers is fast, and the score of the last hit limits the vectors that need an object.
     const last = scores.toSorted()[Math.max(0, scores.length - query.limit)] ?? 0;
     const candidates: VectorHit[] = [];
@@ -93,6 +94,13 @@ class VectorMatrix {
       if (score >= last) candidates.push({ fragmentId: this.fragmentIds[place] ?? 0, score });
     }
     return orderedHits(candidates, query);
+  }
+
+  private hitsOf(fragmentIds: readonly number[], scores: Float64Array): VectorHit[] {
+    return [...new Set(fragmentIds)].flatMap((fragmentId) => {
+      const place = this.places.get(fragmentId);
+      return place === undefined ? [] : [{ fragmentId, score: scores[place] ?? 0 }];
+    });
   }
 
   /** The scalar products, four vectors at a time: the fastest way without SIMD (docs/decisions/0007). */

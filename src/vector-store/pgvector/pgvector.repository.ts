@@ -71,13 +71,24 @@ export class PgvectorRepository extends VectorTable {
    * The inner product of unit vectors is the cosine; pgvector's operator returns its negative. The inner query computes
    * it once per row; a single query would compute it again for the result.
    */
-  async nearest(scope: VectorScope, { vector, limit }: VectorQuery): Promise<VectorHit[]> {
+  async nearest(
+    scope: VectorScope,
+    { vector, limit, fragmentIds }: VectorQuery,
+  ): Promise<VectorHit[]> {
     return this.database.query<VectorHit>(
       `SELECT fragment_id AS "fragmentId", -distance AS score
          FROM (SELECT fragment_id, embedding <#> $4::vector AS distance FROM fragment_pgvector
                 WHERE knowledge_id = $1 AND tenant_id = $2 AND dimension = $3
+                  AND ($6::bigint[] IS NULL OR fragment_id = ANY ($6))
                 ORDER BY distance, fragment_id LIMIT $5) nearest`,
-      [scope.knowledgeId, scope.tenantId, vector.length, binaryForm(vector), limit],
+      [
+        scope.knowledgeId,
+        scope.tenantId,
+        vector.length,
+        binaryForm(vector),
+        limit,
+        fragmentIds ?? null,
+      ],
     );
   }
 }

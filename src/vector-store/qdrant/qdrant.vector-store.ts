@@ -58,7 +58,7 @@ export class QdrantVectorStore extends VectorStore {
           {
             collection_name: this.collections.nameOf(query.vector.length),
             query: [...query.vector],
-            filter: { must: conditions(scope) },
+            filter: { must: [...conditions(scope), ...among(query.fragmentIds)] },
             params: { hnsw_ef: Math.max(GRAPH_WIDTH, query.limit) },
             limit: query.limit,
             with_payload: false,
@@ -229,6 +229,10 @@ export class QdrantVectorStore extends VectorStore {
   ): Promise<T[]> {
     return Promise.all((await this.collections.names(signal)).map(ask));
   }
+}
+
+function among(fragmentIds: readonly number[] | undefined): Schemas['Condition'][] {
+  return fragmentIds ? [{ has_id: [...fragmentIds] }] : [];
 }
 
 function conditions(

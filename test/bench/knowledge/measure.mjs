@@ -157,7 +157,7 @@ async function retrieval(knowledgeId, asked) {
     service.retrieve({ caller, knowledge, query, overrides: { enableHybrid }, signal });
   const ways = {
     vector: search(false),
-    keyword: (query) => keywords.search({ tenantId: TENANT, knowledgeId }, query, 10, signal),
+    keyword: (query) => keywords.search({ tenantId: TENANT, knowledgeId }, query, 10, { signal }),
     hybrid: search(true),
   };
   const times = { vector: [], keyword: [], hybrid: [] };

@@ -8,6 +8,7 @@ import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 
 const PROMPT = 'You are the voice of the walrus.';
+const WITHOUT_TOOLS = { runtime: 'direct', tools: [], skills: [] };
 const ADDRESS = { apiHost: 'http://127.0.0.1:9' };
 
 describe('agents and those who use them', () => {
@@ -40,7 +41,13 @@ describe('agents and those who use them', () => {
         edit: (session) => session.put('/agent/agent', { id, remark: 'x' }),
         remove: (session) => session.delete(`/agent/agent/${id}`),
       };
-      const behindList = ['/agent/agent/queryList', '/agent/agent/skillOptions', '/mcp/tool/all'];
+      const behindList = [
+        '/agent/agent/queryList',
+        '/agent/agent/skillOptions',
+        '/agent/agent/toolOptions',
+        '/agent/agent/runtimeOptions',
+        '/mcp/tool/all',
+      ];
       for (const action of Object.keys(calls)) {
         const role = await makeRole(admin, `only-${action}`, [`agent:agent:${action}`]);
         const { session } = await makeUser(plinth, admin, `only-${action}`, [role]);
@@ -130,6 +137,7 @@ describe('agents and those who use them', () => {
         temperature: 0,
         topP: 1,
         maxTokens: 7,
+        ...WITHOUT_TOOLS,
       });
     });
 
@@ -143,6 +151,7 @@ describe('agents and those who use them', () => {
         knowledgeIds: [],
         skillNames: [],
         enableThinking: false,
+        ...WITHOUT_TOOLS,
       });
     });
 

@@ -39,7 +39,8 @@ interface Message {
 }
 
 const sentBody = z.object({
-  messages: z.array(z.object({ role: z.string(), content: z.string() })),
+  messages: z.array(z.object({ role: z.string(), content: z.string().nullable() })),
+  tools: z.array(z.looseObject({})).optional(),
   response_format: z.looseObject({}).optional(),
 });
 
@@ -341,6 +342,39 @@ describe('an answer of a form', () => {
         false,
       ]);
     });
+  });
+
+  it('is checked after the tools of an agent, and what is written before them is thinking', async () => {
+    const agent = await createAgent(admin, modelId, {
+      runtime: 'tools',
+      tools: ['current_time'],
+      responseFormat: FORMAT,
+    });
+    const { reply, message } = await ask(
+      [
+        {
+          text: 'Let me look.',
+          toolCalls: [{ name: 'current_time', arguments: {} }],
+          inputTokens: 10,
+          outputTokens: 1,
+        },
+        { text: '{"title":1}', inputTokens: 20, outputTokens: 2 },
+        { text: JSON_TEXT, inputTokens: 30, outputTokens: 4 },
+      ],
+      { agentId: agent.id, responseFormat: undefined },
+    );
+
+    expect(reply.error).toBeUndefined();
+    expect(reply.events.filter((event) => event.startsWith('tool'))).toEqual([
+      'tool_call',
+      'tool_result',
+    ]);
+    expect(reply.reasoning).toContain('Let me look.');
+    expect(reply.text).toBe(JSON_TEXT);
+    expect(reply.frames.at(-1)?.data).toMatchObject({ structured: true });
+    expect(message).toMatchObject({ content: JSON_TEXT, inputTokens: 60, outputTokens: 7 });
+    expect(sent().map(({ tools }) => tools?.length)).toEqual([1, 1, undefined]);
+    expect(sent().every(({ response_format }) => response_format !== undefined)).toBe(true);
   });
 
   it('counts its schema when the window is filled', async () => {

@@ -1,36 +1,35 @@
 import { Injectable } from '@nestjs/common';
-import { z } from 'zod';
 import { DomainError, NotFoundError } from '../../../platform/error/index.js';
-import { readSkillResource } from '../../../skill/index.js';
-import type { SkillInfo } from '../../../skill/index.js';
+import {
+  activateSkillInput,
+  readSkillResource,
+  resourcePart,
+  skillResourceInput,
+  unknownSkill,
+} from '../../../skill/index.js';
+import type { ActivateSkillInput, SkillInfo, SkillResourceInput } from '../../../skill/index.js';
 import { ToolError } from '../../fault/tool.error.js';
 import { sha256 } from '../../protocol/ids.js';
 import type { PolicySubject } from '../../protocol/policy.js';
 import { BUILT_IN } from '../../store/run-skills.js';
 import type { RunSkills } from '../../store/run-skills.js';
 import { SkillRepository } from '../../store/skill.repository.js';
-import { firstBytes } from '../../workspace/utf8-text.js';
 import { SHOWN_BYTES } from '../answer.js';
 import type { OfferFacts, ReadTool, ToolContext, ToolOutcome } from '../tool.js';
 
-const activateInput = z.strictObject({
-  name: z.string().max(64).describe('The name of one of the skills listed in your instructions.'),
-});
-type ActivateInput = z.infer<typeof activateInput>;
-
 /** Gives the model the text of a skill. */
 @Injectable()
-export class ActivateSkillTool implements ReadTool<ActivateInput> {
+export class ActivateSkillTool implements ReadTool<ActivateSkillInput> {
   readonly name = 'activate_skill';
   readonly effectClass = 'READ';
   readonly refusal = withoutSkills;
-  readonly input = activateInput;
+  readonly input = activateSkillInput;
   readonly description =
     'Gives you the instructions of a skill. Call it as soon as the task matches the description of a skill, before you begin, and then follow what it says. Activate a skill once: its text stays with you. A skill is advice on how to work; it allows nothing that you may not do without it.';
 
   constructor(private readonly skills: SkillRepository) {}
 
-  title({ name }: ActivateInput): string {
+  title({ name }: ActivateSkillInput): string {
     return `activate the skill ${name}`;
   }
 
@@ -42,11 +41,11 @@ export class ActivateSkillTool implements ReadTool<ActivateInput> {
    * The exact body of SKILL.md, whatever its length. A second time a short answer: however much of a run is compacted,
    * ContextBuilder keeps the bodies of active skills.
    */
-  async run({ name }: ActivateInput, context: ToolContext): Promise<ToolOutcome> {
+  async run({ name }: ActivateSkillInput, context: ToolContext): Promise<ToolOutcome> {
     const { skills, run, toolCallId } = context;
     const skill = skills.list.find((one) => one.name === name);
     const body = skills.body(name);
-    if (!skill || body === undefined) throw unknownSkill(name, skills);
+    if (!skill || body === undefined) throw unknownTo(name, skills);
     if (await this.skills.isActive(run, name, toolCallId)) {
       return {
         content: `The skill ${name} is already active: its text stands above. Go on with it.`,
@@ -62,66 +61,52 @@ export class ActivateSkillTool implements ReadTool<ActivateInput> {
   }
 }
 
-const resourceInput = z.strictObject({
-  name: z.string().max(64).describe('The name of the skill.'),
-  path: z
-    .string()
-    .max(4096)
-    .describe("Path of the file below the skill's folder, for example references/guide.md."),
-  offset: z
-    .int()
-    .min(0)
-    .optional()
-    .describe('Character to begin with, as an answer that was cut has told it. 0 when left out.'),
-});
-type ResourceInput = z.infer<typeof resourceInput>;
-
 /** Reads a file that belongs to a skill. */
 @Injectable()
-export class ReadSkillResourceTool implements ReadTool<ResourceInput> {
+export class ReadSkillResourceTool implements ReadTool<SkillResourceInput> {
   readonly name = 'read_skill_resource';
   readonly effectClass = 'READ';
   readonly refusal = withoutSkills;
-  readonly input = resourceInput;
+  readonly input = skillResourceInput;
   readonly description =
     'Reads a text file that belongs to a skill, such as a reference, a template or a script that its instructions name. At most 1 MiB of UTF-8 text; an answer shows up to 46 KiB and says how to go on. Use read_file for files of the workspace that belong to no skill.';
 
-  title({ name, path }: ResourceInput): string {
+  title({ name, path }: SkillResourceInput): string {
     return `read ${path} of the skill ${name}`;
   }
 
   /** A file that holds secrets is refused and never asked for: read_file is the way to it. */
-  async subject({ name, path }: ResourceInput, context: ToolContext): Promise<PolicySubject> {
+  async subject({ name, path }: SkillResourceInput, context: ToolContext): Promise<PolicySubject> {
     this.allowed(name, path, context);
     return { kind: 'read', secret: false };
   }
 
-  async run({ name, path, offset = 0 }: ResourceInput, context: ToolContext): Promise<ToolOutcome> {
+  async run(
+    { name, path, offset = 0 }: SkillResourceInput,
+    context: ToolContext,
+  ): Promise<ToolOutcome> {
     const skill = this.allowed(name, path, context);
     const text = await readSkillResource(skill, path, context.signal).catch((error: unknown) => {
       throw error instanceof DomainError ? refused(error) : error;
     });
     const bytes = Buffer.byteLength(text);
-    if (offset > 0 && offset >= text.length) throw beyond(path, text, offset);
-    const shown = firstBytes(text.slice(offset), SHOWN_BYTES);
-    const isCut = offset + shown.length < text.length;
+    const part = partOf(text, path, offset);
     const event = {
       type: 'skill.resource_read',
       data: { name, source: skill.source, sha: sha256(text), path, bytes },
       subject: { toolCallId: context.toolCallId },
     } as const;
-    const whole = text === '' ? '[The file is empty.]' : shown;
     return {
-      content: isCut ? `${shown}\n${goOn(text, offset + shown.length)}` : whole,
+      content: part.content,
       summary: `read ${path} of ${name}, ${bytes} bytes`,
-      truncated: isCut,
+      truncated: part.isCut,
       events: [event],
     };
   }
 
   private allowed(name: string, path: string, { skills, workspace }: ToolContext): SkillInfo {
     const skill = skills.info(name);
-    if (!skill) throw unknownSkill(name, skills);
+    if (!skill) throw unknownTo(name, skills);
     if (skill.source !== BUILT_IN && workspace.classify(`${skill.path}/${path}`).secret) {
       throw new ToolError(
         'SECRET_PATH',
@@ -137,15 +122,12 @@ function refused(error: DomainError): ToolError {
   return new ToolError(code, error.message);
 }
 
-function beyond(path: string, text: string, offset: number): ToolError {
-  return new ToolError(
-    'INVALID_ARGUMENTS',
-    `${path} has only ${text.length} characters; offset ${offset} is behind its end. Give a smaller offset.`,
-  );
-}
-
-function goOn(text: string, next: number): string {
-  return `[Cut: ${text.length - next} of ${text.length} characters are missing. Call again with offset ${next}.]`;
+function partOf(text: string, path: string, offset: number): ReturnType<typeof resourcePart> {
+  try {
+    return resourcePart(text, { path, offset, bytes: SHOWN_BYTES });
+  } catch (error) {
+    throw error instanceof DomainError ? new ToolError('INVALID_ARGUMENTS', error.message) : error;
+  }
 }
 
 function withoutSkills({ hasSkills }: OfferFacts): string | undefined {
@@ -153,8 +135,7 @@ function withoutSkills({ hasSkills }: OfferFacts): string | undefined {
 }
 
 /** Names the skills that there are. */
-function unknownSkill(name: string, skills: RunSkills): ToolError {
-  const names = skills.list.map((skill) => skill.name).join(', ');
-  const known = names === '' ? 'This run has none.' : `There are: ${names}.`;
-  return new ToolError('SKILL_ERROR', `There is no skill "${name.slice(0, 64)}". ${known}`);
+function unknownTo(name: string, skills: RunSkills): ToolError {
+  const names = skills.list.map((skill) => skill.name);
+  return new ToolError('SKILL_ERROR', unknownSkill(name, names, 'This run has none.'));
 }

@@ -17,6 +17,7 @@ import { TurnAnswers1763683200016 } from './16-turn-answers.js';
 import { ForeignKeyIndexes1763683200017 } from './17-foreign-key-indexes.js';
 import { Installation1763683200018 } from './18-installation.js';
 import { ExistingClients1763683200019 } from './19-existing-clients.js';
+import { AgentRuntime1763683200020 } from './20-agent-runtime.js';
 import { ResponseFormat1763683200023 } from './23-response-format.js';
 
 /** In the order in which they run. */
@@ -40,5 +41,6 @@ export const migrations = [
   ForeignKeyIndexes1763683200017,
   Installation1763683200018,
   ExistingClients1763683200019,
+  AgentRuntime1763683200020,
   ResponseFormat1763683200023,
 ];

@@ -1,0 +1,93 @@
+import type { ResolvedChatModel } from '../../model/index.js';
+import type { CallLimits, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
+import type { ToolTurn } from '../tool/agent-tool.js';
+import type { ToolResult } from '../tool/tool.registry.js';
+import type { TurnSources } from '../tool/turn-sources.js';
+
+/** Generation parameters of a call. */
+export interface Generation {
+  readonly thinking: boolean | undefined;
+  readonly temperature: number | undefined;
+  readonly topP: number | undefined;
+  readonly maxTokens: number | undefined;
+  readonly stop: readonly string[] | undefined;
+  /** The form that the answer is asked for; the reader of the parts checks it. */
+  readonly responseFormat: ResponseFormat | undefined;
+}
+
+/** Limits of one call of the model. `totalMs` is also the limit of the whole turn. */
+export interface TurnLimits extends CallLimits {
+  /** Tries before the first part of an answer. */
+  readonly attempts: number;
+}
+
+/**
+ * What a runtime answers: one turn. As a ToolTurn it says what tools may use: `bases` are those of the agent, and its skills
+ * are empty unless it uses them.
+ */
+export interface RuntimeTurn extends ToolTurn {
+  /** The model as it was resolved for the turn. */
+  readonly model: ResolvedChatModel;
+  /** The model as it is stored now. A runtime asks before each call of the model. */
+  currentModel(): ResolvedChatModel | Promise<ResolvedChatModel>;
+  /** Names of the tools of the agent. Which of them can be offered, AgentTools says. */
+  readonly tools: readonly string[];
+  /** The limit of the agent; that of the installation counts, too. */
+  readonly maxSteps: number | undefined;
+  /** Numbers the fragments that the model gets in the turn; it has those of the question. */
+  readonly sources: TurnSources;
+  /** Prompt, history and question. */
+  readonly messages: readonly ChatMessage[];
+  readonly generation: Generation;
+  readonly limits: TurnLimits;
+  /** Aborts when the turn is stopped. */
+  readonly signal: AbortSignal;
+}
+
+/** How a tool call ended. `stopped`: the turn ended before the tool did. */
+export type CallState = ToolResult['state'];
+
+/** A tool call as the model decided it. */
+export interface DecidedCall {
+  /** Counts the calls of the turn, from 1. */
+  readonly number: number;
+  /** The id by which the model knows the call. */
+  readonly id: string;
+  readonly name: string;
+  /** The JSON text as the model wrote it. */
+  readonly arguments: string;
+}
+
+/** The end of a tool call. */
+export interface CallResult extends ToolResult {
+  readonly number: number;
+}
+
+/** Why a runtime ended the work with tools before the model did. */
+export type LimitReached = 'max-steps' | 'max-tool-calls' | 'max-tokens';
+
+/**
+ * A part of an answer: those of the adapter as they come, and what a runtime does between two calls of the model. A `step`
+ * follows the parts of an answer that calls tools, before the first of them runs, and each of its calls ends with a
+ * `tool-result`. `limit` comes before the last call of the model, which is made without tools.
+ */
+export type TurnPart =
+  | ChatPart
+  | { readonly type: 'step'; readonly calls: readonly DecidedCall[] }
+  | { readonly type: 'tool-result'; readonly result: CallResult }
+  | { readonly type: 'limit'; readonly reached: LimitReached };
+
+/** How an agent answers. One folder or file for each runtime, and one line in runtime.registry.ts. */
+export interface AgentRuntime {
+  /** The value of `runtime` in the record of an agent. */
+  readonly code: string;
+  /** For the people who choose a runtime. */
+  readonly description: string;
+  /** Whether it runs the tools of the agent: such a runtime needs a model that supports tools. */
+  readonly usesTools: boolean;
+  /**
+   * The parts of the answer, as arrays that are never empty. The reader stores a `step` before it asks for the next parts,
+   * so a runtime runs a tool only after the parts of its step were taken. Leaving the loop, or the signal, ends all work.
+   */
+  answer(turn: RuntimeTurn): AsyncIterable<readonly TurnPart[]>;
+}

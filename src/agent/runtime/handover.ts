@@ -1,0 +1,57 @@
+/**
+ * Hands values from work to one reader, in order. The work waits until its value was dealt with: what follows a value
+ * happens only then.
+ */
+export class Handover<T> {
+  private readonly waiting: { readonly value: T; readonly handed: PromiseWithResolvers<void> }[] =
+    [];
+  private ending: { readonly error?: unknown } | undefined;
+  private isClosed = false;
+  private wake: (() => void) | undefined;
+
+  /** Resolves when the reader asks for the next value. Rejects when the reader has left. */
+  put(value: T): Promise<void> {
+    if (this.isClosed) return Promise.reject(new ReaderLeft());
+    const handed = Promise.withResolvers<void>();
+    this.waiting.push({ value, handed });
+    this.wake?.();
+    return handed.promise;
+  }
+
+  /** The reader ends after the values that are there, with the error if there is one. The first end counts. */
+  end(ending: { readonly error?: unknown } = {}): void {
+    this.ending ??= ending;
+    this.wake?.();
+  }
+
+  async *read(): AsyncGenerator<T, void, void> {
+    try {
+      for (;;) {
+        const next = this.waiting[0];
+        if (next) {
+          yield next.value;
+          this.waiting.shift();
+          next.handed.resolve();
+        } else if (this.ending) {
+          if ('error' in this.ending) throw this.ending.error;
+          return;
+        } else {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          this.wake = resolve;
+          await promise;
+        }
+      }
+    } finally {
+      this.isClosed = true;
+      for (const { handed } of this.waiting) handed.reject(new ReaderLeft());
+    }
+  }
+}
+
+class ReaderLeft extends Error {
+  override readonly name = 'ReaderLeft';
+
+  constructor() {
+    super('The answer is not read any more.');
+  }
+}

@@ -1,0 +1,57 @@
+import type { z } from 'zod';
+import type { Caller } from '../../platform/access/index.js';
+import type { KnowledgeBase } from '../../knowledge/index.js';
+import type { SkillInfo } from '../../skill/index.js';
+import type { TurnSources } from './turn-sources.js';
+
+/** Characters of what a tool answers to the model. AgentTools cuts what is longer and says so. */
+export const CONTENT_CHARACTERS = 32_000;
+
+/** What a tool may use in a turn. */
+export interface ToolTurn {
+  readonly caller: Caller;
+  /** The knowledge bases of the agent. Tools read these and no others. */
+  readonly bases: readonly KnowledgeBase[];
+  /** The skills of the agent; empty unless it uses them. */
+  readonly skills: readonly SkillInfo[];
+  /** IANA name of the user's time zone. */
+  readonly timeZone?: string | undefined;
+}
+
+export interface ToolContext extends ToolTurn {
+  /** Aborts when the turn is stopped, or the call has reached its time limit. */
+  readonly signal: AbortSignal;
+  /** Numbers the fragments of the whole turn, so that the citations of several calls agree. */
+  readonly sources: TurnSources;
+}
+
+export interface ToolOutcome {
+  /** What the model reads; it says where it was cut and how to go on. */
+  readonly content: string;
+  /** One line for people: `searched "warranty": 3 fragments`. */
+  readonly summary: string;
+}
+
+/** A tool that an agent can switch on. One file for each tool, and one line in tool.registry.ts. */
+export interface AgentTool<Input = unknown> {
+  /** The name on the wire and for the model, in snake_case. */
+  readonly name: string;
+  /** For the model: what the tool does, its limits, when to use another one. */
+  readonly description: string;
+  /** A strict object: an unknown property is an error. */
+  readonly input: z.ZodType<Input>;
+  /** What the description adds in this turn, such as the knowledge bases that there are. */
+  describe?(turn: ToolTurn): string;
+  /** Why the tool cannot be offered in this turn; undefined when it can. */
+  refusal?(turn: ToolTurn): string | undefined;
+  /** Fails with ToolFailure or another DomainError; any other error is logged and not shown to the model. */
+  run(input: Input, context: ToolContext): Promise<ToolOutcome>;
+}
+
+/** A call that failed. The model reads the message, which says what to do next, and the turn goes on. */
+export class ToolFailure extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = new.target.name;
+  }
+}

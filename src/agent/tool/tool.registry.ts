@@ -1,0 +1,257 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { Provider, Type } from '@nestjs/common';
+import { z } from 'zod';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { unavailableError } from '../../platform/database/index.js';
+import { DomainError } from '../../platform/error/index.js';
+import type { ToolDefinition } from '../../provider/index.js';
+import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
+import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
+import { CalculateTool } from './calculate.tool.js';
+import { CurrentTimeTool } from './current-time.tool.js';
+import { ReadDocumentTool } from './read-document.tool.js';
+import { SearchKnowledgeTool } from './search-knowledge.tool.js';
+import { ActivateSkillTool, ReadSkillResourceTool } from './skill.tools.js';
+
+/** Every tool by its name, in the order in which models are offered them. A new tool is one line here. */
+const TOOLS = {
+  search_knowledge: SearchKnowledgeTool,
+  read_document: ReadDocumentTool,
+  current_time: CurrentTimeTool,
+  calculate: CalculateTool,
+  activate_skill: ActivateSkillTool,
+  read_skill_resource: ReadSkillResourceTool,
+} as const satisfies Record<string, Type<AgentTool>>;
+
+/** All tools; they are made by Nest in the order of TOOLS. */
+export const AGENT_TOOLS = Symbol('AGENT_TOOLS');
+
+/** Arguments that a model sends, in characters. */
+const MOST_ARGUMENTS = 100_000;
+
+/** A call of one tool that has ended. */
+export interface ToolResult {
+  /** `timeout`: its own time limit; `stopped`: the signal of the turn. */
+  readonly state: 'done' | 'failed' | 'timeout' | 'stopped';
+  /** What the model reads, of a failure, too. */
+  readonly content: string;
+  /** One line for people. */
+  readonly summary: string;
+  readonly durationMs: number;
+}
+
+/** The context of a call, without what AgentTools adds itself. */
+export interface CallContext extends ToolContext {
+  /** The names that were offered in this turn; other tools are not run. */
+  readonly offered: readonly string[];
+}
+
+/** The tools that agents can switch on, and the execution of their calls. */
+@Injectable()
+export class AgentTools {
+  readonly all: readonly AgentTool[];
+  private readonly logger = new Logger('AgentTools');
+  private readonly byName: ReadonlyMap<string, AgentTool>;
+  private readonly schemas: ReadonlyMap<string, Record<string, unknown>>;
+  private readonly timeLimitMs: number;
+
+  constructor(
+    @Inject(CONFIG) config: Pick<Config, 'AGENT_TOOL_TIMEOUT_SECONDS'>,
+    @Inject(AGENT_TOOLS) tools: readonly AgentTool[],
+  ) {
+    this.all = tools;
+    this.timeLimitMs = config.AGENT_TOOL_TIMEOUT_SECONDS * 1_000;
+    this.byName = new Map(tools.map((tool) => [tool.name, tool]));
+    this.schemas = new Map(tools.map(({ name, input }) => [name, schemaOf(input)]));
+  }
+
+  find(name: string): AgentTool | undefined {
+    return this.byName.get(name);
+  }
+
+  /** The definitions of those named tools that can be used in the turn, in the order of the registry. */
+  offered(names: readonly string[], turn: ToolTurn): ToolDefinition[] {
+    return this.all
+      .filter((tool) => names.includes(tool.name) && tool.refusal?.(turn) === undefined)
+      .map((tool) => ({
+        name: tool.name,
+        description: [tool.description, tool.describe?.(turn)].filter(Boolean).join('\n\n'),
+        inputSchema: this.schemas.get(tool.name) ?? {},
+      }));
+  }
+
+  /**
+   * Executes one call. Never rejects: an unknown tool, invalid arguments and failures are answers for the model. The call
+   * ends with the signal or the time limit, whether or not the tool stops then.
+   */
+  async run(name: string, argumentsJson: string, context: CallContext): Promise<ToolResult> {
+    const started = performance.now();
+    const ended = (state: ToolResult['state'], { content, summary }: ToolOutcome): ToolResult => ({
+      state,
+      content: withinLimit(content),
+      summary: oneLine(summary),
+      durationMs: Math.round(performance.now() - started),
+    });
+    const limit = new CallLimit(context.signal, this.timeLimitMs);
+    try {
+      const tool = this.allowed(name, context);
+      const input = inputOf(tool, argumentsJson);
+      const work = limit.end(() => tool.run(input, { ...context, signal: limit.signal }));
+      return ended('done', await work);
+    } catch (error) {
+      if (context.signal.aborted) return ended('stopped', STOPPED);
+      if (limit.isOver) return ended('timeout', this.timeoutOutcome());
+      const message = this.messageOf(name, error);
+      return ended('failed', { content: message, summary: message });
+    } finally {
+      limit.clear();
+    }
+  }
+
+  private allowed(name: string, context: CallContext): AgentTool {
+    const tool = this.byName.get(name);
+    if (!tool || !context.offered.includes(name)) {
+      const offered = context.offered.join(', ');
+      const known = offered === '' ? 'There are no tools.' : `The tools are: ${offered}.`;
+      throw new ToolFailure(`There is no tool "${name.slice(0, 64)}". ${known}`);
+    }
+    const refusal = tool.refusal?.(context);
+    if (refusal !== undefined) throw new ToolFailure(refusal);
+    return tool;
+  }
+
+  private timeoutOutcome(): ToolOutcome {
+    const took = `The tool took longer than ${this.timeLimitMs / 1_000} seconds and was stopped.`;
+    return { content: `${took} Ask for less, or answer without it.`, summary: took };
+  }
+
+  private messageOf(tool: string, caught: unknown): string {
+    const error = unavailableError(caught) ?? caught;
+    if (error instanceof ToolFailure || error instanceof DomainError) return error.message;
+    this.logger.error({ msg: 'Tool call failed', tool, err: error });
+    return 'The tool failed. Answer without it, and say that it failed.';
+  }
+}
+
+const STOPPED: ToolOutcome = {
+  content: 'The tool was stopped before it finished.',
+  summary: 'stopped',
+};
+
+/** The end of one call: the signal of the turn, or a time. */
+class CallLimit {
+  private readonly own = new AbortController();
+  private readonly timer: NodeJS.Timeout;
+  private readonly stop = (): void => this.own.abort(this.outer.reason);
+
+  constructor(
+    private readonly outer: AbortSignal,
+    milliseconds: number,
+  ) {
+    this.timer = setTimeout(() => this.own.abort(new Error('Time limit reached')), milliseconds);
+    if (outer.aborted) this.stop();
+    else outer.addEventListener('abort', this.stop, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.own.signal;
+  }
+
+  /** Whether only the time is over. */
+  get isOver(): boolean {
+    return this.own.signal.aborted && !this.outer.aborted;
+  }
+
+  /** What the work returns; rejects as soon as the signal aborts, even if the work goes on. */
+  async end<T>(work: () => Promise<T>): Promise<T> {
+    const { signal } = this;
+    signal.throwIfAborted();
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      return await Promise.race([work(), aborted]);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  clear(): void {
+    clearTimeout(this.timer);
+    this.outer.removeEventListener('abort', this.stop);
+  }
+}
+
+/** For the module: every tool, the list of them, and the registry. */
+export const agentToolProviders: Provider[] = [
+  ...Object.values(TOOLS),
+  {
+    provide: AGENT_TOOLS,
+    inject: Object.values(TOOLS),
+    useFactory: (...tools: AgentTool[]) => listed(tools),
+  },
+  AgentTools,
+];
+
+/** Fails the start when a tool has another name than its line in TOOLS. */
+function listed(tools: readonly AgentTool[]): readonly AgentTool[] {
+  const names = Object.keys(TOOLS);
+  const other = tools.filter(({ name }, place) => name !== names[place]);
+  if (other.length === 0) return tools;
+  throw new Error(
+    `Tools whose names differ from tool.registry.ts: ${other.map(({ name }) => name).join(', ')}.`,
+  );
+}
+
+function inputOf(tool: AgentTool, argumentsJson: string): unknown {
+  const refuse = (why: string): ToolFailure =>
+    new ToolFailure(
+      `The arguments of ${tool.name} are not valid. ${why} Nothing was done; call it again with valid arguments.`,
+    );
+  if (argumentsJson.length > MOST_ARGUMENTS) {
+    throw refuse(`They have more than ${MOST_ARGUMENTS} characters.`);
+  }
+  const result = tool.input.safeParse(parsed(argumentsJson, refuse));
+  if (result.success) return result.data;
+  const problems = result.error.issues
+    .slice(0, 10)
+    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`));
+  throw refuse(`${problems.join('; ')}.`);
+}
+
+function parsed(argumentsJson: string, refuse: (why: string) => ToolFailure): unknown {
+  // A tool without arguments is called with an empty text by some models.
+  if (argumentsJson.trim() === '') return {};
+  try {
+    return JSON.parse(argumentsJson, storable) as unknown;
+  } catch {
+    throw refuse('They are not JSON.');
+  }
+}
+
+/** Without half characters and the NUL character, which PostgreSQL refuses. */
+function storable(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\0', '').toWellFormed() : value;
+}
+
+function schemaOf(input: AgentTool['input']): Record<string, unknown> {
+  const { $schema: _, ...schema } = z.toJSONSchema(input, { io: 'input' });
+  return schema;
+}
+
+const CUT = '\n[The answer was cut here. Ask for less.]';
+
+function withinLimit(content: string): string {
+  if (content.length <= CONTENT_CHARACTERS) return content;
+  return content.slice(0, CONTENT_CHARACTERS - CUT.length).toWellFormed() + CUT;
+}
+
+const SUMMARY_CHARACTERS = 300;
+
+function oneLine(text: string): string {
+  const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
+  return line.length > SUMMARY_CHARACTERS
+    ? `${line.slice(0, SUMMARY_CHARACTERS - 1).toWellFormed()}…`
+    : line;
+}

@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/index.js';
+import { WRITING } from '../message.entity.js';
+import type { StoredStep } from './step.entity.js';
+
+/** The answer that a step belongs to, with its text so far. */
+export interface StepOwner {
+  readonly tenantId: string;
+  readonly turnId: string;
+  readonly questionId: number;
+  readonly content: string;
+  readonly reasoning: string;
+  readonly modelName: string;
+}
+
+/** A step and the id of its answer. */
+interface StepRow extends StoredStep {
+  readonly messageId: number;
+}
+
+/**
+ * The row of the answer is made or brought up to date with the step. An answer that is stored has a duration, and gets no
+ * further steps.
+ */
+const SAVE_STEP = `WITH answer AS (
+      INSERT INTO chat_message
+        (tenant_id, user_id, session_id, turn_id, role, content, reasoning, model_name, state)
+      SELECT question.tenant_id, question.user_id, question.session_id, $3::uuid, 'assistant',
+        $4, nullif($5, ''), $6, '${WRITING}'
+      FROM chat_message question WHERE question.tenant_id = $1 AND question.id = $2
+      ON CONFLICT (tenant_id, turn_id) WHERE role = 'assistant' AND turn_id IS NOT NULL DO UPDATE
+        SET content = EXCLUDED.content, reasoning = EXCLUDED.reasoning
+        WHERE chat_message.duration_ms IS NULL
+      RETURNING tenant_id, id
+    )
+    INSERT INTO chat_step
+      (tenant_id, message_id, number, text, reasoning, calls, input_tokens, output_tokens)
+    SELECT tenant_id, id, $7::integer, $8, $9, $10::jsonb, $11::integer, $12::integer FROM answer
+    ON CONFLICT (message_id, number) DO UPDATE SET calls = EXCLUDED.calls
+      WHERE chat_step.tenant_id = $1`;
+
+/** The steps of answers with tools. */
+@Injectable()
+export class StepRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Stores a step as it is now. The step of a question that was deleted meanwhile is dropped. */
+  async save(owner: StepOwner, step: StoredStep): Promise<void> {
+    await this.database.prepared(SAVE_STEP, [
+      owner.tenantId,
+      owner.questionId,
+      owner.turnId,
+      owner.content,
+      owner.reasoning,
+      owner.modelName,
+      step.number,
+      step.text,
+      step.reasoning,
+      JSON.stringify(step.calls),
+      step.inputTokens,
+      step.outputTokens,
+    ]);
+  }
+
+  /** The steps of these answers by the id of the answer, in their order. */
+  async of(
+    tenantId: string,
+    messageIds: readonly number[],
+  ): Promise<ReadonlyMap<number, readonly StoredStep[]>> {
+    const steps = new Map<number, StoredStep[]>();
+    if (messageIds.length === 0) return steps;
+    const rows = await this.database.prepared<StepRow>(
+      `SELECT message_id AS "messageId", number, text, reasoning, calls,
+         input_tokens AS "inputTokens", output_tokens AS "outputTokens"
+       FROM chat_step WHERE tenant_id = $1 AND message_id = ANY ($2::bigint[])
+       ORDER BY message_id, number`,
+      [tenantId, messageIds],
+    );
+    for (const { messageId, ...step } of rows) {
+      steps.set(messageId, [...(steps.get(messageId) ?? []), step]);
+    }
+    return steps;
+  }
+}

@@ -1,0 +1,231 @@
+import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager';
+import { BaseChatModel } from '@langchain/core/language_models/chat_models';
+import type {
+  BaseChatModelCallOptions,
+  BindToolsInput,
+} from '@langchain/core/language_models/chat_models';
+import type { ChatModelStreamEvent } from '@langchain/core/language_models/event';
+import type { BaseLanguageModelInput } from '@langchain/core/language_models/base';
+import type { ModelProfile } from '@langchain/core/language_models/profile';
+import type { AIMessageChunk, BaseMessage, MessageContent } from '@langchain/core/messages';
+import type { ChatGenerationChunk, ChatResult } from '@langchain/core/outputs';
+import type { Runnable } from '@langchain/core/runnables';
+import { defined } from '../platform/http/index.js';
+import { estimateTokens } from '../model/index.js';
+import type { ResolvedChatModel } from '../model/index.js';
+import { retryBeforeFirstPart } from '../provider/index.js';
+import type { CallLimits, ChatCall, ChatPart, ResponseFormat } from '../provider/index.js';
+import { Answer, AnswerEvents, toChunk } from './langchain.answer.js';
+import { ModelAbilityError, UnsupportedOptionError } from './langchain.errors.js';
+import { toChatMessages } from './langchain.messages.js';
+import { toolFields, toToolDefinitions } from './langchain.tools.js';
+
+/** Generation parameters; those of a call take precedence over those of the model. */
+export interface ChatGeneration {
+  readonly thinking?: boolean | undefined;
+  readonly temperature?: number | undefined;
+  readonly topP?: number | undefined;
+  readonly maxTokens?: number | undefined;
+}
+
+export interface PlinthChatOptions extends ChatGeneration {
+  readonly stop?: readonly string[] | undefined;
+  /** The form that answers are asked for. The model does not check them. */
+  readonly responseFormat?: ResponseFormat | undefined;
+  readonly limits: CallLimits;
+  /** Tries in all, the first included; there is none after the first part of an answer. */
+  readonly attempts: number;
+  /** Ends every call of the model. The signal of a call ends that call as well. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Gets the parts of every answer as the adapter yields them, before LangChain does. Reading waits for the promise, and
+   * what it throws ends the call.
+   */
+  readonly onParts?: ((parts: readonly ChatPart[]) => void | Promise<void>) | undefined;
+}
+
+export interface PlinthChatCallOptions extends BaseChatModelCallOptions, ChatGeneration {
+  tools?: BindToolsInput[];
+}
+
+interface ModelCall {
+  readonly parts: AsyncIterable<readonly ChatPart[]>;
+  /** The name of the model that answers. */
+  readonly modelName: string;
+}
+
+/**
+ * A chat model of Plinth for LangChain and LangGraph. Every call streams, uses the model's record as it is then, and is
+ * retried only as `attempts` says. Fails as the adapters do: with UpstreamError for a failed call, for an answer that is
+ * cut and for arguments of a tool call that are not a JSON object, none of which is repaired; with InvalidInputError for
+ * what cannot be sent. Sends no traces.
+ */
+export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
+  static override lc_name(): string {
+    return 'PlinthChatModel';
+  }
+
+  /** `current` finds the same model as it is now. */
+  constructor(
+    private readonly model: ResolvedChatModel,
+    private readonly current: (model: ResolvedChatModel) => Promise<ResolvedChatModel>,
+    private readonly options: PlinthChatOptions,
+  ) {
+    // Content in one form, whatever the environment says; no tries beside our own; no cache between callers.
+    super({ maxRetries: 0, outputVersion: 'v0' });
+  }
+
+  override _llmType(): string {
+    return 'plinth';
+  }
+
+  /** What the model's record says; a fact that it leaves out is undefined. */
+  override get profile(): ModelProfile {
+    const { contextWindow, maxOutput, supportsTools, supportsVision } = this.model;
+    return {
+      structuredOutput: false,
+      ...defined({
+        maxInputTokens: contextWindow,
+        maxOutputTokens: maxOutput,
+        toolCalling: supportsTools,
+        imageInputs: supportsVision,
+      }),
+    };
+  }
+
+  /** A rough count; LangChain's own would fetch a tokenizer. */
+  override getNumTokens(content: MessageContent): Promise<number> {
+    const texts =
+      typeof content === 'string'
+        ? [content]
+        : content.map((block) => (typeof block['text'] === 'string' ? block['text'] : ''));
+    return Promise.resolve(estimateTokens(texts.join('')));
+  }
+
+  override bindTools(
+    tools: BindToolsInput[],
+    options?: Partial<PlinthChatCallOptions>,
+  ): Runnable<BaseLanguageModelInput, AIMessageChunk, PlinthChatCallOptions> {
+    const definitions = toToolDefinitions(tools).map((tool) => ({ ...tool }));
+    return this.withConfig({ ...options, tools: definitions });
+  }
+
+  override async _generate(
+    messages: BaseMessage[],
+    options: this['ParsedCallOptions'],
+  ): Promise<ChatResult> {
+    const call = this.call(messages, options);
+    const answer = new Answer();
+    for await (const parts of call.parts) answer.add(parts);
+    const message = answer.message(call.modelName);
+    const { usage_metadata: usage } = message;
+    return {
+      generations: [{ text: message.text, message }],
+      ...(usage && {
+        llmOutput: {
+          tokenUsage: {
+            promptTokens: usage.input_tokens,
+            completionTokens: usage.output_tokens,
+            totalTokens: usage.total_tokens,
+          },
+        },
+      }),
+    };
+  }
+
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    options: this['ParsedCallOptions'],
+    manager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    const call = this.call(messages, options);
+    for await (const parts of call.parts) {
+      const chunk = toChunk(parts, call.modelName);
+      yield chunk;
+      await manager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, {
+        chunk,
+      });
+    }
+  }
+
+  override async *_streamChatModelEvents(
+    messages: BaseMessage[],
+    options: this['ParsedCallOptions'],
+  ): AsyncGenerator<ChatModelStreamEvent> {
+    const call = this.call(messages, options);
+    const events = new AnswerEvents();
+    let isStarted = false;
+    for await (const parts of call.parts) {
+      if (!isStarted) yield { event: 'message-start' };
+      isStarted = true;
+      yield* events.read(parts, call.modelName);
+    }
+  }
+
+  /** Nothing is sent before the parts are read. Throws InvalidInputError for what cannot be sent. */
+  private call(messages: readonly BaseMessage[], options: this['ParsedCallOptions']): ModelCall {
+    const { current, model: known, options: own } = this;
+    const { limits, attempts, onParts } = own;
+    const request = this.requestOf(messages, options);
+    const signal = eitherOf(own.signal, options.signal);
+    let { modelName } = known;
+    const open = async (): Promise<AsyncIterable<readonly ChatPart[]>> => {
+      const model = await current(known);
+      ({ modelName } = model);
+      requireAbilities(model, request);
+      const call = { model: modelName, ...request };
+      return model.adapter.stream(call, model.connection, { limits, signal });
+    };
+    async function* read(): AsyncGenerator<readonly ChatPart[]> {
+      for await (const parts of retryBeforeFirstPart(open, { attempts, signal })) {
+        await onParts?.(parts);
+        yield parts;
+      }
+    }
+    return {
+      parts: read(),
+      get modelName() {
+        return modelName;
+      },
+    };
+  }
+
+  private requestOf(
+    messages: readonly BaseMessage[],
+    options: this['ParsedCallOptions'],
+  ): Omit<ChatCall, 'model'> {
+    if ('response_format' in options) {
+      throw new UnsupportedOptionError(
+        'response_format is not supported. Use toolStrategy, or withStructuredOutput of the model.',
+      );
+    }
+    const own = this.options;
+    return {
+      messages: toChatMessages(messages),
+      ...toolFields(toToolDefinitions(options.tools ?? []), options.tool_choice),
+      ...defined({
+        thinking: options.thinking ?? own.thinking,
+        temperature: options.temperature ?? own.temperature,
+        topP: options.topP ?? own.topP,
+        maxTokens: options.maxTokens ?? own.maxTokens,
+        stop: options.stop ?? own.stop,
+        responseFormat: own.responseFormat,
+      }),
+    };
+  }
+}
+
+function requireAbilities(model: ResolvedChatModel, request: Omit<ChatCall, 'model'>): void {
+  const { modelName, supportsTools, supportsVision } = model;
+  if (supportsTools === false && request.tools) throw ModelAbilityError.tools(modelName);
+  if (supportsVision !== false) return;
+  const hasImages = request.messages.some(
+    ({ content }) => typeof content !== 'string' && content.some(({ type }) => type !== 'text'),
+  );
+  if (hasImages) throw ModelAbilityError.images(modelName);
+}
+
+function eitherOf(own: AbortSignal | undefined, call: AbortSignal | undefined): AbortSignal {
+  if (own && call) return AbortSignal.any([own, call]);
+  return own ?? call ?? new AbortController().signal;
+}
