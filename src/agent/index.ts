@@ -19,8 +19,7 @@ export type {
   TurnPart,
 } from './runtime/agent-runtime.js';
 export { AgentRuntimes } from './runtime/runtime.registry.js';
-export { NoAnswerInLimitsError, TurnTooLongError } from './runtime/runtime.errors.js';
-export { CONTENT_CHARACTERS, ToolFailure } from './tool/agent-tool.js';
+export { CONTENT_CHARACTERS } from './tool/agent-tool.js';
 export type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './tool/agent-tool.js';
 export {
   CITE,

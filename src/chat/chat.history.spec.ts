@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { ChatMessage } from '../provider/index.js';
 import { MessageTooLongError } from './chat.errors.js';
 import { historyWindow } from './chat.history.js';
 
@@ -38,6 +39,48 @@ describe('historyWindow', () => {
     ];
     const kept = historyWindow(stored, question, { contextWindow: 1_000, maxAnswer: 200 });
     expect(kept).toEqual([...stored.slice(2), question]);
+  });
+
+  it('sends the steps of an answer with tools, and without them where they do not fit', () => {
+    const call = {
+      ...{ number: 1, id: 'c1', name: 'search_knowledge', arguments: '{"query":"a"}' },
+      ...{ state: 'done', summary: '', durationMs: 1 },
+    } as const;
+    const step = { number: 1, text: 'I look.', reasoning: null, inputTokens: 1, outputTokens: 1 };
+    const answered = (content: string, result: string): ChatMessage[] =>
+      historyWindow(
+        [
+          { role: 'user', content: 'Where?' },
+          {
+            role: 'assistant',
+            content,
+            steps: [{ ...step, calls: [{ ...call, content: result }] }],
+          },
+        ],
+        question,
+        { contextWindow: 1_000, maxAnswer: 200 },
+      );
+    const made = { id: 'c1', name: 'search_knowledge', arguments: '{"query":"a"}' };
+    const messages = [
+      { role: 'user', content: 'Where?' },
+      { role: 'assistant', content: 'I look.', toolCalls: [{ ...made, input: { query: 'a' } }] },
+      {
+        ...{ role: 'tool', toolCallId: 'c1', name: 'search_knowledge' },
+        content: '<fragment document="a">',
+      },
+    ];
+    const found = '<fragment number="3" document="a">';
+    const ending = (content: string): object[] => [{ role: 'assistant', content }, question];
+
+    expect(answered('I look.\n\nThere.', found)).toEqual([...messages, ...ending('There.')]);
+    expect(answered('I look.', found)).toEqual([
+      ...messages,
+      ...ending('The answer was interrupted.'),
+    ]);
+    const texts = [{ role: 'user', content: 'Where?' }, ...ending('Edited.')];
+    expect(answered('Edited.', found)).toEqual(texts);
+    const long = answered('I look.\n\nThere.', 'word '.repeat(4_000));
+    expect(long).toEqual([{ role: 'user', content: 'Where?' }, ...ending('I look.\n\nThere.')]);
   });
 
   it('refuses a question that alone exceeds a known window, and sends it when the window is unknown', () => {

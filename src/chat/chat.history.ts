@@ -20,6 +20,9 @@ interface Exchange {
   readonly messages: readonly ChatMessage[];
 }
 
+/** The beginning of a quoted source (quotedSource). Documents cannot write it: their own tags are escaped. */
+const NUMBERED_FRAGMENT = /<fragment number="\d+" /g;
+
 /** What stands for the text of an answer that ended after a step. */
 const INTERRUPTED = 'The answer was interrupted.';
 
@@ -109,8 +112,14 @@ function exchangeOf(
   if (texts && steps.length === 0) return { texts, messages: texts };
   const last = textAfter(steps, content);
   if (last === undefined) return { texts, messages: texts ?? [] };
-  const calls = steps.flatMap(stepMessages);
+  const calls = steps.flatMap(stepMessages).map(withoutNumbers);
   return { texts, messages: [question, ...calls, answerOf(last === '' ? INTERRUPTED : last)] };
+}
+
+/** Numbers of fragments count in their own turn: a later answer must not cite them. */
+function withoutNumbers(message: ChatMessage): ChatMessage {
+  if (message.role !== 'tool') return message;
+  return { ...message, content: message.content.replaceAll(NUMBERED_FRAGMENT, '<fragment ') };
 }
 
 function answerOf(content: string): ChatMessage {

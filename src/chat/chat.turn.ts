@@ -76,7 +76,7 @@ export class Turn {
   readonly id = randomUUID();
   text = '';
   reasoning = '';
-  /** Of the last call of the model; those before it are in the steps. */
+  /** Of the calls of the model since the last step; those before it are in the steps. */
   usage: Usage | undefined;
   readonly steps = new TurnSteps();
   firstTokenMs: number | undefined;
@@ -219,7 +219,7 @@ export class Turn {
           reasoning += withoutNul(part.text);
           break;
         case 'usage':
-          this.usage = part.usage;
+          this.usage = sumOfUsages(this.usage, part.usage);
           break;
         case 'finish':
           this.finish = { reason: part.reason };
@@ -308,6 +308,19 @@ export class Turn {
       throw new AnswerTooLongError();
     }
   }
+}
+
+/** Counts that one of the two lacks are unknown. */
+function sumOfUsages(one: Usage | undefined, other: Usage): Usage {
+  if (!one) return other;
+  const sum = (a: number | undefined, b: number | undefined): number | undefined =>
+    a === undefined || b === undefined ? undefined : a + b;
+  return {
+    inputTokens: sum(one.inputTokens, other.inputTokens),
+    outputTokens: sum(one.outputTokens, other.outputTokens),
+    totalTokens: sum(one.totalTokens, other.totalTokens),
+    raw: other.raw,
+  };
 }
 
 /** The message of a failure for clients and the stored answer; undefined when only the log may have it. */

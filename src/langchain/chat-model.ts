@@ -9,7 +9,9 @@ import type { BaseLanguageModelInput } from '@langchain/core/language_models/bas
 import type { ModelProfile } from '@langchain/core/language_models/profile';
 import type { AIMessageChunk, BaseMessage, MessageContent } from '@langchain/core/messages';
 import type { ChatGenerationChunk, ChatResult } from '@langchain/core/outputs';
+import { ensureConfig } from '@langchain/core/runnables';
 import type { Runnable } from '@langchain/core/runnables';
+import { IterableReadableStream } from '@langchain/core/utils/stream';
 import { defined } from '../platform/http/index.js';
 import { estimateTokens } from '../model/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
@@ -108,6 +110,28 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
   ): Runnable<BaseLanguageModelInput, AIMessageChunk, PlinthChatCallOptions> {
     const definitions = toToolDefinitions(tools).map((tool) => ({ ...tool }));
     return this.withConfig({ ...options, tools: definitions });
+  }
+
+  /** Ends the call as soon as the stream is left. LangChain alone reads ahead, and would wait for the next chunk. */
+  override async stream(
+    input: BaseLanguageModelInput,
+    options?: Partial<PlinthChatCallOptions>,
+  ): Promise<IterableReadableStream<AIMessageChunk>> {
+    const left = new AbortController();
+    const config = ensureConfig<Partial<PlinthChatCallOptions>>(options);
+    const signal = eitherOf(config.signal, left.signal);
+    const chunks = await super.stream(input, { ...config, signal });
+    return new IterableReadableStream<AIMessageChunk>({
+      pull: async (controller) => {
+        const next = await chunks.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(next.value);
+      },
+      cancel: async () => {
+        left.abort();
+        await chunks.return();
+      },
+    });
   }
 
   override async _generate(

@@ -23,7 +23,7 @@ export interface StoredCall extends DecidedCall {
 /** One answer of the model that called tools. The answer of the turn has its steps and then its last text. */
 @Entity({ name: 'chat_step' })
 export class ChatStep {
-  @TenantId() tenantId: string;
+  @TenantId(primary) tenantId: string;
   @Bigint(primary) messageId: number;
   /** From 1. */
   @Integer(primary) number: number;

@@ -36,8 +36,7 @@ const SAVE_STEP = `WITH answer AS (
     INSERT INTO chat_step
       (tenant_id, message_id, number, text, reasoning, calls, input_tokens, output_tokens)
     SELECT tenant_id, id, $7::integer, $8, $9, $10::jsonb, $11::integer, $12::integer FROM answer
-    ON CONFLICT (message_id, number) DO UPDATE SET calls = EXCLUDED.calls
-      WHERE chat_step.tenant_id = $1`;
+    ON CONFLICT (tenant_id, message_id, number) DO UPDATE SET calls = EXCLUDED.calls`;
 
 /** The steps of answers with tools. */
 @Injectable()

@@ -119,14 +119,12 @@ export function stepMessages(step: StoredStep): ChatMessage[] {
   }));
   return [
     { role: 'assistant', content: step.text, toolCalls: calls },
-    ...step.calls.map(
-      ({ id, name, content, state }): ChatMessage => ({
-        role: 'tool',
-        toolCallId: id,
-        name,
-        content: state === 'running' ? UNFINISHED_CALL : content,
-      }),
-    ),
+    ...step.calls.map(({ id, name, content, state }): ChatMessage => ({
+      role: 'tool',
+      toolCallId: id,
+      name,
+      content: state === 'running' ? UNFINISHED_CALL : content,
+    })),
   ];
 }
 

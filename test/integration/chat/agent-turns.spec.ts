@@ -203,6 +203,7 @@ describe('a turn of an agent with tools', () => {
     model({ text: 'As I said.' });
     await ask(sessionId, 'Are you sure?');
     const [messages] = sent();
+    expect(messages?.[2]?.content).toMatch(/<fragment document="warranty.txt"/);
     expect(messages?.map(({ role, content }) => [role, role === 'tool' ? '' : content])).toEqual([
       ['user', 'What now?'],
       ['assistant', 'I look.'],
@@ -439,7 +440,7 @@ describe('a turn of an agent with tools', () => {
       tools: ['search_knowledge'],
       knowledgeIds: [base],
     });
-    const long = 'x'.repeat(6_000);
+    const long = 'x'.repeat(9_600);
     model(
       search('laptop warranty of two years'),
       { text: long, ...search('another phone to return') },

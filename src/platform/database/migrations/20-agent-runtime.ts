@@ -25,9 +25,9 @@ export class AgentRuntime1763683200020 implements MigrationInterface {
         input_tokens integer,
         output_tokens integer,
         create_time timestamptz NOT NULL DEFAULT now(),
-        PRIMARY KEY (message_id, number)
+        PRIMARY KEY (tenant_id, message_id, number)
       );
-      CREATE INDEX chat_step_tenant_id_fk ON chat_step (tenant_id);
+      CREATE INDEX chat_step_message_id_fk ON chat_step (message_id);
       COMMENT ON TABLE chat_step IS 'The answers of a model that call tools, of one answer of an agent';
       COMMENT ON COLUMN chat_step.calls IS 'The tool calls with their results; state running until a call has ended';
     `);

@@ -1,0 +1,1 @@
+export { toolsRuntime } from '../runtime/tools.runtime.js';

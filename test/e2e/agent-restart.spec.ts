@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSimulator } from '../../simulator/index.js';
+import type { Simulator } from '../../simulator/index.js';
+import { createAgent } from '../support/agents.js';
+import { addressOf, adminAt, boot, isBuilt, killAll, START_MS } from '../support/built-process.js';
+import type { BuiltProcess } from '../support/built-process.js';
+import { OpenChat, sendChat } from '../support/chat.js';
+import { createKnowledge, settled, upload } from '../support/knowledge.js';
+import { createModel, createProvider } from '../support/models.js';
+import { ownStore } from '../support/own-store.js';
+import type { OwnStore } from '../support/own-store.js';
+import { calling } from '../support/scripted-model.js';
+import type { Session } from '../support/session.js';
+import { ADMIN_PASSWORD } from '../support/template.js';
+import { eventually } from '../support/wait.js';
+
+const EMBED = { category: 'vector', modelDimension: 256, modelName: 'sim-embed-256' };
+
+interface Message {
+  readonly role: string;
+  readonly content: string;
+  readonly state: string;
+  readonly error: string | null;
+  readonly steps: readonly {
+    readonly text: string;
+    readonly calls: readonly { readonly name: string; readonly state: string }[];
+  }[];
+}
+
+(isBuilt ? describe : describe.skip)('a process that dies in the middle of a tool', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-agent-'));
+  let simulator: Simulator;
+  let store: OwnStore;
+
+  beforeAll(async () => {
+    simulator = await startSimulator();
+    store = await ownStore();
+  }, START_MS);
+
+  afterEach(killAll);
+
+  afterAll(async () => {
+    await simulator.close();
+    await store.drop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function serve(): Promise<{ run: BuiltProcess; admin: Session }> {
+    const run = boot(folder, {
+      ...store.environment,
+      ADMIN_PASSWORD,
+      ALLOW_PRIVATE_MODEL_HOSTS: '*',
+      DATABASE_POOL_SIZE: '5',
+      AGENT_TOOL_TIMEOUT_SECONDS: '600',
+    });
+    return { run, admin: await adminAt(await addressOf(run), ADMIN_PASSWORD) };
+  }
+
+  it(
+    'leaves the steps so far, and the conversation goes on with them',
+    async () => {
+      const first = await serve();
+      const { admin } = first;
+      const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
+      await createProvider(admin, 'custom_api');
+      const modelId = await createModel(admin, { ...service, modelName: 'agent-model' });
+      await createModel(admin, { ...service, ...EMBED });
+      const base = await createKnowledge(admin, { name: 'Shop', embeddingModel: EMBED.modelName });
+      await upload(admin, base, [['warranty.txt', 'The warranty lasts two years.']]);
+      await settled(admin, base);
+      const { id: agentId } = await createAgent(admin, modelId, {
+        runtime: 'tools',
+        tools: ['search_knowledge', 'calculate'],
+        knowledgeIds: [base],
+      });
+      const sessionId = (await admin.post<string>('/system/session', {})).data;
+
+      simulator.script({ match: { path: '/embeddings' }, hold: true });
+      simulator.script(
+        { text: 'First a sum.', ...calling('calculate', { expression: '6 * 7' }) },
+        { text: 'Now I look.', ...calling('search_knowledge', { query: 'warranty' }) },
+      );
+      const body = { content: 'How long?', agentId, sessionId };
+      const chat = await OpenChat.send(admin, body);
+      await chat.until('"name":"search_knowledge"');
+      await eventually(
+        () => simulator.held,
+        (held) => held > 0,
+      );
+      first.run.child.kill('SIGKILL');
+      await first.run.exit;
+      await chat.rest().catch(() => undefined);
+      simulator.reset();
+
+      const second = await serve();
+      simulator.script({ text: 'Two years.' });
+      // A session of a process that died is free when its lease has ended.
+      const reply = await eventually(
+        () => sendChat(second.admin, { content: 'Go on', agentId, sessionId }),
+        ({ done }) => done,
+      );
+      expect(reply.text).toBe('Two years.');
+      const path = `/system/message/list?sessionId=${sessionId}`;
+      const { rows } = await second.admin.get<Message[]>(path);
+      const [, interrupted] = rows;
+      expect(interrupted).toMatchObject({
+        role: 'assistant',
+        state: 'failed',
+        content: expect.stringMatching(/^First a sum\.\n\nNow I look\./),
+        error: 'The service stopped while this answer was being written. Send the message again.',
+        steps: [
+          { text: 'First a sum.', calls: [{ name: 'calculate', state: 'done' }] },
+          { text: 'Now I look.', calls: [{ name: 'search_knowledge', state: 'interrupted' }] },
+        ],
+      });
+      const sent = simulator.requests.at(-1)?.body as { messages: { content: string }[] };
+      expect(sent.messages.map(({ content }) => content)).toEqual([
+        'How long?',
+        'First a sum.',
+        '6 * 7 = 42',
+        'Now I look.',
+        'The tool did not finish.',
+        'The answer was interrupted.',
+        'Go on',
+      ]);
+    },
+    START_MS,
+  );
+});
