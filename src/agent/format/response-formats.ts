@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { Piscina } from 'piscina';
 import type { ResponseFormat } from '../../provider/index.js';
@@ -42,6 +42,7 @@ const DEFAULT_NAME = 'answer';
  */
 @Injectable()
 export class ResponseFormats implements OnApplicationShutdown {
+  private readonly logger = new Logger(ResponseFormats.name);
   private readonly stopping = new AbortController();
   private threads: Piscina | undefined;
 
@@ -84,13 +85,7 @@ export class ResponseFormats implements OnApplicationShutdown {
   }
 
   private async run(name: string, task: SchemaTask): Promise<unknown> {
-    this.threads ??= new Piscina({
-      filename: WORKER,
-      minThreads: 0,
-      maxThreads: 1,
-      idleTimeout: IDLE_MS,
-      resourceLimits: { maxOldGenerationSizeMb: THREAD_MEGABYTES },
-    });
+    this.threads ??= this.start();
     try {
       const result = (await this.threads.run(task, {
         name,
@@ -102,6 +97,20 @@ export class ResponseFormats implements OnApplicationShutdown {
       if (isOutOfMemory(error)) throw new SchemaTooSlowError();
       throw error;
     }
+  }
+
+  private start(): Piscina {
+    const threads = new Piscina({
+      filename: WORKER,
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: IDLE_MS,
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_MEGABYTES },
+    });
+    // A failure between tasks; during a task the task is rejected.
+    return threads.on('error', (error: unknown) => {
+      this.logger.error({ msg: 'Schema thread failed', err: error });
+    });
   }
 }
 

@@ -121,6 +121,13 @@ describe('an answer', () => {
     });
   });
 
+  it('that is long is told with its first problem alone', () => {
+    const schema = objectOf({ a: { type: 'array', items: { type: 'string' } } });
+    const numbers = (count: number): string => JSON.stringify({ a: Array(count).fill(1) });
+    expect(answered(schema, numbers(20))).toMatchObject({ problems: { length: 10 } });
+    expect(answered(schema, numbers(100_000))).toMatchObject({ problems: [{ path: '/a/0' }] });
+  });
+
   it('is given up when a pattern takes too long, and the next one is checked', () => {
     const schema = objectOf({ a: { type: 'string', pattern: '^(a+)+$' } });
     const text = JSON.stringify({ a: `${'a'.repeat(60)}!` });

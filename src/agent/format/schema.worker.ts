@@ -26,12 +26,13 @@ export interface CheckedAnswer {
 
 /** Problems of one answer: more do not help a model to correct it. */
 const MOST_PROBLEMS = 10;
+/** Of a longer text, in characters, only the first problem is looked for: all of them could take more memory than there is. */
+const LONGEST_WITH_ALL_PROBLEMS = 100_000;
 const KEPT_VALIDATORS = 50;
 /** A global name, by which a script of the module vm reaches the work that it limits. */
 const WORK = 'plinthLimitedWork';
 
 const OPTIONS: Options = {
-  allErrors: true,
   // Unknown keywords are refused; the hints on style are not for schemas that tools generate.
   strict: true,
   strictTypes: false,
@@ -57,7 +58,7 @@ export function checkSchema({ schema, limitMs }: SchemaTask): readonly Problem[]
   return within(limitMs, () => {
     if (ajv.validateSchema(parsed) !== true) return problemsOf(ajv.errors);
     try {
-      keep(schema, ajv.compile(parsed));
+      ajv.compile(parsed);
       return [];
     } catch (error) {
       return [{ path: '', rule: 'schema', message: messageOf(error) }];
@@ -79,7 +80,7 @@ export function checkAnswer({
     return { problems: [{ path: '', rule: 'json', message: notJson(json) }] };
   }
   return within(limitMs, () => {
-    const validate = validators.get(schema) ?? compiled(schema);
+    const validate = validatorOf(schema, text.length <= LONGEST_WITH_ALL_PROBLEMS);
     if (validate(value)) return { problems: [], json };
     return { problems: problemsOf(validate.errors) };
   });
@@ -102,22 +103,23 @@ function isTimeout(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 }
 
-function compiled(schema: string): ValidateFunction {
+function validatorOf(schema: string, allErrors: boolean): ValidateFunction {
+  const key = `${allErrors}${schema}`;
+  const known = validators.get(key);
+  if (known) return known;
   const parsed = JSON.parse(schema) as Record<string, unknown>;
-  return keep(schema, ajvOf(parsed).compile(parsed));
-}
-
-function keep(schema: string, validate: ValidateFunction): ValidateFunction {
+  const validate = ajvOf(parsed, allErrors).compile(parsed);
   const [oldest] = validators.keys();
   if (validators.size >= KEPT_VALIDATORS && oldest !== undefined) validators.delete(oldest);
-  validators.set(schema, validate);
+  validators.set(key, validate);
   return validate;
 }
 
 /** A new one for each schema, so that no schema can refer to another user's. */
-function ajvOf({ $schema }: Record<string, unknown>): Ajv {
+function ajvOf({ $schema }: Record<string, unknown>, allErrors = true): Ajv {
   const isDraft07 = typeof $schema === 'string' && $schema.includes('draft-07');
-  return isDraft07 ? new Ajv(OPTIONS) : new Ajv2020(OPTIONS);
+  const options = { ...OPTIONS, allErrors };
+  return isDraft07 ? new Ajv(options) : new Ajv2020(options);
 }
 
 /** The JSON of an answer that puts it into a Markdown code fence, as many models do whatever they are told. */
