@@ -44,8 +44,8 @@ describe('historyWindow', () => {
   it('sends the steps of an answer with tools, and without them where they do not fit', () => {
     const call = {
       ...{ number: 1, id: 'c1', name: 'search_knowledge', arguments: '{"query":"a"}' },
-      ...{ state: 'done', summary: '', durationMs: 1 },
-    } as const;
+      ...{ summary: '', durationMs: 1 },
+    };
     const step = { number: 1, text: 'I look.', reasoning: null, inputTokens: 1, outputTokens: 1 };
     const answered = (content: string, result: string): ChatMessage[] =>
       historyWindow(
@@ -54,7 +54,7 @@ describe('historyWindow', () => {
           {
             role: 'assistant',
             content,
-            steps: [{ ...step, calls: [{ ...call, content: result }] }],
+            steps: [{ ...step, calls: [{ ...call, state: 'done', content: result }] }],
           },
         ],
         question,

@@ -1,3 +1,4 @@
+import { ToolFailure } from './agent-tool.js';
 import { CITE, QUOTED_DATA, quotedSource, sourceOf } from './sources.js';
 import type { CitableFragment } from './sources.js';
 import type { TurnSources } from './turn-sources.js';
@@ -12,6 +13,9 @@ export const HOW_TO_USE = `${CITE} ${QUOTED_DATA}`;
 
 /** The longest number that a source can get. */
 const ANY_NUMBER = 999;
+
+/** Escaping makes the nine characters of a tag three longer. */
+const ESCAPED = 12 / 9;
 
 /** Fragments of one answer, quoted with the numbers of the turn, up to a number of characters. */
 export class QuotedFragments {
@@ -36,17 +40,24 @@ export class QuotedFragments {
     return true;
   }
 
-  /** Adds the beginning of a fragment that is longer than all the room. */
+  /** Adds the beginning of a fragment that is longer than all the room. False as for `add`. */
   addBeginning(fragment: IndexedFragment): boolean {
     const { content } = fragment;
     const overhead = this.quoted({ ...fragment, content: '' }, ANY_NUMBER).length + 2;
-    // Escaping makes each < longer.
-    const characters = Math.floor((this.room - overhead) / 4);
+    const characters = Math.floor((this.room - overhead) / ESCAPED);
+    if (characters < 1) return false;
     return this.add({ ...fragment, content: content.slice(0, characters).toWellFormed() });
   }
 
   private quoted(fragment: IndexedFragment, number: number): string {
     const { docId, idx } = fragment;
     return quotedSource(sourceOf(fragment, number), { docId, index: idx });
+  }
+}
+
+/** No further fragment fits into the turn. */
+export class TurnFullError extends ToolFailure {
+  constructor() {
+    super('This turn has as many fragments as it can have. Answer from those that you have.');
   }
 }

@@ -6,7 +6,7 @@ import { KnowledgeService } from '../../knowledge/index.js';
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { currentBases, listOf, shownName, withoutBases } from './bases.js';
-import { HOW_TO_USE, QuotedFragments } from './quoted-fragments.js';
+import { HOW_TO_USE, QuotedFragments, TurnFullError } from './quoted-fragments.js';
 
 /** Fragments of one answer. */
 const MOST_FRAGMENTS = 100;
@@ -163,11 +163,7 @@ function shownOf(rows: readonly DocumentFragment[], { sources }: ToolContext): S
     count += 1;
   }
   if (count === 0) {
-    if (sources.isFull || !quoted.addBeginning(head)) {
-      throw new ToolFailure(
-        'This turn has as many fragments as it can have. Answer from those that you have.',
-      );
-    }
+    if (!quoted.addBeginning(head)) throw new TurnFullError();
     isBeginning = true;
     count = 1;
   }

@@ -11,7 +11,7 @@ import type { RetrievalRequest, RetrievalResult } from '../../retrieval/index.js
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { chosenBases, currentBases, listOf, shownName, withoutBases } from './bases.js';
-import { HOW_TO_USE, QuotedFragments } from './quoted-fragments.js';
+import { HOW_TO_USE, QuotedFragments, TurnFullError } from './quoted-fragments.js';
 import { inRankOrder } from './sources.js';
 
 const DEFAULT_LIMIT = 8;
@@ -172,11 +172,16 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     const most = Math.min(limit, CHAT_RETRIEVED_PIECES);
     const characters = Math.min(CHAT_RETRIEVED_CHARACTERS, CONTENT_CHARACTERS - REMARKS);
     const quoted = new QuotedFragments(sources, characters);
-    for (const fragment of inRankOrder(results.map(({ fragments }) => fragments))) {
+    const found = [...inRankOrder(results.map(({ fragments }) => fragments))];
+    for (const fragment of found) {
       if (quoted.texts.length === most) break;
       quoted.add(fragment);
     }
-    return quoted.texts;
+    const [best] = found;
+    if (!best || quoted.texts.length > 0) return quoted.texts;
+    // Each of them is longer than an answer, or the turn has no room for new ones.
+    if (!quoted.addBeginning(best)) throw new TurnFullError();
+    return quoted.texts.map((text) => `${text}\n[The fragment is longer and was cut.]`);
   }
 }
 

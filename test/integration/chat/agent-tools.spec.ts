@@ -290,6 +290,27 @@ describe('the tools of agents', () => {
       expect(await failure('read_document', { document: 'a' }, alone)).toContain('deleted');
     });
 
+    it('says that the turn has as many fragments as it can have', async () => {
+      const context = await turn([shop]);
+      await done('search_knowledge', { query: 'laptop', document: 'warranty.txt' }, context);
+      const [known] = context.sources.all;
+      if (!known) throw new Error('Nothing was found.');
+      for (let number = 2; number <= 500; number += 1) {
+        const other = { ...known, fid: `other ${number}`, sourceName: 'other' };
+        context.sources.add([other], { pieces: 1, characters: Infinity });
+      }
+      const again = { query: 'laptop', document: 'warranty.txt' };
+      expect(
+        attributes((await done('search_knowledge', again, context)).content, 'number'),
+      ).toEqual(['1']);
+      for (const [name, input] of [
+        ['search_knowledge', { query: 'laptop', document: 'attack.txt' }],
+        ['read_document', { document: 'attack.txt' }],
+      ] as const) {
+        expect(await failure(name, input, context)).toContain('as many fragments as it can have');
+      }
+    });
+
     it('is stopped with the turn, whatever the model service does', async () => {
       const abort = new AbortController();
       const context = { ...(await turn([shop])), signal: abort.signal };
