@@ -12,7 +12,6 @@ import type {
   UpdateMessageBody,
 } from './message.dto.js';
 import { ChatMessage, endedStates } from './message.entity.js';
-import type { StoredStep } from './step/step.entity.js';
 import { StepRepository } from './step/step.repository.js';
 import { SessionService } from './session.service.js';
 
@@ -51,7 +50,7 @@ export class MessageService {
         ? await this.conversation(tenantId, query, where)
         : // A conversation reads from its beginning, a list of all messages from the newest.
           await this.messages.page(tenantId, query, where, { id: sessionId ? 'ASC' : 'DESC' });
-    const steps = await this.stepsOf(tenantId, page.rows);
+    const steps = await this.steps.listed(tenantId, answersAmong(page.rows));
     return page.map((message) => toListedMessageView(message, inline, steps.get(message.id)));
   }
 
@@ -67,18 +66,8 @@ export class MessageService {
 
   async detail({ tenantId, userId }: Caller, id: number): Promise<MessageView> {
     const message = await this.messages.get(tenantId, id, { userId, ...ended });
-    return toMessageView(message, (await this.stepsOf(tenantId, [message])).get(id));
-  }
-
-  private stepsOf(
-    tenantId: string,
-    messages: readonly ChatMessage[],
-  ): Promise<ReadonlyMap<number, readonly StoredStep[]>> {
-    const answers = messages.filter(({ role }) => role === 'assistant');
-    return this.steps.of(
-      tenantId,
-      answers.map(({ id }) => id),
-    );
+    const steps = await this.steps.of(tenantId, answersAmong([message]));
+    return toMessageView(message, steps.get(id));
   }
 
   /** Returns the id of the new message as a string. */
@@ -102,4 +91,9 @@ export class MessageService {
       }
     });
   }
+}
+
+/** Only answers have steps. */
+function answersAmong(messages: readonly ChatMessage[]): number[] {
+  return messages.filter(({ role }) => role === 'assistant').map(({ id }) => id);
 }

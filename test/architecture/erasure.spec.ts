@@ -10,6 +10,7 @@ import type { Member, World } from '../support/isolation/world.js';
 import { recordTask } from '../support/media/recorded-task.js';
 import { done, makeTenant, makeUser, PASSWORD, roleId } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
+import { recordSteps } from '../support/recorded-steps.js';
 import type { Session } from '../support/session.js';
 import { contentOf, rowsOf } from '../support/tables.js';
 
@@ -63,6 +64,7 @@ async function leaveTraces(mark: string, session: Session): Promise<void> {
   );
   await session.raw('POST', '/chat/send', { model: `${mark}-model`, content: mark });
   await session.get(`/system/session/list?sessionTitle=${mark}`);
+  await recordSteps(plinth, session, `${mark} searched`);
   await recordTask(plinth, session, `${mark} filmed`);
   await recordSession(plinth, session, `${mark} programmed`);
 }

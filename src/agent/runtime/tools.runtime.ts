@@ -55,6 +55,7 @@ export class ToolsRuntime implements AgentRuntime {
   async *answer(turn: RuntimeTurn): AsyncGenerator<readonly TurnPart[], void, void> {
     const end = new AbortController();
     const stop = (): void => end.abort(turn.signal.reason);
+    if (turn.signal.aborted) stop();
     turn.signal.addEventListener('abort', stop, { once: true });
     const { totalMs } = turn.limits;
     const timer = setTimeout(() => end.abort(new TurnTooLongError(totalMs)), totalMs);

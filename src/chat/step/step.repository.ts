@@ -38,6 +38,22 @@ const SAVE_STEP = `WITH answer AS (
     SELECT tenant_id, id, $7::integer, $8, $9, $10::jsonb, $11::integer, $12::integer FROM answer
     ON CONFLICT (tenant_id, message_id, number) DO UPDATE SET calls = EXCLUDED.calls`;
 
+const stepsWith = (calls: string): string =>
+  `SELECT message_id AS "messageId", number, text, reasoning, ${calls} AS calls,
+     input_tokens AS "inputTokens", output_tokens AS "outputTokens"
+   FROM chat_step WHERE tenant_id = $1 AND message_id = ANY ($2::bigint[])
+   ORDER BY message_id, number`;
+
+const STEPS = stepsWith('calls');
+
+const LISTED_STEPS = stepsWith(
+  `(SELECT coalesce(jsonb_agg(call || '{"content":""}' ORDER BY place), '[]')
+      FROM jsonb_array_elements(calls) WITH ORDINALITY AS made (call, place))`,
+);
+
+/** Steps by the id of their answer. */
+export type StepsOfMessages = ReadonlyMap<number, readonly StoredStep[]>;
+
 /** The steps of answers with tools. */
 @Injectable()
 export class StepRepository {
@@ -62,19 +78,23 @@ export class StepRepository {
   }
 
   /** The steps of these answers by the id of the answer, in their order. */
-  async of(
+  of(tenantId: string, messageIds: readonly number[]): Promise<StepsOfMessages> {
+    return this.read(STEPS, tenantId, messageIds);
+  }
+
+  /** The same, with an empty text in the place of what the model read: for a list of many answers. */
+  listed(tenantId: string, messageIds: readonly number[]): Promise<StepsOfMessages> {
+    return this.read(LISTED_STEPS, tenantId, messageIds);
+  }
+
+  private async read(
+    statement: string,
     tenantId: string,
     messageIds: readonly number[],
-  ): Promise<ReadonlyMap<number, readonly StoredStep[]>> {
+  ): Promise<StepsOfMessages> {
     const steps = new Map<number, StoredStep[]>();
     if (messageIds.length === 0) return steps;
-    const rows = await this.database.prepared<StepRow>(
-      `SELECT message_id AS "messageId", number, text, reasoning, calls,
-         input_tokens AS "inputTokens", output_tokens AS "outputTokens"
-       FROM chat_step WHERE tenant_id = $1 AND message_id = ANY ($2::bigint[])
-       ORDER BY message_id, number`,
-      [tenantId, messageIds],
-    );
+    const rows = await this.database.prepared<StepRow>(statement, [tenantId, messageIds]);
     for (const { messageId, ...step } of rows) {
       steps.set(messageId, [...(steps.get(messageId) ?? []), step]);
     }
