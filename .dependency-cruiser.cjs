@@ -38,7 +38,7 @@ const layers = [...platform.map((name) => `platform/${name}`), ...features];
 
 /** The rooms of folders that have an order inside. */
 const rooms = {
-  agent: ['tool', 'runtime'],
+  agent: ['format', 'tool', 'runtime'],
   attach: ['parser', 'parsing', 'reconciliation', 'preview', 'loader'],
   harness: [
     'fault',

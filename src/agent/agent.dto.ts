@@ -1,4 +1,5 @@
 import {
+  AnyObject,
   Decimal,
   Flag,
   ICON,
@@ -12,6 +13,7 @@ import {
   VISIBLE,
   Whole,
 } from '../platform/http/index.js';
+import { RESPONSE_FORMAT, RESPONSE_FORMAT_EXAMPLE } from './format/response-formats.js';
 
 const INTEGER = 2_147_483_647;
 const MOST_STEPS = 100;
@@ -92,6 +94,12 @@ const agentFields = {
     min: 1,
     max: INTEGER,
     description: `Maximum tokens of an answer${MODELS_OWN}`,
+    clearable: true,
+  }),
+  responseFormat: AnyObject({
+    optional: true,
+    description: `Every answer is a JSON object of this form, unless a message asks for another one. ${RESPONSE_FORMAT}. An empty text or the type text clears it`,
+    example: RESPONSE_FORMAT_EXAMPLE,
     clearable: true,
   }),
   runtime: Text({

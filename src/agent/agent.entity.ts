@@ -1,4 +1,5 @@
 import { Entity } from 'typeorm';
+import type { ResponseFormat } from '../provider/index.js';
 import {
   Bigint,
   Char,
@@ -7,6 +8,7 @@ import {
   Flag,
   GeneratedId,
   Integer,
+  Json,
   Jsonb,
   TenantId,
   Text,
@@ -14,6 +16,11 @@ import {
   Varchar,
   nullable,
 } from '../platform/database/index.js';
+
+/** A ResponseFormat in a type that TypeORM takes for a column. */
+export interface StoredResponseFormat extends Omit<ResponseFormat, 'schema'> {
+  readonly schema: object;
+}
 
 /** An agent: a chat model with a prompt, knowledge bases, skills, tools and generation parameters. */
 @Entity({ name: 'agent' })
@@ -35,6 +42,7 @@ export class Agent {
   @Double(nullable) temperature: number | null;
   @Double(nullable) topP: number | null;
   @Integer(nullable) maxTokens: number | null;
+  @Json(nullable) responseFormat: StoredResponseFormat | null;
 
   /** Code of an AgentRuntime. */
   @Varchar(20, { default: 'direct' }) runtime: string;

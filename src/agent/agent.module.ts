@@ -10,6 +10,7 @@ import { Agent } from './agent.entity.js';
 import { AgentController, McpToolController, WorkflowController } from './agent.controller.js';
 import { AgentRepository } from './agent.repository.js';
 import { AgentService } from './agent.service.js';
+import { ResponseFormats } from './format/response-formats.js';
 import { agentRuntimeProviders, AgentRuntimes } from './runtime/runtime.registry.js';
 import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
 
@@ -24,7 +25,13 @@ import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
     SkillModule,
   ],
   controllers: [AgentController, McpToolController, WorkflowController],
-  providers: [AgentRepository, AgentService, ...agentToolProviders, ...agentRuntimeProviders],
-  exports: [AgentService, AgentTools, AgentRuntimes],
+  providers: [
+    AgentRepository,
+    AgentService,
+    ResponseFormats,
+    ...agentToolProviders,
+    ...agentRuntimeProviders,
+  ],
+  exports: [AgentService, AgentTools, AgentRuntimes, ResponseFormats],
 })
 export class AgentModule {}

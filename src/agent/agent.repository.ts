@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { MOST_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
+import type { ResponseFormat } from '../provider/index.js';
 import type { SkillInfo } from '../skill/index.js';
 import type { AgentListQuery } from './agent.dto.js';
 import { Agent } from './agent.entity.js';
@@ -25,6 +26,7 @@ export interface AgentForChat {
   readonly temperature: number | undefined;
   readonly topP: number | undefined;
   readonly maxTokens: number | undefined;
+  readonly responseFormat: ResponseFormat | undefined;
   readonly runtime: string;
   /** Those that the agent has switched on, and those of its skills if it uses them. */
   readonly tools: readonly string[];
@@ -33,7 +35,8 @@ export interface AgentForChat {
   readonly maxSteps: number | undefined;
 }
 
-type OwnSetting = 'systemPrompt' | 'temperature' | 'topP' | 'maxTokens' | 'maxSteps';
+type OwnSetting =
+  'systemPrompt' | 'temperature' | 'topP' | 'maxTokens' | 'responseFormat' | 'maxSteps';
 
 interface AgentRow extends Omit<AgentForChat, OwnSetting | 'skills'> {
   readonly hasModel: boolean;
@@ -42,13 +45,15 @@ interface AgentRow extends Omit<AgentForChat, OwnSetting | 'skills'> {
   readonly temperature: number | null;
   readonly topP: number | null;
   readonly maxTokens: number | null;
+  readonly responseFormat: ResponseFormat | null;
   readonly maxSteps: number | null;
   readonly useSkills: boolean;
 }
 
 const AGENT_FOR_CHAT = `SELECT a.id, a.agent_name AS name, a.model_id AS "modelId", m.id IS NOT NULL AS "hasModel",
       CASE WHEN a.system_prompt ~ '\\S' THEN a.system_prompt END AS "systemPrompt",
-      a.enable_thinking = '1' AS "enableThinking", a.temperature, a.top_p AS "topP", a.max_tokens AS "maxTokens", a.skill_names AS "skillNames", a.status,
+      a.enable_thinking = '1' AS "enableThinking", a.temperature, a.top_p AS "topP", a.max_tokens AS "maxTokens",
+      a.response_format AS "responseFormat", a.skill_names AS "skillNames", a.status,
       a.runtime, a.tools, a.use_skills AS "useSkills", a.max_steps AS "maxSteps",
       (SELECT coalesce(jsonb_agg(k.id ORDER BY bound.place), '[]')
          FROM jsonb_array_elements_text(a.knowledge_ids) WITH ORDINALITY AS bound (id, place)

@@ -10,6 +10,7 @@ import { ModelService } from '../model/index.js';
 import { SkillCatalogue } from '../skill/index.js';
 import type { AgentListQuery, CreateAgentBody, UpdateAgentBody } from './agent.dto.js';
 import type { Agent } from './agent.entity.js';
+import { ResponseFormats } from './format/response-formats.js';
 import {
   AgentDisabledError,
   AgentModelError,
@@ -55,6 +56,7 @@ export class AgentService {
     private readonly models: ModelService,
     private readonly knowledge: KnowledgeService,
     private readonly skills: SkillCatalogue,
+    private readonly formats: ResponseFormats,
     private readonly tools: AgentTools,
     private readonly runtimes: AgentRuntimes,
     private readonly database: Database,
@@ -114,7 +116,7 @@ export class AgentService {
     const agent = await this.agents.forChat(caller.tenantId, agentId);
     if (!agent) throw new NotFoundError('The agent');
     const { hasModel, status, systemPrompt, temperature, topP, maxTokens, ...rest } = agent;
-    const { useSkills, maxSteps, ...bound } = rest;
+    const { responseFormat, useSkills, maxSteps, ...bound } = rest;
     if (status !== ENABLED) throw new AgentDisabledError(agent.name);
     if (!hasModel) throw new AgentWithoutModelError(agent.name);
     return {
@@ -128,11 +130,12 @@ export class AgentService {
       temperature: temperature ?? undefined,
       topP: topP ?? undefined,
       maxTokens: maxTokens ?? undefined,
+      responseFormat: responseFormat ?? undefined,
     };
   }
 
   async create(caller: Caller, body: CreateAgentBody): Promise<AgentView> {
-    const values = readAgent(body);
+    const values = await this.valuesOf(body);
     return this.database.transaction(async () => {
       await this.checkBindings(caller, values);
       const userId = caller.userId || null;
@@ -145,7 +148,7 @@ export class AgentService {
 
   async update(caller: Caller, body: UpdateAgentBody): Promise<AgentView> {
     const { id } = body;
-    const values = readAgent(body);
+    const values = await this.valuesOf(body);
     return this.database.transaction(async () => {
       const before = await this.agents.agents.get(caller.tenantId, id);
       await this.checkBindings(caller, values, before);
@@ -160,6 +163,14 @@ export class AgentService {
       await this.agents.agents.remove(caller.tenantId, ids);
       for (const id of ids) await this.record(caller, 'delete', id);
     });
+  }
+
+  /** The columns that a body changes. Must not be called inside a transaction: a schema is checked on a thread. */
+  private async valuesOf(body: CreateAgentBody | UpdateAgentBody): Promise<AgentValues> {
+    const { responseFormat: given, ...fields } = body;
+    const values = readAgent(fields);
+    if (given === undefined) return values;
+    return { ...values, responseFormat: given && (await this.formats.read(given)) };
   }
 
   /**
@@ -234,7 +245,9 @@ export class AgentService {
 }
 
 /** The columns that a body changes, lists without duplicates. */
-function readAgent(body: CreateAgentBody | UpdateAgentBody): AgentValues {
+function readAgent(
+  body: Omit<CreateAgentBody, 'responseFormat'> | Omit<UpdateAgentBody, 'responseFormat'>,
+): AgentValues {
   const { id: _, ...fields } = { id: 0, ...body };
   const values: AgentValues = defined(fields);
   if (values.agentName) values.agentName = values.agentName.trim();

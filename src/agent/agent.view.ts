@@ -6,13 +6,15 @@ import {
   nullable,
   number,
   oneOf,
+  schema,
   sheetOf,
   text,
   texts,
   time,
   View,
 } from '../platform/http/index.js';
-import type { Agent } from './agent.entity.js';
+import type { Agent, StoredResponseFormat } from './agent.entity.js';
+import { RESPONSE_FORMAT_EXAMPLE } from './format/response-formats.js';
 
 const notGiven = { description: 'null: the default of the model' };
 
@@ -34,6 +36,14 @@ export class AgentView extends View({
   temperature: nullable(number(notGiven)),
   topP: nullable(number(notGiven)),
   maxTokens: nullable(integer(notGiven)),
+  responseFormat: nullable(
+    schema<StoredResponseFormat>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'null: free text',
+      example: RESPONSE_FORMAT_EXAMPLE,
+    }),
+  ),
   runtime: text({ example: 'direct' }),
   tools: texts({ example: ['search_knowledge'] }),
   useSkills: flag({ description: 'Whether the runtime tools offers the skills to the model' }),

@@ -42,6 +42,7 @@ const keptAnswer: z.ZodType<KeptAnswer> = z.object({
     durationMs: z.number(),
     sources: z.array(source).optional(),
     steps: z.array(step).optional(),
+    structured: z.boolean().optional(),
   }),
 });
 

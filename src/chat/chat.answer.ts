@@ -94,7 +94,9 @@ export class ChatAnswer {
       ...referenceOf(source),
       cited: citations?.cited.includes(source.number) ?? false,
     }));
-    const ended = { ...outcome, content: turn.text, sources };
+    const structured =
+      outcome.state === 'complete' && turn.plan.generation.responseFormat !== undefined;
+    const ended = { ...outcome, content: turn.text, sources, structured };
     const { tenantId, userId } = turn.caller;
     const owner = { tenantId, userId };
     const result = await this.store.store(owner, {
@@ -112,6 +114,7 @@ export class ChatAnswer {
       firstTokenMs: turn.firstTokenMs,
       durationMs: turn.durationMs,
       sources,
+      structured,
       ...(turn.steps.all.length > 0 && { steps: turn.steps.unsaved }),
     });
     if (result === 'refused') turn.write(errorFrames(NOT_STORED));
@@ -120,7 +123,11 @@ export class ChatAnswer {
     else if (turn.stopReason === 'shutdown') turn.write(errorFrames(SHUTDOWN));
     else {
       const ending = endingFrame(ended, turn.caller.inline);
-      const done = doneFrame(outcome.finishReason, citations, result === 'kept');
+      const done = doneFrame(outcome.finishReason, {
+        citations,
+        isKept: result === 'kept',
+        structured,
+      });
       turn.write(ending + usageFrame(usage) + done);
     }
   }
@@ -180,7 +187,8 @@ function framesOf(
     (answer.reasoning ? reasoningFrame(answer.reasoning) : '') +
     (answer.content === '' ? '' : contentFrame(answer.content));
   if (answer.state === 'failed') return text + errorFrames(answer.error ?? INTERRUPTED);
-  const end = usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop');
+  const { structured } = answer;
+  const end = usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop', { structured });
   return text + endingFrame(answer, inline) + end;
 }
 

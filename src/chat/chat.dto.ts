@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ValidateIf } from 'class-validator';
 import {
+  AnyObject,
   Decimal,
   Flag,
   flag,
@@ -12,6 +13,7 @@ import {
   View,
   Whole,
 } from '../platform/http/index.js';
+import { RESPONSE_FORMAT, RESPONSE_FORMAT_EXAMPLE } from '../agent/index.js';
 import { MOST_FILES } from './file/chat-file.js';
 
 /** One message to a model. Fields that the documented clients do not send are optional additions. */
@@ -61,6 +63,11 @@ export class SendBody extends Input({
     min: 1,
     max: 1_000_000,
     description: 'Maximum tokens of the answer',
+  }),
+  responseFormat: AnyObject({
+    optional: true,
+    description: `The answer is a JSON object of this form, checked before done. ${RESPONSE_FORMAT}. Takes precedence over that of the agent; the type text asks for free text`,
+    example: RESPONSE_FORMAT_EXAMPLE,
   }),
   stop: Texts({ optional: true, maxItems: 8, max: 100, description: 'Stop sequences' }),
 }) {

@@ -47,17 +47,27 @@ export function sourcesFrame(
   return sseFrame('sources', { event: 'sources', sources, ...(fallback && { fallback }) });
 }
 
-/**
- * The end of an answer; with retrieval also the cited sources and cited numbers that do not exist. `isKept`: the answer is
- * not stored yet, because the database is away.
- */
-export function doneFrame(finishReason: string, citations?: Citations, isKept = false): string {
+interface DoneDetails {
+  /** The cited sources and cited numbers that do not exist, of an answer with retrieval. */
+  readonly citations?: Citations | undefined;
+  /** The answer is not stored yet, because the database is away. */
+  readonly isKept?: boolean;
+  /** The content is JSON that was checked against the schema of the turn. */
+  readonly structured?: boolean;
+}
+
+/** The end of an answer. */
+export function doneFrame(
+  finishReason: string,
+  { citations, isKept = false, structured = false }: DoneDetails = {},
+): string {
   return sseFrame('done', {
     event: 'done',
     done: true,
     finishReason,
     ...(citations && { citations }),
     ...(isKept && { stored: false }),
+    ...(structured && { structured: true }),
   });
 }
 

@@ -1,4 +1,4 @@
-import { estimateMessageTokens, sendableTokens } from '../model/index.js';
+import { estimateMessageTokens, estimateTokens, sendableTokens } from '../model/index.js';
 import type { ChatMessage, ContentPart } from '../provider/index.js';
 import type { StoredStep } from './step/step.entity.js';
 import { stepMessages, textAfter } from './step/turn.steps.js';
@@ -37,6 +37,8 @@ export interface HistoryLimits {
   readonly maxAnswer: number | undefined;
   /** Sent first and never left out. */
   readonly systemPrompt?: string | undefined;
+  /** Text that the adapter adds. */
+  readonly instruction?: string | undefined;
   /** Keeps half of the free window for the steps of the turn. */
   readonly forSteps?: boolean;
 }
@@ -54,8 +56,9 @@ export function historyWindow(
 ): ChatMessage[] {
   const system = systemMessages(limits.systemPrompt);
   const questionTokens = tokensOf([...system, question]);
-  if (limits.contextWindow !== undefined && questionTokens > limits.contextWindow) {
-    throw new MessageTooLongError(questionTokens, limits.contextWindow);
+  const leastTokens = questionTokens + instructionTokens(limits);
+  if (limits.contextWindow !== undefined && leastTokens > limits.contextWindow) {
+    throw new MessageTooLongError(leastTokens, limits.contextWindow);
   }
   const free = freeTokens(questionTokens, limits);
   let room = limits.forSteps === true ? Math.floor(free / 2) : free;
@@ -80,9 +83,13 @@ export function sourceCharacters(question: ChatMessage, limits: HistoryLimits): 
   return Math.max(0, Math.floor(freeTokens(taken, limits) / 2));
 }
 
+function instructionTokens({ instruction }: HistoryLimits): number {
+  return instruction === undefined ? 0 : estimateTokens(instruction);
+}
+
 /** Tokens of the window that are free beside the taken ones and the answer; negative when that is too much. */
 function freeTokens(taken: number, limits: HistoryLimits): number {
-  return sendableTokens(limits) - taken;
+  return sendableTokens(limits) - taken - instructionTokens(limits);
 }
 
 function tokensOf(messages: readonly ChatMessage[]): number {

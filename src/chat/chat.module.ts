@@ -22,6 +22,7 @@ import { ChatService } from './chat.service.js';
 import { ChatFileRepository } from './file/chat-file.repository.js';
 import { ChatFileText } from './file/chat-file-text.entity.js';
 import { ChatFiles } from './file/chat-files.js';
+import { StructuredAnswers } from './format/structured-answers.js';
 import { MessageController } from './message.controller.js';
 import { MessageService } from './message.service.js';
 import { RunningTurns } from './running-turns.js';
@@ -63,6 +64,7 @@ import { TurnRepository } from './turn.repository.js';
     FeedbackService,
     RunningTurns,
     StepRepository,
+    StructuredAnswers,
     TurnRepository,
     SessionService,
     MessageService,

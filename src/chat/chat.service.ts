@@ -8,13 +8,14 @@ import type { Config } from '../platform/config/index.js';
 import { isUniqueViolation } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { SseWriter } from '../platform/http/index.js';
-import { AgentRuntimes, AgentService, TurnSources } from '../agent/index.js';
+import { AgentRuntimes, AgentService, ResponseFormats, TurnSources } from '../agent/index.js';
 import type { AgentForChat, AgentRuntime, TurnLimits } from '../agent/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { ModelResolver } from '../model/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
-import type { ChatMessage } from '../provider/index.js';
+import { formatInstruction } from '../provider/index.js';
+import type { ChatMessage, ResponseFormat } from '../provider/index.js';
 import { ChatAugmentation } from './augmentation/chat.augmentation.js';
 import { ChatBranches } from './branch/chat.branches.js';
 import { ChatAnswer } from './chat.answer.js';
@@ -27,6 +28,7 @@ import { historyWindow, sourceCharacters } from './chat.history.js';
 import type { HistoryLimits, StoredMessage } from './chat.history.js';
 import { Turn } from './chat.turn.js';
 import type { TurnOutcome, TurnPlan, TurnServices } from './chat.turn.js';
+import { StructuredAnswers } from './format/structured-answers.js';
 import { RunningTurns } from './running-turns.js';
 import { StepRepository } from './step/step.repository.js';
 import type { StepOwner } from './step/step.repository.js';
@@ -60,10 +62,14 @@ export class ChatService {
     private readonly streams: OpenStreams,
     private readonly answers: ChatAnswer,
     private readonly branches: ChatBranches,
+    private readonly formats: ResponseFormats,
+    structured: StructuredAnswers,
   ) {
     this.services = {
       limits: limitsOf(config),
       current: (model) => models.current(model),
+      structured,
+      direct: runtimes.direct,
       saveStep: (turn, step) => steps.save(stepOwner(turn), step),
     };
   }
@@ -163,17 +169,18 @@ export class ChatService {
    * cannot be used.
    */
   private async plan(caller: Caller, body: SendBody): Promise<TurnPlan> {
+    const format = body.responseFormat && (await this.formats.read(body.responseFormat));
     if (body.agentId === undefined) {
       const model = await this.models.resolveChat(caller, body.model);
       const bases = await this.requested(caller, body);
-      return planOf(body, { runtime: this.runtimes.direct, model, bases });
+      return planOf(body, { runtime: this.runtimes.direct, model, bases, format });
     }
     const agent = await this.agents.forChat(caller, body.agentId);
     const model = await this.models.resolveChatById(caller, agent.modelId);
     const runtime = this.runtimes.forModel(agent.runtime, model);
     const bound = await this.knowledge.ofTenant(caller.tenantId, agent.knowledgeIds);
     const bases = bound.length > 0 ? bound : await this.requested(caller, body);
-    return planOf(body, { runtime, model, bases, agent });
+    return planOf(body, { runtime, model, bases, agent, format });
   }
 
   private async requested(caller: Caller, { knowledgeId }: SendBody): Promise<KnowledgeBase[]> {
@@ -292,9 +299,11 @@ function planOf(
     readonly model: ResolvedChatModel;
     readonly bases: readonly KnowledgeBase[];
     readonly agent?: AgentForChat;
+    /** Of the message: null asks for free text, undefined for what the agent has. */
+    readonly format: ResponseFormat | null | undefined;
   },
 ): TurnPlan {
-  const { runtime, model, bases, agent } = found;
+  const { runtime, model, bases, agent, format } = found;
   const { tools = [], skills = [], maxSteps } = agent ?? {};
   const searchesItself = runtime.usesTools && tools.includes(SEARCH_TOOL);
   return {
@@ -309,6 +318,7 @@ function planOf(
       topP: body.topP ?? agent?.topP ?? undefined,
       maxTokens: body.maxTokens ?? agent?.maxTokens ?? model.maxOutput,
       stop: body.stop,
+      responseFormat: (format === undefined ? agent?.responseFormat : format) ?? undefined,
     },
   };
 }
@@ -317,10 +327,13 @@ function questionOf(content: string): ChatMessage {
   return { role: 'user', content };
 }
 
-function historyLimits({ model, generation, systemPrompt, runtime }: TurnPlan): HistoryLimits {
+function historyLimits(plan: TurnPlan): HistoryLimits {
+  const { model, generation, systemPrompt, runtime } = plan;
+  const { maxTokens: maxAnswer, responseFormat } = generation;
+  // A service that shows the schema to the model itself counts it, too.
+  const instruction = responseFormat && formatInstruction(responseFormat);
   const { contextWindow } = model;
-  const { maxTokens: maxAnswer } = generation;
-  return { contextWindow, maxAnswer, systemPrompt, forSteps: runtime.usesTools };
+  return { contextWindow, maxAnswer, systemPrompt, instruction, forSteps: runtime.usesTools };
 }
 
 /** Of a turn that could not begin: another request with its key may have been first. */

@@ -27,6 +27,7 @@ import {
 } from './chat.frames.js';
 import type { MessageState } from './message.entity.js';
 import { BETWEEN_STEPS, TurnSteps } from './step/turn.steps.js';
+import type { StructuredAnswers } from './format/structured-answers.js';
 import type { StoredStep } from './step/step.entity.js';
 import { withoutNul } from './storable-text.js';
 
@@ -54,6 +55,9 @@ export interface TurnServices {
   readonly limits: TurnLimits;
   /** Looks the model up again. */
   readonly current: (model: ResolvedChatModel) => Promise<ResolvedChatModel>;
+  readonly structured: StructuredAnswers;
+  /** Answers with one call of the model and no tools. */
+  readonly direct: AgentRuntime;
   /** Stores a step with the text so far. */
   readonly saveStep: (turn: Turn, step: StoredStep) => Promise<void>;
 }
@@ -170,7 +174,7 @@ export class Turn {
 
   private answer(
     messages: readonly ChatMessage[],
-    { limits, current }: TurnServices,
+    { limits, current, structured, direct }: TurnServices,
   ): AsyncIterable<readonly TurnPart[]> {
     const { caller, signal, toolSources: sources } = this;
     const { runtime, model, generation, bases, work } = this.plan;
@@ -182,7 +186,15 @@ export class Turn {
       return model;
     };
     const call = { caller, model, currentModel, messages, generation, limits, signal };
-    return runtime.answer({ ...work, ...call, sources });
+    const turn = { ...work, ...call, sources };
+    const answer = runtime.answer(turn);
+    const { responseFormat: format } = generation;
+    if (!format) return answer;
+    return structured.read({
+      format,
+      first: answer,
+      correct: (more) => direct.answer({ ...turn, messages: [...messages, ...more] }),
+    });
   }
 
   /** The outcome of a turn that ended with an error: a stopped turn has not failed. */

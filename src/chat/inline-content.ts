@@ -10,13 +10,15 @@ export interface EndedAnswer {
   readonly state: MessageState;
   readonly finishReason: string | null;
   readonly sources: readonly StoredSource[] | null | undefined;
+  /** Nothing is added to JSON, which its client parses. */
+  readonly structured: boolean;
 }
 
 const CUT = 'The answer was cut at the length limit. Ask for the rest, or raise the limit.';
 
 /** What follows the text of a complete answer; empty if there is nothing to add. */
 export function inlineEnding(answer: EndedAnswer, inline: InlineContent): string {
-  if (answer.state !== 'complete') return '';
+  if (answer.state !== 'complete' || answer.structured) return '';
   const parts = [
     ...(inline.failures && answer.finishReason === 'length' ? [CUT] : []),
     ...(inline.sources && answer.content !== '' ? sourceParagraphs(answer.sources ?? []) : []),
@@ -27,7 +29,7 @@ export function inlineEnding(answer: EndedAnswer, inline: InlineContent): string
 /** The text of a message in a list. */
 export function listedContent(message: ChatMessage, inline: InlineContent): string {
   const { role, content, reasoning, state, error } = message;
-  if (role !== 'assistant') return content;
+  if (role !== 'assistant' || message.structured) return content;
   const failure = inline.failures && state === 'failed' && error ? [error] : [];
   return (
     (inline.thinking && reasoning ? thinkingBlock(reasoning) : '') +

@@ -169,6 +169,9 @@ export class MessageView extends View({
   usageEstimated: flag({
     description: 'True when the provider sent no usage and the counts are estimates',
   }),
+  structured: flag({
+    description: 'Whether content is JSON that was checked against the responseFormat of the turn',
+  }),
   firstTokenMs: nullable(number()),
   durationMs: nullable(number()),
   sources: list(SourceView, { description: 'The fragments that were sent to the model' }),

@@ -54,6 +54,9 @@ export class ChatMessage {
   @Integer(nullable) outputTokens: number | null;
   @Integer({ default: 0 }) totalTokens: number;
   @Flag({ default: false }) usageEstimated: boolean;
+
+  /** The content is JSON that was checked against the schema of its turn. */
+  @Flag({ default: false }) structured: boolean;
   @Integer(nullable) firstTokenMs: number | null;
   @Integer(nullable) durationMs: number | null;
 

@@ -64,6 +64,8 @@ export interface TurnAnswer {
   readonly sources?: readonly StoredSource[] | undefined;
   /** The steps that are not stored yet. */
   readonly steps?: readonly StoredStep[] | undefined;
+  /** The content was checked against a schema. */
+  readonly structured?: boolean | undefined;
 }
 
 /** An answer that is not stored yet, with all that storing it needs. */
@@ -97,6 +99,7 @@ export interface StoredAnswer {
   readonly error: string | null;
   readonly usage: TurnUsage;
   readonly sources: readonly StoredSource[] | null;
+  readonly structured: boolean;
 }
 
 /** How long a turn holds its session without renewing; a process that died loses it after this time. */
@@ -147,9 +150,9 @@ const CLAIM_AND_INSERT_ANSWER = `WITH free AS (${FREE_SESSION} AND branched FOR 
 
 const ANSWER_COLUMNS = `tenant_id, user_id, turn_id, role, content, reasoning, model_name, state,
   finish_reason, error, input_tokens, output_tokens, total_tokens, usage_estimated, first_token_ms, duration_ms,
-  sources, agent_id`;
+  sources, agent_id, structured`;
 const ANSWER_VALUES = `$1, $2::bigint, $3::uuid, 'assistant', $4, $5, $6, $7, $8, $9, $10::integer, $11::integer, $12::integer,
-  $13::boolean, $14::integer, $15::integer, $16::jsonb, $17::bigint`;
+  $13::boolean, $14::integer, $15::integer, $16::jsonb, $17::bigint, $19::boolean`;
 
 /** The one answer of a turn, whatever its row says so far. */
 const ANSWER_OF_TURN = `(tenant_id, turn_id) WHERE role = 'assistant' AND turn_id IS NOT NULL`;
@@ -161,8 +164,8 @@ const REPLACE_UNFINISHED = `ON CONFLICT ${ANSWER_OF_TURN} DO UPDATE SET
       input_tokens = EXCLUDED.input_tokens, output_tokens = EXCLUDED.output_tokens,
       total_tokens = EXCLUDED.total_tokens, usage_estimated = EXCLUDED.usage_estimated,
       first_token_ms = EXCLUDED.first_token_ms, duration_ms = EXCLUDED.duration_ms,
-      sources = EXCLUDED.sources, agent_id = EXCLUDED.agent_id, create_time = EXCLUDED.create_time,
-      parent_id = coalesce(EXCLUDED.parent_id, chat_message.parent_id)
+      sources = EXCLUDED.sources, agent_id = EXCLUDED.agent_id, structured = EXCLUDED.structured,
+      create_time = EXCLUDED.create_time, parent_id = coalesce(EXCLUDED.parent_id, chat_message.parent_id)
     WHERE chat_message.duration_ms IS NULL`;
 
 /** The answer of a question that was deleted meanwhile is dropped with it. */
@@ -248,7 +251,7 @@ export class TurnRepository {
 
   /** Stores the answer and ends the turn. Storing it again changes nothing. */
   async finish({ tenantId, userId }: AnswerOwner, answer: TurnAnswer): Promise<void> {
-    const { usage, sessionId } = answer;
+    const { usage, sessionId, structured = false } = answer;
     const values = [
       tenantId,
       userId,
@@ -269,9 +272,13 @@ export class TurnRepository {
       answer.agentId ?? null,
     ];
     if (sessionId !== undefined)
-      await this.database.prepared(RELEASE_AND_INSERT_ANSWER, [...values, sessionId]);
+      await this.database.prepared(RELEASE_AND_INSERT_ANSWER, [...values, sessionId, structured]);
     else
-      await this.database.prepared(RELEASE_AND_INSERT_LONE_ANSWER, [...values, answer.questionId]);
+      await this.database.prepared(RELEASE_AND_INSERT_LONE_ANSWER, [
+        ...values,
+        answer.questionId,
+        structured,
+      ]);
   }
 
   /** Stores the texts so far of running turns. Those that have ended meanwhile, or are deleted, are left out. */
@@ -354,7 +361,7 @@ export class TurnRepository {
          answer.state, answer.finish_reason AS "finishReason", answer.error,
          answer.input_tokens AS "inputTokens", answer.output_tokens AS "outputTokens",
          answer.total_tokens AS "totalTokens", answer.usage_estimated AS estimated,
-         answer.sources
+         answer.sources, answer.structured
        FROM chat_message question
        LEFT JOIN chat_message answer ON answer.tenant_id = question.tenant_id
          AND answer.turn_id = question.turn_id AND answer.role = 'assistant'
@@ -462,8 +469,8 @@ interface StoredTurnRow
 
 function storedAnswer(row: StoredTurnRow): StoredAnswer | undefined {
   if (row.answerId === null) return undefined;
-  const { answerId: id, content, reasoning, state, finishReason, error, sources } = row;
+  const { answerId: id, content, reasoning, state, finishReason, error, sources, structured } = row;
   const { inputTokens, outputTokens, totalTokens, estimated } = row;
   const usage = { inputTokens, outputTokens, totalTokens, estimated };
-  return { id, content, reasoning, state, finishReason, error, usage, sources };
+  return { id, content, reasoning, state, finishReason, error, usage, sources, structured };
 }

@@ -16,7 +16,7 @@ import { defined } from '../platform/http/index.js';
 import { estimateTokens } from '../model/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import { retryBeforeFirstPart } from '../provider/index.js';
-import type { CallLimits, ChatCall, ChatPart } from '../provider/index.js';
+import type { CallLimits, ChatCall, ChatPart, ResponseFormat } from '../provider/index.js';
 import { Answer, AnswerEvents, toChunk } from './langchain.answer.js';
 import { ModelAbilityError, UnsupportedOptionError } from './langchain.errors.js';
 import { toChatMessages } from './langchain.messages.js';
@@ -32,6 +32,8 @@ export interface ChatGeneration {
 
 export interface PlinthChatOptions extends ChatGeneration {
   readonly stop?: readonly string[] | undefined;
+  /** The form that answers are asked for. The model does not check them. */
+  readonly responseFormat?: ResponseFormat | undefined;
   readonly limits: CallLimits;
   /** Tries in all, the first included; there is none after the first part of an answer. */
   readonly attempts: number;
@@ -231,6 +233,7 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
         topP: options.topP ?? own.topP,
         maxTokens: options.maxTokens ?? own.maxTokens,
         stop: options.stop ?? own.stop,
+        responseFormat: own.responseFormat,
       }),
     };
   }

@@ -53,27 +53,33 @@ const vendors = {
 } as const satisfies Record<string, Vendor>;
 
 /** What most vendors of the protocol understand. */
-const USUAL = { maxOutputField: 'max_tokens', streamUsage: true } as const;
+const USUAL = { maxOutputField: 'max_tokens', streamUsage: true, json: 'object-and-text' } as const;
 /** The newer name, which the services below require or recommend. */
-const NEWER = { maxOutputField: 'max_completion_tokens', streamUsage: true } as const;
+const NEWER = { ...USUAL, maxOutputField: 'max_completion_tokens' } as const;
 
 /** Vendors that are the chat-completions protocol plus defaults. */
 const chatCompletionsPresets: readonly ChatCompletionsPreset[] = [
-  { ...vendors.openai, dialect: NEWER },
+  { ...vendors.openai, dialect: { ...NEWER, json: 'schema' } },
   { code: 'deepseek', label: 'DeepSeek', address: { prefix: '/v1' }, dialect: USUAL },
   { ...vendors.zhipu, dialect: USUAL },
   { code: 'xiaomi', label: 'Xiaomi MiMo', address: { prefix: '/v1' }, dialect: NEWER },
   { ...vendors.qianwen, dialect: USUAL },
   { ...vendors.ppio, dialect: USUAL },
   { ...vendors.siliconflow, dialect: USUAL },
-  { code: 'atlas', label: 'Atlas Cloud', address: { prefix: '/v1' }, dialect: USUAL },
+  // It passes requests on to services of which some refuse JSON mode.
+  {
+    code: 'atlas',
+    label: 'Atlas Cloud',
+    address: { prefix: '/v1' },
+    dialect: { ...USUAL, json: 'text' },
+  },
 ];
 
 /** Any service of the protocol. */
 const customChatCompletions: ChatCompletionsPreset = {
   ...vendors.custom,
   label: 'Custom (chat completions)',
-  dialect: USUAL,
+  dialect: { ...USUAL, json: 'schema-and-text' },
 };
 
 /** Any service of the messages protocol. */
@@ -89,7 +95,7 @@ const minimax = {
   label: 'MiniMax',
   messagesPath: /\/anthropic(\/v1)?(\/messages)?\/*$/,
   messages: { prefix: '/anthropic/v1', endings: { '/anthropic': '/anthropic/v1' } },
-  completions: { address: { prefix: '/v1' }, dialect: USUAL },
+  completions: { address: { prefix: '/v1' }, dialect: { ...USUAL, json: 'text' } },
 } as const;
 
 /** All chat adapters. A new vendor is a line of the presets, or a folder and a line here. */

@@ -15,9 +15,11 @@ export type {
   ContentPart,
   Finish,
   FinishReason,
+  ResponseFormat,
   ToolCall,
   ToolDefinition,
 } from './adapter/chat/chat.adapter.js';
+export { formatInstruction } from './adapter/chat/response-format.js';
 export type {
   EmbeddingAdapter,
   EmbeddingAnswer,

@@ -1,5 +1,5 @@
 import type { ResolvedChatModel } from '../../model/index.js';
-import type { CallLimits, ChatMessage, ChatPart } from '../../provider/index.js';
+import type { CallLimits, ChatMessage, ChatPart, ResponseFormat } from '../../provider/index.js';
 import type { ToolTurn } from '../tool/agent-tool.js';
 import type { ToolResult } from '../tool/tool.registry.js';
 import type { TurnSources } from '../tool/turn-sources.js';
@@ -11,6 +11,8 @@ export interface Generation {
   readonly topP: number | undefined;
   readonly maxTokens: number | undefined;
   readonly stop: readonly string[] | undefined;
+  /** The form that the answer is asked for; the reader of the parts checks it. */
+  readonly responseFormat: ResponseFormat | undefined;
 }
 
 /** Limits of one call of the model. `totalMs` is also the limit of the whole turn. */

@@ -1,6 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidInputError } from '../error/index.js';
-import { Decimal, Flag, Id, Ids, OneOf, Text, Texts, Whole, ZeroOrOne } from './field.js';
+import {
+  AnyObject,
+  Decimal,
+  Flag,
+  Id,
+  Ids,
+  OneOf,
+  Text,
+  Texts,
+  Whole,
+  ZeroOrOne,
+} from './field.js';
 import { inputPipe } from './input.pipe.js';
 
 class Body {
@@ -24,6 +35,35 @@ async function problem(body: unknown): Promise<string> {
   if (error instanceof InvalidInputError) return error.message;
   throw new Error('It was accepted.');
 }
+
+describe('an object of any fields', () => {
+  class Holder {
+    @AnyObject({ optional: true }) held?: Readonly<Record<string, unknown>> | null;
+    @AnyObject({ optional: true, clearable: true }) other?: Readonly<
+      Record<string, unknown>
+    > | null;
+  }
+  const readJson = async (json: string): Promise<Holder> =>
+    (await inputPipe().transform(JSON.parse(json), {
+      type: 'body',
+      metatype: Holder,
+    })) as Holder;
+
+  it('is read exactly as it was sent', async () => {
+    const json =
+      '{"b":1,"constructor":{"a":[null]},"prototype":2,"toString":"x","__proto__":{"z":3},"a":{}}';
+    const { held } = await readJson(`{"held":${json}}`);
+    expect(JSON.stringify(held)).toBe(json);
+  });
+
+  it('is refused when it is none, and an empty text clears it where it can be cleared', async () => {
+    for (const other of ['[]', '"x"', '5', 'true', '""']) {
+      await expect(readJson(`{"held":${other}}`)).rejects.toThrow('held must be an object');
+    }
+    expect((await readJson('{"held":null,"other":""}')).held).toBeUndefined();
+    expect((await readJson('{"held":null,"other":""}')).other).toBeNull();
+  });
+});
 
 describe('fields', () => {
   it('read the spellings of existing clients', async () => {

@@ -12,6 +12,7 @@ import {
   IsInt,
   IsNotEmpty,
   IsNumber,
+  IsObject,
   IsOptional,
   IsString,
   Matches,
@@ -202,6 +203,44 @@ export const Flag: Kind<boolean, FieldOptions> = (options: FieldOptions = {}) =>
     Transform(({ value }: { value: unknown }) => readBoolean(value)),
     IsIn([true, false], { message: '$property must be true or false' }),
   ]);
+};
+
+const ANY_OBJECTS = Symbol('fields with objects of any fields');
+
+/** Carries an object through the validation, which removes fields with the names that every object has: constructor, prototype. */
+class SentObject {
+  constructor(readonly carried: () => object) {}
+}
+
+/** A body whose objects of any fields get through the validation as they were sent. */
+export function withSentObjects(body: unknown, metatype: Type<unknown> | undefined): unknown {
+  const names = metatype && (Reflect.getMetadata(ANY_OBJECTS, metatype) as string[] | undefined);
+  if (!names || typeof body !== 'object' || body === null) return body;
+  const sent = Object.entries(body).filter(
+    ([name, value]) => names.includes(name) && typeof value === 'object' && value !== null,
+  ) as [string, object][];
+  const carried = sent.map(([name, value]) => [name, new SentObject(() => value)] as const);
+  return { ...body, ...Object.fromEntries(carried) };
+}
+
+/** An object of any fields, exactly as it was sent. What it holds is checked by the class that reads it. */
+export const AnyObject: Kind<Readonly<Record<string, unknown>>, FieldOptions> = (
+  options: FieldOptions = {},
+) => {
+  return applyDecorators(
+    (target: object, name: string | symbol): void => {
+      const { constructor } = target;
+      const others = (Reflect.getMetadata(ANY_OBJECTS, constructor) ?? []) as (string | symbol)[];
+      Reflect.defineMetadata(ANY_OBJECTS, [...others, name], constructor);
+    },
+    field(options, { type: 'object', additionalProperties: true }, [
+      Transform(({ obj, key }: TransformFnParams): unknown => {
+        const value = (obj as Readonly<Record<string, unknown>>)[key];
+        return value instanceof SentObject ? value.carried() : (value ?? undefined);
+      }),
+      IsObject({ message: '$property must be an object' }),
+    ]),
+  );
 };
 
 /** A list of texts; a comma list and a single text are read as one. */

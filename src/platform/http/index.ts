@@ -12,6 +12,7 @@ export { clientSoftware } from './client-software.js';
 export { Answer, envelope, OK_MESSAGE, Page } from './envelope.js';
 export { EnvelopeInterceptor, NoEnvelope } from './envelope.interceptor.js';
 export {
+  AnyObject,
   Decimal,
   defined,
   Flag,

@@ -2,6 +2,7 @@ import { ValidationPipe } from '@nestjs/common';
 import type { ArgumentMetadata, Type, ValidationPipeOptions } from '@nestjs/common';
 import type { ValidationError } from 'class-validator';
 import { InvalidInputError } from '../error/index.js';
+import { withSentObjects } from './field.js';
 import { hasStrictFields, UnknownFieldsError, unknownFieldsOf } from './strict-fields.js';
 
 /** Far more than any input needs; a much deeper one would exhaust the stack of the validator. */
@@ -30,8 +31,9 @@ class InputPipe extends ValidationPipe {
     if (metadata.type === 'param' && typeof value === 'string' && value.includes('\0')) {
       throw new InvalidInputError('The path must not contain the character NUL.');
     }
-    if (hasStrictFields(metadata)) return this.transformStrictly(value, metadata);
-    return super.transform(value, metadata);
+    const sent = metadata.type === 'body' ? withSentObjects(value, metadata.metatype) : value;
+    if (hasStrictFields(metadata)) return this.transformStrictly(sent, metadata);
+    return super.transform(sent, metadata);
   }
 
   /** Names the unknown fields together with all other problems. */

@@ -80,6 +80,7 @@ describe('agents', () => {
         temperature: 0.3,
         topP: 0.9,
         maxTokens: 512,
+        responseFormat: null,
         runtime: 'direct',
         tools: [],
         useSkills: false,

@@ -20,6 +20,7 @@ import { ExistingClients1763683200019 } from './19-existing-clients.js';
 import { AgentRuntime1763683200020 } from './20-agent-runtime.js';
 import { ChatFiles1763683200021 } from './21-chat-files.js';
 import { ChatBranches1763683200022 } from './22-chat-branches.js';
+import { ResponseFormat1763683200023 } from './23-response-format.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -45,4 +46,5 @@ export const migrations = [
   AgentRuntime1763683200020,
   ChatFiles1763683200021,
   ChatBranches1763683200022,
+  ResponseFormat1763683200023,
 ];

@@ -24,9 +24,11 @@ import type {
   ChatCompletion,
   ChatPart,
   FinishReason,
+  ResponseFormat,
 } from './chat.adapter.js';
 import { AnswerStream, completionOf } from './stream-mapping.js';
 import { RepeatedChunk } from './repeated-chunk.js';
+import { isStrictSchema, withInstruction } from './response-format.js';
 
 export interface ChatCompletionsPreset extends Vendor {
   readonly dialect: ChatCompletionsDialect;
@@ -53,6 +55,12 @@ interface ChatCompletionsDialect {
   readonly maxOutputField: 'max_tokens' | 'max_completion_tokens';
   /** Whether `stream_options` is understood; without it some services report no usage. */
   readonly streamUsage: boolean;
+  /**
+   * How JSON of a schema is requested. `schema`: `response_format` with the schema, which the service also shows to the
+   * model. `schema-and-text`: the same, and the schema in the system text, because the service may only constrain what the
+   * model writes. `object-and-text`: JSON mode, which knows no schema. `text`: in the system text alone.
+   */
+  readonly json: 'schema' | 'schema-and-text' | 'object-and-text' | 'text';
 }
 
 /** The body of POST /chat/completions. */
@@ -61,10 +69,14 @@ export function toChatCompletionsBody(
   stream: boolean,
   dialect: ChatCompletionsDialect,
 ): Record<string, unknown> {
+  const { responseFormat } = call;
+  const isInText = responseFormat && dialect.json !== 'schema';
+  const messages = isInText ? withInstruction(call.messages, responseFormat) : call.messages;
   return {
     model: call.model,
-    messages: call.messages.map((message) => toWireMessage(message)),
+    messages: messages.map((message) => toWireMessage(message)),
     stream,
+    ...(responseFormat && formatFields(responseFormat, dialect)),
     ...(stream && dialect.streamUsage && { stream_options: { include_usage: true } }),
     ...(call.tools?.length && toolFields(call)),
     temperature: call.temperature,
@@ -72,6 +84,16 @@ export function toChatCompletionsBody(
     [dialect.maxOutputField]: call.maxTokens,
     ...(call.stop?.length && { stop: call.stop }),
   };
+}
+
+function formatFields(
+  { name, schema }: ResponseFormat,
+  { json }: ChatCompletionsDialect,
+): Record<string, unknown> {
+  if (json === 'text') return {};
+  if (json === 'object-and-text') return { response_format: { type: 'json_object' } };
+  const strict = isStrictSchema(schema);
+  return { response_format: { type: 'json_schema', json_schema: { name, schema, strict } } };
 }
 
 function toolFields(call: ChatCall): Record<string, unknown> {

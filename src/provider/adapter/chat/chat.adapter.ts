@@ -43,6 +43,19 @@ export interface ChatCall {
   readonly stop?: readonly string[];
   /** False: thinking text is not handed over. True or false is also asked for where the protocol can. */
   readonly thinking?: boolean;
+  /**
+   * The answer is requested as JSON of this schema, as far as the protocol can, and arrives as text. The adapter does not
+   * check it.
+   */
+  readonly responseFormat?: ResponseFormat;
+}
+
+export interface ResponseFormat {
+  readonly type: 'json_schema';
+  /** Letters, digits, `_` and `-`, at most 64. */
+  readonly name: string;
+  /** JSON Schema of an object. */
+  readonly schema: Readonly<Record<string, unknown>>;
 }
 
 export type ChatMessage =

@@ -199,6 +199,28 @@ describe.each(chatAdapters(http).map((adapter) => [adapter.code, adapter] as con
       expect((await run('sim')).failure).toMatchObject({ kind: 'content' });
     });
 
+    it('hands over an answer of a form as text, also when its length cuts it', async () => {
+      const schema = { type: 'object', properties: { city: { type: 'string' } } };
+      const responseFormat = { type: 'json_schema', name: 'place', schema } as const;
+      const json = '{"city":"Par is"}';
+      const scripted = isMessages
+        ? { toolCalls: [{ name: 'place', arguments: json }] }
+        : { text: json };
+      simulator.script(scripted, scripted, { ...scripted, finishReason: 'length' });
+
+      const streamed = await run('sim', { responseFormat });
+      expect(streamed.failure).toBeUndefined();
+      expect(streamed.text).toBe(json);
+      expect(streamed.parts.map(({ type }) => type)).not.toContain('tool-call');
+      expect(streamed.parts.at(-1)).toMatchObject({ type: 'finish', reason: 'stop' });
+      const whole = await complete('sim', { responseFormat });
+      expect(JSON.parse(whole.text)).toEqual({ city: 'Par is' });
+      expect(whole).toMatchObject({ toolCalls: [], finish: { reason: 'stop' } });
+      expect((await run('sim', { responseFormat })).parts.at(-1)).toMatchObject({
+        reason: 'length',
+      });
+    });
+
     it('says why an answer ended', async () => {
       expect((await run('sim--length')).parts.at(-1)).toMatchObject({ reason: 'length' });
       expect((await complete('sim--length')).finish.reason).toBe('length');

@@ -1,8 +1,9 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, it, test } from '@jest/globals';
 import type { ChatCall } from './chat.adapter.js';
 import { toChatCompletionsBody } from './chat-completions.protocol.js';
 import { toMessagesBody } from './messages.protocol.js';
 import { toOllamaBody } from './ollama.protocol.js';
+import { isStrictSchema } from './response-format.js';
 
 const call: ChatCall = {
   model: 'm',
@@ -37,7 +38,11 @@ const call: ChatCall = {
 const wire = (body: unknown): unknown => JSON.parse(JSON.stringify(body));
 
 test('a call in the words of chat-completions', () => {
-  const dialect = { maxOutputField: 'max_completion_tokens', streamUsage: true } as const;
+  const dialect = {
+    maxOutputField: 'max_completion_tokens',
+    streamUsage: true,
+    json: 'schema',
+  } as const;
   const toolCall = (id: string, json: string): object => ({
     id,
     type: 'function',
@@ -76,7 +81,7 @@ test('a call in the words of chat-completions', () => {
     max_completion_tokens: 100,
     stop: ['END'],
   });
-  const without = { maxOutputField: 'max_tokens', streamUsage: false } as const;
+  const without = { maxOutputField: 'max_tokens', streamUsage: false, json: 'text' } as const;
   const minimal = { model: 'm', messages: [], toolChoice: 'auto' } as const;
   expect(wire(toChatCompletionsBody(minimal, true, without))).toEqual({
     model: 'm',
@@ -148,4 +153,94 @@ test('a call in the words of Ollama', () => {
   expect(wire(toOllamaBody({ model: 'm', messages: [] }, false))).not.toHaveProperty('think');
   const url = { role: 'user', content: [{ type: 'image-url', url: 'https://x.test/a' }] } as const;
   expect(() => toOllamaBody({ model: 'm', messages: [url] }, true)).toThrow('Upload the image');
+});
+
+describe('an answer of a form', () => {
+  const schema = {
+    type: 'object',
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+    additionalProperties: false,
+  };
+  const responseFormat = { type: 'json_schema', name: 'place', schema } as const;
+  const asked: ChatCall = {
+    model: 'm',
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Where?' },
+    ],
+    responseFormat,
+  };
+  const { tools = [] } = call;
+  const withTools: ChatCall = { ...asked, tools };
+  const system = [
+    'Be brief.',
+    'Answer with one JSON object that is valid against this JSON Schema. Write nothing before or after it, and no code fence.',
+    JSON.stringify(schema),
+  ].join('\n\n');
+  const question = { role: 'user', content: 'Where?' };
+  const inText = [{ role: 'system', content: system }, question];
+  const asGiven = asked.messages;
+
+  const bodyOf = (json: 'schema' | 'schema-and-text' | 'object-and-text' | 'text', of = asked) =>
+    toChatCompletionsBody(of, true, { maxOutputField: 'max_tokens', streamUsage: false, json });
+
+  it('is requested of chat-completions as the vendor can', () => {
+    const format = {
+      type: 'json_schema',
+      json_schema: { name: 'place', schema, strict: true },
+    };
+    const object = { type: 'json_object' };
+    expect(bodyOf('schema')).toMatchObject({ messages: asGiven, response_format: format });
+    expect(bodyOf('schema-and-text')).toMatchObject({ messages: inText, response_format: format });
+    expect(bodyOf('object-and-text')).toMatchObject({ messages: inText, response_format: object });
+    expect(bodyOf('text')).toMatchObject({ messages: inText });
+    expect(bodyOf('text')).not.toHaveProperty('response_format');
+    expect(bodyOf('schema', withTools)).toMatchObject({
+      response_format: format,
+      tools: [{ function: { name: 'look' } }],
+    });
+  });
+
+  it('is decoded strictly where the service takes the schema so', () => {
+    const loose = { ...schema, required: [] };
+    const body = bodyOf('schema', {
+      ...asked,
+      responseFormat: { ...responseFormat, schema: loose },
+    });
+    expect(body).toMatchObject({ response_format: { json_schema: { strict: false } } });
+    const nested = (inner: object): object => ({ ...schema, properties: { city: inner } });
+    expect(isStrictSchema(nested({ type: 'array', items: schema }))).toBe(true);
+    expect(isStrictSchema(nested({ anyOf: [schema, { type: 'null' }] }))).toBe(true);
+    expect(isStrictSchema(nested({ type: 'array', items: loose }))).toBe(false);
+    expect(isStrictSchema(nested({ type: 'string', pattern: 'x' }))).toBe(false);
+    expect(isStrictSchema({ ...schema, additionalProperties: true })).toBe(false);
+  });
+
+  it('is requested of the messages protocol as the arguments of one tool', () => {
+    const body = wire(toMessagesBody(asked, true));
+    expect(body).toMatchObject({
+      system: 'Be brief.',
+      tools: [{ name: 'place', input_schema: schema }],
+      tool_choice: { type: 'tool', name: 'place' },
+    });
+    const offered = wire(toMessagesBody(withTools, true));
+    expect(offered).toMatchObject({ system, tools: [{ name: 'look' }] });
+    expect(offered).not.toHaveProperty('tool_choice');
+  });
+
+  it('is requested of Ollama with its format, and in the text alone beside tools', () => {
+    expect(wire(toOllamaBody(asked, true))).toMatchObject({ format: schema, messages: inText });
+    const offered = wire(toOllamaBody(withTools, true));
+    expect(offered).toMatchObject({ messages: inText, tools: [{ function: { name: 'look' } }] });
+    expect(offered).not.toHaveProperty('format');
+  });
+
+  it('has a system text of its own where there was none', () => {
+    const [first] = bodyOf('text', { ...asked, messages: [{ role: 'user', content: 'Where?' }] })[
+      'messages'
+    ] as { role: string; content: string }[];
+    expect(first?.role).toBe('system');
+    expect(first?.content).toContain('"city"');
+  });
 });

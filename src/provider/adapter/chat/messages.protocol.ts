@@ -16,7 +16,9 @@ import type {
   ChatCompletion,
   ChatPart,
   FinishReason,
+  ResponseFormat,
 } from './chat.adapter.js';
+import { withInstruction } from './response-format.js';
 import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
 
 const DEFAULT_PROTOCOL_VERSION = '2023-06-01';
@@ -27,7 +29,8 @@ export function messages(form: Vendor['address']): ChatProtocol {
     endpoint: (address) => endpointOf(address, { ...form, endpoint: '/messages' }),
     headers: headersOf,
     body: toMessagesBody,
-    answerStream: (secrets, withThinking) => new MessagesStream(secrets, withThinking),
+    answerStream: (secrets, withThinking, call) =>
+      new MessagesStream(secrets, withThinking, answerToolOf(call)?.name),
     toCompletion,
   };
 }
@@ -48,9 +51,21 @@ interface WireMessage {
   readonly content: Record<string, unknown>[];
 }
 
+/**
+ * The protocol has no format of an answer that all of its services know. It has tools whose arguments follow a schema: the
+ * answer is requested as the arguments of one that must be called. Where a call offers tools, this would keep the model from
+ * using them, so that the schema is in the system text.
+ */
+function answerToolOf({ responseFormat, tools }: ChatCall): ResponseFormat | undefined {
+  return tools?.length ? undefined : responseFormat;
+}
+
 /** The body of POST /messages. */
 export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, unknown> {
-  const system = call.messages.flatMap((message) =>
+  const answerTool = answerToolOf(call);
+  const isInText = call.responseFormat && answerTool === undefined;
+  const messages = isInText ? withInstruction(call.messages, call.responseFormat) : call.messages;
+  const system = messages.flatMap((message) =>
     message.role === 'system' ? [message.content] : [],
   );
   return {
@@ -60,6 +75,7 @@ export function toMessagesBody(call: ChatCall, stream: boolean): Record<string, 
     messages: toWireMessages(call.messages),
     stream,
     ...(call.tools?.length && toolFields(call)),
+    ...(answerTool && answerFields(answerTool)),
     temperature: call.temperature,
     top_p: call.topP,
     ...(call.stop?.length && { stop_sequences: call.stop }),
@@ -76,6 +92,14 @@ function toolFields(call: ChatCall): Record<string, unknown> {
       input_schema: inputSchema,
     })),
     ...(call.toolChoice && { tool_choice: { type: TOOL_CHOICES[call.toolChoice] } }),
+  };
+}
+
+function answerFields({ name, schema }: ResponseFormat): Record<string, unknown> {
+  const description = 'Gives the answer. Its arguments are the whole answer.';
+  return {
+    tools: [{ name, description, input_schema: schema }],
+    tool_choice: { type: 'tool', name },
   };
 }
 
@@ -149,12 +173,22 @@ const messageSchema = z.looseObject({
   usage: z.looseObject({}).nullish(),
 });
 
+/** Of a block that a gateway sends without its position. */
+const NO_INDEX = -1;
+
 /** Maps a stream of the messages protocol. */
 export class MessagesStream extends AnswerStream {
   /** The input count comes at the start, the output count at the end. */
   private usage: JsonRecord = {};
+  /** The block whose arguments are the answer. */
+  private answerIndex: number | undefined;
 
-  constructor(secrets: Secrets, withThinking: boolean) {
+  /** `answerTool` is the tool whose arguments are the answer. */
+  constructor(
+    secrets: Secrets,
+    withThinking: boolean,
+    private readonly answerTool?: string,
+  ) {
     super(new EventStreamDecoder(), secrets, withThinking);
   }
 
@@ -189,9 +223,10 @@ export class MessagesStream extends AnswerStream {
     this.state.addText(textIn(delta, 'text'), parts);
     this.state.addThinking(textIn(delta, 'thinking'), parts);
     const json = textIn(delta, 'partial_json');
-    if (json !== undefined) {
-      this.state.addToolCall({ index: wholeNumberIn(event, 'index'), arguments: json });
-    }
+    if (json === undefined) return;
+    const index = wholeNumberIn(event, 'index');
+    if (this.answerIndex === (index ?? NO_INDEX)) this.state.addText(json, parts);
+    else this.state.addToolCall({ index, arguments: json });
   }
 
   private readBlock(event: JsonRecord, block: JsonRecord | undefined, parts: ChatPart[]): void {
@@ -203,18 +238,27 @@ export class MessagesStream extends AnswerStream {
     }
     // The input is empty here and comes in pieces; some gateways send it whole instead.
     const input = recordIn(block, 'input') ?? {};
+    const whole = Object.keys(input).length > 0 ? JSON.stringify(input) : undefined;
+    const index = wholeNumberIn(event, 'index');
+    const name = textIn(block, 'name');
+    if (this.answerTool !== undefined && name === this.answerTool) {
+      this.answerIndex = index ?? NO_INDEX;
+      this.state.addText(whole, parts);
+      return;
+    }
     this.state.addToolCall({
-      index: wholeNumberIn(event, 'index'),
+      index,
       id: textIn(block, 'id'),
-      name: textIn(block, 'name'),
-      ...(Object.keys(input).length > 0 && { arguments: JSON.stringify(input) }),
+      name,
+      ...(whole !== undefined && { arguments: whole }),
     });
   }
 
   private readMessageDelta(event: JsonRecord, parts: ChatPart[]): void {
     this.readUsage(event);
     const reason = textIn(recordIn(event, 'delta') ?? {}, 'stop_reason');
-    if (reason !== undefined) this.state.setFinish(toFinishReason(reason), reason, parts);
+    if (reason === undefined) return;
+    this.state.setFinish(answerReason(reason, this.answerIndex !== undefined), reason, parts);
   }
 
   private readUsage(holder: JsonRecord): void {
@@ -226,25 +270,35 @@ export class MessagesStream extends AnswerStream {
 }
 
 /** Maps an answer in one piece. Throws UpstreamError. */
-function toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean): ChatCompletion {
+function toCompletion(
+  answer: unknown,
+  secrets: Secrets,
+  withThinking: boolean,
+  call: ChatCall,
+): ChatCompletion {
   if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
+  const answerTool = answerToolOf(call)?.name;
   const parsed = messageSchema.safeParse(answer);
   if (!parsed.success)
     throw protocolError('The provider answered without a message.', parsed.error);
   const { content, usage } = parsed.data;
   const raw = parsed.data.stop_reason ?? '';
+  const isAnswer = (block: (typeof content)[number]): boolean =>
+    block.type === 'tool_use' && answerTool !== undefined && block.name === answerTool;
   return completionOf({
-    text: content.map(({ text }) => text ?? '').join(''),
+    text: content
+      .map((block) => (isAnswer(block) ? JSON.stringify(block.input ?? {}) : (block.text ?? '')))
+      .join(''),
     reasoning: withThinking ? content.map(({ thinking }) => thinking ?? '').join('') : '',
     toolCalls: content
-      .filter(({ type }) => type === 'tool_use')
+      .filter((block) => block.type === 'tool_use' && !isAnswer(block))
       .map(({ id, name, input }, index) => ({
         index,
         id: id ?? undefined,
         name: name ?? undefined,
         arguments: JSON.stringify(input ?? {}),
       })),
-    reason: toFinishReason(raw),
+    reason: answerReason(raw, content.some(isAnswer)),
     raw,
     usage: usage ? toUsage(usage) : undefined,
   });
@@ -261,6 +315,11 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
 
 function toFinishReason(raw: string): FinishReason {
   return FINISH_REASONS.get(raw) ?? 'other';
+}
+
+/** An answer in the arguments of its tool is a finished one, not a call. */
+function answerReason(raw: string, isAnswered: boolean): FinishReason {
+  return raw === 'tool_use' && isAnswered ? 'stop' : toFinishReason(raw);
 }
 
 /** This protocol counts cached tokens beside the input; the contract counts them in it. */

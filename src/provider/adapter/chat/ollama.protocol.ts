@@ -17,6 +17,7 @@ import type {
 } from './chat.adapter.js';
 import { AnswerStream, completionOf, totalOf } from './stream-mapping.js';
 import type { ToolCallPiece } from './stream-mapping.js';
+import { withInstruction } from './response-format.js';
 
 const ADDRESS = {
   endpoint: '/api/chat',
@@ -37,13 +38,19 @@ export const ollama: ChatProtocol = {
 
 /** The body of POST /api/chat. Throws UpstreamError (invalid-request) for images given as addresses. */
 export function toOllamaBody(call: ChatCall, stream: boolean): Record<string, unknown> {
+  const { responseFormat } = call;
+  // The protocol has no tool choice: "none" is said by sending no tools.
+  const tools = call.tools?.length && call.toolChoice !== 'none' ? toTools(call) : undefined;
+  // The format only constrains what the model writes: it is told the schema in the text as well.
+  const messages = responseFormat ? withInstruction(call.messages, responseFormat) : call.messages;
   return {
     model: call.model,
-    messages: call.messages.map((message) => toWireMessage(message)),
+    messages: messages.map((message) => toWireMessage(message)),
     stream,
     think: call.thinking,
-    // The protocol has no tool choice: "none" is said by sending no tools.
-    ...(call.tools?.length && call.toolChoice !== 'none' && { tools: toTools(call) }),
+    ...(tools !== undefined && { tools }),
+    // A model whose words are constrained cannot call a tool.
+    ...(responseFormat && tools === undefined && { format: responseFormat.schema }),
     options: {
       temperature: call.temperature,
       top_p: call.topP,

@@ -18,9 +18,14 @@ export interface ChatProtocol {
   headers(connection: ModelConnection): Record<string, string>;
   body(call: ChatCall, stream: boolean): object;
   /** A new one for each streamed answer. */
-  answerStream(secrets: Secrets, withThinking: boolean): AnswerStream;
+  answerStream(secrets: Secrets, withThinking: boolean, call: ChatCall): AnswerStream;
   /** Maps an answer in one piece. Throws UpstreamError. */
-  toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean): ChatCompletion;
+  toCompletion(
+    answer: unknown,
+    secrets: Secrets,
+    withThinking: boolean,
+    call: ChatCall,
+  ): ChatCompletion;
 }
 
 /** How long usage and the end mark may lag behind the finish reason before the answer counts as over. */
@@ -49,7 +54,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const protocol = this.protocolAt(connection.address);
     const withThinking = call.thinking !== false;
     const request = requestOf(protocol, call, connection, true);
-    const answer = protocol.answerStream(connection, withThinking);
+    const answer = protocol.answerStream(connection, withThinking, call);
     const response = await postToModel(this.http, request, options);
     const type = response.headers['content-type'] ?? '';
     if (/^text\/html/i.test(type)) {
@@ -58,7 +63,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     }
     if (/^application\/json/i.test(type)) {
       const json = await jsonOf(response, connection);
-      yield partsOf(completionIn(protocol, json, connection, withThinking));
+      yield partsOf(completionIn(protocol, json, connection, call));
       return;
     }
     // One generator, not several in a row: each would cost every read of the stream a few promises.
@@ -85,7 +90,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const protocol = this.protocolAt(connection.address);
     const request = requestOf(protocol, call, connection, false);
     const answer = await postForJson(this.http, request, options);
-    return completionIn(protocol, answer, connection, call.thinking !== false);
+    return completionIn(protocol, answer, connection, call);
   }
 }
 
@@ -94,11 +99,11 @@ function completionIn(
   protocol: ChatProtocol,
   answer: unknown,
   connection: ModelConnection,
-  withThinking: boolean,
+  call: ChatCall,
 ): ChatCompletion {
   const filter = KeyFilter.of(connection);
   try {
-    const completion = protocol.toCompletion(answer, connection, withThinking);
+    const completion = protocol.toCompletion(answer, connection, call.thinking !== false, call);
     if (filter === undefined) return completion;
     const toolCalls = completion.toolCalls.map((call) => cleanedToolCall(call, filter));
     return { ...completion, toolCalls };

@@ -1,0 +1,119 @@
+import { fileURLToPath } from 'node:url';
+import { Injectable, Logger } from '@nestjs/common';
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { Piscina } from 'piscina';
+import type { ResponseFormat } from '../../provider/index.js';
+import {
+  InvalidResponseFormatError,
+  InvalidSchemaError,
+  SchemaTooSlowError,
+} from './format.errors.js';
+import { LONGEST_SCHEMA, TOO_SLOW } from './schema-walk.js';
+import type { Problem } from './schema-walk.js';
+import type { AnswerTask, CheckedAnswer, SchemaTask } from './schema.worker.js';
+
+/** For the fields of requests. */
+export const RESPONSE_FORMAT =
+  '{type: "json_schema", name, schema}: a JSON Schema of an object; name is optional. docs/API.md says what is supported';
+export const RESPONSE_FORMAT_EXAMPLE = {
+  type: 'json_schema',
+  name: 'answer',
+  schema: {
+    type: 'object',
+    properties: { title: { type: 'string' }, price: { type: 'number' } },
+    required: ['title', 'price'],
+    additionalProperties: false,
+  },
+};
+
+const WORKER = fileURLToPath(new URL('./schema.worker.js', import.meta.url));
+/** A thread that has had nothing to do for so long ends. */
+const IDLE_MS = 60_000;
+const THREAD_MEGABYTES = 128;
+/** Of one check, from its start on the thread. A usual one takes milliseconds. */
+const LIMIT_MS = 5_000;
+
+const NAME = /^[\w-]{1,64}$/;
+const DEFAULT_NAME = 'answer';
+
+/**
+ * Reads response formats of requests and checks answers against them, on a thread with limits of time and memory, because
+ * users write the schemas.
+ */
+@Injectable()
+export class ResponseFormats implements OnApplicationShutdown {
+  private readonly logger = new Logger(ResponseFormats.name);
+  private readonly stopping = new AbortController();
+  private threads: Piscina | undefined;
+
+  async onApplicationShutdown(): Promise<void> {
+    this.stopping.abort();
+    await this.threads?.destroy();
+  }
+
+  /** Null for the type `text`, which asks for no format. Throws InvalidResponseFormatError. */
+  async read(given: Readonly<Record<string, unknown>>): Promise<ResponseFormat | null> {
+    const { type, name = DEFAULT_NAME, schema } = given;
+    if (type === 'text') return null;
+    if (type !== 'json_schema') {
+      throw new InvalidResponseFormatError('responseFormat.type must be json_schema or text');
+    }
+    if (typeof name !== 'string' || !NAME.test(name)) {
+      throw new InvalidResponseFormatError(
+        'responseFormat.name must be 1 to 64 letters, digits, _ or -',
+      );
+    }
+    if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
+      throw new InvalidResponseFormatError('responseFormat.schema must be a JSON Schema object');
+    }
+    const text = JSON.stringify(schema);
+    if (text.length > LONGEST_SCHEMA) {
+      throw new InvalidResponseFormatError(
+        `responseFormat.schema has ${text.length} characters, and at most ${LONGEST_SCHEMA} are allowed`,
+      );
+    }
+    const task: SchemaTask = { schema: text, limitMs: LIMIT_MS };
+    const problems = (await this.run('checkSchema', task)) as readonly Problem[];
+    if (problems.length > 0) throw new InvalidSchemaError(problems);
+    return { type, name, schema: schema as ResponseFormat['schema'] };
+  }
+
+  /** Checks the text of an answer. Throws SchemaTooSlowError. */
+  async check({ schema }: ResponseFormat, text: string): Promise<CheckedAnswer> {
+    const task: AnswerTask = { schema: JSON.stringify(schema), text, limitMs: LIMIT_MS };
+    return (await this.run('checkAnswer', task)) as CheckedAnswer;
+  }
+
+  private async run(name: string, task: SchemaTask): Promise<unknown> {
+    this.threads ??= this.start();
+    try {
+      const result = (await this.threads.run(task, {
+        name,
+        signal: this.stopping.signal,
+      })) as unknown;
+      if (result === TOO_SLOW) throw new SchemaTooSlowError();
+      return result;
+    } catch (error) {
+      if (isOutOfMemory(error)) throw new SchemaTooSlowError();
+      throw error;
+    }
+  }
+
+  private start(): Piscina {
+    const threads = new Piscina({
+      filename: WORKER,
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: IDLE_MS,
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_MEGABYTES },
+    });
+    // A failure between tasks; during a task the task is rejected.
+    return threads.on('error', (error: unknown) => {
+      this.logger.error({ msg: 'Schema thread failed', err: error });
+    });
+  }
+}
+
+function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+}

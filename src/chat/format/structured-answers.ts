@@ -1,0 +1,151 @@
+import { Injectable } from '@nestjs/common';
+import { ResponseFormats } from '../../agent/index.js';
+import type { Problem, TurnPart } from '../../agent/index.js';
+import type { ChatMessage, Finish, ResponseFormat, Usage } from '../../provider/index.js';
+import {
+  AnswerCutError,
+  AnswerDoesNotFitError,
+  AnswerRefusedError,
+  AnswerTooLargeError,
+  line,
+} from './format.errors.js';
+
+/** Longest answer that is checked. */
+const LONGEST_ANSWER = 1_000_000;
+
+/** The first call and one correction. */
+const CALLS = 2;
+
+type Parts = AsyncIterable<readonly TurnPart[]>;
+
+/** How an answer of a form is requested. */
+export interface FormattedCalls {
+  readonly format: ResponseFormat;
+  /** The answer of the runtime. */
+  readonly first: Parts;
+  /** One more call of the model, with these messages after those of the first. */
+  readonly correct: (messages: readonly ChatMessage[]) => Parts;
+}
+
+/**
+ * Answers in the form of a schema, whatever runtime writes them. The parts are passed on as they come but for the text: it is
+ * held until it is complete and fits, and comes as one part without white space and code fence around it. An answer that does
+ * not fit is corrected once; what is passed on is either JSON of the form or no text at all. Usage is the sum of the calls,
+ * also when the answer fails. Throws ResponseFormatError, and what the calls throw.
+ */
+@Injectable()
+export class StructuredAnswers {
+  constructor(private readonly formats: ResponseFormats) {}
+
+  async *read({ format, first, correct }: FormattedCalls): AsyncGenerator<readonly TurnPart[]> {
+    const calls: HeldAnswer[] = [];
+    let parts = first;
+    try {
+      for (;;) {
+        const held = new HeldAnswer();
+        calls.push(held);
+        yield* held.read(parts);
+        const { problems, json } = await this.check(format, held);
+        if (json !== undefined) {
+          const finish = held.finish ? [held.finish] : [];
+          yield [{ type: 'text-delta', text: json }, ...usageOf(calls), ...finish];
+          return;
+        }
+        if (calls.length === CALLS) throw new AnswerDoesNotFitError(problems);
+        parts = correct(correction(held.text, problems));
+      }
+    } catch (error) {
+      const usage = usageOf(calls);
+      if (usage.length > 0) yield usage;
+      throw error;
+    }
+  }
+
+  private async check(
+    format: ResponseFormat,
+    { text, finish }: HeldAnswer,
+  ): Promise<{ readonly problems: readonly Problem[]; readonly json?: string }> {
+    if (finish?.reason === 'content-filter') throw new AnswerRefusedError(text);
+    if (finish?.reason === 'length') throw new AnswerCutError();
+    return this.formats.check(format, text);
+  }
+}
+
+/** What is kept back of one answer. */
+class HeldAnswer {
+  text = '';
+  usage: Usage | undefined;
+  finish: ({ readonly type: 'finish' } & Finish) | undefined;
+
+  /** Reads to the end and passes on what is not kept back. */
+  async *read(parts: Parts): AsyncGenerator<readonly TurnPart[]> {
+    for await (const some of parts) {
+      const shown = this.take(some);
+      if (shown.length > 0) yield shown;
+    }
+  }
+
+  private take(parts: readonly TurnPart[]): TurnPart[] {
+    return parts.flatMap((part) => {
+      switch (part.type) {
+        case 'text-delta':
+          this.text += part.text;
+          if (this.text.length > LONGEST_ANSWER) throw new AnswerTooLargeError(LONGEST_ANSWER);
+          return [];
+        case 'usage':
+          this.usage = part.usage;
+          return [];
+        case 'finish':
+          this.finish = part;
+          return [];
+        case 'step':
+          return [...this.ofStep(), part];
+        default:
+          return [part];
+      }
+    });
+  }
+
+  /** What the model wrote before it called tools is no answer. It is shown as thinking, and its usage belongs to the step. */
+  private ofStep(): TurnPart[] {
+    const { text, usage } = this;
+    this.text = '';
+    this.usage = undefined;
+    this.finish = undefined;
+    return [
+      ...(text === '' ? [] : [{ type: 'reasoning-delta', text } as const]),
+      ...(usage ? [{ type: 'usage', usage } as const] : []),
+    ];
+  }
+}
+
+/**
+ * The sum of what the calls report. A count that a finished call does not report is unknown for all; a call that failed is
+ * taken for one that has cost nothing.
+ */
+function usageOf(calls: readonly HeldAnswer[]): TurnPart[] {
+  const usages = calls
+    .filter(({ finish, usage }) => finish !== undefined || usage !== undefined)
+    .map(({ usage }) => usage);
+  if (usages.every((usage) => usage === undefined)) return [];
+  const usage = usages.reduce((sum, one) => ({
+    inputTokens: plus(sum?.inputTokens, one?.inputTokens),
+    outputTokens: plus(sum?.outputTokens, one?.outputTokens),
+    totalTokens: plus(sum?.totalTokens, one?.totalTokens),
+    cachedInputTokens: plus(sum?.cachedInputTokens, one?.cachedInputTokens),
+    reasoningTokens: plus(sum?.reasoningTokens, one?.reasoningTokens),
+    raw: one?.raw,
+  }));
+  return usage ? [{ type: 'usage', usage }] : [];
+}
+
+function plus(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? undefined : one + other;
+}
+
+/** The answer, if it has words, and what is wrong with it. */
+function correction(text: string, problems: readonly Problem[]): ChatMessage[] {
+  const content = `Your answer does not fit the JSON Schema:\n${problems.map((one) => `- ${line(one)}`).join('\n')}\n\nAnswer again with the corrected JSON object only.`;
+  const answer: ChatMessage[] = text.trim() === '' ? [] : [{ role: 'assistant', content: text }];
+  return [...answer, { role: 'user', content }];
+}
