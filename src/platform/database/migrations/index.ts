@@ -17,6 +17,7 @@ import { TurnAnswers1763683200016 } from './16-turn-answers.js';
 import { ForeignKeyIndexes1763683200017 } from './17-foreign-key-indexes.js';
 import { Installation1763683200018 } from './18-installation.js';
 import { ExistingClients1763683200019 } from './19-existing-clients.js';
+import { ExportPermissions1763683200024 } from './24-export-permissions.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -39,4 +40,5 @@ export const migrations = [
   ForeignKeyIndexes1763683200017,
   Installation1763683200018,
   ExistingClients1763683200019,
+  ExportPermissions1763683200024,
 ];
