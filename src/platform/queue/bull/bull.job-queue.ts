@@ -69,7 +69,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
 
   private process(queue: Queue): void {
     const kind = queue.name;
-    // The process of the job died twice: a failure of the handler never reaches Bull.
+    // Too many processes died with the job: a failure of the handler never reaches Bull.
     queue.on('failed', (job: Bull.Job<QueuedJob> | null, error: Error) => {
       this.logger.error({ msg: 'Job failed permanently', kind, job: job?.data.id, err: error });
     });
