@@ -18,6 +18,7 @@ import { ForeignKeyIndexes1763683200017 } from './17-foreign-key-indexes.js';
 import { Installation1763683200018 } from './18-installation.js';
 import { ExistingClients1763683200019 } from './19-existing-clients.js';
 import { AgentRuntime1763683200020 } from './20-agent-runtime.js';
+import { ExportPermissions1763683200024 } from './24-export-permissions.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -41,4 +42,5 @@ export const migrations = [
   Installation1763683200018,
   ExistingClients1763683200019,
   AgentRuntime1763683200020,
+  ExportPermissions1763683200024,
 ];
