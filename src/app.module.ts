@@ -25,7 +25,6 @@ import {
 } from './platform/http/index.js';
 import { IdentityModule } from './identity/index.js';
 import { KnowledgeModule } from './knowledge/index.js';
-import { LangChainModule } from './langchain/index.js';
 import { MediaModule } from './media/index.js';
 import type { MediaOptions } from './media/index.js';
 import { ModelModule } from './model/index.js';
@@ -74,7 +73,6 @@ export class AppModule {
         AttachModule,
         // Its route POST system/fragment/retrieval is below the path of the fragments.
         RetrievalModule,
-        LangChainModule,
         MediaModule.for(media),
         AgentModule,
         HarnessModule,

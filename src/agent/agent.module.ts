@@ -4,7 +4,6 @@ import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { ModelModule } from '../model/index.js';
 import { RetrievalModule } from '../retrieval/index.js';
-import { LangChainModule } from '../langchain/index.js';
 import { SkillModule } from '../skill/index.js';
 import { Agent } from './agent.entity.js';
 import { AgentController, McpToolController, WorkflowController } from './agent.controller.js';
@@ -16,7 +15,6 @@ import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
 
 @Module({
   imports: [
-    LangChainModule,
     TypeOrmModule.forFeature([Agent]),
     FragmentModule,
     KnowledgeModule,

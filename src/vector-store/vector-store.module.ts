@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
+import { Dependencies } from '../platform/dependency/index.js';
 import { FragmentVector } from './exact/fragment-vector.entity.js';
 import { ExactRepository } from './exact/exact.repository.js';
 import { ExactVectorStore } from './exact/exact.vector-store.js';
@@ -20,16 +21,17 @@ import { VectorErasure, VectorStores } from './vector-stores.js';
     PgvectorVectorStore,
     {
       provide: VectorStores,
-      inject: [CONFIG, PgvectorVectorStore, ExactVectorStore],
+      inject: [CONFIG, Dependencies, PgvectorVectorStore, ExactVectorStore],
       useFactory: async (
         config: Config,
+        dependencies: Dependencies,
         pgvector: PgvectorVectorStore,
         exact: ExactVectorStore,
       ): Promise<VectorStores> => {
         const relational = (await pgvector.prepare())
           ? ([pgvector, exact] as const)
           : ([exact] as const);
-        const qdrant = qdrantOf(config);
+        const qdrant = qdrantOf(config, dependencies);
         return new VectorStores(qdrant ? [qdrant, ...relational] : [...relational]);
       },
     },
@@ -39,12 +41,13 @@ import { VectorErasure, VectorStores } from './vector-stores.js';
 })
 export class VectorStoreModule {}
 
-function qdrantOf(config: Config): QdrantVectorStore | undefined {
+function qdrantOf(config: Config, dependencies: Dependencies): QdrantVectorStore | undefined {
   if (config.QDRANT_URL === undefined) return undefined;
-  return new QdrantVectorStore({
+  const settings = {
     url: config.QDRANT_URL,
     apiKey: config.QDRANT_API_KEY,
     prefix: config.QDRANT_PREFIX,
     timeoutMs: config.QDRANT_TIMEOUT_SECONDS * 1_000,
-  });
+  };
+  return new QdrantVectorStore(settings, dependencies.of('vectorStore'));
 }

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { isOutage } from '../platform/database/index.js';
-import { DomainError } from '../platform/error/index.js';
+import { DomainError, UnavailableError } from '../platform/error/index.js';
 
 /** The owner of vectors: every read and write is limited to it. */
 export interface VectorScope {
@@ -36,8 +36,8 @@ export interface VectorHit {
  * one, of any dimension, replaces it. Entries of several dimensions may coexist; a search sees those of its query's
  * dimension. Filtering by scope loses no hit. Removing missing vectors is not an error.
  *
- * Every method rejects with VectorStoreError, whose message may be shown to users, or with the reason of the aborted
- * signal; an aborted change may still be applied.
+ * Every method rejects with VectorStoreError, whose message may be shown to users, with UnavailableError while the store
+ * is away, or with the reason of the aborted signal; an aborted change may still be applied.
  */
 export abstract class VectorStore {
   /** The value of vectorModel that selects this store. */
@@ -95,7 +95,7 @@ export abstract class VectorStore {
 
   /**
    * Runs one call. An aborted signal rejects it at once with the signal's reason, although a running statement may still
-   * finish; any other failure is logged and becomes a VectorStoreError, except for an outage of the database.
+   * finish; any other failure is logged and becomes a VectorStoreError, except for an outage.
    */
   protected async call<T>(action: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const store = this.code;
@@ -107,8 +107,8 @@ export abstract class VectorStore {
       return await Promise.race([work(), aborted]);
     } catch (error) {
       signal.throwIfAborted();
-      // Of the database, when the store is in it.
-      if (isOutage(error)) throw error;
+      // Of the store, or of the database when the store is in it. The change of state is in the log.
+      if (error instanceof UnavailableError || isOutage(error)) throw error;
       if (!(error instanceof VectorStoreError) || error.cause !== undefined) {
         logger.warn({ msg: 'Vector store call failed', store, action, err: error });
       }

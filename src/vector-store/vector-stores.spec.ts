@@ -1,13 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
+import { Dependency } from '../platform/dependency/index.js';
 import { InvalidInputError } from '../platform/error/index.js';
 import { QdrantVectorStore } from './qdrant/qdrant.vector-store.js';
 import { VectorStores } from './vector-stores.js';
 
-const qdrant = new QdrantVectorStore({
-  url: 'http://127.0.0.1:9',
-  prefix: 'plinth',
-  timeoutMs: 1_000,
-});
+const dependency = new Dependency('vectorStore');
+const qdrant = new QdrantVectorStore(
+  { url: 'http://127.0.0.1:9', prefix: 'plinth', timeoutMs: 1_000 },
+  dependency,
+);
+dependency.close();
 const stores = new VectorStores([qdrant]);
 
 describe('VectorStores', () => {

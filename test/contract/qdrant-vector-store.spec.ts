@@ -1,11 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Dependency } from '../../src/platform/dependency/index.js';
+import { UnavailableError } from '../../src/platform/error/index.js';
 import { VectorStoreError } from '../../src/vector-store/index.js';
 import { QdrantVectorStore } from '../../src/vector-store/qdrant/qdrant.vector-store.js';
 import type { QdrantSettings } from '../../src/vector-store/qdrant/qdrant.vector-store.js';
 import { QdrantStandIn } from '../support/qdrant/qdrant-stand-in.js';
 import { unitVector } from '../support/vectors/unit-vector.js';
+import { eventually } from '../support/wait.js';
 
 const { signal } = new AbortController();
 const scope = { tenantId: '000000', knowledgeId: 1 };
@@ -22,12 +25,20 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  for (const dependency of dependencies.splice(0)) dependency.close();
   await qdrant.stop();
 });
 
+const dependencies: Dependency[] = [];
+
 function open(settings: Partial<QdrantSettings> = {}): QdrantVectorStore {
-  return new QdrantVectorStore({ url: qdrant.url, prefix: 'mine', timeoutMs: 5_000, ...settings });
+  const dependency = new Dependency('vectorStore');
+  dependencies.push(dependency);
+  const all = { url: qdrant.url, prefix: 'mine', timeoutMs: 5_000, ...settings };
+  return new QdrantVectorStore(all, dependency);
 }
+
+const AWAY = 'The vector store is not available at the moment. Try again in a few seconds.';
 
 function unavailable(response: ServerResponse): void {
   response.writeHead(503).end('busy');
@@ -115,22 +126,43 @@ describe('a request to Qdrant', () => {
     expect(timesAsked('/collections/mine_4/points/query')).toBe(3);
   });
 
-  it('fails plainly when the server stays away, and goes well when it is back', async () => {
+  it('fails when the server stays away, then at once, and succeeds when it is back', async () => {
     const store = open();
-    failing('/', 4, unavailable);
+    const everything = (_: unknown, response: ServerResponse): boolean => {
+      unavailable(response);
+      return true;
+    };
+    qdrant.fault = everything;
     const search = store.search(scope, query, signal);
+    await expect(search).rejects.toThrow(UnavailableError);
+    await expect(search).rejects.toThrow(AWAY);
+    const asked = timesAsked('/');
+    expect(asked).toBeGreaterThan(0);
+    await expect(store.upsert(scope, [entry], signal)).rejects.toThrow(AWAY);
+    expect(timesAsked('/')).toBe(asked);
 
-    await expect(search).rejects.toThrow(VectorStoreError);
-    await expect(search).rejects.toThrow('Qdrant does not answer. Try again in a moment');
-    expect(timesAsked('/')).toBe(4);
+    qdrant.fault = undefined;
+    await eventually(
+      () => dependencies[0]?.isUp,
+      (up) => up === true,
+    );
     expect(await store.search(scope, query, signal)).toEqual([]);
+  });
+
+  it('that the server fails to answer is not an outage', async () => {
+    const store = open();
+    await store.upsert(scope, [entry], signal);
+    failing('/collections/mine_4/points/query', 4, (response) => response.writeHead(500).end('{}'));
+    await expect(store.search(scope, query, signal)).rejects.toThrow(VectorStoreError);
+    expect(dependencies[0]?.isUp).toBe(true);
+    expect(await store.search(scope, query, signal)).toMatchObject([{ fragmentId: 7 }]);
   });
 
   it('is not sent again after its time has passed', async () => {
     const store = open({ timeoutMs: 1_000 });
     failing('/collections/mine_4/points/query', 9, () => undefined);
 
-    await expect(store.search(scope, query, signal)).rejects.toThrow('Qdrant does not answer.');
+    await expect(store.search(scope, query, signal)).rejects.toThrow(AWAY);
     expect(timesAsked('/collections/mine_4/points/query')).toBe(1);
   });
 
@@ -174,7 +206,8 @@ describe('a request to Qdrant', () => {
   it('keeps to a path below which the server is', async () => {
     failing('/vectors/', 1, (response) => response.end('{"version":"1.17.1"}'));
     await open({ url: `${qdrant.url}/vectors/` }).scopes(signal);
-    expect(qdrant.asked.map(({ path }) => path)).toEqual(['/vectors/', '/vectors/collections']);
+    const asked = qdrant.asked.map(({ path }) => path).filter((path) => !path.endsWith('readyz'));
+    expect(asked).toEqual(['/vectors/', '/vectors/collections']);
   });
 });
 

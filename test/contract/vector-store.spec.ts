@@ -1,5 +1,6 @@
 import { QdrantClient } from '@qdrant/js-client-rest';
 import pg from 'pg';
+import { Dependency } from '../../src/platform/dependency/index.js';
 import type { VectorStore } from '../../src/vector-store/index.js';
 import { ExactRepository } from '../../src/vector-store/exact/exact.repository.js';
 import { ExactVectorStore } from '../../src/vector-store/exact/exact.vector-store.js';
@@ -46,14 +47,19 @@ function onQdrant(
   close: () => Promise<void>,
 ): VectorStoreUnderTest {
   let last = 0;
-  const open = (): VectorStore => new QdrantVectorStore({ ...settings, timeoutMs: 30_000 });
+  const dependency = new Dependency('vectorStore');
+  const open = (): VectorStore =>
+    new QdrantVectorStore({ ...settings, timeoutMs: 30_000 }, dependency);
   return {
     store: open(),
     other: open(),
     tenants: ['000000', '300009'],
     newBase: (tenantId) => Promise.resolve({ tenantId, knowledgeId: ++last }),
     newAttachment: () => Promise.resolve(++last),
-    close,
+    close: () => {
+      dependency.close();
+      return close();
+    },
   };
 }
 

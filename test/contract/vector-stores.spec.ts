@@ -4,11 +4,13 @@ import { Database } from '../../src/platform/database/index.js';
 import { VectorStores } from '../../src/vector-store/index.js';
 import { PgvectorVectorStore } from '../../src/vector-store/pgvector/pgvector.vector-store.js';
 import { canary } from '../support/canary.js';
+import { dependencyUp } from '../support/outages.js';
 import { done, makeTenant } from '../support/people.js';
 import { Plinth } from '../support/plinth.js';
 import { QdrantStandIn } from '../support/qdrant/qdrant-stand-in.js';
 import type { Session } from '../support/session.js';
 import { unitVector } from '../support/vectors/unit-vector.js';
+import { eventually } from '../support/wait.js';
 
 const { signal } = new AbortController();
 
@@ -70,6 +72,10 @@ describe('an installation with Qdrant', () => {
     };
     done(await root.delete(`/system/tenant/${id}`));
     qdrant.fault = undefined;
+    await eventually(
+      () => dependencyUp(plinth, 'vectorStore'),
+      (up) => up === 1,
+    );
 
     expect(await tenantsWithVectors()).toEqual(['314001', '314003']);
     const lines = plinth.log.filter((line) =>

@@ -10,8 +10,9 @@ import type {
 } from '../../src/agent/index.js';
 import { ToolFailure } from '../../src/agent/tool/agent-tool.js';
 import { Handover } from '../../src/agent/runtime/handover.js';
+import type { LangChainLoader } from '../../src/agent/runtime/langchain.loader.js';
 import { toLangChainMessages } from '../../src/langchain/index.js';
-import type { LangChain, PlinthChatModel } from '../../src/langchain/index.js';
+import type { PlinthChatModel } from '../../src/langchain/index.js';
 import type { ChatPart } from '../../src/provider/index.js';
 
 // The examples of docs/AGENTS.md.
@@ -41,7 +42,7 @@ export class CorrectingRuntime implements AgentRuntime {
   readonly description = 'A draft, and a second call of the model that corrects it';
   readonly usesTools = false;
 
-  constructor(private readonly langchain: LangChain) {}
+  constructor(private readonly langchain: LangChainLoader) {}
 
   async *answer(turn: RuntimeTurn): AsyncGenerator<readonly TurnPart[], void, void> {
     const left = new AbortController();
@@ -64,10 +65,11 @@ export class CorrectingRuntime implements AgentRuntime {
     parts: Handover<readonly TurnPart[]>,
     signal: AbortSignal,
   ): Promise<void> {
+    const langchain = await this.langchain.load();
     const model = (onParts: (read: readonly ChatPart[]) => Promise<void>): PlinthChatModel => {
       const { attempts, ...limits } = turn.limits;
       const options = { ...turn.generation, limits, attempts, signal, onParts };
-      return this.langchain.chatModelOf(turn.model, options);
+      return langchain.chatModelOf(turn.model, options);
     };
     // Of the draft only its usage counts.
     const drafting = model(async (read) => {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Provider } from '@nestjs/common';
 import type { AgentRuntime } from './agent-runtime.js';
 import { DirectRuntime } from './direct.runtime.js';
+import { LangChainLoader } from './langchain.loader.js';
 import { ModelWithoutToolsError, UnknownRuntimeError } from './runtime.errors.js';
 import { ToolsRuntime } from './tools.runtime.js';
 
@@ -42,4 +43,9 @@ export class AgentRuntimes {
   }
 }
 
-export const agentRuntimeProviders: Provider[] = [DirectRuntime, ToolsRuntime, AgentRuntimes];
+export const agentRuntimeProviders: Provider[] = [
+  DirectRuntime,
+  LangChainLoader,
+  ToolsRuntime,
+  AgentRuntimes,
+];

@@ -33,9 +33,13 @@ const FIRST_RETRY_SECONDS = 5;
 const LONGEST_REASON = 500;
 const WAITING_FOR = 200;
 
-/** How long and how often a source file is looked for that this process does not find, but another one may. */
-const MISSING_MS = 60 * 60_000;
+/**
+ * How long and how often an attempt is repeated that does not count: the source file is not found by this process, but may
+ * be by another one, or the vector store or the file storage is away.
+ */
+const AWAITED_MS = 60 * 60_000;
 const MISSING_SECONDS = 30;
+const AWAY_SECONDS = 10;
 
 const DIED =
   'The service stopped three times while it parsed this document. Parse it again, or split the file into smaller ones.';
@@ -183,6 +187,11 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       await this.again(claim, { waitingFor, delaySeconds: MISSING_SECONDS, counted: false });
       return;
     }
+    if (error instanceof UnavailableError && isAwaited(requestedAt)) {
+      const waitingFor = error.message.slice(0, WAITING_FOR);
+      await this.again(claim, { waitingFor, delaySeconds: AWAY_SECONDS, counted: false });
+      return;
+    }
     const reason = this.reasonOf(claim, error);
     if (!mayPass(error) || attempts >= ATTEMPTS) {
       await this.repository.fail(claim, reason);
@@ -225,5 +234,5 @@ function mayPass(error: unknown): boolean {
 }
 
 function isAwaited(requestedAt: Date | null): boolean {
-  return requestedAt !== null && Date.now() - requestedAt.getTime() < MISSING_MS;
+  return requestedAt !== null && Date.now() - requestedAt.getTime() < AWAITED_MS;
 }

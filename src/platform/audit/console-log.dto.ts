@@ -5,6 +5,7 @@ import {
   OneOf,
   oneOf,
   pageFields,
+  sheetOf,
   Text,
   text,
   time,
@@ -42,6 +43,7 @@ export function typedActions(): string[] {
 }
 
 const STATUS = ['0', '1'];
+const STATUS_NAMES = { '0': 'Done', '1': 'Failed' };
 
 export class OperationLogQuery extends Input({
   ...pageFields({
@@ -84,6 +86,28 @@ export class OperationLogView extends View({
   operTime: time(),
   costTime: number({ example: 0 }),
 }) {}
+
+export const operationLogSheet = sheetOf<OperationLogView>('Operation log', {
+  operId: 'Id',
+  operTime: 'Time',
+  operName: 'User',
+  title: 'Record type',
+  businessType: [
+    'Type',
+    {
+      '0': 'Other',
+      '1': 'Create',
+      '2': 'Change',
+      '3': 'Delete',
+      '4': 'Permissions',
+      '7': 'End of a sign-in',
+    },
+  ],
+  action: 'Action',
+  operParam: 'Detail',
+  operIp: 'Address',
+  status: ['Status', STATUS_NAMES],
+});
 
 export function toOperationLogView(entry: AuditEntry): OperationLogView {
   const { action, targetType, targetId, detail } = entry;
@@ -138,6 +162,19 @@ export class SignInLogView extends View({
   msg: text({ example: 'Signed in.' }),
   loginTime: time(),
 }) {}
+
+export const signInLogSheet = sheetOf<SignInLogView>('Sign-in log', {
+  infoId: 'Id',
+  loginTime: 'Time',
+  userName: 'User',
+  status: ['Status', STATUS_NAMES],
+  msg: 'Message',
+  clientKey: 'Client',
+  deviceType: 'Device type',
+  browser: 'Browser',
+  os: 'System',
+  ipaddr: 'Address',
+});
 
 const MESSAGES: Readonly<Partial<Record<string, string>>> = {
   login: 'Signed in.',

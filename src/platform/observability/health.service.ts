@@ -1,10 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { Inject, Injectable } from '@nestjs/common';
-import type { OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { Dependencies, withLimit } from '../dependency/index.js';
-import { OutboundHttp } from '../outbound/index.js';
 import { SharedRedis } from '../redis/index.js';
 import { decimal, object, oneOf, optional, schema, text, View } from '../http/index.js';
 import { HealthRepository } from './health.repository.js';
@@ -41,12 +39,10 @@ export class ReadyView extends View({
 
 /** Whether this process is ready: checks everything it depends on. The answer is public, so it holds neither address nor cause. */
 @Injectable()
-export class HealthService implements OnApplicationShutdown {
+export class HealthService {
   private running: Promise<ReadyView['checks']> | undefined;
   /** Which relational store holds the vectors without Qdrant, as last seen. */
   private relationalVectors = 'exact';
-  /** The operator sets the address of Qdrant, so that it may be a private one. */
-  private readonly http = new OutboundHttp({ allowedPrivateHosts: ['*'] });
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -55,10 +51,6 @@ export class HealthService implements OnApplicationShutdown {
     private readonly repository: HealthRepository,
     private readonly shutdown: Shutdown,
   ) {}
-
-  async onApplicationShutdown(): Promise<void> {
-    await this.http.close();
-  }
 
   async ready(): Promise<ReadyView> {
     // Concurrent probes share one check, so that this public route cannot load the stores.
@@ -74,11 +66,21 @@ export class HealthService implements OnApplicationShutdown {
     return { store, queue, vectorStore: qdrant ?? { ...store, kind: this.relationalVectors } };
   }
 
-  private store(): Promise<CheckView> {
-    return this.timed('store', this.config.embedded ? 'embedded' : 'postgresql', async () => {
-      const { vectors } = await this.repository.probe(LIMIT_MS);
+  private async store(): Promise<CheckView> {
+    const kind = this.config.embedded ? 'embedded' : 'postgresql';
+    const began = performance.now();
+    const dependency = this.dependencies.of('store');
+    try {
+      const { vectors } = await withLimit(LIMIT_MS, this.repository.probe(LIMIT_MS), () => {
+        throw new Error(`No answer within ${LIMIT_MS} ms.`);
+      });
       this.relationalVectors = vectors ? 'pgvector' : 'exact';
-    });
+      dependency.succeeded(began);
+      return { status: 'up', kind, latencyMs: sinceMs(began) };
+    } catch (error) {
+      dependency.failed(error, began);
+      return { status: 'down', kind, latencyMs: sinceMs(began) };
+    }
   }
 
   /** Without Redis each process works for itself, so that its loss takes no process out of service. */
@@ -89,43 +91,17 @@ export class HealthService implements OnApplicationShutdown {
     return { status: isUp ? 'up' : 'degraded', kind: 'redis', latencyMs: sinceMs(began) };
   }
 
-  /** Undefined without Qdrant: the relational store holds the vectors then. */
+  /**
+   * Undefined without Qdrant: the relational store holds the vectors then. Only search in knowledge bases needs Qdrant, so
+   * that its loss takes no process out of service.
+   */
   private async qdrant(): Promise<CheckView | undefined> {
-    const url = this.config.QDRANT_URL;
-    if (url === undefined) return undefined;
-    return this.timed('vectorStore', 'qdrant', () => this.askQdrant(url));
-  }
-
-  private async askQdrant(url: string): Promise<void> {
-    const key = this.config.QDRANT_API_KEY;
-    const address = new URL('readyz', url.replace(/\/*$/, '/'));
-    const response = await this.http.request(address.href, {
-      method: 'GET',
-      headers: { ...(key !== undefined && { 'api-key': key }) },
-      signal: AbortSignal.timeout(LIMIT_MS),
-      timeouts: { connectMs: LIMIT_MS, idleMs: LIMIT_MS, totalMs: LIMIT_MS },
-    });
-    response.discard();
-    if (response.status !== 200) throw new Error(`Qdrant answered HTTP ${response.status}.`);
-  }
-
-  private async timed(
-    name: 'store' | 'vectorStore',
-    kind: string,
-    ask: () => Promise<unknown>,
-  ): Promise<CheckView> {
+    if (this.config.QDRANT_URL === undefined) return undefined;
+    const dependency = this.dependencies.of('vectorStore');
     const began = performance.now();
-    const dependency = this.dependencies.of(name);
-    try {
-      await withLimit(LIMIT_MS, ask(), () => {
-        throw new Error(`No answer within ${LIMIT_MS} ms.`);
-      });
-      dependency.succeeded(began);
-      return { status: 'up', kind, latencyMs: sinceMs(began) };
-    } catch (error) {
-      dependency.failed(error, began);
-      return { status: 'down', kind, latencyMs: sinceMs(began) };
-    }
+    await dependency.check();
+    const status = dependency.isUp ? 'up' : 'degraded';
+    return { status, kind: 'qdrant', latencyMs: sinceMs(began) };
   }
 }
 

@@ -13,9 +13,6 @@ export function startFailure(error: unknown, config?: Config): string {
   if (error instanceof DomainError) {
     return withoutSecretsInText(`Plinth could not start: ${error.message}`);
   }
-  if (error instanceof Error && error.name === 'MaxRetriesPerRequestError') {
-    return 'The Redis server of REDIS_URL cannot be reached. Check the address and password, or unset REDIS_URL.';
-  }
   const known = config && isSystemError(error) ? systemFailure(error, config) : undefined;
   const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return known ?? withoutSecretsInText(`Plinth could not start: ${cause}`);

@@ -13,13 +13,10 @@ import type { JobKinds } from './job-queue.js';
 export class QueueModule implements BeforeApplicationShutdown {
   constructor(private readonly queue: JobQueue) {}
 
-  static for(
-    { REDIS_URL, ROLE }: Pick<Config, 'REDIS_URL' | 'ROLE'>,
-    kinds: JobKinds,
-  ): DynamicModule {
+  static for({ REDIS_URL }: Pick<Config, 'REDIS_URL'>, kinds: JobKinds): DynamicModule {
     return {
       module: QueueModule,
-      ...(REDIS_URL === undefined ? inProcess(kinds) : overRedis(kinds, ROLE !== 'api')),
+      ...(REDIS_URL === undefined ? inProcess(kinds) : overRedis(kinds)),
       exports: [JobQueue],
     };
   }

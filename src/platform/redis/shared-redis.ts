@@ -80,7 +80,7 @@ export class SharedRedis {
   }
 
   /** A failure of another connection to the same server. */
-  failed(error: Error): void {
+  failed(error: unknown): void {
     this.dependency.failed(error);
   }
 

@@ -1,10 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/index.js';
+import { acrossTenants, Database } from '../database/index.js';
 
 interface InstallationRow {
   readonly id: string;
   /** Null before the first start. */
   readonly database: string | null;
+}
+
+/** A stored file: its id follows from the sequence of the database, its key is random. */
+export interface KnownFile {
+  readonly id: number;
+  readonly key: string;
 }
 
 /** The one row of the table `installation`, and what tells a database from a copy of it. */
@@ -59,6 +65,27 @@ export class InstallationRepository {
       ),
     );
     return newest;
+  }
+
+  /** The newest record of a stored file of any tenant. */
+  async newestRecord(): Promise<KnownFile | undefined> {
+    const [record] = await acrossTenants('mark of the installation', () =>
+      this.database.query<KnownFile>(
+        'SELECT id, storage_key AS key FROM stored_file ORDER BY id DESC LIMIT 1',
+      ),
+    );
+    return record;
+  }
+
+  /** The key of the record with the id, of any tenant. */
+  async keyOf(id: number): Promise<string | undefined> {
+    const [record] = await acrossTenants('mark of the installation', () =>
+      this.database.query<Pick<KnownFile, 'key'>>(
+        'SELECT storage_key AS key FROM stored_file WHERE id = $1',
+        [id],
+      ),
+    );
+    return record?.key;
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import { z } from 'zod';
@@ -19,12 +20,17 @@ const Marker = z.object({
   newestFile: z.int().nonnegative(),
   /** The database was found to be older than the files. */
   restored: z.boolean(),
+  /** A stored file of the database; marks of earlier releases have none. */
+  knownFile: z.object({ id: z.int().positive(), key: z.string() }).optional(),
+  /** Another database was found to store files in the folder. */
+  shared: z.boolean().default(false),
 });
 type Marker = z.output<typeof Marker>;
 
 /**
  * Whether the database and DATA_DIR belong together. The database has an id, a file in DATA_DIR repeats it, and a process is
- * not started where they differ. A copy of a database, and one that is older than its files, are noticed: what they do not
+ * not started where they differ. A copy of a database, one that is older than its files, and a physical clone that has
+ * stored files as well are noticed: what they do not
  * know may be another database's, so nothing that no record names may be removed then (`uncertainty`).
  *
  * INSTALLATION_RENEW with the present id gives the database and DATA_DIR a new one, once.
@@ -64,17 +70,35 @@ export class Installation implements OnModuleInit {
     if (database !== (await this.repository.presentDatabase())) {
       return `This database is a copy, and the database that it was copied from may use this DATA_DIR, too. If it does, give this one a DATA_DIR of its own. If this one has replaced it, ${this.renewal(id)}`;
     }
-    const newestFile = await this.repository.newestFile();
-    const restored = marker.restored || newestFile < marker.newestFile;
-    if (restored !== marker.restored || newestFile > marker.newestFile) {
-      await this.write({
-        ...marker,
-        restored,
-        newestFile: Math.max(newestFile, marker.newestFile),
-      });
+    const seen = await this.look(marker);
+    if (!isDeepStrictEqual(seen, marker)) await this.write(seen);
+    if (seen.shared) {
+      return `Another database stores files in this DATA_DIR: a physical clone of this one, or an earlier state of it that was restored. Give each database a DATA_DIR of its own. If no other one is left, ${this.renewal(id)}`;
     }
-    if (!restored) return undefined;
+    if (!seen.restored) return undefined;
     return `The database is older than the files in DATA_DIR: an earlier state of it was restored. Restore the newer one if there is one. If there is none, ${this.renewal(id)}`;
+  }
+
+  /**
+   * What the marker has to say by now. A physical clone has the id and the server's identifier, too, but not the same random
+   * keys for the files that it has stored since.
+   */
+  private async look(marker: Marker): Promise<Marker> {
+    const newestFile = await this.repository.newestFile();
+    const { knownFile } = marker;
+    const key = knownFile && (await this.repository.keyOf(knownFile.id));
+    const isOther = key !== undefined && key !== knownFile?.key;
+    const restored = marker.restored || newestFile < marker.newestFile;
+    const newest = await this.repository.newestRecord();
+    const isNewer = newest !== undefined && newest.id > (knownFile?.id ?? 0);
+    return {
+      ...marker,
+      newestFile: Math.max(newestFile, marker.newestFile),
+      restored,
+      // Records of a database that was restored have keys of their own, too.
+      shared: marker.shared || (isOther && !restored),
+      ...(isNewer && !isOther && { knownFile: { id: newest.id, key: newest.key } }),
+    };
   }
 
   private async join(): Promise<void> {
@@ -113,7 +137,7 @@ export class Installation implements OnModuleInit {
   private async take(id: string, present: string, marker?: Marker): Promise<void> {
     const newestFile = await this.repository.newestFile();
     const known = marker?.installation === id ? marker : undefined;
-    await this.write({ installation: id, newestFile, restored: false, ...known });
+    await this.write({ installation: id, newestFile, restored: false, shared: false, ...known });
     await this.repository.save(id, present);
   }
 

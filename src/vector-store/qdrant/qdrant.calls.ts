@@ -1,6 +1,9 @@
+import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QdrantClient, QdrantClientResourceExhaustedError } from '@qdrant/js-client-rest';
 import { z } from 'zod';
+import type { Dependency } from '../../platform/dependency/index.js';
+import { UnavailableError } from '../../platform/error/index.js';
 import { VectorStoreError } from '../vector-store.js';
 
 export interface QdrantAddress {
@@ -18,12 +21,22 @@ const OLDEST = [1, 15] as const;
 /** Pauses before a request is retried, each with up to 50 % jitter. */
 const PAUSES_MS = [200, 600, 1_800];
 
-/** The requests to Qdrant: each with a time limit and an abort signal, retried where useful, with readable errors. */
+/** How often a server that is up is probed, so that an outage shows before a request meets it. */
+const PROBE_EVERY_MS = 5_000;
+const PROBE_LIMIT_MS = 2_000;
+
+/**
+ * The requests to Qdrant: each with a time limit and an abort signal, retried where useful, with readable errors. While the
+ * server is away they fail at once with UnavailableError.
+ */
 export class QdrantCalls {
   private readonly api: QdrantApi;
   private version: Promise<void> | undefined;
 
-  constructor(private readonly address: QdrantAddress) {
+  constructor(
+    private readonly address: QdrantAddress,
+    private readonly dependency: Dependency,
+  ) {
     const { origin, pathname } = new URL(address.url);
     const client = new QdrantClient({
       url: origin,
@@ -37,6 +50,7 @@ export class QdrantCalls {
       checkCompatibility: false,
     });
     this.api = client.api();
+    dependency.probeWith(() => this.probe(), { everyMs: PROBE_EVERY_MS });
   }
 
   /** The answer of the server; undefined when there is no such collection. */
@@ -49,9 +63,8 @@ export class QdrantCalls {
     try {
       return (await this.attempts(signal, send)).result;
     } catch (error) {
-      signal.throwIfAborted();
       if (statusOf(error) === 404) return undefined;
-      throw asStoreError(error);
+      throw error;
     }
   }
 
@@ -60,7 +73,7 @@ export class QdrantCalls {
     const send: Send<unknown> = (api, init) => api.root({}, init);
     const answer = await this.attempts(new AbortController().signal, send).catch(
       (error: unknown) => {
-        throw asStoreError(error);
+        throw statusOf(error) === 404 ? refusal(404, error) : error;
       },
     );
     const { data } = versionAnswer.safeParse(answer);
@@ -76,35 +89,63 @@ export class QdrantCalls {
     );
   }
 
+  /** Rejects with the reason of the signal, UnavailableError, the server's 404, or VectorStoreError. */
   private async attempts<T>(signal: AbortSignal, send: Send<T>): Promise<T> {
     for (let attempt = 0; ; attempt += 1) {
+      if (!this.dependency.isUp) throw new UnavailableError('The vector store');
+      const beganAt = performance.now();
       try {
         const limit = AbortSignal.timeout(this.address.timeoutMs);
         const { data } = await send(this.api, { signal: AbortSignal.any([signal, limit]) });
+        this.dependency.succeeded(beganAt);
         return data;
       } catch (error) {
         signal.throwIfAborted();
         const pause = PAUSES_MS[attempt];
-        if (pause === undefined || !isRetryable(error)) throw error;
+        if (pause === undefined || !isRetryable(error)) throw this.known(error, beganAt);
         await sleep(pause * (1 + Math.random() / 2), undefined, { signal });
       }
     }
   }
+
+  /** The error for callers; one that says that the server is away takes the dependency down. */
+  private known(error: unknown, beganAt: number): unknown {
+    const status = statusOf(error);
+    if (status === 404) return error;
+    if (!isAway(status)) return refusal(status, error);
+    this.dependency.failed(error, beganAt);
+    return new UnavailableError('The vector store', error);
+  }
+
+  private async probe(): Promise<void> {
+    const signal = AbortSignal.timeout(PROBE_LIMIT_MS);
+    try {
+      await this.api.readyz({}, { signal });
+    } catch (error) {
+      const status = statusOf(error);
+      if (status === undefined) throw error;
+      throw new Error(`Qdrant answered HTTP ${status}.`, { cause: error });
+    }
+  }
 }
 
-function asStoreError(error: unknown): VectorStoreError {
-  const status = statusOf(error);
-  return new VectorStoreError(explanationOf(status), { cause: error });
+/** Whether there was no answer, or one that says that the server, or a proxy before it, cannot serve requests now. */
+function isAway(status: number | undefined): boolean {
+  return status === undefined || status === 429 || (status >= 502 && status <= 504);
+}
+
+function refusal(status: number | undefined, cause: unknown): VectorStoreError {
+  return new VectorStoreError(explanationOf(status), { cause });
 }
 
 function explanationOf(status: number | undefined): string {
   if (status === 401 || status === 403) {
     return 'Qdrant refuses the key. Ask an administrator to check QDRANT_API_KEY.';
   }
-  if (status !== undefined && status < 500 && status !== 429) {
+  if (status !== undefined && status < 500) {
     return `Qdrant refuses the request (HTTP ${status}). Ask an administrator to check the log.`;
   }
-  return 'Qdrant does not answer. Try again in a moment. If it fails again, ask an administrator to check QDRANT_URL and the server.';
+  return 'Qdrant failed to answer the request. Try again in a moment. If it fails again, ask an administrator to check the log.';
 }
 
 /** The errors of the client and of fetch, which have no common class. */

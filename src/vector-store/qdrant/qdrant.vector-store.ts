@@ -1,4 +1,5 @@
 import type { Schemas } from '@qdrant/js-client-rest';
+import type { Dependency } from '../../platform/dependency/index.js';
 import { orderedHits } from '../ordered-hits.js';
 import { assertNoneLeft, batchesOf, VectorStore, VectorStoreError } from '../vector-store.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
@@ -27,9 +28,9 @@ export class QdrantVectorStore extends VectorStore {
   private readonly calls: QdrantCalls;
   private readonly collections: QdrantCollections;
 
-  constructor(settings: QdrantSettings) {
+  constructor(settings: QdrantSettings, dependency: Dependency) {
     super();
-    this.calls = new QdrantCalls(settings);
+    this.calls = new QdrantCalls(settings, dependency);
     this.collections = new QdrantCollections(this.calls, settings.prefix);
   }
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
 import { AgentRuntimes, AgentTools, TurnSources } from '../../../src/agent/index.js';
-import { LangChain } from '../../../src/langchain/index.js';
+import { LangChainLoader } from '../../../src/agent/runtime/langchain.loader.js';
 import { systemCaller } from '../../../src/platform/access/index.js';
 import { createAgent } from '../../support/agents.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
@@ -29,7 +29,7 @@ describe('the examples of docs/AGENTS.md', () => {
     ({ id: agentId } = await createAgent(admin, modelId));
     // As if the runtime were a line of the registry.
     const runtimes = plinth.app.get(AgentRuntimes);
-    const correcting = new CorrectingRuntime(plinth.app.get(LangChain, { strict: false }));
+    const correcting = new CorrectingRuntime(plinth.app.get(LangChainLoader, { strict: false }));
     jest.spyOn(runtimes, 'get').mockReturnValue(correcting);
   });
 

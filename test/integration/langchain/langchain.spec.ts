@@ -5,7 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { z } from 'zod';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { LangChain, langchainTool } from '../../../src/langchain/index.js';
+import { LangChainLoader } from '../../../src/agent/runtime/langchain.loader.js';
+import { langchainTool } from '../../../src/langchain/index.js';
+import type { LangChain } from '../../../src/langchain/index.js';
 import { systemCaller, TenantRevision } from '../../../src/platform/access/index.js';
 import type { Caller } from '../../../src/platform/access/index.js';
 import { inTenant } from '../../../src/platform/database/index.js';
@@ -50,7 +52,7 @@ describe('LangChain', () => {
       CHAT_ATTEMPTS: '2',
     });
     admin = await plinth.signIn();
-    parts = plinth.app.get(LangChain, { strict: false });
+    parts = await plinth.app.get(LangChainLoader, { strict: false }).load();
     await createProvider(admin, 'custom_api');
     const service = { apiHost: `${simulator.url}/v1`, apiKey: canary.plant('langchain') };
     for (const modelName of ['sim-chat', 'sim-failing--status-500', 'sim-held--hold']) {

@@ -2,12 +2,19 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { strFromU8, unzipSync } from 'fflate';
 import readXlsxFile from 'read-excel-file/node';
 import { request } from 'undici';
-import { Database } from '../../../src/platform/database/index.js';
+import {
+  isKnownPermission,
+  tenantAdminPermissions,
+  userPermissions,
+} from '../../../src/platform/access/index.js';
+import { acrossTenants, Database } from '../../../src/platform/database/index.js';
+import { ExportPermissions1763683200024 } from '../../../src/platform/database/migrations/24-export-permissions.js';
 import { canary } from '../../support/canary.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { done, makeRole, makeTenant, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
+import { withoutRecording } from '../../support/statement-recorder.js';
 import { eventually } from '../../support/wait.js';
 
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
@@ -76,6 +83,8 @@ describe('the export of a list', () => {
       '/agent/agent/export',
       '/chat/feedback/export',
       '/monitor/audit/export',
+      '/monitor/logininfor/export',
+      '/monitor/operlog/export',
       '/system/attach/export',
       '/system/client/export',
       '/system/dict/data/export',
@@ -158,6 +167,99 @@ describe('the export of a list', () => {
     expect((await envelope('/system/model/export', {}, one.session)).code).toBe(403);
     expect((await send(two.session, '/system/model/export')).type).toBe(XLSX);
     expect((await envelope('/system/model/export', {}, plinth.anonymous())).code).toBe(401);
+  });
+
+  it('of the operation log has words, and the filters of its list', async () => {
+    done(await admin.post('/system/dict/type', { dictName: 'Exported', dictType: 'exported' }));
+    const filter = { businessType: '1', title: 'dictionary', operName: 'adm', status: '0' };
+    const { header, rows } = await rowsOf('/monitor/operlog/export', filter);
+    const shown = await admin.get<{ operId: number }[]>(
+      `/monitor/operlog/list?${new URLSearchParams(filter).toString()}`,
+    );
+    expect(rows.map(([id]) => id)).toEqual(shown.rows.map(({ operId }) => operId));
+    const row = new Map(header.map((name, at) => [name, rows[0]?.[at]]));
+    expect(Object.fromEntries(row)).toMatchObject({
+      User: 'admin',
+      'Record type': 'dictionary_type',
+      Type: 'Create',
+      Action: 'create',
+      Detail: expect.stringContaining('"exported"'),
+      Status: 'Done',
+    });
+    expect(row.get('Time')).toBeInstanceOf(Date);
+    expect((await rowsOf('/monitor/operlog/export', { status: '1' })).rows).toEqual([]);
+  });
+
+  it('of the sign-in log has words, and the filters of its list', async () => {
+    const { name: userName } = await makeUser(plinth, admin, 'exported-sign-in');
+    await expect(plinth.signIn(userName, 'wrong-password')).rejects.toThrow();
+    const failed = await rowsOf('/monitor/logininfor/export', { userName, status: '1' });
+    const all = await rowsOf('/monitor/logininfor/export', { userName });
+    const column = (name: string): unknown[] =>
+      all.rows.map((row) => row[all.header.indexOf(name)]);
+    expect(column('Status')).toEqual(['Failed', 'Done']);
+    expect(column('Message')).toEqual(['The user name or the password was wrong.', 'Signed in.']);
+    expect(failed.rows).toEqual(all.rows.slice(0, 1));
+  });
+
+  it.each([
+    ['operlog', 'logininfor'],
+    ['logininfor', 'operlog'],
+  ])('of %s needs its own permission', async (log, other) => {
+    const others = [`monitor:${log}:list`, `monitor:${other}:export`];
+    const lister = await makeRole(admin, `${log}-lister`, others);
+    const exporter = await makeRole(admin, `${log}-exporter`, [`monitor:${log}:export`]);
+    const one = await makeUser(plinth, admin, `${log}-lister`, [lister]);
+    const two = await makeUser(plinth, admin, `${log}-exporter`, [exporter]);
+    const path = `/monitor/${log}/export`;
+    expect((await envelope(path, {}, one.session)).code).toBe(403);
+    expect((await send(two.session, path)).type).toBe(XLSX);
+  });
+
+  it('is given to roles of an earlier release that have the list', async () => {
+    const { admin: boss } = await makeTenant(plinth, admin, '700008');
+    const permissions = ['monitor:operlog:list', 'system:dict:list', 'system:dict:query'];
+    const role = await makeRole(boss, 'clerk', permissions);
+    const reader = await makeRole(boss, 'reader', ['system:dict:query', 'monitor:online:list']);
+    const { session } = await makeUser(plinth, boss, 'clerk', [role]);
+    const held = async (who: Session): Promise<string[]> =>
+      done(
+        await who.get<{ permissions: string[] }>('/system/user/getInfo'),
+      ).data.permissions.sort();
+    expect(await held(session)).toEqual(permissions);
+
+    const runner = database.dataSource.createQueryRunner();
+    const migration = new ExportPermissions1763683200024();
+    const migrate = (direction: 'up' | 'down'): Promise<void> =>
+      withoutRecording(() => acrossTenants('a migration', () => migration[direction](runner)));
+    try {
+      for (const direction of ['down', 'up', 'up'] as const) await migrate(direction);
+      expect(await held(session)).toEqual(
+        [...permissions, 'monitor:operlog:export', 'system:dict:export'].sort(),
+      );
+      expect((await send(session, '/monitor/operlog/export')).type).toBe(XLSX);
+      const other = await boss.get<{ permissions: string[] }>(`/system/role/${reader}`);
+      expect(done(other).data.permissions).toEqual(['system:dict:query', 'monitor:online:list']);
+      expect(await held(boss)).toContain('monitor:logininfor:export');
+      await migrate('down');
+      expect(await held(boss)).not.toContain('monitor:logininfor:export');
+      await migrate('up');
+      expect(await held(boss)).toContain('monitor:logininfor:export');
+    } finally {
+      await runner.release();
+    }
+  });
+
+  it.each([
+    ['administrators', tenantAdminPermissions],
+    ['ordinary users', userPermissions],
+  ])('is allowed to %s of a new tenant where the list is', (_who, permissions) => {
+    const exports = permissions
+      .filter((permission) => permission.endsWith(':list'))
+      .map((permission) => permission.replace(/:list$/, ':export'))
+      .filter(isKnownPermission);
+    expect(exports.length).toBeGreaterThan(2);
+    expect(permissions).toEqual(expect.arrayContaining(exports));
   });
 
   it('ends at 50,000 rows and says so, each row once', async () => {

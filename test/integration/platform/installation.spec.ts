@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { BlobStore } from '../../../src/harness/change/blob.store.js';
 import { ConfigError } from '../../../src/platform/config/index.js';
 import { acrossTenants, Database } from '../../../src/platform/database/index.js';
@@ -95,6 +96,20 @@ onServer('a database and its DATA_DIR', () => {
     const error: unknown = await start(of, dataDir).catch((reason: unknown) => reason);
     if (!(error instanceof ConfigError)) throw new Error('The start was not refused.');
     return error.message;
+  }
+
+  /** A copy that takes itself for the original, as a base backup or a snapshot of a disk does. */
+  async function cloneOf(of: ServerDatabase): Promise<ServerDatabase> {
+    const copy = await copyServerDatabase(server ?? '', of.url);
+    databases.push(copy);
+    const client = new pg.Client(copy.url);
+    await client.connect();
+    const { rows } = await client.query<{ present: string }>(
+      "SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || oid AS present FROM pg_database WHERE datname = current_database()",
+    );
+    await client.query('UPDATE installation SET database = $1', [rows[0]?.present]);
+    await client.end();
+    return copy;
   }
 
   beforeEach(async () => {
@@ -192,6 +207,40 @@ onServer('a database and its DATA_DIR', () => {
     const now = markOf(folder).installation;
     await start(copy, folder, { INSTALLATION_RENEW: id });
     expect(markOf(folder).installation).toBe(now);
+  });
+
+  it('say it when a physical clone stores files in the folder, too', async () => {
+    const [first] = running;
+    if (!first) throw new Error('Nothing runs.');
+    await upload(await first.signIn(), 'before.txt');
+    expect(await first.app.get(Installation).uncertainty()).toBeUndefined();
+    await stopAll();
+    const clone = await cloneOf(database);
+
+    const original = await start(database, folder);
+    const copied = await start(clone, folder);
+    const ofOriginal = original.app.get(Installation);
+    const ofClone = copied.app.get(Installation);
+    expect([await ofOriginal.uncertainty(), await ofClone.uncertainty()]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    // Each of them gives the next id of its own sequence.
+    const later = await upload(await original.signIn(), 'original.txt');
+    expect(await upload(await copied.signIn(), 'clone.txt')).toBe(later);
+    await upload(await copied.signIn(), 'clone-2.txt');
+    expect(await ofOriginal.uncertainty()).toBeUndefined();
+    const reason = /^Another database stores files in this DATA_DIR: .* INSTALLATION_RENEW=/;
+    expect(await ofClone.uncertainty()).toMatch(reason);
+    expect(await ofOriginal.uncertainty()).toMatch(reason);
+    for (const plinth of [original, copied]) {
+      expect(await plinth.app.get(OrphanSweep).sweep()).toEqual(NOTHING);
+    }
+
+    await stopAll();
+    const renewed = await start(database, folder, { INSTALLATION_RENEW: id });
+    expect(await renewed.app.get(Installation).uncertainty()).toBeUndefined();
+    expect(await refusal(clone, folder)).toContain('belongs to another installation');
   });
 
   it('say it when another database takes the folder while a process runs', async () => {

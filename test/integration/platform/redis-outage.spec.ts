@@ -1,5 +1,6 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
+import type { Simulator } from '../../../simulator/index.js';
 import { EventBus, RateLimiter } from '../../../src/platform/event/index.js';
 import { createKnowledge, PARSED, settled, upload } from '../../support/knowledge.js';
 import { createModel, createProvider } from '../../support/models.js';
@@ -162,4 +163,87 @@ overRedis('Redis that goes away', () => {
     relay.speak();
     await isUp();
   });
+});
+
+overRedis('a start while Redis is away', () => {
+  let store: OwnStore;
+  let relay: TcpRelay;
+  let plinth: Plinth;
+  let simulator: Simulator;
+
+  beforeAll(async () => {
+    await embeddedTemplate();
+    simulator = await startSimulator();
+  });
+
+  afterAll(() => simulator.close());
+
+  beforeEach(async () => {
+    store = await ownStore();
+    relay = new TcpRelay(new URL(redisUrl ?? ''));
+  });
+
+  afterEach(async () => {
+    await plinth.stop();
+    await relay.cut();
+    await store.drop();
+  });
+
+  it.each([
+    ['refuses connections', true],
+    ['does not answer', false],
+  ])(
+    'that %s succeeds, and Redis is used when it is back',
+    async (_, isCut) => {
+      const REDIS_URL = await relay.open();
+      if (isCut) await relay.cut();
+      else relay.silence({ silent: true });
+      plinth = await Plinth.start({ ...store.environment, REDIS_URL });
+      const bus = plinth.app.get(EventBus);
+      const heard: number[] = [];
+      bus.subscribe('chat.stop', ({ sessionId }) => heard.push(sessionId));
+      expect(await readiness(plinth)).toMatchObject({
+        status: 200,
+        body: { status: 'degraded', checks: { queue: { status: 'degraded', kind: 'redis' } } },
+      });
+      const root = await plinth.signIn();
+      await createProvider(root, 'custom_api');
+      const apiHost = `${simulator.url}/v1`;
+      const model = { category: 'vector', modelDimension: 64, apiHost, apiKey: 'key' };
+      await createModel(root, { ...model, modelName: MODEL });
+      const id = await createKnowledge(root, { name: 'Start', embeddingModel: MODEL });
+      await upload(root, id, [['away.txt', 'Uploaded while Redis was away.']]);
+      expect(await settled(root, id)).toMatchObject([{ status: PARSED }]);
+      await bus.publish('chat.stop', { tenantId: '000000', sessionId: 1 });
+      expect(heard).toEqual([1]);
+
+      relay.speak();
+      if (isCut) await relay.open();
+      await eventually(
+        () => dependencyUp(plinth, 'queue'),
+        (up) => up === 1,
+      );
+      // Published by another process, and enqueued in Redis.
+      const DATA_DIR = plinth.dataDir;
+      const other = await Plinth.start({ ...store.environment, REDIS_URL, DATA_DIR });
+      try {
+        await eventually(
+          async () => {
+            await other.app
+              .get(EventBus)
+              .publish('chat.stop', { tenantId: '000000', sessionId: 2 });
+            return heard.includes(2);
+          },
+          (isHeard) => isHeard,
+        );
+      } finally {
+        await other.stop();
+      }
+      await upload(root, id, [['back.txt', 'Uploaded when Redis was back.']]);
+      expect((await settled(root, id)).map(({ status }) => status)).toEqual([PARSED, PARSED]);
+      expect(changesOf(plinth, 'queue')).toEqual(['unavailable', 'recovered']);
+      expect(errorsSince(plinth, 0)).toEqual([]);
+    },
+    180_000,
+  );
 });

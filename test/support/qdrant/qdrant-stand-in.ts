@@ -86,6 +86,7 @@ export class QdrantStandIn {
 
   private route(route: string, { body, waits }: { body: unknown; waits: boolean }): object {
     if (route === 'GET /') return { title: 'qdrant', version: this.version };
+    if (route === 'GET /readyz') return {};
     if (route === 'GET /collections') {
       return { collections: [...this.collections.keys()].map((name) => ({ name })) };
     }

@@ -69,6 +69,16 @@ export const allowedStatements: readonly AllowedStatement[] = [
     why: 'The erasure of a user, whose files of chats are deleted in every tenant in which they have worked.',
   },
   {
+    begins: 'SELECT id, storage_key AS key FROM stored_file ORDER BY id DESC LIMIT 1',
+    file: 'src/platform/storage/installation.repository.ts',
+    why: 'The mark that tells the database from a clone of it: the newest file of the installation, of which no caller reads anything.',
+  },
+  {
+    begins: 'SELECT storage_key AS key FROM stored_file WHERE id = $1',
+    file: 'src/platform/storage/installation.repository.ts',
+    why: 'The same mark: whether the file that it names is still the one of this database.',
+  },
+  {
     begins: 'DELETE FROM login_session WHERE expire_time < now() OR last_active_time < now()',
     file: 'src/identity/login-session/login-session.repository.ts',
     why: 'The sweep of sign-ins that have ended by themselves: only their end decides.',

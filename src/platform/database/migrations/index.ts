@@ -21,6 +21,7 @@ import { AgentRuntime1763683200020 } from './20-agent-runtime.js';
 import { ChatFiles1763683200021 } from './21-chat-files.js';
 import { ChatBranches1763683200022 } from './22-chat-branches.js';
 import { ResponseFormat1763683200023 } from './23-response-format.js';
+import { ExportPermissions1763683200024 } from './24-export-permissions.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -47,4 +48,5 @@ export const migrations = [
   ChatFiles1763683200021,
   ChatBranches1763683200022,
   ResponseFormat1763683200023,
+  ExportPermissions1763683200024,
 ];

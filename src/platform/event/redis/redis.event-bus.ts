@@ -24,9 +24,21 @@ export class RedisEventBus extends EventBus {
     this.unsubscribe = redis.onRecovered(() => this.outside(() => this.resumed()));
   }
 
-  /** ioredis subscribes again by itself after a reconnection. */
+  /**
+   * Resolves when this process receives events, or when Redis turns out to be away. ioredis subscribes again after a
+   * reconnection only where it has subscribed before, so each connection that is ready is told again.
+   */
   async start(): Promise<void> {
-    await this.receiver.subscribe(...Object.keys(events).map((name) => this.prefix + name));
+    this.receiver.on('ready', () => void this.subscribeAll());
+    await this.subscribeAll();
+  }
+
+  private async subscribeAll(): Promise<void> {
+    try {
+      await this.receiver.subscribe(...Object.keys(events).map((name) => this.prefix + name));
+    } catch (error) {
+      this.redis.failed(error);
+    }
   }
 
   override async publish<Name extends EventName>(name: Name, data: EventData<Name>): Promise<void> {

@@ -1,11 +1,18 @@
-import { once } from 'node:events';
 import { Logger } from '@nestjs/common';
 import type { OnApplicationBootstrap } from '@nestjs/common';
 import type Bull from 'bull';
+import type { Redis } from 'ioredis';
 import { withLimit } from '../../dependency/index.js';
 import type { SharedRedis } from '../../redis/index.js';
 import { JobQueue } from '../job-queue.js';
-import type { AddOptions, JobCounts, JobHandler, QueueConfig, QueuedJob } from '../job-queue.js';
+import type {
+  AddOptions,
+  JobCounts,
+  JobHandler,
+  JobKinds,
+  QueueConfig,
+  QueuedJob,
+} from '../job-queue.js';
 import { RunningJobs } from '../running-jobs.js';
 
 type Queue = Bull.Queue<QueuedJob>;
@@ -28,6 +35,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
 
   constructor(
     private readonly config: QueueConfig,
+    private readonly kinds: JobKinds,
     private readonly redis: SharedRedis,
     private readonly queues: readonly Queue[],
     private readonly own: JobQueue,
@@ -42,10 +50,32 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
     }
   }
 
-  /** Waits for the connections, because Bull leaves a rejection unhandled when one is closed before it is ready. */
+  /** Waits for the connections, unless Redis is away: the queues are then used as soon as it is there. */
   async onApplicationBootstrap(): Promise<void> {
-    const connected = Promise.all(this.queues.map(connectionsReady));
-    await withLimit(COMMAND_MS, connected, () => undefined);
+    const connected = Promise.all(this.queues.map((queue) => this.begin(queue)));
+    if (this.redis.isUp) await withLimit(COMMAND_MS, connected, () => undefined);
+  }
+
+  /**
+   * Takes jobs once Redis answers. Before that Bull is asked for nothing, because it leaves a rejection unhandled when a
+   * connection is closed before it is ready.
+   */
+  private async begin(queue: Queue): Promise<void> {
+    await connectionReady(queue.client);
+    if (this.config.ROLE !== 'api' && !this.stopping) this.process(queue);
+    // Bull opens the connections one after another, so the list grows meanwhile.
+    for (const client of queue.clients) await connectionReady(client);
+  }
+
+  private process(queue: Queue): void {
+    const kind = queue.name;
+    // Too many processes died with the job: a failure of the handler never reaches Bull.
+    queue.on('failed', (job: Bull.Job<QueuedJob> | null, error: Error) => {
+      this.logger.error({ msg: 'Job failed permanently', kind, job: job?.data.id, err: error });
+    });
+    queue
+      .process(this.kinds[kind] ?? 1, ({ data }) => this.run(kind, data))
+      .catch((error: unknown) => this.onError(queue, error));
   }
 
   override handle(kind: string, handler: JobHandler): void {
@@ -89,7 +119,7 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
   }
 
   /** Runs a job that Bull hands over. */
-  async run(kind: string, job: QueuedJob): Promise<void> {
+  private async run(kind: string, job: QueuedJob): Promise<void> {
     const handler = this.handlers.get(kind);
     if (handler && !this.stopping) await this.running.run(kind, job, handler);
     // It arrived while the queue was being paused: another process shall have it.
@@ -111,16 +141,17 @@ export class BullJobQueue extends JobQueue implements OnApplicationBootstrap {
   }
 
   /** Every connection reports each failed attempt; the first one is logged for all that uses Redis. */
-  private onError(queue: Queue, error: Error): void {
+  private onError(queue: Queue, error: unknown): void {
     if (this.stopping) return;
     if (queue.client.status !== 'ready') this.redis.failed(error);
     else if (this.redis.isUp) this.logger.warn({ msg: 'Queue error', err: error });
   }
 }
 
-/** Bull opens the connections one after another, so the list grows meanwhile. */
-async function connectionsReady({ clients }: Queue): Promise<void> {
-  for (const client of clients) if (client.status !== 'ready') await once(client, 'ready');
+/** Resolves with the first success, however many attempts fail. */
+async function connectionReady(client: Redis): Promise<void> {
+  if (client.status === 'ready') return;
+  await new Promise<void>((resolve) => client.once('ready', () => resolve()));
 }
 
 /** The connections of a queue that does not answer are replaced, because Bull waits for the answer without a limit. */

@@ -1,7 +1,6 @@
-import { BullModule, getQueueToken, OnQueueFailed, Process, Processor } from '@nestjs/bull';
+import { BullModule, getQueueToken } from '@nestjs/bull';
 import type { BullRootModuleOptions } from '@nestjs/bull';
-import { Inject, Logger } from '@nestjs/common';
-import type { DynamicModule, Type } from '@nestjs/common';
+import type { DynamicModule } from '@nestjs/common';
 import type Bull from 'bull';
 import { Redis } from 'ioredis';
 import { CONFIG } from '../../config/index.js';
@@ -24,10 +23,7 @@ const LOOK_EVERY_MS = 10_000;
 const LONGEST_PAUSE_MS = 1_000;
 
 /** BullModule opens the connections, and closes them when the application has closed. */
-export function overRedis(
-  kinds: JobKinds,
-  processes: boolean,
-): Pick<DynamicModule, 'imports' | 'providers'> {
+export function overRedis(kinds: JobKinds): Pick<DynamicModule, 'imports' | 'providers'> {
   const names = Object.keys(kinds);
   return {
     imports: [
@@ -40,9 +36,8 @@ export function overRedis(
         provide: JobQueue,
         inject: [CONFIG, SharedRedis, ...names.map((name) => getQueueToken(name))],
         useFactory: (config: Config, redis: SharedRedis, ...queues: Bull.Queue<QueuedJob>[]) =>
-          new BullJobQueue(config, redis, queues, new InProcessJobQueue(config, kinds)),
+          new BullJobQueue(config, kinds, redis, queues, new InProcessJobQueue(config, kinds)),
       },
-      ...(processes ? Object.entries(kinds).map((kind) => processorOf(...kind)) : []),
     ],
   };
 }
@@ -74,26 +69,4 @@ function bullOptions(config: QueueConfig): BullRootModuleOptions {
 /** What a URL says. Bull's own reading of it knows neither TLS nor encoded passwords. */
 function optionsOf(url: string): Redis['options'] {
   return { ...new Redis(url, { lazyConnect: true }).options, lazyConnect: false };
-}
-
-/** The processor of one kind of jobs. A class for each, because its decorators hold the kind and its concurrency. */
-function processorOf(kind: string, concurrency: number): Type {
-  @Processor(kind)
-  class JobProcessor {
-    private readonly logger = new Logger('JobQueue');
-
-    constructor(@Inject(JobQueue) private readonly queue: BullJobQueue) {}
-
-    @Process({ concurrency })
-    async run({ data }: Bull.Job<QueuedJob>): Promise<void> {
-      await this.queue.run(kind, data);
-    }
-
-    /** Too many processes died with the job: a failure of the handler never reaches Bull. */
-    @OnQueueFailed()
-    onFailed(job: Bull.Job<QueuedJob> | null, error: Error): void {
-      this.logger.error({ msg: 'Job failed permanently', kind, job: job?.data.id, err: error });
-    }
-  }
-  return JobProcessor;
 }

@@ -1,0 +1,179 @@
+import { AIMessage, createAgent, createMiddleware, ToolMessage } from 'langchain';
+import { toLangChainMessages } from '../../langchain/index.js';
+import type { LangChain } from '../../langchain/index.js';
+import { estimateTokens, sendableTokens } from '../../model/index.js';
+import type { ChatPart, ToolCall, ToolDefinition, Usage } from '../../provider/index.js';
+import type { AgentTools, ToolResult } from '../tool/tool.registry.js';
+import type { DecidedCall, LimitReached, RuntimeTurn, TurnPart } from './agent-runtime.js';
+import { tokensOf, withinTokens } from './context-window.js';
+import { Handover } from './handover.js';
+import { NoAnswerInLimitsError } from './runtime.errors.js';
+
+/** The limits of the installation for one turn. */
+export interface LoopLimits {
+  readonly steps: number;
+  readonly calls: number;
+  /** Of all calls of the model together. */
+  readonly tokens: number | undefined;
+}
+
+type Middleware = Parameters<typeof createMiddleware>[0];
+type ModelHook = NonNullable<Middleware['wrapModelCall']>;
+type ToolHook = NonNullable<Middleware['wrapToolCall']>;
+
+/** One turn of ToolsRuntime. */
+export class ToolLoop {
+  readonly parts = new Handover<readonly TurnPart[]>();
+  private readonly offered: readonly ToolDefinition[];
+  private steps = 0;
+  private calls = 0;
+  private tokens = 0;
+  /** What the running or last call of the model has brought. */
+  private toolCalls: ToolCall[] = [];
+  private usage: Usage | undefined;
+  /** The calls of the step, until they are taken up. */
+  private decided: DecidedCall[] = [];
+  /** The first error of a hook, which the graph wraps. */
+  private failure: { readonly error: unknown } | undefined;
+
+  constructor(
+    private readonly turn: RuntimeTurn,
+    private readonly services: { readonly tools: AgentTools; readonly langchain: LangChain },
+    private readonly limits: LoopLimits,
+    private readonly signal: AbortSignal,
+  ) {
+    this.offered = services.tools.offered(turn.tools, turn);
+  }
+
+  /** Never rejects: the reader of the parts gets the error. */
+  async run(): Promise<void> {
+    const { signal, turn } = this;
+    const abort = (): void => this.parts.end({ error: signal.reason });
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      signal.throwIfAborted();
+      const messages = toLangChainMessages(turn.messages);
+      // A step is a node for the model and one for its tools; the limit of the graph is only a safeguard.
+      await this.agent().invoke(
+        { messages },
+        { signal, recursionLimit: 2 * this.limits.steps + 10 },
+      );
+      this.parts.end();
+    } catch (error) {
+      this.parts.end(this.failure ?? { error });
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  private agent(): ReturnType<typeof createAgent> {
+    const { model, generation, limits } = this.turn;
+    const { attempts, ...callLimits } = limits;
+    const chatModel = this.services.langchain.chatModelOf(model, {
+      ...generation,
+      limits: callLimits,
+      attempts,
+      signal: this.signal,
+      onParts: (parts) => this.read(parts),
+    });
+    const hooks = createMiddleware({
+      name: 'PlinthTurn',
+      wrapModelCall: (request, handler) => this.kept(() => this.callModel(request, handler)),
+      wrapToolCall: (request) => this.kept(() => this.callTool(request)),
+    });
+    // The tools as definitions only: callTool executes the calls, so LangChain reads and repairs no arguments.
+    const tools = this.offered.map((tool) => ({ ...tool }));
+    return createAgent({ model: chatModel, tools, middleware: [hooks] });
+  }
+
+  private async kept<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.failure ??= { error };
+      throw error;
+    }
+  }
+
+  /** Hands the parts of a call of the model on as they come. */
+  private read(parts: readonly ChatPart[]): Promise<void> {
+    for (const part of parts) {
+      if (part.type === 'tool-call') this.toolCalls.push(part.toolCall);
+      else if (part.type === 'usage') this.usage = part.usage;
+    }
+    return this.parts.put(parts);
+  }
+
+  /** Calls the model; once a limit is reached for the last time, and without tools. */
+  private async callModel(...[request, handler]: Parameters<ModelHook>): Promise<AIMessage> {
+    const reached = this.limitReached();
+    if (reached) await this.parts.put([{ type: 'limit', reached }]);
+    this.toolCalls = [];
+    this.usage = undefined;
+    const messages = withinTokens(request.messages, this.room());
+    const sent = tokensOf(messages);
+    const answer = await handler({ ...request, messages, ...(reached && { toolChoice: 'none' }) });
+    this.tokens += this.tokensOfCall(sent, answer);
+    if (!reached) {
+      if (this.toolCalls.length > 0) await this.decide();
+      return answer;
+    }
+    // What a model calls although it was told not to is not run.
+    if (answer.text.trim() === '') throw new NoAnswerInLimitsError(reached);
+    return new AIMessage(answer.text);
+  }
+
+  /** The calls of a step are stored before the first of them runs: the reader does it before it takes the next parts. */
+  private async decide(): Promise<void> {
+    this.steps += 1;
+    this.decided = this.toolCalls.map(({ id, name, arguments: text }) => {
+      this.calls += 1;
+      return { number: this.calls, id, name, arguments: text };
+    });
+    await this.parts.put([{ type: 'step', calls: this.decided }]);
+  }
+
+  private async callTool({ toolCall }: Parameters<ToolHook>[0]): Promise<ToolMessage> {
+    const index = this.decided.findIndex(({ id }) => id === toolCall.id);
+    const [call] = this.decided.splice(index, 1);
+    if (index === -1 || !call) throw new Error('LangChain ran a call that the model did not make.');
+    const { number, id, name } = call;
+    const result = number > this.limits.calls ? this.refused() : await this.execute(call);
+    await this.parts.put([{ type: 'tool-result', result: { number, ...result } }]);
+    const status = result.state === 'done' ? 'success' : 'error';
+    return new ToolMessage({ tool_call_id: id, name, content: result.content, status });
+  }
+
+  private execute(call: DecidedCall): Promise<ToolResult> {
+    const { caller, bases, skills, sources } = this.turn;
+    const offered = this.offered.map(({ name }) => name);
+    const context = { caller, bases, skills, sources, offered, signal: this.signal };
+    return this.services.tools.run(call.name, call.arguments, context);
+  }
+
+  private refused(): ToolResult {
+    const message = `The limit of ${this.limits.calls} tool calls in one answer is reached.`;
+    const content = `${message} The tool was not called. Answer with what you have.`;
+    return { state: 'failed', summary: message, content, durationMs: 0 };
+  }
+
+  private limitReached(): LimitReached | undefined {
+    const { steps, calls, tokens } = this.limits;
+    if (this.steps >= steps) return 'max-steps';
+    if (this.calls >= calls) return 'max-tool-calls';
+    return tokens !== undefined && this.tokens >= tokens ? 'max-tokens' : undefined;
+  }
+
+  /** Tokens of the window for the messages, beside the tools and the answer. */
+  private room(): number {
+    const { model, generation } = this.turn;
+    const { contextWindow } = model;
+    const tools = estimateTokens(JSON.stringify(this.offered));
+    return sendableTokens({ contextWindow, maxAnswer: generation.maxTokens }) - tools;
+  }
+
+  private tokensOfCall(sent: number, answer: AIMessage): number {
+    const { inputTokens = sent, outputTokens = tokensOf([answer]), totalTokens } = this.usage ?? {};
+    return totalTokens ?? inputTokens + outputTokens;
+  }
+}
