@@ -71,8 +71,8 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     more: { forceLogout: 'End the sign-in of another user' },
   }),
   ...group({ name: 'audit log', prefix: 'monitor:audit', actions: ['list', 'export'] }),
-  ...group({ name: 'operation log', prefix: 'monitor:operlog', actions: ['list'] }),
-  ...group({ name: 'sign-in log', prefix: 'monitor:logininfor', actions: ['list'] }),
+  ...group({ name: 'operation log', prefix: 'monitor:operlog', actions: ['list', 'export'] }),
+  ...group({ name: 'sign-in log', prefix: 'monitor:logininfor', actions: ['list', 'export'] }),
   ...group({ name: 'providers', prefix: 'system:provider', actions: crud }),
   ...group({
     name: 'models',

@@ -1,13 +1,15 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Body, Controller, Get, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../access/index.js';
 import type { Caller } from '../access/index.js';
-import { AnswersPage, TimeRangeQuery } from '../http/index.js';
-import type { Page } from '../http/index.js';
+import { AnswersPage, AnswersWorkbook, TimeRangeQuery } from '../http/index.js';
+import type { ListReader, Page } from '../http/index.js';
 import { AuditRepository } from './audit.repository.js';
 import {
+  operationLogSheet,
   OperationLogQuery,
   OperationLogView,
+  signInLogSheet,
   SignInLogQuery,
   SignInLogView,
   toOperationLogView,
@@ -31,6 +33,17 @@ export class ConsoleLogController {
     return (await this.entries.operations(caller.tenantId, query)).map(toOperationLogView);
   }
 
+  /** The rows of the operation log as a workbook. */
+  @Post('operlog/export')
+  @RequirePermission('monitor:operlog:export')
+  @AnswersWorkbook(operationLogSheet)
+  exportOperations(
+    @CurrentCaller() caller: Caller,
+    @Body() query: OperationLogQuery,
+  ): ListReader<OperationLogView> {
+    return (page) => this.operations(caller, { ...query, ...page });
+  }
+
   /** Sign-ins, failed ones included, and registrations, newest first, as existing consoles read them. */
   @Get('logininfor/list')
   @RequirePermission('monitor:logininfor:list')
@@ -41,5 +54,16 @@ export class ConsoleLogController {
     @Query() query: SignInLogQuery,
   ): Promise<Page<SignInLogView>> {
     return (await this.entries.signIns(caller.tenantId, query)).map(toSignInLogView);
+  }
+
+  /** The rows of the sign-in log as a workbook. */
+  @Post('logininfor/export')
+  @RequirePermission('monitor:logininfor:export')
+  @AnswersWorkbook(signInLogSheet)
+  exportSignIns(
+    @CurrentCaller() caller: Caller,
+    @Body() query: SignInLogQuery,
+  ): ListReader<SignInLogView> {
+    return (page) => this.signIns(caller, { ...query, ...page });
   }
 }

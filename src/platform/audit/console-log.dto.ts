@@ -5,6 +5,7 @@ import {
   OneOf,
   oneOf,
   pageFields,
+  sheetOf,
   Text,
   text,
   time,
@@ -85,6 +86,16 @@ export class OperationLogView extends View({
   costTime: number({ example: 0 }),
 }) {}
 
+export const operationLogSheet = sheetOf<OperationLogView>('Operation log', {
+  operId: 'Id',
+  operTime: 'Time',
+  operName: 'User',
+  title: 'Record type',
+  action: 'Action',
+  operParam: 'Detail',
+  operIp: 'Address',
+});
+
 export function toOperationLogView(entry: AuditEntry): OperationLogView {
   const { action, targetType, targetId, detail } = entry;
   return {
@@ -138,6 +149,19 @@ export class SignInLogView extends View({
   msg: text({ example: 'Signed in.' }),
   loginTime: time(),
 }) {}
+
+export const signInLogSheet = sheetOf<SignInLogView>('Sign-in log', {
+  infoId: 'Id',
+  loginTime: 'Time',
+  userName: 'User',
+  status: ['Result', { 0: 'Done', 1: 'Failed' }],
+  msg: 'Message',
+  clientKey: 'Client',
+  deviceType: 'Device',
+  browser: 'Browser',
+  os: 'System',
+  ipaddr: 'Address',
+});
 
 const MESSAGES: Readonly<Partial<Record<string, string>>> = {
   login: 'Signed in.',

@@ -75,6 +75,8 @@ describe('the export of a list', () => {
     expect(exports.sort()).toEqual([
       '/agent/agent/export',
       '/monitor/audit/export',
+      '/monitor/logininfor/export',
+      '/monitor/operlog/export',
       '/system/attach/export',
       '/system/client/export',
       '/system/dict/data/export',
