@@ -7,6 +7,17 @@ import { lockDirectory } from './directory-lock.js';
 // PGlite must be opened with the same extensions every time: a missing one fails the start.
 const extensions = { vector };
 
+/**
+ * The whole postgresql.conf of the embedded database, which PGlite writes at every start. What stands there by default is
+ * made for a server of many clients: 128 MB of shared buffers stay in the memory of the process once they were used.
+ */
+const SETTINGS = [
+  'shared_buffers = 64MB',
+  'max_connections = 10',
+  "timezone = 'UTC'",
+  "default_text_search_config = 'pg_catalog.english'",
+];
+
 export interface EmbeddedStore {
   readonly database: PGlite;
   close(): Promise<void>;
@@ -20,7 +31,11 @@ export async function openEmbedded(dataDir: string): Promise<EmbeddedStore> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const unlock = await lockDirectory(dataDir);
   try {
-    const database = await PGlite.create({ dataDir: join(dataDir, 'pg'), extensions });
+    const database = await PGlite.create({
+      dataDir: join(dataDir, 'pg'),
+      extensions,
+      postgresqlconf: SETTINGS,
+    });
     return {
       database,
       close: async () => {

@@ -15,6 +15,9 @@ import { BullJobQueue } from './bull.job-queue.js';
 /** How long a job is its process's without a word of the process. Longer than any pause of the event loop. */
 const LOCK_MS = 30_000;
 
+/** How many processes of one job may die before it is dropped: more than its row allows, which counts them, too. */
+const MOST_DEATHS = 20;
+
 /** A job that no process holds, such as one that got lost on its way to a process, is found after one to two of these. */
 const LOOK_EVERY_MS = 10_000;
 
@@ -58,9 +61,13 @@ function bullOptions(config: QueueConfig): BullRootModuleOptions {
       maxRetriesPerRequest: 1,
       retryStrategy: (times) => Math.min(times * 50, LONGEST_PAUSE_MS),
     },
-    // The row decides whether work is repeated. A job of a dead process runs once more, so that the row is looked at.
+    // The row decides whether work is repeated. A job of a dead process runs again, so that the row is looked at.
     defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
-    settings: { lockDuration: LOCK_MS, stalledInterval: LOOK_EVERY_MS, maxStalledCount: 1 },
+    settings: {
+      lockDuration: LOCK_MS,
+      stalledInterval: LOOK_EVERY_MS,
+      maxStalledCount: MOST_DEATHS,
+    },
   };
 }
 
@@ -82,7 +89,7 @@ function processorOf(kind: string, concurrency: number): Type {
       await this.queue.run(kind, data);
     }
 
-    /** The process of the job died twice: a failure of the handler never reaches Bull. */
+    /** Too many processes died with the job: a failure of the handler never reaches Bull. */
     @OnQueueFailed()
     onFailed(job: Bull.Job<QueuedJob> | null, error: Error): void {
       this.logger.error({ msg: 'Job failed permanently', kind, job: job?.data.id, err: error });
