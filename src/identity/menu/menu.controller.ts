@@ -80,6 +80,8 @@ interface MenuPage {
   /** The name of the page in the console. */
   readonly component: string;
   readonly permission: string;
+  /** Opened by a button of another page; the console has no route for it of its own. */
+  readonly hidden?: true;
 }
 
 interface MenuFolder {
@@ -119,6 +121,7 @@ const menu: readonly MenuFolder[] = [
     pages: [
       { path: 'user', title: 'Users', icon: 'lucide:user', component: 'system/user/index', permission: 'system:user:list' },
       { path: 'role', title: 'Roles', icon: 'lucide:users', component: 'system/role/index', permission: 'system:role:list' },
+      { path: 'role-auth/user/:roleId', title: 'Users of a role', icon: 'lucide:users', component: 'system/role-assign/index', permission: 'system:role:list', hidden: true },
       { path: 'dict', title: 'Dictionary', icon: 'lucide:book-open', component: 'system/dict/index', permission: 'system:dict:list' },
       { path: 'oss', title: 'Files', icon: 'lucide:folder', component: 'system/oss/index', permission: 'system:oss:list' },
       { path: 'tenant', title: 'Tenants', icon: 'lucide:building', component: 'system/tenant/index', permission: 'system:tenant:list' },
@@ -145,7 +148,7 @@ function menuOf(caller: Caller): RouteView[] {
 
 function folderRoute({ path, title, icon }: MenuFolder, pages: readonly MenuPage[]): RouteView {
   return {
-    name: capitalised(path),
+    name: nameOf(path),
     path: `/${path}`,
     hidden: false,
     redirect: 'noRedirect',
@@ -153,15 +156,17 @@ function folderRoute({ path, title, icon }: MenuFolder, pages: readonly MenuPage
     alwaysShow: true,
     meta: { title, icon, noCache: false },
     children: pages.map((page) => ({
-      name: capitalised(path) + capitalised(page.path),
+      name: nameOf(`${path}/${page.path}`),
       path: page.path,
-      hidden: false,
+      hidden: page.hidden ?? false,
       component: page.component,
       meta: { title: page.title, icon: page.icon, noCache: false },
     })),
   };
 }
 
-function capitalised(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
+/** The words of a path: `role-auth/user/:roleId` is `RoleAuthUserRoleId`. */
+function nameOf(path: string): string {
+  const words = path.split(/\W+/);
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }

@@ -55,6 +55,7 @@ export class ConsoleLogController {
   ): Promise<Page<SignInLogView>> {
     return (await this.entries.signIns(caller.tenantId, query)).map(toSignInLogView);
   }
+
   /** The rows of the list as a workbook. */
   @Post('logininfor/export')
   @RequirePermission('monitor:logininfor:export')

@@ -103,9 +103,20 @@ describe('the own account', () => {
       }),
       expect.objectContaining({
         path: '/system',
-        children: ['user', 'role', 'dict', 'oss', 'tenant', 'client'].map((path) =>
-          expect.objectContaining({ path, component: `system/${path}/index` }),
-        ),
+        children: [
+          expect.objectContaining({ path: 'user', component: 'system/user/index' }),
+          expect.objectContaining({ path: 'role', component: 'system/role/index' }),
+          {
+            name: 'SystemRoleAuthUserRoleId',
+            path: 'role-auth/user/:roleId',
+            hidden: true,
+            component: 'system/role-assign/index',
+            meta,
+          },
+          ...['dict', 'oss', 'tenant', 'client'].map((path) =>
+            expect.objectContaining({ path, hidden: false, component: `system/${path}/index` }),
+          ),
+        ],
       }),
       expect.objectContaining({
         path: '/monitor',
@@ -120,6 +131,7 @@ describe('the own account', () => {
     const narrow =
       await onlyModels.session.get<{ children: { path: string }[] }[]>('/system/menu/getRouters');
     expect(narrow.data[0]?.children.map(({ path }) => path)).toEqual(['model']);
+    expect(narrow.data).toHaveLength(1);
     const nobody = await makeUser(plinth, root, 'no-pages');
     expect((await nobody.session.get('/system/menu/getRouters')).data).toEqual([]);
   });
