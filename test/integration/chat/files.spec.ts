@@ -357,6 +357,27 @@ describe('files in a chat', () => {
       expect(textOf(earlier)).toBe(asked);
     });
 
+    it('are sent again with a question that is answered again, and in its branch alone', async () => {
+      const sessionId = await newSession(admin);
+      const files = [
+        await uploadFile(admin, 'photo.png', PNG),
+        await uploadFile(admin, 'note.txt', SECRET),
+      ];
+      expect((await send({ sessionId, files })).done).toBe(true);
+      const asked = lastCall(simulator).messages.at(-1);
+      const [question, answer] = await messagesOf(admin, sessionId);
+      const again = { model: 'sim-chat', sessionId, regenerate: answer?.id };
+      const reply = await sendChat(admin, again);
+      expect([reply.error, reply.done]).toEqual([undefined, true]);
+      expect(lastCall(simulator).messages.at(-1)).toEqual(asked);
+      expect((await sendChat(admin, { ...again, files })).error).toContain('takes no files');
+
+      await send({ sessionId, content: 'And now?' });
+      expect(lastCall(simulator).messages.find(({ role }) => role === 'user')).toEqual(asked);
+      await send({ sessionId, editOf: question?.id, content: 'Which colour?' });
+      expect(lastCall(simulator).messages).toEqual([{ role: 'user', content: 'Which colour?' }]);
+    });
+
     it('need no session', async () => {
       const id = await uploadFile(admin, 'code.md', `# Archive\n\n${SECRET}`);
       expect((await send({ files: [id] })).done).toBe(true);
