@@ -23,6 +23,8 @@ const CODES = [200, 400, 401, 403, 404, 405, 409, 429];
 /** Bodies that are accepted as they are, for routes whose references do not give one. */
 const acceptedBodies: Record<string, object> = {
   'POST /agent/agent/export': {},
+  'POST /monitor/logininfor/export': {},
+  'POST /monitor/operlog/export': {},
   'POST /system/info/export': {},
   'POST /system/model/export': {},
   'POST /system/provider/export': {},
