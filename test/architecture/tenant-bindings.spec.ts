@@ -56,6 +56,8 @@ const across: readonly (readonly [file: string, reason: string])[] = [
   ['identity/user/user.repository.ts', 'erasure of a user'],
   ['model/credential.repository.ts', 'rotation of credentials'],
   ['model/credential.repository.ts', 'rotation of credentials'],
+  ['platform/storage/installation.repository.ts', 'mark of the installation'],
+  ['platform/storage/installation.repository.ts', 'mark of the installation'],
   ['platform/storage/storage.repository.ts', 'files of deleted users'],
   ['platform/storage/storage.repository.ts', 'sweep of stored files'],
   ['vector-store/exact/exact.repository.ts', 'sweep of vectors'],
