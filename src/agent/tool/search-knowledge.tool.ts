@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { z } from 'zod';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { isUnavailable } from '../../platform/database/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { DocumentRepository } from '../../fragment/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
@@ -157,7 +158,7 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     } catch (error) {
       signal.throwIfAborted();
       const msg = 'Failed to search a knowledge base';
-      this.logger.warn({ msg, knowledgeId: knowledge.id, err: error });
+      if (!isUnavailable(error)) this.logger.warn({ msg, knowledgeId: knowledge.id, err: error });
       const failure = error instanceof DomainError ? error.message : 'The search failed.';
       return { knowledge, failure };
     }

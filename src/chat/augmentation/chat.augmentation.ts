@@ -2,8 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
-import { isOutage } from '../../platform/database/index.js';
-import { UnavailableError } from '../../platform/error/index.js';
+import { isUnavailable } from '../../platform/database/index.js';
 import { CITE, inRankOrder, QUOTED_DATA, quotedSource, TurnSources } from '../../agent/index.js';
 import type { Source } from '../../agent/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
@@ -76,7 +75,7 @@ export class ChatAugmentation {
     } catch (error) {
       at.signal.throwIfAborted();
       const msg = 'Chat retrieval failed';
-      if (!isAway(error)) this.logger.warn({ msg, ...FALLBACK, err: error });
+      if (!isUnavailable(error)) this.logger.warn({ msg, ...FALLBACK, err: error });
       return { question: at.question, sources: [], fallback: true };
     }
   }
@@ -121,7 +120,7 @@ export class ChatAugmentation {
         : [],
     );
     if (failures.length === outcomes.length && failures[0]) throw failures[0].reason;
-    for (const { knowledgeId, reason } of failures.filter(({ reason }) => !isAway(reason))) {
+    for (const { knowledgeId, reason } of failures.filter(({ reason }) => !isUnavailable(reason))) {
       const msg = 'Failed to search a knowledge base';
       this.logger.warn({ msg, ...FALLBACK, status: 'PARTIAL', knowledgeId, err: reason });
     }
@@ -129,11 +128,6 @@ export class ChatAugmentation {
       outcome.status === 'fulfilled' ? [outcome.value.fragments] : [],
     );
   }
-}
-
-/** An outage has one line in the log for each change of state. */
-function isAway(error: unknown): boolean {
-  return error instanceof UnavailableError || isOutage(error);
 }
 
 function rewriting(question: string, history: readonly ChatMessage[]): ChatMessage[] {

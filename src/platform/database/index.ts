@@ -14,6 +14,7 @@ export {
   isForeignKeyViolation,
   isInvalidValue,
   isOutage,
+  isUnavailable,
   isUniqueViolation,
   unavailableError,
 } from './violation.js';

@@ -82,6 +82,11 @@ export function isOutage(error: unknown): boolean {
   return cause !== undefined && (cause instanceof ConnectionLostError || outages.has(cause));
 }
 
+/** True when what the error says is that a service which this one needs is away. The change of its state is in the log. */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof UnavailableError || isOutage(error);
+}
+
 /** What a caller reads for an outage; undefined for any other error. The outage itself is in the log (Dependency). */
 export function unavailableError(error: unknown): UnavailableError | undefined {
   return isOutage(error) ? new UnavailableError('The database', error) : undefined;

@@ -5,8 +5,7 @@ import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { catchError } from 'rxjs';
 import type { Observable } from 'rxjs';
-import { isOutage } from '../database/index.js';
-import { UnavailableError } from '../error/index.js';
+import { isUnavailable } from '../database/index.js';
 import { UnreadableUploadError } from './storage.errors.js';
 import { StorageService } from './storage.service.js';
 import { UploadEngine } from './upload.engine.js';
@@ -41,7 +40,7 @@ export class UploadInterceptor implements NestInterceptor {
       const handled = await this.receiver.intercept(context, next);
       return handled.pipe(catchError((error: unknown) => this.failed(context, error)));
     } catch (error) {
-      if (error instanceof UnavailableError || isOutage(error)) throw error;
+      if (isUnavailable(error)) throw error;
       const request = context.switchToHttp().getRequest<Request>();
       if (!request.complete) throw new UnreadableUploadError('it was interrupted', error);
       if (isRefusal(error)) throw new UnreadableUploadError(error.message, error);
