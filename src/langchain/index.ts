@@ -10,4 +10,4 @@ export { LangChainModule } from './langchain.module.js';
 export { LangChain } from './langchain.service.js';
 export { langchainTool } from './langchain.tools.js';
 export type { LangChainToolCall, LangChainToolSpec } from './langchain.tools.js';
-export type { FragmentMetadata, KnowledgeRetriever, RetrieverOptions } from './retriever.js';
+export type { KnowledgeRetriever, RetrieverOptions } from './retriever.js';

@@ -5,25 +5,13 @@ import { ensureConfig } from '@langchain/core/runnables';
 import type { RunnableConfig } from '@langchain/core/runnables';
 import type { Caller } from '../platform/access/index.js';
 import type { KnowledgeBase, KnowledgeService } from '../knowledge/index.js';
+import { fragmentReference, inTurn } from '../retrieval/index.js';
 import type {
+  FragmentReference,
   RetrievalOverrides,
   RetrievalService,
   RetrievedFragment,
 } from '../retrieval/index.js';
-
-/** Where a document of the retriever comes from; its id is `fid`. */
-export interface FragmentMetadata {
-  readonly knowledgeId: number;
-  readonly docId: string;
-  readonly fid: string;
-  /** Name of the document. */
-  readonly document: string;
-  readonly page: number | null;
-  readonly headings: string | null;
-  readonly location: string | null;
-  /** On the scale that the settings of its base decide, so scores of several bases cannot be compared. */
-  readonly score: number;
-}
 
 export interface RetrieverOptions {
   /** Documents in all; without it, as many as the bases have in their settings. */
@@ -45,7 +33,7 @@ export interface RetrieverScope {
  * each with its own settings; their results follow in turn, best first. Fails with NotFoundError for a base that the
  * caller may not read, and as RetrievalService does when the search of one base fails.
  */
-export class KnowledgeRetriever extends BaseRetriever<FragmentMetadata> {
+export class KnowledgeRetriever extends BaseRetriever<FragmentReference> {
   override lc_namespace = ['plinth', 'retrievers'];
   /** LangChain does not hand the signal of a call on. */
   private readonly signals = new AsyncLocalStorage<AbortSignal | undefined>();
@@ -66,17 +54,17 @@ export class KnowledgeRetriever extends BaseRetriever<FragmentMetadata> {
   override invoke(
     query: string,
     options?: Partial<RunnableConfig>,
-  ): Promise<Document<FragmentMetadata>[]> {
+  ): Promise<Document<FragmentReference>[]> {
     const config = ensureConfig(options);
     return this.signals.run(config.signal, () => super.invoke(query, config));
   }
 
-  override async _getRelevantDocuments(query: string): Promise<Document<FragmentMetadata>[]> {
+  override async _getRelevantDocuments(query: string): Promise<Document<FragmentReference>[]> {
     const { caller, knowledgeIds } = this.scope;
     const ids = [...new Set(knowledgeIds)];
     const bases = await Promise.all(ids.map((id) => this.knowledge.readable(caller, id)));
     const results = await this.search(query, bases);
-    return interleaved(results).slice(0, this.options.limit).map(toDocument);
+    return [...inTurn(results)].slice(0, this.options.limit).map(toDocument);
   }
 
   private async search(
@@ -101,20 +89,7 @@ export class KnowledgeRetriever extends BaseRetriever<FragmentMetadata> {
   }
 }
 
-/** One of each list in turn: scores of different bases are not comparable. */
-function interleaved(results: readonly (readonly RetrievedFragment[])[]): RetrievedFragment[] {
-  const longest = Math.max(0, ...results.map((fragments) => fragments.length));
-  return Array.from({ length: longest }, (_, place) =>
-    results.flatMap((fragments) => fragments.slice(place, place + 1)),
-  ).flat();
-}
-
-function toDocument(fragment: RetrievedFragment): Document<FragmentMetadata> {
-  const { knowledgeId, docId, fid, sourceName: document, content } = fragment;
-  const { page, headings, location, score } = fragment;
-  return new Document({
-    id: fid,
-    pageContent: content,
-    metadata: { knowledgeId, docId, fid, document, page, headings, location, score },
-  });
+function toDocument(fragment: RetrievedFragment): Document<FragmentReference> {
+  const { fid, content } = fragment;
+  return new Document({ id: fid, pageContent: content, metadata: fragmentReference(fragment) });
 }

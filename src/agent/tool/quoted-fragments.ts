@@ -1,6 +1,6 @@
+import type { CitableFragment } from '../../retrieval/index.js';
 import { ToolFailure } from './agent-tool.js';
 import { CITE, QUOTED_DATA, quotedSource, sourceOf } from './sources.js';
-import type { CitableFragment } from './sources.js';
 import type { TurnSources } from './turn-sources.js';
 
 export interface IndexedFragment extends CitableFragment {

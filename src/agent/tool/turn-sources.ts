@@ -1,5 +1,6 @@
+import type { CitableFragment } from '../../retrieval/index.js';
 import { sourceOf } from './sources.js';
-import type { CitableFragment, Source, SourceBudget } from './sources.js';
+import type { Source, SourceBudget } from './sources.js';
 
 /** Sources of one turn. A citation has at most three digits. */
 const MOST_SOURCES = 500;
