@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
-import { isOutage } from '../platform/database/index.js';
-import { DomainError, UnavailableError } from '../platform/error/index.js';
+import { isUnavailable } from '../platform/database/index.js';
+import { unlessAborted } from '../platform/dependency/index.js';
+import { DomainError } from '../platform/error/index.js';
 
 /** The owner of vectors: every read and write is limited to it. */
 export interface VectorScope {
@@ -99,16 +100,12 @@ export abstract class VectorStore {
    */
   protected async call<T>(action: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const store = this.code;
-    signal.throwIfAborted();
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const stop = (): void => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
     try {
-      return await Promise.race([work(), aborted]);
+      return await unlessAborted(signal, work);
     } catch (error) {
       signal.throwIfAborted();
       // Of the store, or of the database when the store is in it. The change of state is in the log.
-      if (error instanceof UnavailableError || isOutage(error)) throw error;
+      if (isUnavailable(error)) throw error;
       if (!(error instanceof VectorStoreError) || error.cause !== undefined) {
         logger.warn({ msg: 'Vector store call failed', store, action, err: error });
       }
@@ -117,8 +114,6 @@ export abstract class VectorStore {
         `The vector store ${store} failed to ${action}. Try again in a moment. If it fails again, ask an administrator to check the log.`,
         { cause: error },
       );
-    } finally {
-      signal.removeEventListener('abort', stop);
     }
   }
 }

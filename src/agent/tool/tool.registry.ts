@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { unavailableError } from '../../platform/database/index.js';
+import { unlessAborted } from '../../platform/dependency/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import type { ToolDefinition } from '../../provider/index.js';
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
@@ -97,7 +98,8 @@ export class AgentTools {
     try {
       const tool = this.allowed(name, context);
       const input = inputOf(tool, argumentsJson);
-      const work = limit.end(() => tool.run(input, { ...context, signal: limit.signal }));
+      const { signal } = limit;
+      const work = unlessAborted(signal, () => tool.run(input, { ...context, signal }));
       return ended('done', await work);
     } catch (error) {
       if (context.signal.aborted) return ended('stopped', STOPPED);
@@ -161,20 +163,6 @@ class CallLimit {
   /** Whether only the time is over. */
   get isOver(): boolean {
     return this.own.signal.aborted && !this.outer.aborted;
-  }
-
-  /** What the work returns; rejects as soon as the signal aborts, even if the work goes on. */
-  async end<T>(work: () => Promise<T>): Promise<T> {
-    const { signal } = this;
-    signal.throwIfAborted();
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const abort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    try {
-      return await Promise.race([work(), aborted]);
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
   }
 
   clear(): void {

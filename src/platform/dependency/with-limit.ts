@@ -15,3 +15,16 @@ export async function withLimit<T, U>(
     clearTimeout(timer);
   }
 }
+
+/** What the work returns; rejects with the signal's reason as soon as it aborts, although the work may go on. */
+export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work(), aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
