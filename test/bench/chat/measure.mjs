@@ -90,7 +90,7 @@ export async function measureIdle({ proxy, plinth }) {
 }
 
 /** A run in which not one answer ended says that the machine had no time for it, so it is tried again. */
-async function settledLoad(bench, target, shape) {
+export async function settledLoad(bench, target, shape) {
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     const result = await load(bench, target, shape);
     // What is still open at the end of a timed run is cut; the next run starts when that is over.

@@ -8,6 +8,8 @@ export const USAGE = `Usage: node test/bench/chat/run.mjs [options]
   --seconds S        measured seconds of each throughput run (4)
   --streams N        open streams of the memory run (1000)
   --dist DIR         compiled application to measure (dist, built first when it is out of date)
+  --against DIR      only compare with the compiled application of another checkout (its dist):
+                     CPU time a turn, both started anew each round (3)
   --profile WHAT     only profile Plinth: 20 or 200 (chunks a turn, 32 connections), or paced
                      (400 streams with a chunk every 50 ms)
   --target-core C    core of Plinth and of the proxy (1)
@@ -28,6 +30,7 @@ export function readOptions(args) {
       seconds: text,
       streams: text,
       dist: text,
+      against: text,
       profile: text,
       'target-core': { ...text, default: '1' },
       'load-core': { ...text, default: '0' },
@@ -42,7 +45,8 @@ export function readOptions(args) {
     profile: values.profile && oneOf(values.profile, ['20', '200', 'paced']),
     keep: values.keep,
     dist: values.dist,
-    rounds: positive(values.rounds ?? (quick ? 3 : 5)),
+    against: values.against,
+    rounds: positive(values.rounds ?? (values.against ? 3 : quick ? 3 : 5)),
     seconds: positive(values.seconds ?? (quick ? 1 : 4)),
     streams: positive(values.streams ?? 1_000),
     targetCore: core(values['target-core']),

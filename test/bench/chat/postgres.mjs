@@ -35,12 +35,16 @@ export async function startPostgres({ children, core, port, folder }) {
   });
   const url = (database) => `postgres://plinth@127.0.0.1:${port}/${database}`;
   await untilReady(server, () => query(url('postgres'), 'SELECT 1'));
-  await query(url('postgres'), 'CREATE DATABASE plinth');
+  const createDatabase = async (name) => {
+    await query(url('postgres'), `CREATE DATABASE ${name}`);
+    return url(name);
+  };
+  await createDatabase('plinth');
   const [{ version }] = await query(
     url('plinth'),
     `SELECT current_setting('server_version') AS version`,
   );
-  return { server, url: url('plinth'), version };
+  return { server, url: url('plinth'), createDatabase, version };
 }
 
 /** Rows of one statement on a connection of its own. */

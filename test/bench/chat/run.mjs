@@ -6,6 +6,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../../../scripts/prepare.mjs';
+import { measureAgainst } from './against.mjs';
 import { Children } from './children.mjs';
 import { watchOthers } from './contention.mjs';
 import { loadTools } from './load.mjs';
@@ -67,6 +68,7 @@ async function main() {
 
 async function benchmark(place) {
   const inspectorPort = options.profile ? await freePort() : undefined;
+  if (options.against) return await compare(place);
   const bench = await prepare(place, inspectorPort);
   if (inspectorPort !== undefined) {
     const how = { inspectorPort, shape: profiled[options.profile], seconds: options.seconds * 2 };
@@ -93,32 +95,47 @@ async function benchmark(place) {
   return losses.length === 0 ? 0 : 1;
 }
 
+/** Compares two builds, which take turns on one core; each start has a database of its own. */
+async function compare(place) {
+  const builds = { plinth: options.dist, other: options.against };
+  const { postgres, ...surroundings } = await startSurroundings(place);
+  const { onTarget, mock } = surroundings;
+  const start = async (name, round) => {
+    const databaseUrl = await postgres.createDatabase(`${name}_${round}`);
+    const how = { ...onTarget, mock, models, databaseUrl, name, dist: builds[name] };
+    return { ...(await startPlinth(how)), databaseUrl };
+  };
+  const rounds = await measureAgainst(surroundings, start, options);
+  console.log(JSON.stringify({ bench: 'chat against', against: options.against, rounds }));
+  return 0;
+}
+
 /** Starts everything: the targets on one core, the load, the mock and PostgreSQL on the other. */
-async function prepare({ children, folder }, inspectorPort) {
-  const { mock: program, lg } = loadTools();
-  const onLoad = { children, folder, core: options.loadCore };
-  const onTarget = { children, folder, core: options.targetCore };
-  const mock = await startMock({ ...onLoad, program });
-  const postgres = await startPostgres({ ...onLoad, port: await freePort() });
+async function prepare(place, inspectorPort) {
+  const { postgres, ...surroundings } = await startSurroundings(place);
+  const { onTarget, mock } = surroundings;
+  const databaseUrl = postgres.url;
   const proxy = await startProxy({ ...onTarget, mock });
   const plinth = await startPlinth({
     ...onTarget,
     mock,
     models,
-    databaseUrl: postgres.url,
+    databaseUrl,
+    name: 'plinth',
     dist: options.dist,
     nodeFlags: inspectorPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectorPort}`],
   });
-  return {
-    ...onLoad,
-    targetCore: options.targetCore,
-    lg,
-    mock,
-    proxy,
-    plinth,
-    databaseUrl: postgres.url,
-    postgresVersion: postgres.version,
-  };
+  return { ...surroundings, proxy, plinth, databaseUrl, postgresVersion: postgres.version };
+}
+
+/** What a target needs: the mock of its models, and PostgreSQL. */
+async function startSurroundings({ children, folder }) {
+  const { mock: program, lg } = loadTools();
+  const onLoad = { children, folder, core: options.loadCore };
+  const onTarget = { children, folder, core: options.targetCore };
+  const mock = await startMock({ ...onLoad, program });
+  const postgres = await startPostgres({ ...onLoad, port: await freePort() });
+  return { ...onLoad, onTarget, targetCore: options.targetCore, lg, mock, postgres };
 }
 
 function settingOf({ postgresVersion }, othersPercent) {

@@ -38,17 +38,17 @@ export async function startProxy({ children, core, folder, mock }) {
 }
 
 /** Plinth as it runs in production, its log written to a file, with models that lead to the mock. */
-export async function startPlinth({ children, core, folder, mock, databaseUrl, models, ...how }) {
+export async function startPlinth({ children, core, folder, mock, name, models, ...how }) {
   const main = join(resolve(root, how.dist ?? 'dist'), 'src', 'main.js');
   if (!existsSync(main)) throw new Error(`${main} does not exist. Build the application first.`);
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const password = randomBytes(12).toString('hex');
-  const dataDir = join(folder, 'data');
+  const dataDir = join(folder, `data-${port}`);
   mkdirSync(dataDir, { recursive: true });
   const child = children.start(node, [...(how.nodeFlags ?? []), main], {
     core,
-    log: join(folder, 'plinth.log'),
+    log: join(folder, `${name}-${port}.log`),
     cwd: root,
     env: {
       PATH: process.env.PATH,
@@ -58,7 +58,7 @@ export async function startPlinth({ children, core, folder, mock, databaseUrl, m
       MALLOC_TRIM_THRESHOLD_: '131072',
       PORT: String(port),
       DATA_DIR: dataDir,
-      DATABASE_URL: databaseUrl,
+      DATABASE_URL: how.databaseUrl,
       SECRET_KEY: randomBytes(32).toString('base64'),
       ADMIN_PASSWORD: password,
       DEMO: 'off',
@@ -71,7 +71,7 @@ export async function startPlinth({ children, core, folder, mock, databaseUrl, m
   await untilReady(child, async () => (await fetch(`${origin}/health/ready`)).ok);
   const headers = await signIn(origin, password);
   await createModels({ origin, headers }, mock, models);
-  return { name: 'plinth', child, origin, headers };
+  return { name, child, origin, headers };
 }
 
 async function signIn(origin, password) {
