@@ -1,4 +1,5 @@
 import { Entity } from 'typeorm';
+import type { StoredMetadata } from '../metadata/index.js';
 import {
   Bigint,
   Bytea,
@@ -7,6 +8,7 @@ import {
   Flag,
   GeneratedId,
   Integer,
+  Jsonb,
   Smallint,
   TenantId,
   Timestamp,
@@ -78,6 +80,9 @@ export class Attachment {
   @Uuid(nullable) leaseToken: string | null;
   @Timestamp(nullable) leaseUntil: Date | null;
   @Timestamp(nullable) parsedAt: Date | null;
+
+  /** Keys and values that people give it. A date has its milliseconds since the epoch beside its text. */
+  @Jsonb({ default: {} }) metadata: StoredMetadata;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }

@@ -12,6 +12,7 @@ import { AgentRuntimes, AgentService, ResponseFormats, TurnSources } from '../ag
 import type { AgentForChat, AgentRuntime, TurnLimits } from '../agent/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
+import { allOf, readFilter } from '../metadata/index.js';
 import { ModelResolver } from '../model/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import { formatInstruction } from '../provider/index.js';
@@ -217,6 +218,7 @@ export class ChatService {
     const { sources, fallback, ...augmented } = await this.augmentation.augment(caller, {
       question: body.content,
       bases,
+      filter: plan.filter,
       history: historyWindow(stored, question, { ...limits, systemPrompt: undefined }).slice(0, -1),
       model: plan.model,
       room: sourceCharacters(question, limits),
@@ -305,12 +307,15 @@ function planOf(
 ): TurnPlan {
   const { runtime, model, bases, agent, format } = found;
   const { tools = [], skills = [], maxSteps } = agent ?? {};
+  // A message narrows what its agent may search, and never widens it.
+  const filter = allOf(agent?.filter, body.filter && readFilter(body.filter));
   const searchesItself = runtime.usesTools && tools.includes(SEARCH_TOOL);
   return {
     runtime,
     model,
     bases: searchesItself ? [] : bases,
-    work: { tools, skills, bases, maxSteps },
+    filter,
+    work: { tools, skills, bases, filter, maxSteps },
     systemPrompt: agent?.systemPrompt?.trim() || undefined,
     generation: {
       thinking: body.enableThinking ?? (agent?.enableThinking === true ? true : undefined),

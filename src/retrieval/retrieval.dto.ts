@@ -1,4 +1,5 @@
-import { Decimal, Flag, Id, Input, Text, Whole } from '../platform/http/index.js';
+import { AnyObject, Decimal, Flag, Id, Input, Text, Whole } from '../platform/http/index.js';
+import { FILTER_DESCRIPTION, FILTER_EXAMPLE } from '../metadata/index.js';
 
 /** A question to one knowledge base; omitted values are taken from its settings. */
 export class RetrievalBody extends Input({
@@ -27,6 +28,11 @@ export class RetrievalBody extends Input({
     min: 0,
     max: 1,
     description: 'Weight of the keyword channel',
+  }),
+  filter: AnyObject({
+    optional: true,
+    description: FILTER_DESCRIPTION,
+    example: FILTER_EXAMPLE,
   }),
   explain: Flag({
     optional: true,

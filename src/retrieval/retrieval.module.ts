@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
+import { MetadataModule } from '../metadata/index.js';
 import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
@@ -23,6 +24,7 @@ import { TestSetService } from './test-set/test-set.service.js';
     TypeOrmModule.forFeature([Evaluation, TestQuery]),
     KnowledgeModule,
     FragmentModule,
+    MetadataModule,
     ModelModule,
     StorageModule,
     VectorStoreModule,

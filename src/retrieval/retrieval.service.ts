@@ -8,6 +8,8 @@ import { KeywordIndex } from '../fragment/index.js';
 import type { KeywordHit } from '../fragment/index.js';
 import { isOfSession, NoEmbeddingModelError } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
+import { MetadataRepository } from '../metadata/index.js';
+import type { MetadataFilter } from '../metadata/index.js';
 import { VectorStores } from '../vector-store/index.js';
 import type { VectorHit } from '../vector-store/index.js';
 import { candidatesOf, withReason } from './candidates.js';
@@ -37,6 +39,10 @@ export interface RetrievalRequest {
   readonly overrides?: RetrievalOverrides;
   /** Only these fragments of the base are searched; absent: all. */
   readonly fragmentIds?: readonly number[] | undefined;
+  /** Only these documents of the base are searched; absent: all. */
+  readonly attachmentIds?: readonly number[] | undefined;
+  /** Only documents whose metadata fits are searched, as it is when the search begins. */
+  readonly filter?: MetadataFilter | undefined;
   /** Also return the dropped candidates with the reason. */
   readonly explain?: boolean;
   readonly signal: AbortSignal;
@@ -48,6 +54,9 @@ interface ChannelResult<Hit> {
   readonly report: ChannelReport;
   readonly error?: Error;
 }
+
+/** The report of a channel that had nothing to search. */
+const UNSEARCHED: ChannelResult<never> = { hits: [], report: { hits: 0, milliseconds: 0 } };
 
 interface Search {
   readonly vector: ChannelResult<VectorHit>;
@@ -89,6 +98,7 @@ export class RetrievalService {
     private readonly stores: VectorStores,
     private readonly keywords: KeywordIndex,
     private readonly repository: RetrievalRepository,
+    private readonly metadata: MetadataRepository,
   ) {}
 
   /**
@@ -96,14 +106,16 @@ export class RetrievalService {
    * returned with a notice; if the reranker fails, the order before it. Rejects when no channel succeeded.
    */
   async retrieve(given: RetrievalRequest): Promise<RetrievalResult> {
-    const request = { ...given, query: given.query.trim().slice(0, LONGEST_QUERY) };
-    if (request.query === '') throw new EmptyQueryError();
+    const query = given.query.trim().slice(0, LONGEST_QUERY);
+    if (query === '') throw new EmptyQueryError();
+    const request = { ...given, query, attachmentIds: await this.documentsOf(given) };
     const settings = settingsOf(request.knowledge, request.overrides ?? {});
     const { vector, keyword, live } = await this.search(request, settings);
     const found = { vector: vector.hits, keyword: keyword?.hits ?? [] };
     const { kept, dropped } = candidatesOf(found, settings);
     const ranking = await this.ranked(fragmentsOf(kept, live), request, settings);
     const notices = [
+      request.attachmentIds?.length === 0 ? NO_DOCUMENT : undefined,
       failureNotice('Vector', vector),
       failureNotice('Keyword', keyword),
       ranking.notice,
@@ -122,9 +134,26 @@ export class RetrievalService {
     };
   }
 
+  /** The documents that the request is limited to; undefined without a limit. */
+  private async documentsOf({
+    caller,
+    knowledge,
+    filter,
+    attachmentIds,
+  }: RetrievalRequest): Promise<readonly number[] | undefined> {
+    if (!filter) return attachmentIds;
+    const fitting = await this.metadata.documents(caller.tenantId, knowledge.id, filter);
+    const asked = attachmentIds && new Set(attachmentIds);
+    return asked ? fitting.filter((id) => asked.has(id)) : fitting;
+  }
+
   /** Both channels in parallel, without deleted fragments; repeated with a larger pool if those displaced live ones. */
   private async search(request: RetrievalRequest, settings: RetrievalSettings): Promise<Search> {
     const { signal } = request;
+    if (request.attachmentIds?.length === 0) {
+      const keyword = settings.enableHybrid ? UNSEARCHED : null;
+      return { vector: UNSEARCHED, keyword, live: new Map() };
+    }
     let pool = settings.candidates;
     for (let refill = 0; ; refill += 1) {
       const [vector, keyword] = await Promise.all([
@@ -145,7 +174,7 @@ export class RetrievalService {
   }
 
   private async nearest(
-    { caller, knowledge, query, signal, explain, fragmentIds }: RetrievalRequest,
+    { caller, knowledge, query, signal, explain, ...among }: RetrievalRequest,
     settings: RetrievalSettings,
     limit: number,
   ): Promise<VectorHit[]> {
@@ -158,17 +187,18 @@ export class RetrievalService {
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
     // An explanation also shows what the threshold excludes.
     const threshold = explain ? 0 : settings.threshold;
+    const { fragmentIds, attachmentIds } = among;
     return this.stores
       .of(knowledge.vectorModel)
-      .search(scope, { vector, limit, threshold, fragmentIds }, signal);
+      .search(scope, { vector, limit, threshold, fragmentIds, attachmentIds }, signal);
   }
 
   private async matching(
-    { caller, knowledge, query, signal, fragmentIds }: RetrievalRequest,
+    { caller, knowledge, query, signal, fragmentIds, attachmentIds }: RetrievalRequest,
     limit: number,
   ): Promise<KeywordHit[]> {
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
-    const options = { signal, fragmentIds };
+    const options = { signal, fragmentIds, attachmentIds };
     return (await this.keywords.search(scope, query, limit, options)).hits;
   }
 
@@ -252,14 +282,21 @@ export class RetrievalService {
     return vector;
   }
 
-  private liveOf(
-    { caller, knowledge }: RetrievalRequest,
+  /** The existing ones of the hits, without any of a document that was not asked for, whatever a store has found. */
+  private async liveOf(
+    { caller, knowledge, attachmentIds }: RetrievalRequest,
     hits: readonly { readonly fragmentId: number }[],
-  ): Promise<Map<number, LiveFragment>> {
+  ): Promise<ReadonlyMap<number, LiveFragment>> {
     const ids = hits.map(({ fragmentId }) => fragmentId);
-    return this.repository.live(caller.tenantId, knowledge.id, ids);
+    const live = await this.repository.live(caller.tenantId, knowledge.id, ids);
+    if (!attachmentIds) return live;
+    const asked = new Set(attachmentIds);
+    return new Map([...live].filter(([, { attachmentId }]) => asked.has(attachmentId)));
   }
 }
+
+const NO_DOCUMENT =
+  'No document of the knowledge base has metadata that fits the filter. Check its keys, values and their types.';
 
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error('Unknown failure', { cause: error });

@@ -145,9 +145,9 @@ export class ToolLoop {
   }
 
   private execute(call: DecidedCall): Promise<ToolResult> {
-    const { caller, bases, skills, sources } = this.turn;
+    const { caller, bases, filter, skills, sources } = this.turn;
     const offered = this.offered.map(({ name }) => name);
-    const context = { caller, bases, skills, sources, offered, signal: this.signal };
+    const context = { caller, bases, filter, skills, sources, offered, signal: this.signal };
     return this.services.tools.run(call.name, call.arguments, context);
   }
 

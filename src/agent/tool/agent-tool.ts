@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
+import type { MetadataFilter } from '../../metadata/index.js';
 import type { SkillInfo } from '../../skill/index.js';
 import type { TurnSources } from './turn-sources.js';
 
@@ -12,6 +13,8 @@ export interface ToolTurn {
   readonly caller: Caller;
   /** The knowledge bases of the agent. Tools read these and no others. */
   readonly bases: readonly KnowledgeBase[];
+  /** Of their documents tools read only those whose metadata fits: the filter of the agent and that of the message. */
+  readonly filter?: MetadataFilter | undefined;
   /** The skills of the agent; empty unless it uses them. */
   readonly skills: readonly SkillInfo[];
   /** IANA name of the user's time zone. */

@@ -71,8 +71,7 @@ export class ReadDocumentTool implements AgentTool<Input> {
     const found = await this.documents.find(
       context.caller.tenantId,
       bases.map(({ id }) => id),
-      named,
-      MOST_DOCUMENTS,
+      { text: named, filter: context.filter, limit: MOST_DOCUMENTS },
     );
     const [document, ...others] = found;
     if (!document) {

@@ -5,8 +5,17 @@ import type { Config } from '../../platform/config/index.js';
 import { isUnavailable } from '../../platform/database/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { DocumentRepository } from '../../fragment/index.js';
+import type { DocumentInfo } from '../../fragment/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
+import {
+  allOf,
+  FILTER_OPERATORS,
+  keysOf,
+  MetadataRepository,
+  readFilter,
+} from '../../metadata/index.js';
+import type { MetadataFilter, MetadataKey } from '../../metadata/index.js';
 import { RetrievalService } from '../../retrieval/index.js';
 import type { RetrievalRequest, RetrievalResult } from '../../retrieval/index.js';
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
@@ -19,10 +28,29 @@ const DEFAULT_LIMIT = 8;
 const MOST_FRAGMENTS = 20;
 /** Documents that a filter can name. */
 const MOST_DOCUMENTS = 20;
-/** Fragments among which a filtered search looks. */
+/** Fragments on the pages to which a search is limited. */
 const MOST_FILTERED = 20_000;
 /** For the remarks beside the fragments. */
 const REMARKS = 3_000;
+
+/** Conditions of one call. */
+const MOST_CONDITIONS = 10;
+/** Keys of metadata that one answer lists. */
+const MOST_KEYS = 50;
+
+const scalar = z.union([z.string(), z.number()]);
+const condition = z.strictObject({
+  key: z.string().describe('A key of the metadata.'),
+  op: z
+    .enum(FILTER_OPERATORS)
+    .describe(
+      'gt, gte, lt and lte: for numbers and dates. in, nin: value is a list. contains: for keys with lists. exists: value is true or false.',
+    ),
+  value: z
+    .union([z.string(), z.number(), z.boolean(), z.array(scalar)])
+    .optional()
+    .describe('A text, a number, or a date such as 2026-01-31.'),
+});
 
 const page = z.int().min(1).max(2_147_483_647);
 
@@ -46,6 +74,14 @@ const input = z.strictObject({
     .describe('Search only in the documents with this docId, or this text in their name.'),
   fromPage: page.optional().describe('With document: search only from this page on.'),
   toPage: page.optional().describe('With document: search only up to this page.'),
+  filter: z
+    .array(condition)
+    .min(1)
+    .max(MOST_CONDITIONS)
+    .optional()
+    .describe(
+      'Search only in documents whose metadata fits all of these conditions. The answer to an unknown key lists the keys.',
+    ),
   limit: z
     .int()
     .min(1)
@@ -54,6 +90,9 @@ const input = z.strictObject({
     .describe(`Fragments at most, 1 to ${MOST_FRAGMENTS}. Default: ${DEFAULT_LIMIT}.`),
 });
 type Input = z.infer<typeof input>;
+
+/** The part of a base that is searched. */
+type Among = Pick<RetrievalRequest, 'attachmentIds' | 'fragmentIds'>;
 
 /** What came of the search of one base. */
 type BaseSearch =
@@ -74,6 +113,7 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     private readonly config: Pick<Config, 'CHAT_RETRIEVED_PIECES' | 'CHAT_RETRIEVED_CHARACTERS'>,
     private readonly knowledge: KnowledgeService,
     private readonly documents: DocumentRepository,
+    private readonly metadata: MetadataRepository,
     private readonly retrieval: RetrievalService,
   ) {}
 
@@ -84,27 +124,39 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
   async run(given: Input, context: ToolContext): Promise<ToolOutcome> {
     const { query, knowledge, limit } = given;
     const chosen = chosenBases(await currentBases(this.knowledge, context), knowledge);
-    const filter = await this.filter(chosen, given, context);
-    const bases = filter ? chosen.filter(({ id }) => filter.has(id)) : chosen;
+    const keys = given.filter && (await this.keys(chosen, context));
+    const filter = allOf(context.filter, filterOf(given, keys));
+    const among = await this.named(chosen, given, { ...context, filter });
+    const bases = among ? chosen.filter(({ id }) => among.has(id)) : chosen;
     context.signal.throwIfAborted();
     const searches = await Promise.all(
       bases.map((base) =>
-        this.search(base, { query, limit, fragmentIds: filter?.get(base.id) }, context),
+        this.search(base, { query, limit, filter, ...among?.get(base.id) }, context),
       ),
     );
     const results = searches.flatMap((search) => ('result' in search ? [search.result] : []));
-    const remarks = remarksOf(searches);
+    const isEmpty = results.every(({ fragments }) => fragments.length === 0);
+    const remarks = [remarksOf(searches), ...(keys && isEmpty ? [listOfKeys(keys)] : [])].join(' ');
     if (results.length === 0) throw new ToolFailure(`${remarks} Answer without them, and say so.`);
     const quoted = this.quoted(results, limit ?? DEFAULT_LIMIT, context);
     return answer({ query, bases, quoted, remarks });
   }
 
-  /** The fragments of the named documents, by base; undefined without a filter. */
-  private async filter(
+  /** The keys of the documents that the turn may read. */
+  private async keys(
+    bases: readonly KnowledgeBase[],
+    { caller, filter }: ToolContext,
+  ): Promise<readonly MetadataKey[]> {
+    const ids = bases.map(({ id }) => id);
+    return this.metadata.keys(caller.tenantId, ids, filter);
+  }
+
+  /** The named documents and pages, by base; undefined where none are named. */
+  private async named(
     bases: readonly KnowledgeBase[],
     { document, fromPage, toPage }: Input,
-    { caller }: ToolContext,
-  ): Promise<ReadonlyMap<number, readonly number[]> | undefined> {
+    { caller, filter }: ToolContext,
+  ): Promise<ReadonlyMap<number, Among> | undefined> {
     const hasPages = fromPage !== undefined || toPage !== undefined;
     if (document === undefined) {
       if (!hasPages) return undefined;
@@ -112,7 +164,8 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     }
     const { tenantId } = caller;
     const ids = bases.map(({ id }) => id);
-    const found = await this.documents.find(tenantId, ids, document, MOST_DOCUMENTS + 1);
+    const search = { text: document, filter, limit: MOST_DOCUMENTS + 1 };
+    const found = await this.documents.find(tenantId, ids, search);
     const name = shownName(document);
     if (found.length === 0) {
       throw new ToolFailure(
@@ -124,19 +177,23 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
         `More than ${MOST_DOCUMENTS} documents fit "${name}". Give more of the name, or search without document.`,
       );
     }
+    if (!hasPages) {
+      if (found.some(({ fragmentCount }) => fragmentCount > 0)) return byBase(found);
+      throw new ToolFailure(`The document "${name}" has no text yet. Search without document.`);
+    }
     const pages = { fromPage, toPage };
-    const filter = await this.documents.fragmentIds(tenantId, found, pages, MOST_FILTERED + 1);
-    const count = [...filter.values()].reduce((sum, { length }) => sum + length, 0);
+    const fragments = await this.documents.fragmentIds(tenantId, found, pages, MOST_FILTERED + 1);
+    const count = [...fragments.values()].reduce((sum, { length }) => sum + length, 0);
     if (count > MOST_FILTERED) {
       throw new ToolFailure(
-        `The documents have more than ${MOST_FILTERED} fragments. Name one document, give a range of pages, or search without document.`,
+        `The pages have more than ${MOST_FILTERED} fragments. Name one document, give fewer pages, or search without pages.`,
       );
     }
-    if (count > 0) return filter;
+    if (count > 0) {
+      return new Map([...fragments].map(([id, fragmentIds]) => [id, { fragmentIds }]));
+    }
     throw new ToolFailure(
-      hasPages
-        ? `The document "${name}" has no text on these pages, or no pages. Search without pages.`
-        : `The document "${name}" has no text yet. Search without document.`,
+      `The document "${name}" has no text on these pages, or no pages. Search without pages.`,
     );
   }
 
@@ -146,13 +203,13 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     {
       query,
       limit,
-      fragmentIds,
-    }: Pick<RetrievalRequest, 'query' | 'fragmentIds'> & { readonly limit: number | undefined },
+      ...among
+    }: Among & Pick<RetrievalRequest, 'query' | 'filter'> & { readonly limit: number | undefined },
     { caller, signal }: ToolContext,
   ): Promise<BaseSearch> {
     try {
       const overrides = { topK: limit };
-      const request = { caller, knowledge, query, overrides, fragmentIds, signal };
+      const request = { caller, knowledge, query, overrides, ...among, signal };
       const result = await this.retrieval.retrieve(request);
       return { knowledge, result };
     } catch (error) {
@@ -184,6 +241,35 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     if (!quoted.addBeginning(best)) throw new TurnFullError();
     return quoted.texts.map((text) => `${text}\n[The fragment is longer and was cut.]`);
   }
+}
+
+/** The filter that the model gives; ToolFailure names the keys that there are when it gives others. */
+function filterOf(
+  { filter: conditions = [] }: Input,
+  keys: readonly MetadataKey[] = [],
+): MetadataFilter | undefined {
+  const all = conditions.map((one, place) => readFilter(one, `filter[${place}]`));
+  const known = new Set(keys.map(({ key }) => key));
+  const unknown = all.flatMap(keysOf).find((key) => !known.has(key));
+  if (unknown === undefined) return allOf(...all);
+  throw new ToolFailure(`No document has the key "${shownName(unknown)}". ${listOfKeys(keys)}`);
+}
+
+function listOfKeys(keys: readonly MetadataKey[]): string {
+  if (keys.length === 0) return 'The documents have no metadata. Search without filter.';
+  const shown = keys.slice(0, MOST_KEYS).map(({ key, type }) => `${key} (${type})`);
+  const rest = keys.length > MOST_KEYS ? ' and others' : '';
+  return `The keys of the metadata are ${shown.join(', ')}${rest}.`;
+}
+
+function byBase(documents: readonly DocumentInfo[]): ReadonlyMap<number, Among> {
+  const groups = Map.groupBy(documents, ({ knowledgeId }) => knowledgeId);
+  return new Map(
+    [...groups].map(([id, group]) => [
+      id,
+      { attachmentIds: group.map(({ attachmentId }) => attachmentId) },
+    ]),
+  );
 }
 
 function remarksOf(searches: readonly BaseSearch[]): string {

@@ -5,7 +5,9 @@ import type { Config } from '../../platform/config/index.js';
 import { isUnavailable } from '../../platform/database/index.js';
 import { CITE, inRankOrder, QUOTED_DATA, quotedSource, TurnSources } from '../../agent/index.js';
 import type { Source } from '../../agent/index.js';
+import { isOfSession } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
+import type { MetadataFilter } from '../../metadata/index.js';
 import { ModelResolver } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';
@@ -16,6 +18,8 @@ import type { RetrievedFragment } from '../../retrieval/index.js';
 export interface AugmentationInput {
   readonly question: string;
   readonly bases: readonly KnowledgeBase[];
+  /** Of their documents only those whose metadata fits; the files of the conversation have none. */
+  readonly filter?: MetadataFilter | undefined;
   /** The conversation before it, oldest first. */
   readonly history: readonly ChatMessage[];
   readonly model: ResolvedChatModel;
@@ -109,10 +113,13 @@ export class ChatAugmentation {
   private async search(
     caller: Caller,
     query: string,
-    { bases, signal }: AugmentationInput,
+    { bases, filter: given, signal }: AugmentationInput,
   ): Promise<(readonly RetrievedFragment[])[]> {
     const outcomes = await Promise.allSettled(
-      bases.map((knowledge) => this.retrieval.retrieve({ caller, knowledge, query, signal })),
+      bases.map((knowledge) => {
+        const filter = isOfSession(knowledge) ? undefined : given;
+        return this.retrieval.retrieve({ caller, knowledge, query, filter, signal });
+      }),
     );
     const failures = outcomes.flatMap((outcome, index) =>
       outcome.status === 'rejected'

@@ -26,6 +26,8 @@ export interface AnalysedFragment {
 export interface KeywordSearchOptions {
   readonly signal?: AbortSignal;
   readonly fragmentIds?: readonly number[] | undefined;
+  /** Only fragments of these documents are found; absent: all of the base. */
+  readonly attachmentIds?: readonly number[] | undefined;
 }
 
 /**
@@ -86,12 +88,12 @@ export class KeywordIndex {
     await this.database.transaction(() => this.replaceDocument(scope, []));
   }
 
-  /** The fragments that have at least one word of the query, best first; only those of `fragmentIds` if given. */
+  /** The fragments that have at least one word of the query, best first. */
   async search(
     scope: KnowledgeScope,
     query: string,
     limit: number,
-    { signal, fragmentIds }: KeywordSearchOptions = {},
+    { signal, ...given }: KeywordSearchOptions = {},
   ): Promise<KeywordResult> {
     const { languages, ...corpus } = await this.repository.statistics(scope);
     signal?.throwIfAborted();
@@ -99,6 +101,7 @@ export class KeywordIndex {
     const terms = [...asked.keys()].slice(0, MOST_TERMS);
     if (languages.length === 0 || terms.length === 0) return NOTHING;
     signal?.throwIfAborted();
+    const among = await this.amongOf(scope, given);
     const rows = await this.repository.find(scope, terms);
     signal?.throwIfAborted();
     const postings = new Map(rows.map((row) => [row.term, row.postings]));
@@ -107,7 +110,18 @@ export class KeywordIndex {
       const bytes = postings.get(term);
       return bytes ? [{ word: asked.get(term) ?? term, postings: bytes }] : [];
     });
-    return rank(found, corpus, limit, fragmentIds && new Set(fragmentIds));
+    return rank(found, corpus, limit, among);
+  }
+
+  /** The fragments that may be found; undefined for all of the base. */
+  private async amongOf(
+    scope: KnowledgeScope,
+    { fragmentIds, attachmentIds }: KeywordSearchOptions,
+  ): Promise<ReadonlySet<number> | undefined> {
+    const given = fragmentIds && new Set(fragmentIds);
+    if (!attachmentIds) return given;
+    const found = await this.repository.fragmentsOf(scope, attachmentIds);
+    return new Set(given ? found.filter((id) => given.has(id)) : found);
   }
 
   /**

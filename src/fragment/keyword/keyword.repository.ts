@@ -105,6 +105,19 @@ export class KeywordRepository {
     );
   }
 
+  /** The fragments of the documents. Their own table has them without the terms, which are long. */
+  async fragmentsOf(
+    { tenantId, knowledgeId }: KnowledgeScope,
+    attachmentIds: readonly number[],
+  ): Promise<number[]> {
+    const rows = await this.database.query<{ id: number }>(
+      `SELECT id FROM fragment
+        WHERE tenant_id = $1 AND knowledge_id = $2 AND attachment_id = ANY ($3::bigint[])`,
+      [tenantId, knowledgeId, attachmentIds],
+    );
+    return rows.map(({ id }) => id);
+  }
+
   /**
    * Where the document is, held until the end of the transaction. Its own row is locked first, and by a statement of its
    * own: a document that the index does not have yet has no other row to take turns on, and the next statement has to

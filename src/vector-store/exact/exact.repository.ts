@@ -55,6 +55,19 @@ export class ExactRepository extends VectorTable {
     return { count: row?.count ?? 0, stamps: row?.stamps ?? 0 };
   }
 
+  /** The fragments of the documents that have a vector in the set. */
+  async ofDocuments(
+    { tenantId, knowledgeId, dimension }: VectorSet,
+    attachmentIds: readonly number[],
+  ): Promise<number[]> {
+    const rows = await this.database.query<{ id: number }>(
+      `SELECT fragment_id AS id FROM fragment_vector
+        WHERE knowledge_id = $1 AND tenant_id = $2 AND dimension = $3 AND attachment_id = ANY ($4::bigint[])`,
+      [knowledgeId, tenantId, dimension, attachmentIds],
+    );
+    return rows.map(({ id }) => id);
+  }
+
   async list({ tenantId, knowledgeId, dimension }: VectorSet): Promise<SetList> {
     const rows = await this.database.query<{ fragmentId: number; stamp: number }>(
       `SELECT fragment_id AS "fragmentId", stamp FROM fragment_vector

@@ -47,9 +47,8 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
     signal: AbortSignal,
   ): Promise<VectorHit[]> {
     const set = { ...scope, dimension: given.vector.length };
-    // Transferring a view would send its whole buffer to the thread.
-    const query = { ...given, vector: given.vector.slice() };
     return this.call('search vectors', signal, async () => {
+      const query = await this.queryOf(set, given);
       const hits = await this.searchMemory(set, query);
       if (hits) return hits;
       return this.mutex.run(keyOf(set), async () => {
@@ -57,6 +56,19 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
         return (await this.searchMemory(set, query)) ?? this.searchUpdated(set, query, signal);
       });
     });
+  }
+
+  /** The query for the thread, which knows fragments and no documents. */
+  private async queryOf(
+    set: VectorSet,
+    { attachmentIds, ...given }: VectorQuery,
+  ): Promise<VectorQuery> {
+    // Transferring a view would send its whole buffer to the thread.
+    const query = { ...given, vector: given.vector.slice() };
+    if (!attachmentIds) return query;
+    const found = await this.vectors.ofDocuments(set, attachmentIds);
+    const asked = given.fragmentIds && new Set(given.fragmentIds);
+    return { ...query, fragmentIds: asked ? found.filter((id) => asked.has(id)) : found };
   }
 
   override async removeKnowledge(scope: VectorScope, signal: AbortSignal): Promise<void> {

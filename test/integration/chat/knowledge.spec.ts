@@ -144,6 +144,47 @@ describe('chat with knowledge bases', () => {
     expect(sourcesOf(reply).map(({ knowledgeId }) => knowledgeId)).toContain(shop);
   });
 
+  it('searches the documents that fit the filter, and those of its agent no further', async () => {
+    const base = await createKnowledge(admin, {
+      name: 'Marked',
+      embeddingModel: 'sim-embed-256',
+      retrieveLimit: 10,
+    });
+    const texts = ['one', 'two', 'three', 'four'];
+    await upload(
+      admin,
+      base,
+      texts.map((name) => [`${name}.txt`, `The laptop number ${name}.`]),
+    );
+    for (const { id, name } of await settled(admin, base)) {
+      const place = texts.indexOf(name.replace('.txt', ''));
+      const metadata = { place, side: place < 2 ? 'left' : 'right' };
+      expect((await admin.put(`/system/attach/${id}/metadata`, { metadata })).code).toBe(200);
+    }
+    const left = { key: 'side', op: 'eq', value: 'left' };
+    const documentsOf = async (body: object): Promise<string[]> => {
+      const reply = await sendChat(admin, { content: 'Which laptop?', ...body });
+      expect(reply.error).toBeUndefined();
+      return sourcesOf(reply)
+        .map(({ document }) => document)
+        .sort();
+    };
+    const asked = { model: 'sim-chat', knowledgeId: base };
+    expect(await documentsOf(asked)).toHaveLength(4);
+    expect(await documentsOf({ ...asked, filter: left })).toEqual(['one.txt', 'two.txt']);
+    const agentId = await agent('Left', { knowledgeIds: [base], filter: left });
+    expect(await documentsOf({ agentId })).toEqual(['one.txt', 'two.txt']);
+    const odd = { key: 'place', op: 'in', value: [1, 3] };
+    expect(await documentsOf({ agentId, filter: odd })).toEqual(['two.txt']);
+    const free = await agent('Left of any base', { knowledgeIds: [], filter: left });
+    expect(await documentsOf({ agentId: free, knowledgeId: base })).toEqual(['one.txt', 'two.txt']);
+    const wrong = await sendChat(admin, { ...asked, content: 'x', filter: { or: [] } });
+    expect([wrong.error, wrong.done]).toEqual([
+      'filter.or must be a list of at least one filter.',
+      false,
+    ]);
+  });
+
   it('makes a follow-up question standalone before it searches, and not the first one', async () => {
     const { data: sessionId } = await admin.post<string>('/system/session', { sessionTitle: 'T' });
     const send = (content: string): Promise<ChatReply> =>
