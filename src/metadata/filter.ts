@@ -39,7 +39,7 @@ export const FILTER_OPERATORS = [
   'exists',
 ] as const;
 
-export const MOST_CONDITIONS = 50;
+const MOST_CONDITIONS = 50;
 /** And, or and not within each other. */
 const DEEPEST = 5;
 const MOST_VALUES = 100;

@@ -5,7 +5,6 @@ export {
   FILTER_OPERATORS,
   keysOf,
   LONGEST_FILTER,
-  MOST_CONDITIONS,
   readFilter,
   readFilterText,
 } from './filter.js';

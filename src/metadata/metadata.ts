@@ -25,7 +25,7 @@ export const METADATA_TYPES = {
   array: 'list',
 } as const;
 
-export const MOST_KEYS = 50;
+const MOST_KEYS = 50;
 const LONGEST_KEY = 64;
 const LONGEST_TEXT = 1_000;
 const MOST_ENTRIES = 100;
