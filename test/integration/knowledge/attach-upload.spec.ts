@@ -93,6 +93,7 @@ describe('an upload to a knowledge base', () => {
         reason: 'Parsing has not been asked for.',
         waitingFor: 'Parsing has not been asked for.',
         fragmentCount: 0,
+        metadata: {},
         progressDone: 0,
         progressTotal: null,
         createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
