@@ -10,7 +10,7 @@ import { storable } from './text/text-encoding.js';
 import { readCsv } from './csv.format.js';
 
 /** Bytes in which the headers of a mail are looked for. */
-const HEAD_BYTES = 16_384;
+const HEAD_BYTES = 65_536;
 
 /** Messages that are attached to each other. */
 const MESSAGE_DEPTH = 5;
@@ -27,14 +27,19 @@ const FIELDS = new Set([
   ...['delivered-to', 'reply-to', 'content-type', 'x-mailer'],
 ]);
 
+/** The line between two mails of a mailbox (RFC 4155). */
+const NEXT_MAIL = ['\n\nFrom ', '\r\n\r\nFrom '];
+
 /** Whether a file is a mail (RFC 5322) by its first lines. */
 export function looksLikeMail(bytes: Buffer): boolean {
   const head = bytes
     .subarray(0, HEAD_BYTES)
     .toString('latin1')
     .replace(/^\xef\xbb\xbf/, '');
-  // Some programs keep the line of a mailbox before a mail.
+  // Some programs keep the line of a mailbox before a mail; a whole mailbox is read as text, so that no mail is lost.
+  if (head.startsWith('From ') && NEXT_MAIL.some((line) => bytes.includes(line))) return false;
   const lines = head.replace(/^From .*\r?\n/, '').split(/\r?\n/);
+  if (bytes.length > HEAD_BYTES) lines.pop();
   const names = new Set<string>();
   for (const line of lines) {
     if (line === '') break;

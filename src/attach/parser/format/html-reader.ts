@@ -1,5 +1,6 @@
 import { Tokenizer, TokenizerMode } from 'parse5';
 import type { Token, TokenHandler } from 'parse5';
+import { CollapsedText } from './collapsed-text.js';
 import type { StructureWriter } from './structure-writer.js';
 import { storable } from './text/text-encoding.js';
 
@@ -98,7 +99,7 @@ export function readHtmlInto(
 
 class HtmlReader implements TokenHandler {
   tokenizer: Tokenizer | undefined;
-  private line = '';
+  private readonly line = new CollapsedText();
   private heading: number | undefined;
   private headings = 0;
   private title: string | undefined;
@@ -126,7 +127,7 @@ class HtmlReader implements TokenHandler {
       if (!empty) this.skipped = { name, depth: 1 };
       return;
     }
-    if (name === 'br') this.line += '\n';
+    if (name === 'br') this.line.addExactly('\n');
     else if (BLOCKS.has(name)) this.startBlock(name, attrs);
     if (empty && BLOCKS.has(name)) this.endBlock(name);
   }
@@ -143,11 +144,8 @@ class HtmlReader implements TokenHandler {
 
   onCharacter({ chars }: Token.CharacterToken): void {
     if (this.skipped) return;
-    if (this.preformatted > 0) this.line += chars;
-    else {
-      const collapsed = chars.replace(/[ \t\n\r\f]+/g, ' ');
-      this.line += /(?:^|[ \n])$/.test(this.line) ? collapsed.replace(/^ /, '') : collapsed;
-    }
+    if (this.preformatted > 0) this.line.addExactly(chars);
+    else this.line.add(chars);
   }
 
   onWhitespaceCharacter(token: Token.CharacterToken): void {
@@ -235,10 +233,9 @@ class HtmlReader implements TokenHandler {
 
   /** Writes what was read since the last block began or ended. */
   private flush(): void {
-    const raw = storable(this.line).replaceAll('\u00a0', ' ');
+    const raw = storable(this.line.take()).replaceAll('\u00a0', ' ');
     const text = this.preformatted > 0 ? raw.replace(/^\n+|\s+$/g, '') : trimmedLines(raw);
     const { heading, item, inTitle } = this;
-    this.line = '';
     this.inTitle = false;
     this.heading = undefined;
     if (text === '') return;

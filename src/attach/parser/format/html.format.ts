@@ -9,11 +9,20 @@ import { isEncoding } from './xml-reader.js';
 /** Where the standard looks for a declared encoding, and some more. */
 const DECLARATION_BYTES = 4_096;
 
-/** Whether a text is a page by its beginning. */
+/** Characters in which the title of a page is looked for. */
+const HEAD_LENGTH = 64 * 1_024;
+
+/** Whether a text is a page by its beginning: a document type or the first element, behind comments. */
 export function looksLikeHtml(text: string): boolean {
-  return /^\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--[\s\S]{0,2000}?-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i.test(
-    text.slice(0, DECLARATION_BYTES),
-  );
+  let head = text.slice(0, DECLARATION_BYTES).replace(/^\s*<\?xml[^>]*\?>/, '');
+  for (;;) {
+    head = head.trimStart();
+    if (!head.startsWith('<!--')) break;
+    const end = head.indexOf('-->');
+    if (end === -1) return false;
+    head = head.slice(end + '-->'.length);
+  }
+  return /^<(?:!doctype\s+html|html|head|body)\b/i.test(head);
 }
 
 /** The text and structure of a page; its title is the first heading where it has no other of the first level. */
@@ -44,7 +53,7 @@ export function decodeMarkup(bytes: Buffer): DecodedText {
 
 function titleOf(text: string): string | undefined {
   const structure = new StructureWriter(new BlockWriter());
-  const head = /<title[^>]*>[\s\S]{0,2000}?<\/title>/i.exec(text)?.[0];
+  const head = /<title[^>]{0,200}>[^<]{0,2000}<\/title>/i.exec(text.slice(0, HEAD_LENGTH))?.[0];
   if (head === undefined) return undefined;
   const { title } = readHtmlInto(head, structure);
   return title === '' ? undefined : title;

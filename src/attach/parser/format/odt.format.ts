@@ -1,4 +1,5 @@
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
+import { CollapsedText } from './collapsed-text.js';
 import { missingPart, passwordProtected } from './document-package.js';
 import type { DocumentPackage } from './document-package.js';
 import { PAGE_NUMBER, runningLine } from './running-line.js';
@@ -59,7 +60,7 @@ async function refuseEncrypted(document: DocumentPackage): Promise<void> {
 }
 
 interface Paragraph {
-  text: string;
+  readonly text: CollapsedText;
   /** Of a heading. */
   readonly level: number | undefined;
   /** How many lists it lies in. */
@@ -87,7 +88,7 @@ class BodyReader implements XmlHandler {
     const paragraph = this.paragraphs.at(-1);
     if (SKIPPED.has(name)) this.skippedFrom = this.depth;
     else if (PAGE_COUNTS.has(name) && paragraph) {
-      paragraph.text += PAGE_NUMBER;
+      paragraph.text.addExactly(PAGE_NUMBER);
       this.skippedFrom = this.depth;
     } else if (name === 'style') {
       const parent = attributeOf(attributes, 'parent-style-name');
@@ -98,11 +99,7 @@ class BodyReader implements XmlHandler {
   }
 
   text(text: string): void {
-    const paragraph = this.paragraphs.at(-1);
-    if (!paragraph || this.skippedFrom !== undefined) return;
-    const collapsed = storable(text).replace(/[ \t\n]+/g, ' ');
-    const after = /(?:^|[ \n\t])$/.test(paragraph.text);
-    paragraph.text += after ? collapsed.replace(/^ /, '') : collapsed;
+    if (this.skippedFrom === undefined) this.paragraphs.at(-1)?.text.add(storable(text));
   }
 
   close(name: string): void {
@@ -142,7 +139,7 @@ class BodyReader implements XmlHandler {
   }
 
   protected write({ text, level, lists, after }: Paragraph): void {
-    const clean = text.replaceAll(PAGE_NUMBER, '').trim();
+    const clean = text.take().replaceAll(PAGE_NUMBER, '').trim();
     if (level !== undefined) this.structure.heading(clean, level);
     else if (lists > 0 && clean !== '') {
       this.structure.paragraph(`${'  '.repeat(Math.min(lists - 1, 9))}- ${clean}`);
@@ -155,7 +152,7 @@ class BodyReader implements XmlHandler {
     const outline = Number(attributeOf(attributes, 'outline-level') ?? 1);
     const titled = this.isTitle(style) ? 1 : undefined;
     this.paragraphs.push({
-      text: '',
+      text: new CollapsedText(),
       level: name === 'h' ? Math.max(1, outline || 1) : titled,
       lists: this.lists.at(-1) ?? 0,
       after: [],
@@ -175,9 +172,9 @@ class BodyReader implements XmlHandler {
   private appendBlank(name: string, attributes: XmlAttributes, paragraph: Paragraph): boolean {
     if (name === 's') {
       const count = Number(attributeOf(attributes, 'c') ?? 1) || 1;
-      paragraph.text += ' '.repeat(Math.min(Math.max(count, 1), BLANK_LIMIT));
-    } else if (name === 'tab') paragraph.text += '\t';
-    else if (name === 'line-break') paragraph.text += '\n';
+      paragraph.text.addExactly(' '.repeat(Math.min(Math.max(count, 1), BLANK_LIMIT)));
+    } else if (name === 'tab') paragraph.text.addExactly('\t');
+    else if (name === 'line-break') paragraph.text.addExactly('\n');
     else return false;
     return true;
   }
@@ -240,7 +237,7 @@ class RunningLineReader extends BodyReader {
   }
 
   protected override write({ text }: Paragraph): void {
-    const line = runningLine(text);
+    const line = runningLine(text.take());
     if (line !== '') this.lines?.add(line);
   }
 }

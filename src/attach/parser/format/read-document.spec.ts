@@ -61,6 +61,9 @@ describe('HTML', () => {
     const page = '<!doctype html>\n<p>Text.</p>';
     expect((await read('page', page)).source).toMatchObject({ kind: 'document', text: 'Text.' });
     expect((await read('page.txt', page)).source.kind).toBe('document');
+    const comments = '<!-- saved from a page -->\n'.repeat(100);
+    expect((await read('page.txt', `${comments}${page}`)).source.kind).toBe('document');
+    expect((await read('page.txt', `${comments}Text.`)).source.kind).toBe('text');
     expect((await read('page.md', page)).source).toMatchObject({ kind: 'markdown', text: page });
     expect((await read('page.vue', page)).source.kind).toBe('code');
   });
@@ -120,6 +123,15 @@ describe('mail', () => {
         ].join('\n\n'),
       );
     }
+  });
+
+  it('is known behind many headers, and by those of a mailbox', async () => {
+    const long = mailOf({ ...HEADERS, 'X-Long': 'x'.repeat(70_000) }, []);
+    expect((await read('a', long)).source.text).toContain('Urlaub');
+    const boxed = `From ann@example.com Mon Nov 23\n${mailOf(HEADERS, []).toString('latin1')}`;
+    expect((await read('a.mbox', boxed)).source.text).toContain('Urlaub');
+    const mailbox = `${boxed}\n\n${boxed}`;
+    expect((await read('a.mbox', mailbox)).source).toMatchObject({ kind: 'text' });
   });
 
   it('is no text that only begins like one', async () => {
