@@ -208,8 +208,12 @@ export const variables = {
       'Heap limit for parsing one document (MiB); buffers may take half as much in addition',
   }),
   PARSE_TIMEOUT_SECONDS: seconds(2 * MINUTE, 'Time limit for parsing one document'),
-  PARSE_PAGES: count(5_000, 'Pages of a PDF at most'),
-  PARSE_UNPACKED_MB: count(200, 'Unpacked size of a .docx or .xlsx at most (MiB)', 10_240),
+  PARSE_PAGES: count(5_000, 'Pages of a PDF, slides or chapters of a document at most'),
+  PARSE_UNPACKED_MB: count(
+    200,
+    'Unpacked size of an Office, OpenDocument or EPUB file at most (MiB)',
+    10_240,
+  ),
   PARSE_JOBS: count(4, 'Documents that one process ingests at the same time', 64),
   RECONCILE_MINUTES: count(
     60,

@@ -2,7 +2,7 @@ import { getDocumentProxy } from 'unpdf';
 import { BlockWriter } from './table-writer.js';
 import type { ReadDocument, ReadLimits } from './document-source.js';
 import { CharacterMaps } from './pdf-character-maps.js';
-import { Refusal } from './document-source.js';
+import { Refusal, refuseTooManyPages } from './document-source.js';
 import { storable } from './text/text-encoding.js';
 
 type Document = Awaited<ReturnType<typeof getDocumentProxy>>;
@@ -23,11 +23,7 @@ export async function readPdf(bytes: Buffer, limits: ReadLimits): Promise<ReadDo
   const document = await open(bytes);
   try {
     const { numPages: pages } = document;
-    if (pages > limits.pages) {
-      throw new Refusal(
-        `The PDF has ${pages} pages, the limit is ${limits.pages} (PARSE_PAGES). Split it into several files.`,
-      );
-    }
+    refuseTooManyPages({ pages, of: 'PDF', unit: 'pages' }, limits);
     const writer = new BlockWriter();
     const pageStarts: number[] = [];
     for (let number = 1; number <= pages; number += 1) {
