@@ -209,6 +209,12 @@ export class KnowledgeService {
     return (await this.bases.findOne(tenantId, id)) ?? undefined;
   }
 
+  /** Locks the base for a change until the open transaction ends; false if it does not exist. Lock it before its documents. */
+  async lock(tenantId: string, id: number): Promise<boolean> {
+    await this.bases.lockForUpdate(tenantId, [id]);
+    return (await this.bases.findOne(tenantId, id)) !== null;
+  }
+
   /**
    * Throws the DomainError that says what to correct; returns a notice of what is saved but has no effect. Unchanged values are not
    * checked again, because their model may have been deleted since.

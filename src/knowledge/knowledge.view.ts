@@ -7,6 +7,7 @@ import {
   text,
   time,
   View,
+  wireTime,
   zeroOrOne,
 } from '../platform/http/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
@@ -35,6 +36,12 @@ export class KnowledgeView extends View({
   rerankScoreThreshold: nullable(decimal({ example: 0.2 })),
   remark: text({ example: '' }),
   documentCount: integer({ example: 12 }),
+  vectorsLostTime: nullable(
+    time({
+      description:
+        'Since when vectors are missing in the vector store, which are made again; null when none is',
+    }),
+  ),
   createTime: time(),
   updateTime: time(),
 }) {}
@@ -66,5 +73,6 @@ export function toKnowledgeView(knowledge: KnowledgeBase, documentCount: number)
     rerankModel: knowledge.rerankModel ?? '',
     remark: knowledge.remark ?? '',
     documentCount,
+    vectorsLostTime: wireTime(knowledge.vectorsLostAt),
   });
 }

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { LostVectors } from '../attach/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { EmbeddingClient, ModelResolver, RerankClient } from '../model/index.js';
 import { unavailableError } from '../platform/database/index.js';
@@ -69,6 +70,9 @@ const CACHED_QUERIES = 2_000;
 /** Hits of deleted documents displace live ones; a search is repeated at most this often to replace them. */
 const REFILLS = 3;
 
+const INCOMPLETE =
+  'Vector search is incomplete, because vectors of the knowledge base were lost and are being made again. Fragments may be missing from this result until that is done.';
+
 /** Characters of a question that are searched for; the rest adds no information. */
 const LONGEST_QUERY = 4_000;
 
@@ -89,6 +93,7 @@ export class RetrievalService {
     private readonly stores: VectorStores,
     private readonly keywords: KeywordIndex,
     private readonly repository: RetrievalRepository,
+    private readonly lost: LostVectors,
   ) {}
 
   /**
@@ -99,13 +104,15 @@ export class RetrievalService {
     const request = { ...given, query: given.query.trim().slice(0, LONGEST_QUERY) };
     if (request.query === '') throw new EmptyQueryError();
     const settings = settingsOf(request.knowledge, request.overrides ?? {});
-    const { vector, keyword, live } = await this.search(request, settings);
+    const { vector: searched, keyword, live } = await this.search(request, settings);
+    const vector = await this.withLoss(searched, request);
     const found = { vector: vector.hits, keyword: keyword?.hits ?? [] };
     const { kept, dropped } = candidatesOf(found, settings);
     const ranking = await this.ranked(fragmentsOf(kept, live), request, settings);
     const notices = [
       failureNotice('Vector', vector),
       failureNotice('Keyword', keyword),
+      vector.report.incomplete ? INCOMPLETE : undefined,
       ranking.notice,
     ];
     const scale = scaleOf(settings, ranking.state);
@@ -142,6 +149,19 @@ export class RetrievalService {
       }
       pool += dead * 2;
     }
+  }
+
+  /** Says in the report of the vector channel if vectors of the base are missing. */
+  private async withLoss(
+    vector: ChannelResult<VectorHit>,
+    { knowledge, fragmentIds }: RetrievalRequest,
+  ): Promise<ChannelResult<VectorHit>> {
+    const isEmpty = !vector.error && vector.hits.length === 0 && !fragmentIds;
+    const hasModel = knowledge.embeddingModel !== '';
+    const incomplete =
+      knowledge.vectorsLostAt !== null ||
+      (isEmpty && hasModel && (await this.lost.explainEmpty(knowledge)));
+    return incomplete ? { ...vector, report: { ...vector.report, incomplete } } : vector;
   }
 
   private async nearest(

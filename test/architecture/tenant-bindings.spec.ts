@@ -35,6 +35,8 @@ const bound: Readonly<Record<string, string>> = {
 
 /** Every work that belongs to no tenant, with the file of its statement. */
 const across: readonly (readonly [file: string, reason: string])[] = [
+  ['attach/parsing/lost-vectors.repository.ts', 'metric of incomplete bases'],
+  ['attach/parsing/lost-vectors.repository.ts', 'sweep of bases with vectors'],
   ['attach/parsing/parsing.repository.ts', 'expiry of leases at the start'],
   ['attach/parsing/parsing.repository.ts', 'metric of waiting documents'],
   ['attach/parsing/parsing.repository.ts', 'sweep of exhausted documents'],
