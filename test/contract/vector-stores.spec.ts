@@ -6,6 +6,7 @@ import { byTest } from '../support/asked-by-test.js';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
 import { VectorReconciliation } from '../../src/attach/reconciliation/vector-reconciliation.js';
+import { VectorRemovals } from '../../src/fragment/vector-removals.js';
 import { Database } from '../../src/platform/database/index.js';
 import { OK_MESSAGE } from '../../src/platform/http/index.js';
 import { VectorStores } from '../../src/vector-store/index.js';
@@ -240,22 +241,94 @@ describe('lost vectors', () => {
   });
 
   it('are not those of fragments that were written by hand', async () => {
-    const [{ docId }] = (await attachmentsOf(root, knowledgeId)) as [{ docId: string }];
-    done(await root.post('/system/fragment', { docId, content: 'Written by hand.' }));
+    const [document] = await attachmentsOf(root, knowledgeId);
+    const written = { docId: document?.docId, content: 'Written by hand.' };
+    done(await root.post('/system/fragment', written));
     const before = logged('Vectors lost');
     await plinth.app.get(VectorReconciliation).reconcile();
     expect([logged('Vectors lost'), await lostTime()]).toEqual([before, null]);
   });
 
+  const waiting = async (): Promise<unknown[]> => {
+    const { data } = done(await root.get<Record<string, unknown>>(`/system/info/${knowledgeId}`));
+    const { text } = await root.raw('GET', '/metrics');
+    return [data['vectorRemovals'], /^plinth_vector_removals_waiting (\d+)$/m.exec(text)?.[1]];
+  };
+
+  /** Refuses to remove vectors; the answered function ends that. */
+  function refuseRemovals(): () => void {
+    qdrant.fault = ({ path }, response) => {
+      const isRemoval = path.endsWith('/points/delete');
+      if (isRemoval) response.writeHead(400).end('{}');
+      return isRemoval;
+    };
+    return () => (qdrant.fault = undefined);
+  }
+
+  /** The next attempts, without waiting for their time. */
+  async function retry(): Promise<void> {
+    await plinth.app
+      .get(Database)
+      .query('UPDATE vector_removal SET due_at = now() WHERE tenant_id = $1', ['000000']);
+    await plinth.app.get(VectorRemovals).retryDue(signal);
+  }
+
+  it('are not missed where a deletion waits for the store, which says so and is retried', async () => {
+    const complete = await stored();
+    const { rows } = done(
+      await root.get<{ id: number }[]>(`/system/fragment/list?knowledgeId=${knowledgeId}&idx=1`),
+    );
+    const allow = refuseRemovals();
+    done(await root.delete(`/system/fragment/${rows[0]?.id}`));
+    const id = (await attachmentsOf(root, knowledgeId))[0]?.id;
+    done(await root.delete(`/system/attach/${id}`));
+    expect(await waiting()).toEqual([2, '2']);
+    expect(await stored()).toBe(complete);
+    expect(logged('Failed to remove vectors; the removal is retried')).toBe(2);
+    await retry();
+    expect(await waiting()).toEqual([2, '2']);
+    expect(logged('Vectors removed')).toBe(0);
+
+    allow();
+    await retry();
+    expect(await waiting()).toEqual([0, '0']);
+    const left = await plinth.app
+      .get(Database)
+      .query<{ count: number }>(
+        'SELECT count(*) AS count FROM fragment WHERE tenant_id = $1 AND knowledge_id = $2 AND NOT edited',
+        ['000000', knowledgeId],
+      );
+    expect(await stored()).toBe(left[0]?.count);
+    expect(logged('Vectors removed')).toBe(2);
+    expect(logged('Failed to remove vectors; the removal is retried')).toBe(2);
+  });
+
   it('are no longer missed when their document is deleted', async () => {
     const release = holdWrites();
-    const documents = await attachmentsOf(root, knowledgeId);
     qdrant.collections.clear();
     await plinth.app.get(VectorReconciliation).reconcile();
     expect(await lostTime()).not.toBeNull();
-    for (const { id } of documents) done(await root.delete(`/system/attach/${id}`));
+    for (const { id } of await attachmentsOf(root, knowledgeId)) {
+      done(await root.delete(`/system/attach/${id}`));
+    }
     expect(await lostTime()).toBeNull();
     release();
+  });
+
+  it('of a deleted base are removed in the end, too, though the store refuses at first', async () => {
+    const doomed = await createKnowledge(root, { name: 'Doomed', embeddingModel: 'sim-embed-64' });
+    await upload(root, doomed, [['doomed.txt', 'It has one fragment.']]);
+    await settled(root, doomed);
+    const left = () =>
+      store().count({ tenantId: '000000', knowledgeId: doomed }, undefined, signal);
+    expect(await left()).toBe(1);
+    const allow = refuseRemovals();
+    done(await root.delete(`/system/info/${doomed}`));
+    expect([await left(), (await waiting())[1]]).toEqual([1, '1']);
+
+    allow();
+    await retry();
+    expect([await left(), (await waiting())[1]]).toEqual([0, '0']);
   });
 });
 
