@@ -2,7 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Vectors that are missing in their store: which knowledge bases are incomplete, and which documents are embedded again.
- * Vectors that are left in their store: what is to be removed.
+ * Vectors that are left in their store: what is to be removed. And the revision of each set of vectors of the exact store,
+ * by which a search knows that its memory is right (docs/decisions/0007-vector-stores.md).
  */
 export class LostVectors1763683200030 implements MigrationInterface {
   name = 'LostVectors1763683200030';
@@ -35,13 +36,72 @@ export class LostVectors1763683200030 implements MigrationInterface {
       COMMENT ON TABLE vector_removal IS
         'Vectors that a committed deletion still has to remove from their store; the row goes when they are gone';
     `);
+    await runner.query(REVISIONS);
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
+      DROP TRIGGER knowledge_base_deleted ON knowledge_base;
+      DROP TRIGGER fragment_vector_inserted ON fragment_vector;
+      DROP TRIGGER fragment_vector_replaced ON fragment_vector;
+      DROP TRIGGER fragment_vector_replacing ON fragment_vector;
+      DROP TRIGGER fragment_vector_deleted ON fragment_vector;
+      DROP FUNCTION fragment_vector_changed();
+      DROP FUNCTION vector_revision_orphaned();
+      DROP TABLE vector_revision;
       DROP TABLE vector_removal;
       ALTER TABLE attachment DROP COLUMN vectors_only;
       ALTER TABLE knowledge_base DROP COLUMN vectors_lost_at;
     `);
   }
 }
+
+/**
+ * Each statement that changes vectors of a set leaves a new random stamp. It takes away those stamps that no other
+ * transaction is changing, so that writers never wait for each other and few stamps are left. The stamps of a set
+ * therefore differ before and after each commit that has changed it. The table refers to no other one: a lock on their
+ * rows, taken after those on vectors, could end in a deadlock with the deletion of a base.
+ */
+const REVISIONS = `
+  CREATE TABLE vector_revision (
+    knowledge_id bigint NOT NULL,
+    tenant_id varchar(20) NOT NULL,
+    dimension integer NOT NULL,
+    stamp bigint NOT NULL,
+    PRIMARY KEY (knowledge_id, tenant_id, dimension, stamp)
+  );
+  COMMENT ON TABLE vector_revision IS 'Which vectors of a base the exact store holds: renewed with each change';
+
+  CREATE FUNCTION fragment_vector_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    WITH changed_set AS MATERIALIZED (SELECT DISTINCT knowledge_id, tenant_id, dimension FROM changed),
+    replaced AS (
+      DELETE FROM vector_revision WHERE ctid = ANY (ARRAY(
+        SELECT present.ctid FROM vector_revision present
+          JOIN changed_set USING (knowledge_id, tenant_id, dimension) FOR UPDATE OF present SKIP LOCKED)))
+    INSERT INTO vector_revision (knowledge_id, tenant_id, dimension, stamp)
+    SELECT knowledge_id, tenant_id, dimension, floor(random() * 281474976710655)::bigint
+      FROM changed_set
+     -- The deletion of a base takes its vectors along.
+     WHERE EXISTS (SELECT FROM knowledge_base base
+                    WHERE base.id = changed_set.knowledge_id AND base.tenant_id = changed_set.tenant_id);
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER fragment_vector_inserted AFTER INSERT ON fragment_vector
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION fragment_vector_changed();
+  CREATE TRIGGER fragment_vector_replaced AFTER UPDATE ON fragment_vector
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION fragment_vector_changed();
+  CREATE TRIGGER fragment_vector_replacing AFTER UPDATE ON fragment_vector
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION fragment_vector_changed();
+  CREATE TRIGGER fragment_vector_deleted AFTER DELETE ON fragment_vector
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION fragment_vector_changed();
+
+  CREATE FUNCTION vector_revision_orphaned() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    DELETE FROM vector_revision revision USING deleted
+     WHERE revision.knowledge_id = deleted.id AND revision.tenant_id = deleted.tenant_id;
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER knowledge_base_deleted AFTER DELETE ON knowledge_base
+    REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION vector_revision_orphaned();
+`;
