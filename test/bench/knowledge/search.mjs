@@ -91,13 +91,14 @@ async function start(name, dist, simulatorUrl) {
     await qdrant?.stop();
     await database?.drop();
   };
-  const [message] = await Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(async () => {
-      await drop();
-      throw new Error(`${name} ended before it was ready.`);
-    }),
+  const message = await Promise.race([
+    once(child, 'message').then(([first]) => first),
+    once(child, 'exit').then(() => undefined),
   ]);
+  if (!message) {
+    await drop();
+    throw new Error(`${name} ended before it was ready.`);
+  }
   return {
     name,
     child,
