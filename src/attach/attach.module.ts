@@ -14,6 +14,8 @@ import { DocumentReader } from './document.reader.js';
 import { FolderImport } from './loader/folder-import.js';
 import { DocumentParser } from './parser/index.js';
 import { DocumentIndexer, FragmentEmbedder } from './parsing/document-indexer.js';
+import { LostVectors } from './parsing/lost-vectors.js';
+import { LostVectorsRepository } from './parsing/lost-vectors.repository.js';
 import { ParsingQueue } from './parsing/parsing.queue.js';
 import { ParsingRepository } from './parsing/parsing.repository.js';
 import { ParsingWorker } from './parsing/parsing.worker.js';
@@ -41,6 +43,8 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
     DocumentReader,
     FolderImport,
     FragmentEmbedder,
+    LostVectors,
+    LostVectorsRepository,
     ParsingQueue,
     ParsingRepository,
     ParsingWorker,
@@ -48,6 +52,6 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
     ReconciliationRepository,
     VectorReconciliation,
   ],
-  exports: [AttachService, DocumentReader, FolderImport],
+  exports: [AttachService, DocumentReader, FolderImport, LostVectors],
 })
 export class AttachModule {}

@@ -48,6 +48,7 @@ import type {
 import { AttachmentStatus } from './attachment.entity.js';
 import type { Attachment } from './attachment.entity.js';
 import { openStoredZip, refusalOf } from './parser/index.js';
+import { LostVectors } from './parsing/lost-vectors.js';
 import { ParsingQueue } from './parsing/parsing.queue.js';
 
 const LABEL = 'The document';
@@ -83,6 +84,7 @@ export class AttachService {
     private readonly storage: StorageService,
     private readonly parsing: ParsingQueue,
     private readonly metadata: MetadataRepository,
+    private readonly lost: LostVectors,
     private readonly database: Database,
     private readonly audit: AuditLog,
     contents: KnowledgeContents,
@@ -336,6 +338,10 @@ export class AttachService {
       }
       await release(attachments);
       await this.attachments.remove(tenantId, ids);
+      for (const { id: knowledgeId, vectorsLostAt } of byId.values()) {
+        const scope = { tenantId, knowledgeId };
+        if (vectorsLostAt) await this.database.afterCommit(() => this.lost.clear(scope));
+      }
     });
   }
 

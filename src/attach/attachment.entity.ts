@@ -65,6 +65,9 @@ export class Attachment {
   /** Parsing was asked for and has not ended. Only such rows are swept. */
   @Flag({ default: false }) parseRequested: boolean;
 
+  /** Its vectors were lost: the requested parsing makes them again and keeps the fragments. */
+  @Flag({ default: false }) vectorsOnly: boolean;
+
   /** The user on whose behalf it is parsed; 0 for the service itself. */
   @Bigint(nullable) requestedBy: number | null;
 

@@ -39,12 +39,16 @@ export function toolResultFrame({
   return sseFrame('tool_result', { event: 'tool_result', ...result });
 }
 
-/** The fragments that were sent to the model, before its first word. `fallback`: retrieval failed, none were sent. */
+/**
+ * The fragments that were sent to the model, before its first word. `fallback`: retrieval failed, none were sent.
+ * `incomplete`: vectors of a knowledge base were lost and are not all made again yet.
+ */
 export function sourcesFrame(
   sources: readonly (SourceReference | Source)[],
-  fallback = false,
+  { fallback = false, incomplete = false } = {},
 ): string {
-  return sseFrame('sources', { event: 'sources', sources, ...(fallback && { fallback }) });
+  const notes = { ...(fallback && { fallback }), ...(incomplete && { incomplete }) };
+  return sseFrame('sources', { event: 'sources', sources, ...notes });
 }
 
 interface DoneDetails {

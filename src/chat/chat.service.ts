@@ -215,7 +215,11 @@ export class ChatService {
     if (stored.length === 0 && bases.length === 0 && turn.files.length === 0) return alone;
     const question = questionOf(body.content);
     if (bases.length === 0) return historyWindow(stored, question, limits);
-    const { sources, fallback, ...augmented } = await this.augmentation.augment(caller, {
+    const {
+      sources,
+      question: augmented,
+      ...notes
+    } = await this.augmentation.augment(caller, {
       question: body.content,
       bases,
       filter: plan.filter,
@@ -226,8 +230,8 @@ export class ChatService {
     });
     turn.sources = sources;
     turn.toolSources = new TurnSources(sources);
-    turn.write(sourcesFrame(sources, fallback));
-    return historyWindow(stored, questionOf(augmented.question), limits);
+    turn.write(sourcesFrame(sources, notes));
+    return historyWindow(stored, questionOf(augmented), limits);
   }
 
   /** The history, the question and the knowledge bases to search, with what the files of the conversation add. */

@@ -168,6 +168,15 @@ export class FragmentService {
     await this.vectors.removeAttachment(knowledge, attachmentId);
   }
 
+  /** What the vectors of a document's stored fragments are made from, in the order of the document. */
+  async searchableTexts(
+    tenantId: string,
+    attachmentId: number,
+  ): Promise<{ readonly id: number; readonly text: string }[]> {
+    const fragments = await this.fragments.texts(tenantId, attachmentId);
+    return fragments.map((fragment) => ({ id: fragment.id, text: storedText(fragment) }));
+  }
+
   /** Whether vectors that were made and stored by the one record's settings serve the other's. */
   areVectorsShared(one: KnowledgeBase, other: KnowledgeBase): boolean {
     return this.vectors.areShared(one, other);
@@ -190,7 +199,7 @@ export class FragmentService {
   }
 
   private async analyse(content: string, headings: string | null): Promise<AnalysedText> {
-    const text = searchableText({ content, headings: headings?.split(HEADING_SEPARATOR) ?? [] });
+    const text = storedText({ content, headings });
     const [analysed] = await this.keywords.analyse([text]);
     if (!analysed) throw new Error('The keyword index has analysed no text.');
     return analysed;
@@ -208,4 +217,9 @@ export class FragmentService {
   ): Promise<void> {
     await this.audit.record(caller, { action, target: 'fragment', id });
   }
+}
+
+/** The searchable text of a fragment as it is stored. */
+function storedText({ content, headings }: Pick<Fragment, 'content' | 'headings'>): string {
+  return searchableText({ content, headings: headings?.split(HEADING_SEPARATOR) ?? [] });
 }

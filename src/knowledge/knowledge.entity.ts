@@ -7,6 +7,7 @@ import {
   Integer,
   Smallint,
   TenantId,
+  Timestamp,
   UpdateTime,
   Varchar,
   nullable,
@@ -49,6 +50,9 @@ export class KnowledgeBase {
   @Integer(nullable) rerankTopN: number | null;
   @Double(nullable) rerankScoreThreshold: number | null;
   @Varchar(500, nullable) remark: string | null;
+
+  /** Since when vectors of its fragments are known to be missing in the vector store; null when none is. */
+  @Timestamp(nullable) vectorsLostAt: Date | null;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }

@@ -7,6 +7,7 @@ import {
   text,
   time,
   View,
+  wireTime,
   zeroOrOne,
 } from '../platform/http/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
@@ -35,6 +36,17 @@ export class KnowledgeView extends View({
   rerankScoreThreshold: nullable(decimal({ example: 0.2 })),
   remark: text({ example: '' }),
   documentCount: integer({ example: 12 }),
+  vectorsLostTime: nullable(
+    time({
+      description:
+        'Since when vectors are missing in the vector store, which are made again; null when none is',
+    }),
+  ),
+  vectorRemovals: integer({
+    example: 0,
+    description:
+      'Deletions whose vectors the vector store has not removed yet; they are retried until it has',
+  }),
   createTime: time(),
   updateTime: time(),
 }) {}
@@ -59,12 +71,16 @@ export const knowledgeSheet = sheetOf<KnowledgeView>('Knowledge bases', {
   updateTime: 'Changed',
 });
 
-export function toKnowledgeView(knowledge: KnowledgeBase, documentCount: number): KnowledgeView {
+export function toKnowledgeView(
+  knowledge: KnowledgeBase,
+  contents: Pick<KnowledgeView, 'documentCount' | 'vectorRemovals'>,
+): KnowledgeView {
   return KnowledgeView.of(knowledge, {
     description: knowledge.description ?? '',
     separator: knowledge.separator ?? '',
     rerankModel: knowledge.rerankModel ?? '',
     remark: knowledge.remark ?? '',
-    documentCount,
+    ...contents,
+    vectorsLostTime: wireTime(knowledge.vectorsLostAt),
   });
 }

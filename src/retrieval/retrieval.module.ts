@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AttachModule } from '../attach/index.js';
 import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
 import { MetadataModule } from '../metadata/index.js';
@@ -22,6 +23,7 @@ import { TestSetService } from './test-set/test-set.service.js';
 @Module({
   imports: [
     TypeOrmModule.forFeature([Evaluation, TestQuery]),
+    AttachModule,
     KnowledgeModule,
     FragmentModule,
     MetadataModule,

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { LostVectors } from '../attach/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { EmbeddingClient, ModelResolver, RerankClient } from '../model/index.js';
 import { unavailableError } from '../platform/database/index.js';
@@ -78,6 +79,9 @@ const CACHED_QUERIES = 2_000;
 /** Hits of deleted documents displace live ones; a search is repeated at most this often to replace them. */
 const REFILLS = 3;
 
+const INCOMPLETE =
+  'Vector search is incomplete, because vectors of the knowledge base were lost and are being made again. Fragments may be missing from this result until that is done.';
+
 /** Characters of a question that are searched for; the rest adds no information. */
 const LONGEST_QUERY = 4_000;
 
@@ -99,6 +103,7 @@ export class RetrievalService {
     private readonly keywords: KeywordIndex,
     private readonly repository: RetrievalRepository,
     private readonly metadata: MetadataRepository,
+    private readonly lost: LostVectors,
   ) {}
 
   /**
@@ -110,7 +115,8 @@ export class RetrievalService {
     if (query === '') throw new EmptyQueryError();
     const request = { ...given, query, attachmentIds: await this.documentsOf(given) };
     const settings = settingsOf(request.knowledge, request.overrides ?? {});
-    const { vector, keyword, live } = await this.search(request, settings);
+    const { vector: searched, keyword, live } = await this.search(request, settings);
+    const vector = await this.withLoss(searched, request);
     const found = { vector: vector.hits, keyword: keyword?.hits ?? [] };
     const { kept, dropped } = candidatesOf(found, settings);
     const ranking = await this.ranked(fragmentsOf(kept, live), request, settings);
@@ -118,6 +124,7 @@ export class RetrievalService {
       request.attachmentIds?.length === 0 ? NO_DOCUMENT : undefined,
       failureNotice('Vector', vector),
       failureNotice('Keyword', keyword),
+      vector.report.incomplete ? INCOMPLETE : undefined,
       ranking.notice,
     ];
     const scale = scaleOf(settings, ranking.state);
@@ -171,6 +178,20 @@ export class RetrievalService {
       }
       pool += dead * 2;
     }
+  }
+
+  /** Says in the report of the vector channel if vectors of the base are missing. */
+  private async withLoss(
+    vector: ChannelResult<VectorHit>,
+    { knowledge, fragmentIds, attachmentIds }: RetrievalRequest,
+  ): Promise<ChannelResult<VectorHit>> {
+    const isWhole = !fragmentIds && !attachmentIds;
+    const isEmpty = isWhole && !vector.error && vector.hits.length === 0;
+    const hasModel = knowledge.embeddingModel !== '';
+    const incomplete =
+      knowledge.vectorsLostAt !== null ||
+      (isEmpty && hasModel && (await this.lost.explainEmpty(knowledge)));
+    return incomplete ? { ...vector, report: { ...vector.report, incomplete } } : vector;
   }
 
   private async nearest(

@@ -62,6 +62,8 @@ export interface ChannelReport {
   readonly milliseconds: number;
   /** Why it failed. */
   readonly failure?: string;
+  /** Vectors of the base were lost and are not all made again yet, so that fragments may be missing. */
+  readonly incomplete?: boolean;
 }
 
 export interface RetrievalResult {

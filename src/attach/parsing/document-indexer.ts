@@ -18,11 +18,12 @@ import {
 import type { ResolvedEmbeddingModel } from '../../model/index.js';
 import { ContentMissingError, StorageService } from '../../platform/storage/index.js';
 import { VectorStores } from '../../vector-store/index.js';
-import type { VectorEntry, VectorStore } from '../../vector-store/index.js';
+import type { VectorEntry, VectorScope, VectorStore } from '../../vector-store/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { DocumentParser } from '../parser/index.js';
 import type { ParsedDocument } from '../parser/index.js';
+import { LostVectors } from './lost-vectors.js';
 import { LEASE_SECONDS, ParsingRepository } from './parsing.repository.js';
 import type { Claim, Progress, ClaimedAttachment } from './parsing.repository.js';
 import {
@@ -204,6 +205,7 @@ export class DocumentIndexer {
     private readonly fragments: FragmentService,
     private readonly stores: VectorStores,
     private readonly repository: ParsingRepository,
+    private readonly lost: LostVectors,
   ) {}
 
   /**
@@ -218,33 +220,63 @@ export class DocumentIndexer {
       if (prepared.vectors) await this.writeVectors(attempt, prepared, prepared.vectors, store);
       await this.commit(attempt, prepared);
     } catch (error) {
-      await this.withdraw(attempt, prepared, store);
+      const { tenantId } = attempt.caller;
+      const { knowledgeId } = attempt.attachment;
+      const ids = prepared.fragments.map(({ id }) => id);
+      await this.withdraw({ tenantId, knowledgeId }, ids, store);
+      throw error;
+    }
+  }
+
+  /**
+   * Makes the vectors of the stored fragments again, because they were lost; reads no file and changes no fragment. Adds
+   * and replaces, so that what is there stays searchable. Rejects as `run` does.
+   */
+  async restoreVectors(attempt: Attempt): Promise<void> {
+    const { caller, attachment, lease, signal } = attempt;
+    const { tenantId } = caller;
+    const { knowledgeId } = attachment;
+    const { claim } = lease;
+    const knowledge = await this.knowledgeOf(attempt);
+    const model = await this.modelOf(caller, knowledge);
+    const stored = model ? await this.fragments.searchableTexts(tenantId, claim.id) : [];
+    const texts = stored.map(({ text }) => text);
+    const vectors = (await this.vectorsOf(attempt, model, texts)) ?? [];
+    await lease.check();
+    const entries = stored.flatMap(({ id: fragmentId }, at): VectorEntry[] => {
+      const vector = vectors[at];
+      return vector ? [{ fragmentId, attachmentId: claim.id, vector }] : [];
+    });
+    const scope = { tenantId, knowledgeId };
+    const store = this.stores.of(knowledge.vectorModel);
+    try {
+      await store.upsert(scope, entries, signal);
+      const found = await store.count(scope, claim.id, signal);
+      if (found < entries.length) throw new MissingVectorsError(entries.length, found);
+      await this.database.transaction(async () => {
+        const present = await this.knowledge.unchanging(tenantId, knowledgeId);
+        if (!present) throw new LeaseLostError();
+        if (!this.fragments.areVectorsShared(knowledge, present)) throw new SettingsChangedError();
+        if (!(await this.repository.finishVectors(claim))) throw new LeaseLostError();
+        await this.repository.dropBatches(tenantId, claim.id);
+        await this.database.afterCommit(() => this.lost.clear(scope));
+      });
+    } catch (error) {
+      // Another worker may have written the same vectors by now, so they stay where they can still be used.
+      if (!(await this.isUsable(attempt, knowledge))) {
+        const ids = stored.map(({ id }) => id);
+        await this.withdraw(scope, ids, store);
+      }
       throw error;
     }
   }
 
   private async prepare(attempt: Attempt): Promise<PreparedDocument> {
-    const { caller, attachment, lease, signal } = attempt;
-    const [knowledge] = await this.knowledge.ofTenant(caller.tenantId, [attachment.knowledgeId]);
-    if (!knowledge) throw new LeaseLostError();
-    const model = await this.modelOf(caller, knowledge);
+    const knowledge = await this.knowledgeOf(attempt);
+    const model = await this.modelOf(attempt.caller, knowledge);
     const document = await this.parse(attempt, knowledge);
     const texts = document.fragments.map(searchableText);
-    lease.report({ done: 0, total: texts.length });
-    await lease.check();
-    const vectors =
-      model &&
-      (await this.embedder.embed(
-        lease.claim,
-        { model, texts },
-        {
-          signal,
-          onProgress: (done) => lease.report({ done }),
-          onWait: (reason) => {
-            lease.report({ waitingFor: reason ?? null });
-          },
-        },
-      ));
+    const vectors = await this.vectorsOf(attempt, model, texts);
     const ids = await this.fragments.reserveIds(texts.length);
     const analysed = await this.keywords.analyse(texts);
     const fragments = document.fragments.flatMap((draft, idx): NewFragment[] => {
@@ -254,6 +286,34 @@ export class DocumentIndexer {
         : [{ ...draft, id, idx, analysed: terms }];
     });
     return { knowledge, document, fragments, vectors };
+  }
+
+  private async knowledgeOf({ caller, attachment }: Attempt): Promise<KnowledgeBase> {
+    const [knowledge] = await this.knowledge.ofTenant(caller.tenantId, [attachment.knowledgeId]);
+    if (!knowledge) throw new LeaseLostError();
+    return knowledge;
+  }
+
+  /** One vector a text, in their order; undefined without a model. */
+  private async vectorsOf(
+    { lease, signal }: Attempt,
+    model: ResolvedEmbeddingModel | undefined,
+    texts: readonly string[],
+  ): Promise<Float32Array[] | undefined> {
+    lease.report({ done: 0, total: texts.length });
+    await lease.check();
+    if (!model) return undefined;
+    return this.embedder.embed(
+      lease.claim,
+      { model, texts },
+      {
+        signal,
+        onProgress: (done) => lease.report({ done }),
+        onWait: (reason) => {
+          lease.report({ waitingFor: reason ?? null });
+        },
+      },
+    );
   }
 
   /** Undefined for the base of a chat session in a tenant that had no embedding model. */
@@ -320,6 +380,9 @@ export class DocumentIndexer {
         fragments,
       );
       await this.repository.dropBatches(tenantId, claim.id);
+      if (present.vectorsLostAt) {
+        await this.database.afterCommit(() => this.lost.clear({ tenantId, knowledgeId }));
+      }
     });
   }
 
@@ -331,16 +394,25 @@ export class DocumentIndexer {
     );
   }
 
+  /** Whether the document is still there and its vectors are made and stored as when the attempt began. */
+  private async isUsable(
+    { caller: { tenantId }, lease: { claim } }: Attempt,
+    knowledge: KnowledgeBase,
+  ): Promise<boolean> {
+    const [present] = await this.knowledge.ofTenant(tenantId, [knowledge.id]);
+    if (!present || !this.fragments.areVectorsShared(knowledge, present)) return false;
+    return this.repository.exists(claim);
+  }
+
   /** Takes back the vectors of this attempt alone: the document may already be another worker's, or gone. */
   private async withdraw(
-    { caller: { tenantId }, attachment: { knowledgeId } }: Attempt,
-    { fragments }: PreparedDocument,
+    scope: VectorScope,
+    ids: readonly number[],
     store: VectorStore,
   ): Promise<void> {
-    const ids = fragments.map(({ id }) => id);
     // Its own time, because the attempt's may be what has just ended. What fails here the reconciliation removes.
     const signal = AbortSignal.timeout(WITHDRAWAL_MS);
-    await store.removeFragments({ tenantId, knowledgeId }, ids, signal).catch(() => undefined);
+    await store.removeFragments(scope, ids, signal).catch(() => undefined);
   }
 }
 

@@ -12,7 +12,7 @@ import { ModelResolver } from '../../model/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';
 import { RetrievalService } from '../../retrieval/index.js';
-import type { RetrievedFragment } from '../../retrieval/index.js';
+import type { RetrievalResult } from '../../retrieval/index.js';
 
 /** The input of the augmentation of a question. */
 export interface AugmentationInput {
@@ -34,6 +34,8 @@ export interface Augmented {
   readonly sources: readonly Source[];
   /** Retrieval failed, so the question has no fragments. */
   readonly fallback: boolean;
+  /** Vectors of a knowledge base were lost and are not all made again yet, so that fragments may be missing. */
+  readonly incomplete: boolean;
 }
 
 /** The fields by which operators find these lines (docs/WIRE.md, Chat). */
@@ -71,16 +73,19 @@ export class ChatAugmentation {
     try {
       const query = await this.standalone(at);
       const results = await this.search(caller, query, at);
-      const sources = new TurnSources().add(inRankOrder(results), {
+      const incomplete = results.some(({ channels }) => channels.vector.incomplete === true);
+      const found = results.map(({ fragments }) => fragments);
+      const sources = new TurnSources().add(inRankOrder(found), {
         pieces: this.config.CHAT_RETRIEVED_PIECES,
         characters: Math.min(this.config.CHAT_RETRIEVED_CHARACTERS, at.room),
       });
-      return { question: augmentedQuestion(at.question, sources), sources, fallback: false };
+      const question = augmentedQuestion(at.question, sources);
+      return { question, sources, fallback: false, incomplete };
     } catch (error) {
       at.signal.throwIfAborted();
       const msg = 'Chat retrieval failed';
       if (!isUnavailable(error)) this.logger.warn({ msg, ...FALLBACK, err: error });
-      return { question: at.question, sources: [], fallback: true };
+      return { question: at.question, sources: [], fallback: true, incomplete: false };
     }
   }
 
@@ -114,7 +119,7 @@ export class ChatAugmentation {
     caller: Caller,
     query: string,
     { bases, filter: given, signal }: AugmentationInput,
-  ): Promise<(readonly RetrievedFragment[])[]> {
+  ): Promise<RetrievalResult[]> {
     const outcomes = await Promise.allSettled(
       bases.map((knowledge) => {
         const filter = isOfSession(knowledge) ? undefined : given;
@@ -131,9 +136,7 @@ export class ChatAugmentation {
       const msg = 'Failed to search a knowledge base';
       this.logger.warn({ msg, ...FALLBACK, status: 'PARTIAL', knowledgeId, err: reason });
     }
-    return outcomes.flatMap((outcome) =>
-      outcome.status === 'fulfilled' ? [outcome.value.fragments] : [],
-    );
+    return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
   }
 }
 

@@ -217,7 +217,7 @@ export const variables = {
   PARSE_JOBS: count(4, 'Documents that one process ingests at the same time', 64),
   RECONCILE_MINUTES: count(
     60,
-    'Interval of the removal of vectors without a fragment (minutes)',
+    'Interval of the comparison of vectors and fragments (minutes)',
     10_080,
   ),
   CAPTCHA: variable(onOff, {

@@ -173,6 +173,8 @@ export class QdrantVectorStore extends VectorStore {
         api.upsertPoints({ collection_name, wait: true, points }, init),
       );
       if (!answer) this.collections.forget(dimension);
+      // Another write may be creating the collection again, whose indexes come after it.
+      else await this.collections.ensure(dimension);
       return answer !== undefined;
     };
     // The collection may have been removed externally: it is created again, once.

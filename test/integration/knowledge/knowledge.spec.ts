@@ -119,6 +119,8 @@ describe('knowledge bases', () => {
           rerankScoreThreshold: null,
           remark: '',
           documentCount: 0,
+          vectorsLostTime: null,
+          vectorRemovals: 0,
           createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
           updateTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
         },

@@ -23,6 +23,7 @@ import { ChatBranches1763683200022 } from './22-chat-branches.js';
 import { ResponseFormat1763683200023 } from './23-response-format.js';
 import { ExportPermissions1763683200024 } from './24-export-permissions.js';
 import { DocumentMetadata1763683200028 } from './28-document-metadata.js';
+import { LostVectors1763683200030 } from './30-lost-vectors.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -51,4 +52,5 @@ export const migrations = [
   ResponseFormat1763683200023,
   ExportPermissions1763683200024,
   DocumentMetadata1763683200028,
+  LostVectors1763683200030,
 ];
