@@ -6,7 +6,7 @@ import { encoded } from '../../support/documents/encoded.js';
 import { docxOf, docxParts, xlsxOf, xlsxParts, zipOf } from '../../support/documents/office.js';
 import { odtOf } from '../../support/documents/open-document.js';
 import { TestParser } from '../../support/documents/parsing.js';
-import { eastAsianPdf, encryptedPdf, pdfOf } from '../../support/documents/pdf.js';
+import { eastAsianPdf, encryptedPdf, pdfOf, placedPdf } from '../../support/documents/pdf.js';
 import { pptxOf } from '../../support/documents/presentation.js';
 
 /** Leaves each part of a document a fragment of its own. */
@@ -103,6 +103,22 @@ describe('PDF', () => {
     expect(await contentOf('a.pdf', pdfOf([text]))).toContain(
       'and the next.\n\nA paragraph\nof two',
     );
+  });
+
+  it('repeats the header of a table in each of its fragments, with the rows that they hold', async () => {
+    const rows = [['Country', 'City', 'Days']];
+    for (let row = 2; row < 12; row += 1) rows.push([`Country${row}`, `City${row}`, String(row)]);
+    const texts = rows.flatMap((cells, row) =>
+      cells.map((text, column) => ({ text, x: 60 + column * 120, y: 780 - row * 14 })),
+    );
+    const bytes = placedPdf([texts.toSorted((a, b) => a.x - b.x)]);
+    const { fragments } = await parser.parse('days.pdf', bytes, { settings: SMALL });
+    expect(fragments.length).toBeGreaterThan(2);
+    for (const { content } of fragments) expect(content).toMatch(/^Country \| City \| Days\n/);
+    expect(fragments.at(-1)).toMatchObject({
+      content: expect.stringMatching(/Country11 \| City11 \| 11$/),
+      location: expect.stringMatching(/^rows? .*11$/),
+    });
   });
 
   it.each([
