@@ -21,7 +21,7 @@ export type {
 export { AgentRuntimes } from './runtime/runtime.registry.js';
 export { CONTENT_CHARACTERS } from './tool/agent-tool.js';
 export type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './tool/agent-tool.js';
-export { quoted } from './tool/quotation.js';
+export { quotableName, quoted } from './tool/quotation.js';
 export {
   CITE,
   citationsIn,

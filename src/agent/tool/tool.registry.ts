@@ -11,6 +11,7 @@ import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { CalculateTool } from './calculate.tool.js';
 import { CurrentTimeTool } from './current-time.tool.js';
+import { withoutControlTokens } from './quotation.js';
 import { ReadDocumentTool } from './read-document.tool.js';
 import { SearchKnowledgeTool } from './search-knowledge.tool.js';
 import { ActivateSkillTool, ReadSkillResourceTool } from './skill.tools.js';
@@ -83,14 +84,14 @@ export class AgentTools {
   }
 
   /**
-   * Executes one call. Never rejects: an unknown tool, invalid arguments and failures are answers for the model. The call
+   * Executes one call. What the tool answers cannot steer the model by control tokens. Never rejects: an unknown tool, invalid arguments and failures are answers for the model. The call
    * ends with the signal or the time limit, whether or not the tool stops then.
    */
   async run(name: string, argumentsJson: string, context: CallContext): Promise<ToolResult> {
     const started = performance.now();
     const ended = (state: ToolResult['state'], { content, summary }: ToolOutcome): ToolResult => ({
       state,
-      content: withinLimit(content),
+      content: withinLimit(withoutControlTokens(content)),
       summary: oneLine(summary),
       durationMs: Math.round(performance.now() - started),
     });
