@@ -3,14 +3,14 @@ import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { isUnavailable } from '../../platform/database/index.js';
-import { CITE, inRankOrder, QUOTED_DATA, quotedSource, TurnSources } from '../../agent/index.js';
-import type { Source } from '../../agent/index.js';
+import { CITE, inRankOrder, QUOTED_DATA, quoteFragments, TurnSources } from '../../agent/index.js';
+import type { LeftOutFragment, Source } from '../../agent/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import { ModelResolver } from '../../model/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
+import type { ResolvedChatModel, TokenCounter } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';
-import { RetrievalService } from '../../retrieval/index.js';
-import type { RetrievedFragment } from '../../retrieval/index.js';
+import { NeighbourService, RetrievalService } from '../../retrieval/index.js';
+import type { Neighbourhood, RetrievedFragment } from '../../retrieval/index.js';
 
 /** The input of the augmentation of a question. */
 export interface AugmentationInput {
@@ -19,8 +19,9 @@ export interface AugmentationInput {
   /** The conversation before it, oldest first. */
   readonly history: readonly ChatMessage[];
   readonly model: ResolvedChatModel;
-  /** Limit of the retrieved text in characters. */
+  /** Tokens that may be added to the question, and what counts them. */
   readonly room: number;
+  readonly counter: TokenCounter;
   readonly signal: AbortSignal;
 }
 
@@ -28,6 +29,10 @@ export interface Augmented {
   /** The question for the model. */
   readonly question: string;
   readonly sources: readonly Source[];
+  /** What was found and is not sent, best first. */
+  readonly leftOut: readonly LeftOutFragment<RetrievedFragment>[];
+  /** Tokens by which the question has become longer. */
+  readonly addedTokens: number;
   /** Retrieval failed, so the question has no fragments. */
   readonly fallback: boolean;
 }
@@ -57,6 +62,7 @@ export class ChatAugmentation {
     @Inject(CONFIG) private readonly config: Config,
     private readonly models: ModelResolver,
     private readonly retrieval: RetrievalService,
+    private readonly neighbours: NeighbourService,
   ) {}
 
   /**
@@ -66,18 +72,40 @@ export class ChatAugmentation {
   async augment(caller: Caller, at: AugmentationInput): Promise<Augmented> {
     try {
       const query = await this.standalone(at);
-      const results = await this.search(caller, query, at);
-      const sources = new TurnSources().add(inRankOrder(results), {
-        pieces: this.config.CHAT_RETRIEVED_PIECES,
-        characters: Math.min(this.config.CHAT_RETRIEVED_CHARACTERS, at.room),
-      });
-      return { question: augmentedQuestion(at.question, sources), sources, fallback: false };
+      const found = await this.search(caller, query, at);
+      const neighbours = await this.neighbours.of(caller.tenantId, found);
+      return this.augmented(at, found, neighbours);
     } catch (error) {
       at.signal.throwIfAborted();
       const msg = 'Chat retrieval failed';
       if (!isUnavailable(error)) this.logger.warn({ msg, ...FALLBACK, err: error });
-      return { question: at.question, sources: [], fallback: true };
+      return { ...nothingAdded(at), fallback: true };
     }
+  }
+
+  private augmented(
+    at: AugmentationInput,
+    found: readonly BaseHits[],
+    neighbours: Neighbourhood | undefined,
+  ): Augmented {
+    const { counter } = at;
+    const ranked = [...inRankOrder(found.map(({ fragments }) => fragments))];
+    const room = {
+      pieces: this.config.CHAT_RETRIEVED_PIECES,
+      characters: this.config.CHAT_RETRIEVED_CHARACTERS,
+      tokens: at.room - counter.count(CITING) - 1,
+    };
+    const turn = new TurnSources();
+    const { texts, sources, leftOut } = quoteFragments(ranked, turn, room, { counter, neighbours });
+    if (texts.length === 0) return { ...nothingAdded(at), leftOut };
+    const added = [CITING, ...texts].join('\n\n');
+    return {
+      question: `${at.question}\n\n${added}`,
+      sources,
+      leftOut,
+      addedTokens: counter.count(added) + 1,
+      fallback: false,
+    };
   }
 
   /**
@@ -110,7 +138,7 @@ export class ChatAugmentation {
     caller: Caller,
     query: string,
     { bases, signal }: AugmentationInput,
-  ): Promise<(readonly RetrievedFragment[])[]> {
+  ): Promise<BaseHits[]> {
     const outcomes = await Promise.allSettled(
       bases.map((knowledge) => this.retrieval.retrieve({ caller, knowledge, query, signal })),
     );
@@ -124,10 +152,23 @@ export class ChatAugmentation {
       const msg = 'Failed to search a knowledge base';
       this.logger.warn({ msg, ...FALLBACK, status: 'PARTIAL', knowledgeId, err: reason });
     }
-    return outcomes.flatMap((outcome) =>
-      outcome.status === 'fulfilled' ? [outcome.value.fragments] : [],
-    );
+    return outcomes.flatMap((outcome, index) => {
+      const knowledge = bases[index];
+      return knowledge && outcome.status === 'fulfilled'
+        ? [{ knowledge, fragments: outcome.value.fragments }]
+        : [];
+    });
   }
+}
+
+/** What was found in one base. */
+interface BaseHits {
+  readonly knowledge: KnowledgeBase;
+  readonly fragments: readonly RetrievedFragment[];
+}
+
+function nothingAdded({ question }: AugmentationInput): Augmented {
+  return { question, sources: [], leftOut: [], addedTokens: 0, fallback: false };
 }
 
 function rewriting(question: string, history: readonly ChatMessage[]): ChatMessage[] {
@@ -144,10 +185,5 @@ function textOf(content: ChatMessage['content']): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
+/** Between the question and the quoted fragments. */
 const CITING = `Answer the question above from the fragments below, in the language of the question. ${CITE} Do not guess: if the fragments do not hold the answer, say so. ${QUOTED_DATA}`;
-
-/** The question followed by the retrieved text, quoted as data in tags that the text cannot close. */
-export function augmentedQuestion(question: string, sources: readonly Source[]): string {
-  if (sources.length === 0) return question;
-  return [question, CITING, ...sources.map((source) => quotedSource(source))].join('\n\n');
-}

@@ -15,9 +15,13 @@ export function withFiles(
   files: readonly QuotedFile[],
   notes: readonly string[],
 ): string {
-  const texts = files.map(({ name, text }) => quoted('file', { name }, text));
+  const texts = files.map(quotedFile);
   const attached = texts.length === 0 ? [] : [ATTACHED, ...texts];
   return [question, ...attached, ...notes].join('\n\n');
+}
+
+export function quotedFile({ name, text }: QuotedFile): string {
+  return quoted('file', { name }, text);
 }
 
 export function searchedNote(name: string): string {
