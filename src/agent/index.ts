@@ -20,15 +20,9 @@ export type {
 } from './runtime/agent-runtime.js';
 export { AgentRuntimes } from './runtime/runtime.registry.js';
 export { quoteFragments } from './tool/quoted-fragments.js';
-export type { LeftOutFragment, QuotedFragments } from './tool/quoted-fragments.js';
+export type { LeftOutFragment } from './tool/quoted-fragments.js';
 export { CONTENT_CHARACTERS } from './tool/agent-tool.js';
-export type {
-  AgentTool,
-  AnswerRoom,
-  ToolContext,
-  ToolOutcome,
-  ToolTurn,
-} from './tool/agent-tool.js';
+export type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './tool/agent-tool.js';
 export { quotableName, quoted } from './tool/quotation.js';
 export {
   CITE,

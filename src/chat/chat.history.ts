@@ -72,6 +72,7 @@ export function historyWindow(
 ): ChatMessage[] {
   const system = systemMessages(limits.systemPrompt);
   checkLength([...system, bare], limits);
+  if (stored.length === 0) return [...system, message];
   const free = freeTokens([...system, bare], limits) - addedTokens;
   let room = limits.forSteps === true ? Math.floor(free / 2) : free;
   const kept: ChatMessage[] = [];

@@ -39,7 +39,7 @@ export class NeighbourService {
 
   /** The neighbours of what was found in bases that send them; undefined when none of them does. */
   async of(tenantId: string, found: readonly BaseHits[]): Promise<Neighbourhood | undefined> {
-    const wanted = found.filter(({ knowledge }) => knowledge.neighbours !== 'none');
+    const wanted = found.filter(({ knowledge }) => hasNeighbours(knowledge));
     const ranges = rangesOf(wanted);
     if (ranges.length === 0) return undefined;
     const rows = await this.repository.inRanges(tenantId, ranges, MOST_READ);
@@ -82,7 +82,7 @@ export class Neighbourhood {
   around(fid: string, part = 1): Surroundings | undefined {
     const place = this.places.get(fid);
     const settings = this.settings.get(fid);
-    if (!place || !settings || settings.neighbours === 'none') return undefined;
+    if (!place || !settings || !hasNeighbours(settings)) return undefined;
     const { document, at } = place;
     const most = settings.neighbourCharacters * part;
     const range = { first: at, last: at };
@@ -123,6 +123,10 @@ export class Neighbourhood {
   private isFree(neighbour: NeighbourFragment, edge: NeighbourFragment): boolean {
     return Math.abs(neighbour.idx - edge.idx) === 1 && !this.shown.has(neighbour.fid);
   }
+}
+
+function hasNeighbours({ neighbours }: NeighbourSettings): boolean {
+  return neighbours === 'adjacent' || neighbours === 'section';
 }
 
 /** Whether a fragment stands below the same headings as a hit, or deeper. */
