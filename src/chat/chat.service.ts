@@ -13,7 +13,7 @@ import type { AgentForChat, AgentRuntime, TurnLimits } from '../agent/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { allOf, readFilter } from '../metadata/index.js';
-import { ModelResolver } from '../model/index.js';
+import { estimatingCounter, ModelResolver, tokenCounter } from '../model/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import { formatInstruction } from '../provider/index.js';
 import type { ChatMessage, ResponseFormat } from '../provider/index.js';
@@ -25,7 +25,7 @@ import { TooManyStreamsError, TurnInProgressError } from './chat.errors.js';
 import { sourcesFrame } from './chat.frames.js';
 import { ChatFiles } from './file/chat-files.js';
 import type { TurnFiles } from './file/chat-files.js';
-import { historyWindow, sourceCharacters } from './chat.history.js';
+import { addableTokens, historyWindow } from './chat.history.js';
 import type { HistoryLimits, StoredMessage } from './chat.history.js';
 import { Turn } from './chat.turn.js';
 import type { TurnOutcome, TurnPlan, TurnServices } from './chat.turn.js';
@@ -144,7 +144,7 @@ export class ChatService {
     const fileIds = placement?.files ?? body.files;
     if (fileIds) turn.files = await this.files.check(caller, fileIds, plan.model);
     const outline = this.files.outline(body.content, turn.files);
-    const alone = historyWindow([], outline, historyLimits(plan));
+    const alone = historyWindow([], { message: outline }, historyLimits(plan));
     const insert = (): Promise<BegunTurn | undefined> =>
       this.turns.begin(caller, {
         place: placement?.place,
@@ -211,27 +211,34 @@ export class ChatService {
   private async messagesOf(turn: Turn, alone: ChatMessage[]): Promise<ChatMessage[]> {
     const { caller, plan, body } = turn;
     const limits = historyLimits(plan);
-    const { history: stored, question: questionOf, bases } = await this.filesOf(turn, limits);
+    const found = await this.filesOf(turn, limits);
+    const { history: stored, question: questionOf, bases, addedTokens } = found;
     if (stored.length === 0 && bases.length === 0 && turn.files.length === 0) return alone;
-    const question = questionOf(body.content);
+    const bare = this.files.outline(body.content, turn.files);
+    const question = { message: questionOf(body.content), addedTokens, bare };
     if (bases.length === 0) return historyWindow(stored, question, limits);
-    const {
-      sources,
-      question: augmented,
-      ...notes
-    } = await this.augmentation.augment(caller, {
-      question: body.content,
-      bases,
-      filter: plan.filter,
-      history: historyWindow(stored, question, { ...limits, systemPrompt: undefined }).slice(0, -1),
+    const counter = await tokenCounter(plan.model.modelName);
+    const withoutPrompt = { ...limits, systemPrompt: undefined };
+    const { sources, fallback, incomplete, leftOut, ...augmented } =
+      await this.augmentation.augment(caller, {
+        question: body.content,
+        bases,
+        filter: plan.filter,
+        history: historyWindow(stored, question, withoutPrompt).slice(0, -1),
       model: plan.model,
-      room: sourceCharacters(question, limits),
+      room: addableTokens(question, limits, counter),
+      counter,
       signal: turn.signal,
     });
     turn.sources = sources;
     turn.toolSources = new TurnSources(sources);
-    turn.write(sourcesFrame(sources, notes));
-    return historyWindow(stored, questionOf(augmented), limits);
+    turn.write(sourcesFrame(sources, { fallback, incomplete, leftOut }));
+    const sent = {
+      message: questionOf(augmented.question),
+      addedTokens: addedTokens + augmented.addedTokens,
+      bare,
+    };
+    return historyWindow(stored, sent, limits);
   }
 
   /** The history, the question and the knowledge bases to search, with what the files of the conversation add. */
@@ -239,10 +246,12 @@ export class ChatService {
     const { caller, plan, body, files, asked, signal } = turn;
     const stored = await this.history(turn);
     if (!this.files.concern(files, stored)) {
-      return { history: stored, question: questionOf, bases: plan.bases };
+      return { history: stored, question: questionOf, addedTokens: 0, bases: plan.bases };
     }
     const { sessionId, content } = body;
-    const room = sourceCharacters(this.files.outline(content, files), limits);
+    const hasDocuments = files.some(({ kind }) => kind === 'document');
+    const counter = hasDocuments ? await tokenCounter(plan.model.modelName) : estimatingCounter;
+    const room = addableTokens({ message: this.files.outline(content, files) }, limits, counter);
     const fileTurn = {
       caller,
       files,
@@ -250,6 +259,7 @@ export class ChatService {
       sessionId,
       model: plan.model,
       room,
+      counter,
       signal,
     };
     const found = await this.files.ofTurn(fileTurn, stored);

@@ -3,11 +3,13 @@ import {
   Flag,
   Id,
   Input,
+  OneOf,
   pageFields,
   Text,
   Whole,
   ZeroOrOne,
 } from '../platform/http/index.js';
+import { neighbourModes } from './knowledge.entity.js';
 
 const INTEGER = 2_147_483_647;
 const SIZE = 1_000_000;
@@ -32,6 +34,8 @@ export class KnowledgeListQuery extends Input({
     'rerankModel',
     'rerankTopN',
     'rerankScoreThreshold',
+    'neighbours',
+    'neighbourCharacters',
     'remark',
     'createTime',
     'updateTime',
@@ -116,6 +120,19 @@ const knowledgeFields = {
     optional: true,
     clearable: true,
     description: 'On the scale of the reranker; an empty text clears it',
+  }),
+  neighbours: OneOf(neighbourModes, {
+    optional: true,
+    description:
+      'The fragments that a model gets with each hit: adjacent (those before and after it), section (those of its section) or none; default none',
+    example: 'adjacent',
+  }),
+  neighbourCharacters: Whole({
+    optional: true,
+    min: 1,
+    max: 100_000,
+    description: 'Characters of the neighbours of one hit at most; default 2000',
+    example: 2_000,
   }),
   remark: Text({ optional: true, max: 500 }),
 };

@@ -13,6 +13,10 @@ import {
   nullable,
 } from '../platform/database/index.js';
 
+/** `adjacent`: those before and after it; `section`: those of its section. */
+export const neighbourModes = ['none', 'adjacent', 'section'] as const;
+export type NeighbourMode = (typeof neighbourModes)[number];
+
 /** A knowledge base: the settings by which its attachments are split, embedded and searched. */
 @Entity({ name: 'knowledge_base' })
 export class KnowledgeBase {
@@ -49,6 +53,9 @@ export class KnowledgeBase {
   @Varchar(200, nullable) rerankModel: string | null;
   @Integer(nullable) rerankTopN: number | null;
   @Double(nullable) rerankScoreThreshold: number | null;
+  /** The fragments around a hit that the model gets with it, and how many characters of them at most. */
+  @Varchar(20, { default: 'none' }) neighbours: NeighbourMode;
+  @Integer({ default: 2000 }) neighbourCharacters: number;
   @Varchar(500, nullable) remark: string | null;
 
   /** Since when vectors of its fragments are known to be missing in the vector store; null when none is. */

@@ -2,6 +2,7 @@ import {
   decimal,
   integer,
   nullable,
+  oneOf,
   recordId,
   sheetOf,
   text,
@@ -10,7 +11,8 @@ import {
   wireTime,
   zeroOrOne,
 } from '../platform/http/index.js';
-import type { KnowledgeBase } from './knowledge.entity.js';
+import { neighbourModes } from './knowledge.entity.js';
+import type { KnowledgeBase, NeighbourMode } from './knowledge.entity.js';
 
 /** A knowledge base. Absent texts are '', because the forms of existing clients fail on null; switches are 0 or 1. */
 export class KnowledgeView extends View({
@@ -34,6 +36,11 @@ export class KnowledgeView extends View({
   rerankModel: text({ example: '' }),
   rerankTopN: nullable(integer({ example: 5 })),
   rerankScoreThreshold: nullable(decimal({ example: 0.2 })),
+  neighbours: oneOf<NeighbourMode>(neighbourModes, {
+    example: 'none',
+    description: 'The fragments that a model gets with each hit',
+  }),
+  neighbourCharacters: integer({ example: 2_000 }),
   remark: text({ example: '' }),
   documentCount: integer({ example: 12 }),
   vectorsLostTime: nullable(

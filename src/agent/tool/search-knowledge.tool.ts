@@ -16,12 +16,17 @@ import {
   readFilter,
 } from '../../metadata/index.js';
 import type { MetadataFilter, MetadataKey } from '../../metadata/index.js';
-import { RetrievalService } from '../../retrieval/index.js';
-import type { RetrievalRequest, RetrievalResult } from '../../retrieval/index.js';
+import { NeighbourService, RetrievalService } from '../../retrieval/index.js';
+import type {
+  RetrievalRequest,
+  RetrievalResult,
+  RetrievedFragment,
+} from '../../retrieval/index.js';
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { chosenBases, currentBases, listOf, shownName, withoutBases } from './bases.js';
-import { HOW_TO_USE, QuotedFragments, TurnFullError } from './quoted-fragments.js';
+import { HOW_TO_USE, quoteFragments, TurnFullError, WindowFullError } from './quoted-fragments.js';
+import type { QuotedFragments } from './quoted-fragments.js';
 import { inRankOrder } from './sources.js';
 
 const DEFAULT_LIMIT = 8;
@@ -32,6 +37,7 @@ const MOST_DOCUMENTS = 20;
 const MOST_FILTERED = 20_000;
 /** For the remarks beside the fragments. */
 const REMARKS = 3_000;
+const REMARK_TOKENS = 500;
 
 /** Conditions of one call. */
 const MOST_CONDITIONS = 10;
@@ -94,10 +100,14 @@ type Input = z.infer<typeof input>;
 /** The part of a base that is searched. */
 type Among = Pick<RetrievalRequest, 'attachmentIds' | 'fragmentIds'>;
 
+/** A base that was searched. */
+interface SearchedBase {
+  readonly knowledge: KnowledgeBase;
+  readonly result: RetrievalResult;
+}
+
 /** What came of the search of one base. */
-type BaseSearch =
-  | { readonly knowledge: KnowledgeBase; readonly result: RetrievalResult }
-  | { readonly knowledge: KnowledgeBase; readonly failure: string };
+type BaseSearch = SearchedBase | { readonly knowledge: KnowledgeBase; readonly failure: string };
 
 /** Searches the knowledge bases of the agent. */
 @Injectable()
@@ -115,6 +125,7 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     private readonly documents: DocumentRepository,
     private readonly metadata: MetadataRepository,
     private readonly retrieval: RetrievalService,
+    private readonly neighbours: NeighbourService,
   ) {}
 
   describe({ bases }: ToolTurn): string {
@@ -134,11 +145,11 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
         this.search(base, { query, limit, filter, ...among?.get(base.id) }, context),
       ),
     );
-    const results = searches.flatMap((search) => ('result' in search ? [search.result] : []));
-    const isEmpty = results.every(({ fragments }) => fragments.length === 0);
+    const found = searches.filter((search) => 'result' in search);
+    const isEmpty = found.every(({ result }) => result.fragments.length === 0);
     const remarks = [remarksOf(searches), ...(keys && isEmpty ? [listOfKeys(keys)] : [])].join(' ');
-    if (results.length === 0) throw new ToolFailure(`${remarks} Answer without them, and say so.`);
-    const quoted = this.quoted(results, limit ?? DEFAULT_LIMIT, context);
+    if (found.length === 0) throw new ToolFailure(`${remarks} Answer without them, and say so.`);
+    const quoted = await this.quoted(found, limit ?? DEFAULT_LIMIT, context);
     return answer({ query, bases, quoted, remarks });
   }
 
@@ -221,25 +232,29 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     }
   }
 
-  private quoted(
-    results: readonly RetrievalResult[],
+  private async quoted(
+    searched: readonly SearchedBase[],
     limit: number,
-    { sources }: ToolContext,
-  ): readonly string[] {
+    { caller, sources, room: { tokens, counter } }: ToolContext,
+  ): Promise<QuotedFragments<RetrievedFragment>> {
     const { CHAT_RETRIEVED_PIECES, CHAT_RETRIEVED_CHARACTERS } = this.config;
-    const most = Math.min(limit, CHAT_RETRIEVED_PIECES);
-    const characters = Math.min(CHAT_RETRIEVED_CHARACTERS, CONTENT_CHARACTERS - REMARKS);
-    const quoted = new QuotedFragments(sources, characters);
-    const found = [...inRankOrder(results.map(({ fragments }) => fragments))];
-    for (const fragment of found) {
-      if (quoted.texts.length === most) break;
-      quoted.add(fragment);
+    const hits = searched.map(({ knowledge, result: { fragments } }) => ({ knowledge, fragments }));
+    const neighbours = await this.neighbours.of(caller.tenantId, hits);
+    const ranked = [...inRankOrder(hits.map(({ fragments }) => fragments))];
+    const quoted = quoteFragments(
+      ranked,
+      sources,
+      {
+        pieces: Math.min(limit, CHAT_RETRIEVED_PIECES),
+        characters: Math.min(CHAT_RETRIEVED_CHARACTERS, CONTENT_CHARACTERS - REMARKS),
+        tokens: tokens - REMARK_TOKENS,
+      },
+      { counter, neighbours, facts: ({ docId, idx }) => ({ docId, index: idx }) },
+    );
+    if (ranked.length > 0 && quoted.texts.length === 0) {
+      throw sources.vacancies === 0 ? new TurnFullError() : new WindowFullError();
     }
-    const [best] = found;
-    if (!best || quoted.texts.length > 0) return quoted.texts;
-    // Each of them is longer than an answer, or the turn has no room for new ones.
-    if (!quoted.addBeginning(best)) throw new TurnFullError();
-    return quoted.texts.map((text) => `${text}\n[The fragment is longer and was cut.]`);
+    return quoted;
   }
 }
 
@@ -285,19 +300,27 @@ function remarksOf(searches: readonly BaseSearch[]): string {
 function answer({
   query,
   bases,
-  quoted,
+  quoted: { texts, sources, leftOut },
   remarks,
 }: {
   readonly query: string;
   readonly bases: readonly KnowledgeBase[];
-  readonly quoted: readonly string[];
+  readonly quoted: QuotedFragments<RetrievedFragment>;
   readonly remarks: string;
 }): ToolOutcome {
-  const count = quoted.length === 1 ? '1 fragment' : `${quoted.length} fragments`;
+  const count = texts.length === 1 ? '1 fragment' : `${texts.length} fragments`;
   const summary = `searched "${query}": ${count}`;
-  if (quoted.length > 0) {
+  if (texts.length > 0) {
+    const misfits = leftOut.filter(({ reason }) => reason === 'room').length;
+    const cut = sources.filter(({ cutFrom }) => cutFrom !== undefined).map(({ number }) => number);
+    const notes = [
+      ...cut.map((number) => `[Fragment ${number} is longer and was cut.]`),
+      ...(misfits === 0
+        ? []
+        : [`[${misfits} more did not fit. Search for less, or read the document.]`]),
+    ];
     return {
-      content: [HOW_TO_USE, ...quoted, remarks].filter(Boolean).join('\n\n'),
+      content: [HOW_TO_USE, ...texts, ...notes, remarks].filter(Boolean).join('\n\n'),
       summary,
     };
   }

@@ -259,7 +259,10 @@ export const variables = {
     'Chat: fragments of knowledge bases sent to the model at most',
     200,
   ),
-  CHAT_RETRIEVED_CHARACTERS: count(24_000, 'Chat: characters of those fragments at most'),
+  CHAT_RETRIEVED_CHARACTERS: count(
+    24_000,
+    'Chat: characters of those fragments at most, with their tags and the names of their documents',
+  ),
   CHAT_STANDALONE_QUESTION: variable(onOff, {
     default: 'on',
     example: 'off',
@@ -275,7 +278,7 @@ export const variables = {
   CHAT_IMAGES_MB: count(20, 'Chat: images of one call together (MiB)', 1_000),
   CHAT_FILE_TOKENS: count(
     8_000,
-    'Chat: estimated tokens of documents that are put into a question; larger ones are searched',
+    'Chat: tokens of documents that are put into a question; larger ones are searched',
   ),
   CHAT_FILE_WAIT_SECONDS: seconds(5 * MINUTE, 'Chat: how long a question waits for its documents'),
   CHAT_STREAMS: count(2_000, 'Chat: open streams per process', 1_000_000),

@@ -379,7 +379,7 @@ describe('the tools of agents', () => {
       if (!known) throw new Error('Nothing was found.');
       for (let number = 2; number <= 500; number += 1) {
         const other = { ...known, fid: `other ${number}`, sourceName: 'other' };
-        context.sources.add([other], { pieces: 1, characters: Infinity });
+        context.sources.add(other);
       }
       const again = { query: 'laptop', document: 'warranty.txt' };
       expect(

@@ -117,6 +117,8 @@ describe('knowledge bases', () => {
           rerankModel: '',
           rerankTopN: null,
           rerankScoreThreshold: null,
+          neighbours: 'none',
+          neighbourCharacters: 2000,
           remark: '',
           documentCount: 0,
           vectorsLostTime: null,
@@ -144,6 +146,8 @@ describe('knowledge bases', () => {
         rerankModel: 'sim-rerank',
         rerankTopN: 3,
         rerankScoreThreshold: -0.5,
+        neighbours: 'section',
+        neighbourCharacters: '1500',
         remark: 'note',
         kind: 'dropped',
       });
@@ -164,6 +168,8 @@ describe('knowledge bases', () => {
         rerankModel: 'sim-rerank',
         rerankTopN: 3,
         rerankScoreThreshold: -0.5,
+        neighbours: 'section',
+        neighbourCharacters: 1500,
         remark: 'note',
       });
     });
@@ -212,6 +218,8 @@ describe('knowledge bases', () => {
       [{ hybridAlpha: 1.1 }, 'hybridAlpha must be at most 1'],
       [{ hybridAlpha: -0.1 }, 'hybridAlpha must be at least 0'],
       [{ similarityThreshold: 2 }, 'similarityThreshold must be at most 1'],
+      [{ neighbours: 'all' }, 'neighbours must be one of none, adjacent, section'],
+      [{ neighbourCharacters: 0 }, 'neighbourCharacters must be at least 1'],
       [{ retrieveLimit: 0 }, 'retrieveLimit must be at least 1'],
       [{ share: 2 }, 'share must be 0 or 1'],
       [{ vectorModel: 'shelf' }, 'vectorModel must be one of weaviate, milvus, qdrant'],
