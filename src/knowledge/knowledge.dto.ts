@@ -8,6 +8,7 @@ import {
   Whole,
   ZeroOrOne,
 } from '../platform/http/index.js';
+import { MOST_RETRIEVED } from './knowledge.rules.js';
 
 const INTEGER = 2_147_483_647;
 const SIZE = 1_000_000;
@@ -74,7 +75,7 @@ const knowledgeFields = {
   retrieveLimit: Whole({
     optional: true,
     min: 1,
-    max: 200,
+    max: MOST_RETRIEVED,
     description: 'Default 10',
     example: 10,
   }),

@@ -10,7 +10,7 @@ import { isOfSession, NoEmbeddingModelError } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import { VectorStores } from '../vector-store/index.js';
 import type { VectorHit } from '../vector-store/index.js';
-import { candidatesOf, withReason } from './candidates.js';
+import { candidatesOf, nearOf, withReason } from './candidates.js';
 import type { Candidate } from './candidates.js';
 import { RetrievalRepository } from './retrieval.repository.js';
 import type { LiveFragment } from './retrieval.repository.js';
@@ -52,7 +52,6 @@ interface ChannelResult<Hit> {
 interface Search {
   readonly vector: ChannelResult<VectorHit>;
   readonly keyword: ChannelResult<KeywordHit> | null;
-  readonly live: ReadonlyMap<number, LiveFragment>;
 }
 
 /** The candidates in their final order. */
@@ -99,14 +98,17 @@ export class RetrievalService {
     const request = { ...given, query: given.query.trim().slice(0, LONGEST_QUERY) };
     if (request.query === '') throw new EmptyQueryError();
     const settings = settingsOf(request.knowledge, request.overrides ?? {});
-    const { vector, keyword, live } = await this.search(request, settings);
+    const { vector, keyword } = await this.search(request, settings);
     const found = { vector: vector.hits, keyword: keyword?.hits ?? [] };
-    const { kept, dropped } = candidatesOf(found, settings);
+    const { kept, dropped, belowThreshold } = candidatesOf(found, settings);
+    const live = await this.liveOf(request, request.explain ? [...kept, ...dropped] : kept);
+    request.signal.throwIfAborted();
     const ranking = await this.ranked(fragmentsOf(kept, live), request, settings);
     const notices = [
       failureNotice('Vector', vector),
       failureNotice('Keyword', keyword),
       ranking.notice,
+      kept.length === 0 && belowThreshold.count > 0 ? thresholdNotice(settings) : undefined,
     ];
     const scale = scaleOf(settings, ranking.state);
     const shown = (fragments: readonly RetrievedFragment[]): RetrievedFragment[] =>
@@ -114,9 +116,13 @@ export class RetrievalService {
     return {
       fragments: shown(ranking.kept),
       dropped: request.explain ? shown([...ranking.dropped, ...fragmentsOf(dropped, live)]) : [],
+      belowThreshold,
       settings,
       scale,
-      channels: { vector: vector.report, keyword: keyword?.report ?? null },
+      channels: {
+        vector: { ...vector.report, hits: nearOf(vector.hits, settings.threshold).length },
+        keyword: keyword?.report ?? null,
+      },
       rerank: ranking.state,
       notices: notices.filter((notice) => notice !== undefined),
     };
@@ -125,28 +131,31 @@ export class RetrievalService {
   /** Both channels in parallel, without deleted fragments; repeated with a larger pool if those displaced live ones. */
   private async search(request: RetrievalRequest, settings: RetrievalSettings): Promise<Search> {
     const { signal } = request;
-    let pool = settings.candidates;
+    let pool = settings.depth;
     for (let refill = 0; ; refill += 1) {
       const [vector, keyword] = await Promise.all([
-        this.channel(() => this.nearest(request, settings, pool)),
+        this.channel(() => this.nearest(request, pool)),
         settings.enableHybrid ? this.channel(() => this.matching(request, pool)) : null,
       ]);
       signal.throwIfAborted();
       if (vector.error !== undefined && !keyword?.hits.length) throw vector.error;
       const hits = [...vector.hits, ...(keyword?.hits ?? [])];
-      const live = await this.liveOf(request, hits);
+      const live = await this.existing(request, hits);
       const dead = hits.filter(({ fragmentId }) => !live.has(fragmentId)).length;
       const full = vector.hits.length >= pool || (keyword?.hits.length ?? 0) >= pool;
       if (dead === 0 || !full || refill === REFILLS) {
-        return { vector: alive(vector, live), keyword: keyword && alive(keyword, live), live };
+        const { depth } = settings;
+        return {
+          vector: alive(vector, live, depth),
+          keyword: keyword && alive(keyword, live, depth),
+        };
       }
       pool += dead * 2;
     }
   }
 
   private async nearest(
-    { caller, knowledge, query, signal, explain, fragmentIds }: RetrievalRequest,
-    settings: RetrievalSettings,
+    { caller, knowledge, query, signal, fragmentIds }: RetrievalRequest,
     limit: number,
   ): Promise<VectorHit[]> {
     if (knowledge.embeddingModel === '') {
@@ -156,11 +165,10 @@ export class RetrievalService {
     }
     const vector = await this.vectorOf(caller, knowledge.embeddingModel, { query, signal });
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
-    // An explanation also shows what the threshold excludes.
-    const threshold = explain ? 0 : settings.threshold;
+    // The result says what the threshold leaves out, so it is applied afterwards.
     return this.stores
       .of(knowledge.vectorModel)
-      .search(scope, { vector, limit, threshold, fragmentIds }, signal);
+      .search(scope, { vector, limit, threshold: 0, fragmentIds }, signal);
   }
 
   private async matching(
@@ -259,6 +267,14 @@ export class RetrievalService {
     const ids = hits.map(({ fragmentId }) => fragmentId);
     return this.repository.live(caller.tenantId, knowledge.id, ids);
   }
+
+  private existing(
+    { caller, knowledge }: RetrievalRequest,
+    hits: readonly { readonly fragmentId: number }[],
+  ): Promise<Set<number>> {
+    const ids = new Set(hits.map(({ fragmentId }) => fragmentId));
+    return this.repository.existing(caller.tenantId, knowledge.id, [...ids]);
+  }
 }
 
 function asError(error: unknown): Error {
@@ -267,9 +283,10 @@ function asError(error: unknown): Error {
 
 function alive<Hit extends { readonly fragmentId: number }>(
   channel: ChannelResult<Hit>,
-  live: ReadonlyMap<number, LiveFragment>,
+  live: ReadonlySet<number>,
+  depth: number,
 ): ChannelResult<Hit> {
-  const hits = channel.hits.filter(({ fragmentId }) => live.has(fragmentId));
+  const hits = channel.hits.filter(({ fragmentId }) => live.has(fragmentId)).slice(0, depth);
   return { ...channel, hits, report: { ...channel.report, hits: hits.length } };
 }
 
@@ -294,6 +311,11 @@ function withVectorScore(
 function failureNotice(channel: string, result: ChannelResult<unknown> | null): string | undefined {
   if (result?.report.failure === undefined) return undefined;
   return `${channel} search failed and is missing from this result. ${result.report.failure}`;
+}
+
+/** The same for every question, because an evaluation counts how often a notice occurs. */
+function thresholdNotice({ threshold }: RetrievalSettings): string {
+  return `Every fragment found is below the similarity threshold ${threshold}. Lower the threshold to see them; belowThreshold has the best similarity.`;
 }
 
 function scaleOf(
