@@ -83,8 +83,8 @@ const knowledgeFields = {
     optional: true,
     min: -1,
     max: 1,
-    description: 'Minimum cosine similarity; 0 admits everything; default 0.5',
-    example: 0.5,
+    description: 'Minimum cosine similarity; 0 admits everything; default 0.2',
+    example: 0.2,
   }),
   vectorModel: Text({
     optional: true,
@@ -98,7 +98,10 @@ const knowledgeFields = {
     description: 'modelName of a model of category vector; required before the first parsing',
     example: 'text-embedding-3-small',
   }),
-  enableHybrid: ZeroOrOne({ optional: true, description: 'Default 0' }),
+  enableHybrid: ZeroOrOne({
+    optional: true,
+    description: 'Vector and keyword search, fused; default 1',
+  }),
   hybridAlpha: Decimal({
     optional: true,
     min: 0,
