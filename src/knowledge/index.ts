@@ -3,6 +3,7 @@ export { KnowledgeContents } from './knowledge-contents.js';
 export type { KnowledgeParticipant } from './knowledge-contents.js';
 export {
   isOfSession,
+  MOST_RETRIEVED,
   NoEmbeddingModelError,
   requireSplitSettings,
   splitSettings,

@@ -10,6 +10,7 @@ import {
   ZeroOrOne,
 } from '../platform/http/index.js';
 import { neighbourModes } from './knowledge.entity.js';
+import { MOST_RETRIEVED } from './knowledge.rules.js';
 
 const INTEGER = 2_147_483_647;
 const SIZE = 1_000_000;
@@ -78,7 +79,7 @@ const knowledgeFields = {
   retrieveLimit: Whole({
     optional: true,
     min: 1,
-    max: 200,
+    max: MOST_RETRIEVED,
     description: 'Default 10',
     example: 10,
   }),
@@ -86,8 +87,8 @@ const knowledgeFields = {
     optional: true,
     min: -1,
     max: 1,
-    description: 'Minimum cosine similarity; 0 admits everything; default 0.5',
-    example: 0.5,
+    description: 'Minimum cosine similarity; 0 admits everything; default 0.2',
+    example: 0.2,
   }),
   vectorModel: Text({
     optional: true,
@@ -101,7 +102,10 @@ const knowledgeFields = {
     description: 'modelName of a model of category vector; required before the first parsing',
     example: 'text-embedding-3-small',
   }),
-  enableHybrid: ZeroOrOne({ optional: true, description: 'Default 0' }),
+  enableHybrid: ZeroOrOne({
+    optional: true,
+    description: 'Vector and keyword search, fused; default 1',
+  }),
   hybridAlpha: Decimal({
     optional: true,
     min: 0,

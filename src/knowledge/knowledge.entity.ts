@@ -38,14 +38,14 @@ export class KnowledgeBase {
   @Integer({ default: 50 }) overlapChar: number;
   @Integer({ default: 1000 }) textBlockSize: number;
   @Integer({ default: 10 }) retrieveLimit: number;
-  @Double({ default: () => '0.5' }) similarityThreshold: number;
+  @Double({ default: () => '0.2' }) similarityThreshold: number;
 
   /** Code of the vector store as entered (docs/WIRE.md, Knowledge bases). */
   @Varchar(50, { default: '' }) vectorModel: string;
 
   /** modelName of a model of category vector. */
   @Varchar(200, { default: '' }) embeddingModel: string;
-  @Smallint({ default: 0 }) enableHybrid: number;
+  @Smallint({ default: 1 }) enableHybrid: number;
 
   /** Weight of the keyword channel, 0 to 1. */
   @Double({ default: () => '0.5' }) hybridAlpha: number;

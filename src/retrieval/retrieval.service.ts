@@ -13,7 +13,7 @@ import { MetadataRepository } from '../metadata/index.js';
 import type { MetadataFilter } from '../metadata/index.js';
 import { VectorStores } from '../vector-store/index.js';
 import type { VectorHit } from '../vector-store/index.js';
-import { candidatesOf, withReason } from './candidates.js';
+import { candidatesOf, nearOf, withReason } from './candidates.js';
 import type { Candidate } from './candidates.js';
 import { RetrievalRepository } from './retrieval.repository.js';
 import type { LiveFragment } from './retrieval.repository.js';
@@ -62,7 +62,6 @@ const UNSEARCHED: ChannelResult<never> = { hits: [], report: { hits: 0, millisec
 interface Search {
   readonly vector: ChannelResult<VectorHit>;
   readonly keyword: ChannelResult<KeywordHit> | null;
-  readonly live: ReadonlyMap<number, LiveFragment>;
 }
 
 /** The candidates in their final order. */
@@ -115,10 +114,12 @@ export class RetrievalService {
     if (query === '') throw new EmptyQueryError();
     const request = { ...given, query, attachmentIds: await this.documentsOf(given) };
     const settings = settingsOf(request.knowledge, request.overrides ?? {});
-    const { vector: searched, keyword, live } = await this.search(request, settings);
+    const { vector: searched, keyword } = await this.search(request, settings);
     const vector = await this.withLoss(searched, request);
     const found = { vector: vector.hits, keyword: keyword?.hits ?? [] };
-    const { kept, dropped } = candidatesOf(found, settings);
+    const { kept, dropped, belowThreshold } = candidatesOf(found, settings);
+    const live = await this.liveOf(request, request.explain ? [...kept, ...dropped] : kept);
+    request.signal.throwIfAborted();
     const ranking = await this.ranked(fragmentsOf(kept, live), request, settings);
     const notices = [
       request.attachmentIds?.length === 0 ? NO_DOCUMENT : undefined,
@@ -126,6 +127,7 @@ export class RetrievalService {
       failureNotice('Keyword', keyword),
       vector.report.incomplete ? INCOMPLETE : undefined,
       ranking.notice,
+      kept.length === 0 && belowThreshold.count > 0 ? thresholdNotice(settings) : undefined,
     ];
     const scale = scaleOf(settings, ranking.state);
     const shown = (fragments: readonly RetrievedFragment[]): RetrievedFragment[] =>
@@ -133,9 +135,13 @@ export class RetrievalService {
     return {
       fragments: shown(ranking.kept),
       dropped: request.explain ? shown([...ranking.dropped, ...fragmentsOf(dropped, live)]) : [],
+      belowThreshold,
       settings,
       scale,
-      channels: { vector: vector.report, keyword: keyword?.report ?? null },
+      channels: {
+        vector: { ...vector.report, hits: nearOf(vector.hits, settings.threshold).length },
+        keyword: keyword?.report ?? null,
+      },
       rerank: ranking.state,
       notices: notices.filter((notice) => notice !== undefined),
     };
@@ -158,23 +164,26 @@ export class RetrievalService {
   private async search(request: RetrievalRequest, settings: RetrievalSettings): Promise<Search> {
     const { signal } = request;
     if (request.attachmentIds?.length === 0) {
-      const keyword = settings.enableHybrid ? UNSEARCHED : null;
-      return { vector: UNSEARCHED, keyword, live: new Map() };
+      return { vector: UNSEARCHED, keyword: settings.enableHybrid ? UNSEARCHED : null };
     }
-    let pool = settings.candidates;
+    let pool = settings.depth;
     for (let refill = 0; ; refill += 1) {
       const [vector, keyword] = await Promise.all([
-        this.channel(() => this.nearest(request, settings, pool)),
+        this.channel(() => this.nearest(request, pool)),
         settings.enableHybrid ? this.channel(() => this.matching(request, pool)) : null,
       ]);
       signal.throwIfAborted();
       if (vector.error !== undefined && !keyword?.hits.length) throw vector.error;
       const hits = [...vector.hits, ...(keyword?.hits ?? [])];
-      const live = await this.liveOf(request, hits);
+      const live = await this.existing(request, hits);
       const dead = hits.filter(({ fragmentId }) => !live.has(fragmentId)).length;
       const full = vector.hits.length >= pool || (keyword?.hits.length ?? 0) >= pool;
       if (dead === 0 || !full || refill === REFILLS) {
-        return { vector: alive(vector, live), keyword: keyword && alive(keyword, live), live };
+        const { depth } = settings;
+        return {
+          vector: alive(vector, live, depth),
+          keyword: keyword && alive(keyword, live, depth),
+        };
       }
       pool += dead * 2;
     }
@@ -195,8 +204,7 @@ export class RetrievalService {
   }
 
   private async nearest(
-    { caller, knowledge, query, signal, explain, ...among }: RetrievalRequest,
-    settings: RetrievalSettings,
+    { caller, knowledge, query, signal, fragmentIds, attachmentIds }: RetrievalRequest,
     limit: number,
   ): Promise<VectorHit[]> {
     if (knowledge.embeddingModel === '') {
@@ -206,12 +214,9 @@ export class RetrievalService {
     }
     const vector = await this.vectorOf(caller, knowledge.embeddingModel, { query, signal });
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
-    // An explanation also shows what the threshold excludes.
-    const threshold = explain ? 0 : settings.threshold;
-    const { fragmentIds, attachmentIds } = among;
-    return this.stores
-      .of(knowledge.vectorModel)
-      .search(scope, { vector, limit, threshold, fragmentIds, attachmentIds }, signal);
+    // The result says what the threshold leaves out, so it is applied afterwards.
+    const search = { vector, limit, threshold: 0, fragmentIds, attachmentIds };
+    return this.stores.of(knowledge.vectorModel).search(scope, search, signal);
   }
 
   private async matching(
@@ -303,16 +308,24 @@ export class RetrievalService {
     return vector;
   }
 
+  private liveOf(
+    { caller, knowledge }: RetrievalRequest,
+    hits: readonly { readonly fragmentId: number }[],
+  ): Promise<Map<number, LiveFragment>> {
+    const ids = hits.map(({ fragmentId }) => fragmentId);
+    return this.repository.live(caller.tenantId, knowledge.id, ids);
+  }
+
   /** The existing ones of the hits, without any of a document that was not asked for, whatever a store has found. */
-  private async liveOf(
+  private async existing(
     { caller, knowledge, attachmentIds }: RetrievalRequest,
     hits: readonly { readonly fragmentId: number }[],
-  ): Promise<ReadonlyMap<number, LiveFragment>> {
-    const ids = hits.map(({ fragmentId }) => fragmentId);
-    const live = await this.repository.live(caller.tenantId, knowledge.id, ids);
-    if (!attachmentIds) return live;
-    const asked = new Set(attachmentIds);
-    return new Map([...live].filter(([, { attachmentId }]) => asked.has(attachmentId)));
+  ): Promise<ReadonlySet<number>> {
+    const ids = new Set(hits.map(({ fragmentId }) => fragmentId));
+    const found = await this.repository.existing(caller.tenantId, knowledge.id, [...ids]);
+    const asked = attachmentIds && new Set(attachmentIds);
+    const wanted = asked ? found.filter(({ attachmentId }) => asked.has(attachmentId)) : found;
+    return new Set(wanted.map(({ id }) => id));
   }
 }
 
@@ -325,9 +338,10 @@ function asError(error: unknown): Error {
 
 function alive<Hit extends { readonly fragmentId: number }>(
   channel: ChannelResult<Hit>,
-  live: ReadonlyMap<number, LiveFragment>,
+  live: ReadonlySet<number>,
+  depth: number,
 ): ChannelResult<Hit> {
-  const hits = channel.hits.filter(({ fragmentId }) => live.has(fragmentId));
+  const hits = channel.hits.filter(({ fragmentId }) => live.has(fragmentId)).slice(0, depth);
   return { ...channel, hits, report: { ...channel.report, hits: hits.length } };
 }
 
@@ -352,6 +366,11 @@ function withVectorScore(
 function failureNotice(channel: string, result: ChannelResult<unknown> | null): string | undefined {
   if (result?.report.failure === undefined) return undefined;
   return `${channel} search failed and is missing from this result. ${result.report.failure}`;
+}
+
+/** The same for every question, because an evaluation counts how often a notice occurs. */
+function thresholdNotice({ threshold }: RetrievalSettings): string {
+  return `Every fragment found is below the similarity threshold ${threshold}. Lower the threshold to see them; belowThreshold has the best similarity.`;
 }
 
 function scaleOf(

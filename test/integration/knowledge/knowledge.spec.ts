@@ -91,7 +91,7 @@ describe('knowledge bases', () => {
   }
 
   describe('records', () => {
-    it('have the defaults of the specification, and creating one answers a status only', async () => {
+    it('start with hybrid search and a low threshold, and creating one answers a status only', async () => {
       const name = fresh();
       const answer = await owner.post('/system/info', { name: ` ${name} ` });
       const { rows } = done(await owner.get<Base[]>(`/system/info/list?name=${name}`));
@@ -108,10 +108,10 @@ describe('knowledge bases', () => {
           overlapChar: 50,
           textBlockSize: 1000,
           retrieveLimit: 10,
-          similarityThreshold: 0.5,
+          similarityThreshold: 0.2,
           vectorModel: '',
           embeddingModel: '',
-          enableHybrid: 0,
+          enableHybrid: 1,
           hybridAlpha: 0.5,
           enableRerank: 0,
           rerankModel: '',

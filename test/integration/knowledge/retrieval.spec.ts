@@ -31,6 +31,7 @@ interface Channel {
 }
 
 type Retrieval = Answer<Found[]> & {
+  belowThreshold: { count: number; bestScore: number | null };
   channels: { vector: Channel; keyword: Channel | null };
   scale: string;
   rerank: string;
@@ -119,6 +120,36 @@ describe('retrieval', () => {
     await save({ similarityThreshold: 0 });
   });
 
+  it('says how many fragments the threshold left out, and the best score among them', async () => {
+    const all = await retrieve('laptop warranty', { topK: 5, threshold: 0 });
+    expect([all.msg, all.belowThreshold]).toEqual(['Done.', { count: 0, bestScore: null }]);
+    const [best, second] = all.data.map(({ score }) => score);
+
+    const none = await retrieve('laptop warranty', { topK: 1, threshold: 0.99 });
+    expect([none.data, none.channels.vector.hits]).toEqual([[], 0]);
+    expect(none.belowThreshold).toEqual({ count: 5, bestScore: best });
+    expect(none.msg).toContain('below the similarity threshold 0.99. Lower the threshold');
+
+    const threshold = ((best ?? 0) + (second ?? 0)) / 2;
+    const one = await retrieve('laptop warranty', { topK: 5, threshold });
+    expect([one.data.length, one.channels.vector.hits, one.msg]).toEqual([1, 1, 'Done.']);
+    expect(one.belowThreshold).toEqual({ count: 4, bestScore: second });
+
+    // Words find it as well, so the threshold leaves out the four others.
+    const hybrid = await retrieve('laptop warranty', { enableHybrid: true, threshold: 0.99 });
+    expect(names(hybrid)).toEqual(['warranty.txt']);
+    expect(hybrid.belowThreshold).toEqual({ count: 4, bestScore: second });
+  });
+
+  it('finds the same first fragments whether few or many are asked for', async () => {
+    const query = 'Is the laptop in the package paid within days?';
+    const few = await retrieve(query, { enableHybrid: true, topK: 1 });
+    const many = await retrieve(query, { enableHybrid: true, topK: 5 });
+    expect(few.channels.keyword?.hits).toBe(many.channels.keyword?.hits);
+    expect(few.channels.keyword?.hits).toBeGreaterThan(1);
+    expect(many.data[0]).toEqual(few.data[0]);
+  });
+
   it('fuses both channels by rank, and a number that only words can find comes first', async () => {
     const found = await retrieve('ZX-4711', { enableHybrid: true, hybridAlpha: 0.9, topK: 5 });
     expect(names(found)[0]).toBe('payment.txt');
@@ -173,7 +204,12 @@ describe('retrieval', () => {
     expect(found.data[0]?.originalIndex).toBeGreaterThanOrEqual(0);
     const call = simulator.requests.find(({ path }) => path.endsWith('/rerank'));
     expect((call?.body as { documents: unknown[] }).documents).toHaveLength(3);
-    expect(found.dropped).toHaveLength(2);
+    expect(found.dropped?.map(({ explain }) => explain?.dropped)).toEqual([
+      'beyond the first 1',
+      'beyond the first 1',
+      'beyond the first 3',
+      'beyond the first 3',
+    ]);
   });
 
   it('answers the vector score before fusion and reranker, where there is another score', async () => {
