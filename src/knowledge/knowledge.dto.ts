@@ -3,11 +3,13 @@ import {
   Flag,
   Id,
   Input,
+  OneOf,
   pageFields,
   Text,
   Whole,
   ZeroOrOne,
 } from '../platform/http/index.js';
+import { KNOWLEDGE_LANGUAGES } from './knowledge.languages.js';
 
 const INTEGER = 2_147_483_647;
 const SIZE = 1_000_000;
@@ -32,6 +34,7 @@ export class KnowledgeListQuery extends Input({
     'rerankModel',
     'rerankTopN',
     'rerankScoreThreshold',
+    'language',
     'remark',
     'createTime',
     'updateTime',
@@ -116,6 +119,12 @@ const knowledgeFields = {
     optional: true,
     clearable: true,
     description: 'On the scale of the reranker; an empty text clears it',
+  }),
+  language: OneOf(KNOWLEDGE_LANGUAGES, {
+    optional: true,
+    description:
+      'Language of the documents for keyword search; default auto, which recognises it. A change applies to documents that are parsed afterwards',
+    example: 'auto',
   }),
   remark: Text({ optional: true, max: 500 }),
 };

@@ -48,6 +48,8 @@ export class KnowledgeBase {
   @Varchar(200, nullable) rerankModel: string | null;
   @Integer(nullable) rerankTopN: number | null;
   @Double(nullable) rerankScoreThreshold: number | null;
+  /** What its words are stemmed by: `auto`, or a text search configuration of PostgreSQL. */
+  @Varchar(20, { default: 'auto' }) language: string;
   @Varchar(500, nullable) remark: string | null;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;

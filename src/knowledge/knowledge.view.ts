@@ -2,6 +2,7 @@ import {
   decimal,
   integer,
   nullable,
+  oneOf,
   recordId,
   sheetOf,
   text,
@@ -10,6 +11,7 @@ import {
   zeroOrOne,
 } from '../platform/http/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
+import { KNOWLEDGE_LANGUAGES } from './knowledge.languages.js';
 
 /** A knowledge base. Absent texts are '', because the forms of existing clients fail on null; switches are 0 or 1. */
 export class KnowledgeView extends View({
@@ -33,6 +35,10 @@ export class KnowledgeView extends View({
   rerankModel: text({ example: '' }),
   rerankTopN: nullable(integer({ example: 5 })),
   rerankScoreThreshold: nullable(decimal({ example: 0.2 })),
+  language: oneOf(KNOWLEDGE_LANGUAGES, {
+    example: 'auto',
+    description: 'Language of the documents for keyword search; auto: it is recognised',
+  }),
   remark: text({ example: '' }),
   documentCount: integer({ example: 12 }),
   createTime: time(),
@@ -54,6 +60,7 @@ export const knowledgeSheet = sheetOf<KnowledgeView>('Knowledge bases', {
   enableHybrid: ['Hybrid search', { 0: 'No', 1: 'Yes' }],
   enableRerank: ['Reranking', { 0: 'No', 1: 'Yes' }],
   rerankModel: 'Rerank model',
+  language: 'Language',
   remark: 'Remark',
   createTime: 'Created',
   updateTime: 'Changed',
