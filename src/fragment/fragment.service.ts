@@ -63,8 +63,8 @@ export class FragmentService {
     const { docId, content, idx, remark = null } = body;
     const document = await this.fragments.document(tenantId, docId);
     if (!document) throw new NotFoundError(DOCUMENT);
-    await this.knowledge.writable(caller, document.knowledgeId, DOCUMENT);
-    const analysed = await this.analyse(content, null);
+    const base = await this.knowledge.writable(caller, document.knowledgeId, DOCUMENT);
+    const analysed = await this.analyse({ content, headings: null }, base, document.attachmentId);
     const { language, termCount } = analysed;
     return this.database.transaction(async () => {
       await this.lock(tenantId, document.attachmentId, DOCUMENT);
@@ -84,11 +84,11 @@ export class FragmentService {
     if (content !== undefined && isBlank(content))
       throw new InvalidInputError('content must not be empty.');
     const before = await this.fragments.get(tenantId, id);
-    await this.knowledge.writable(caller, before.knowledgeId, LABEL);
+    const base = await this.knowledge.writable(caller, before.knowledgeId, LABEL);
     const analysed =
       content === undefined || content === before.content
         ? undefined
-        : await this.analyse(content, before.headings);
+        : await this.analyse({ ...before, content }, base, before.attachmentId);
     return this.database.transaction(async () => {
       await this.lock(tenantId, before.attachmentId, LABEL);
       const { language, termCount } = analysed ?? {};
@@ -198,9 +198,13 @@ export class FragmentService {
     return bases;
   }
 
-  private async analyse(content: string, headings: string | null): Promise<AnalysedText> {
-    const text = storedText({ content, headings });
-    const [analysed] = await this.keywords.analyse([text]);
+  private async analyse(
+    fragment: Pick<Fragment, 'content' | 'headings'>,
+    { tenantId, id: knowledgeId, language }: KnowledgeBase,
+    attachmentId: number,
+  ): Promise<AnalysedText> {
+    const base = { tenantId, knowledgeId, language, attachmentId };
+    const [analysed] = await this.keywords.analyse([storedText(fragment)], base);
     if (!analysed) throw new Error('The keyword index has analysed no text.');
     return analysed;
   }

@@ -10,3 +10,4 @@ export {
 } from './knowledge.rules.js';
 export { KnowledgeModule } from './knowledge.module.js';
 export { KnowledgeService } from './knowledge.service.js';
+export { AUTOMATIC, KNOWLEDGE_LANGUAGES } from './knowledge.languages.js';

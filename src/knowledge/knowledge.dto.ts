@@ -10,6 +10,7 @@ import {
   ZeroOrOne,
 } from '../platform/http/index.js';
 import { neighbourModes } from './knowledge.entity.js';
+import { KNOWLEDGE_LANGUAGES } from './knowledge.languages.js';
 import { MOST_RETRIEVED } from './knowledge.rules.js';
 
 const INTEGER = 2_147_483_647;
@@ -37,6 +38,7 @@ export class KnowledgeListQuery extends Input({
     'rerankScoreThreshold',
     'neighbours',
     'neighbourCharacters',
+    'language',
     'remark',
     'createTime',
     'updateTime',
@@ -137,6 +139,12 @@ const knowledgeFields = {
     max: 100_000,
     description: 'Characters of the neighbours of one hit at most; default 2000',
     example: 2_000,
+  }),
+  language: OneOf(KNOWLEDGE_LANGUAGES, {
+    optional: true,
+    description:
+      'Language of the documents for keyword search; default auto, which recognises it. A change applies to documents that are parsed afterwards',
+    example: 'auto',
   }),
   remark: Text({ optional: true, max: 500 }),
 };

@@ -56,6 +56,8 @@ export class KnowledgeBase {
   /** The fragments around a hit that the model gets with it, and how many characters of them at most. */
   @Varchar(20, { default: 'none' }) neighbours: NeighbourMode;
   @Integer({ default: 2000 }) neighbourCharacters: number;
+  /** What its words are stemmed by: `auto`, or a text search configuration of PostgreSQL. */
+  @Varchar(20, { default: 'auto' }) language: string;
   @Varchar(500, nullable) remark: string | null;
 
   /** Since when vectors of its fragments are known to be missing in the vector store; null when none is. */

@@ -96,7 +96,8 @@ export class KnowledgeService {
       });
       const after = { ...before, ...values };
       if (reindex) await this.contents.reindex(caller, after, before);
-      return new Answer(null, messageWith(notice));
+      const notices = [notice, reindex ? undefined : await this.languageNotice(after, before)];
+      return new Answer(null, messageWith(joined(notices)));
     });
   }
 
@@ -231,9 +232,15 @@ export class KnowledgeService {
     requireSplitSettings(splitSettings(values, before));
     await this.requireModel(tenantId, 'embeddingModel', 'vector', { values, before });
     await this.requireModel(tenantId, 'rerankModel', 'rerank', { values, before });
-    const notices = [this.storeNotice(values, before), rerankNotice({ ...before, ...values })];
-    const found = notices.filter((notice) => notice !== undefined);
-    return found.length === 0 ? undefined : found.join(' ');
+    return joined([this.storeNotice(values, before), rerankNotice({ ...before, ...values })]);
+  }
+
+  private async languageNotice(
+    { tenantId, id, language }: KnowledgeBase,
+    before: KnowledgeBase,
+  ): Promise<string | undefined> {
+    if (language === before.language || !(await this.contents.isIndexed(tenantId, id))) return;
+    return 'Documents that are parsed already keep the language they were indexed in. Send reindex: true to parse them again.';
   }
 
   /** The views of the bases, with what their contents report. */
@@ -323,6 +330,11 @@ function changedFields(before: KnowledgeBase, values: KnowledgeValues): string[]
   return (Object.keys(values) as (keyof KnowledgeValues)[]).filter(
     (field) => values[field] !== before[field],
   );
+}
+
+function joined(notices: readonly (string | undefined)[]): string | undefined {
+  const given = notices.filter((notice) => notice !== undefined);
+  return given.length === 0 ? undefined : given.join(' ');
 }
 
 function messageWith(notice: string | undefined): string {

@@ -13,6 +13,7 @@ import {
 } from '../platform/http/index.js';
 import { neighbourModes } from './knowledge.entity.js';
 import type { KnowledgeBase, NeighbourMode } from './knowledge.entity.js';
+import { KNOWLEDGE_LANGUAGES } from './knowledge.languages.js';
 
 /** A knowledge base. Absent texts are '', because the forms of existing clients fail on null; switches are 0 or 1. */
 export class KnowledgeView extends View({
@@ -41,6 +42,10 @@ export class KnowledgeView extends View({
     description: 'The fragments that a model gets with each hit',
   }),
   neighbourCharacters: integer({ example: 2_000 }),
+  language: oneOf(KNOWLEDGE_LANGUAGES, {
+    example: 'auto',
+    description: 'Language of the documents for keyword search; auto: it is recognised',
+  }),
   remark: text({ example: '' }),
   documentCount: integer({ example: 12 }),
   vectorsLostTime: nullable(
@@ -73,6 +78,7 @@ export const knowledgeSheet = sheetOf<KnowledgeView>('Knowledge bases', {
   enableHybrid: ['Hybrid search', { 0: 'No', 1: 'Yes' }],
   enableRerank: ['Reranking', { 0: 'No', 1: 'Yes' }],
   rerankModel: 'Rerank model',
+  language: 'Language',
   remark: 'Remark',
   createTime: 'Created',
   updateTime: 'Changed',

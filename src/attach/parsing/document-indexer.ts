@@ -278,7 +278,8 @@ export class DocumentIndexer {
     const texts = document.fragments.map(searchableText);
     const vectors = await this.vectorsOf(attempt, model, texts);
     const ids = await this.fragments.reserveIds(texts.length);
-    const analysed = await this.keywords.analyse(texts);
+    const { tenantId, id: knowledgeId, language } = knowledge;
+    const analysed = await this.keywords.analyse(texts, { tenantId, knowledgeId, language });
     const fragments = document.fragments.flatMap((draft, idx): NewFragment[] => {
       const [id, terms] = [ids[idx], analysed[idx]];
       return id === undefined || terms === undefined
@@ -389,7 +390,7 @@ export class DocumentIndexer {
   /** Whether what was made by the one record's settings is what the other's would make, in the same place. */
   private isMadeBy(one: KnowledgeBase, other: KnowledgeBase): boolean {
     return (
-      SPLIT_BY.every((setting) => one[setting] === other[setting]) &&
+      MADE_BY.every((setting) => one[setting] === other[setting]) &&
       this.fragments.areVectorsShared(one, other)
     );
   }
@@ -418,5 +419,5 @@ export class DocumentIndexer {
 
 const WITHDRAWAL_MS = 10_000;
 
-/** What the fragments of a document depend on. */
-const SPLIT_BY = ['textBlockSize', 'overlapChar', 'separator'] as const;
+/** What the fragments of a document and their terms depend on. */
+const MADE_BY = ['textBlockSize', 'overlapChar', 'separator', 'language'] as const;

@@ -58,7 +58,7 @@ export async function load(app, texts) {
     const fragmentId = attachmentId;
     idOf.set(fragmentId, id);
     const began = performance.now();
-    const [analysed] = await index.analyse([text]);
+    const [analysed] = await index.analyse([text], scope);
     await index.replaceAttachment({ ...scope, attachmentId }, [{ fragmentId, analysed }]);
     writeMs.push(performance.now() - began);
   }

@@ -10,6 +10,7 @@ const columns = [
   ['Set', ({ set }) => set],
   ['Questions', count('queries')],
   ['Keyword', score('keyword')],
+  ['BM25', score('bm25')],
   ['Vector', score('vector')],
   ...ALPHAS.map((alpha) => [`α ${alpha}`, score(`alpha ${alpha}`)]),
   ['Least / better', (row) => leastPart(row)?.toFixed(3) ?? NONE],

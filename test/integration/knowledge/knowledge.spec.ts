@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { byTest } from '../../support/asked-by-test.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
+import { Database } from '../../../src/platform/database/index.js';
 import { VectorStores } from '../../../src/vector-store/index.js';
 import {
   attachmentsOf,
@@ -119,6 +120,7 @@ describe('knowledge bases', () => {
           rerankScoreThreshold: null,
           neighbours: 'none',
           neighbourCharacters: 2000,
+          language: 'auto',
           remark: '',
           documentCount: 0,
           vectorsLostTime: null,
@@ -148,6 +150,7 @@ describe('knowledge bases', () => {
         rerankScoreThreshold: -0.5,
         neighbours: 'section',
         neighbourCharacters: '1500',
+        language: 'german',
         remark: 'note',
         kind: 'dropped',
       });
@@ -170,6 +173,7 @@ describe('knowledge bases', () => {
         rerankScoreThreshold: -0.5,
         neighbours: 'section',
         neighbourCharacters: 1500,
+        language: 'german',
         remark: 'note',
       });
     });
@@ -510,6 +514,33 @@ describe('knowledge bases', () => {
       expect(await vectors(id, '')).toBe(row?.fragmentCount);
       expect(simulator.requests.at(-1)).toMatchObject({ model: 'sim-other-32' });
     });
+
+    it('takes the language of the base for its documents when they are parsed', async () => {
+      const id = await indexed({ ...model, vectorModel: '' });
+      expect(await languageOf(id)).toEqual(['english']);
+      const change = { id, language: 'danish' };
+      expect(await owner.put('/system/info', change)).toMatchObject({
+        code: 200,
+        msg: 'Done. Documents that are parsed already keep the language they were indexed in. Send reindex: true to parse them again.',
+      });
+      expect(await languageOf(id)).toEqual(['english']);
+      const answer = await owner.put('/system/info', { ...change, reindex: true });
+      expect(answer).toMatchObject({ code: 200, msg: expect.stringMatching(/^Done\.$/) });
+      expect(await settled(owner, id)).toMatchObject([{ status: PARSED }]);
+      expect(await languageOf(id)).toEqual(['danish']);
+      expect(await owner.put('/system/info', { id, language: 'klingon' })).toMatchObject({
+        code: 400,
+        msg: expect.stringContaining('language must be one of auto, arabic,'),
+      });
+    });
+
+    async function languageOf(id: number): Promise<string[]> {
+      const rows = await byTest(plinth.app.get(Database)).query<{ language: string }>(
+        'SELECT language FROM fragment WHERE tenant_id = $1 AND knowledge_id = $2',
+        ['000000', id],
+      );
+      return rows.map(({ language }) => language);
+    }
 
     it('is not touched by a change that the vectors do not depend on', async () => {
       const id = await indexed({ ...model, vectorModel: '' });
