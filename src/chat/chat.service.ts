@@ -225,11 +225,11 @@ export class ChatService {
         bases,
         filter: plan.filter,
         history: historyWindow(stored, question, withoutPrompt).slice(0, -1),
-      model: plan.model,
-      room: addableTokens(question, limits, counter),
-      counter,
-      signal: turn.signal,
-    });
+        model: plan.model,
+        room: addableTokens(question, limits, counter),
+        counter,
+        signal: turn.signal,
+      });
     turn.sources = sources;
     turn.toolSources = new TurnSources(sources);
     turn.write(sourcesFrame(sources, { fallback, incomplete, leftOut }));

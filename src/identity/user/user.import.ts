@@ -182,9 +182,7 @@ function rowsOf(
       const field = fields[at];
       return field && cell !== '' ? [[field, cell] as const] : [];
     });
-    return values.length === 0
-      ? []
-      : [[index + 2, Object.fromEntries(values)] as const];
+    return values.length === 0 ? [] : [[index + 2, Object.fromEntries(values)] as const];
   });
   if (found.length === 0)
     throw new InvalidInputError('The workbook has no rows below its headers.');

@@ -52,7 +52,11 @@ async function main() {
   for (const store of stores.filter(({ name }) => only?.includes(name) ?? true)) {
     const measured = await withPlinth(store.url, (app) => measureStore(app, datasets));
     reportTimes(store, measured.latency);
-    const ofStore = measured.rows.map((row) => ({ store: store.name, bm25: baseline[row.set], ...row }));
+    const ofStore = measured.rows.map((row) => ({
+      store: store.name,
+      bm25: baseline[row.set],
+      ...row,
+    }));
     rows.push(...ofStore);
   }
   console.log(`\nnDCG@10\n${tableOf(rows)}`);
