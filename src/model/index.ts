@@ -5,6 +5,7 @@ export {
   EmbeddingModelChangedError,
 } from './embedding/embedding.client.js';
 export type { EmbedOptions } from './embedding/embedding.client.js';
+export type { WaitListener } from './embedding/model.queue.js';
 export { ModelNotFoundError, WrongCategoryError } from './model.errors.js';
 export { estimateMessageTokens, estimateTokens, sendableTokens } from './model-window.js';
 export { ModelModule } from './model.module.js';

@@ -8,8 +8,10 @@ import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
 import { systemCaller } from '../../src/platform/access/index.js';
 import { ParsingRepository } from '../../src/attach/parsing/parsing.repository.js';
+import { PARSE_JOB } from '../../src/attach/parsing/parsing.queue.js';
 import { VectorReconciliation } from '../../src/attach/reconciliation/vector-reconciliation.js';
 import { Database } from '../../src/platform/database/index.js';
+import { JobQueue } from '../../src/platform/queue/index.js';
 import { VectorStores } from '../../src/vector-store/index.js';
 import {
   attachmentsOf,
@@ -97,6 +99,11 @@ describe('parsing', () => {
   const embedCalls = (): number =>
     simulator.requests.filter(({ path }) => path.endsWith('/embeddings')).length;
 
+  const embedInputs = (): string[][] =>
+    simulator.requests
+      .filter(({ path }) => path.endsWith('/embeddings'))
+      .map(({ body }) => (body as { input: string[] }).input);
+
   it('goes from pending to parsed, with one vector and its words for each fragment', async () => {
     const id = await base();
     const { code, data } = await upload(admin, id, [['facts.txt', longText(10)]]);
@@ -181,6 +188,73 @@ describe('parsing', () => {
     expect([row?.status, row?.remark]).toEqual([FAILED, expect.stringContaining('cancelled')]);
     await eventually(embedCallsSettled, (still) => still, PARSING_MS);
     expect([await vectors(id), await rows('fragment', id)]).toEqual([0, 0]);
+  });
+
+  it('shares embedding calls among small documents, and drops one that is cancelled', async () => {
+    const id = await base();
+    simulator.script({ hold: true, match: { path: '/embeddings' } });
+    const names = Array.from({ length: 9 }, (_, n) => `small-${n}.txt`);
+    await upload(admin, id, [[names[0] ?? '', 'Small document 0.']]);
+    await eventually(embedCalls, (calls) => calls === 1, PARSING_MS);
+    await upload(
+      admin,
+      id,
+      names.slice(1).map((name, n) => [name, `Small document ${n + 1}.`] as const),
+    );
+    const waiting = await eventually(
+      () => attachmentsOf(admin, id),
+      (rows) => rows.length === 9 && rows.every(({ progressTotal }) => progressTotal === 1),
+      PARSING_MS,
+    );
+    const cancelled = waiting.find(({ name }) => name === 'small-5.txt');
+    done(await admin.post(`/system/attach/${cancelled?.id}/cancel`));
+    await eventually(
+      () => plinth.app.get(JobQueue).counts(PARSE_JOB),
+      ({ active }) => active === 8,
+    );
+    simulator.release();
+    const rows = await settled(admin, id);
+    expect(rows.map(({ name, status }) => [name, status]).sort()).toEqual(
+      names.map((name) => [name, name === 'small-5.txt' ? FAILED : PARSED]),
+    );
+    // The one that was held, and seven documents in batches of four.
+    const sent = embedInputs();
+    expect(sent.map((texts) => texts.length)).toEqual([1, 4, 3]);
+    expect(sent.flat()).not.toContain('Small document 5.');
+    for (const { name, docId, status } of rows) {
+      const fragments = await fragmentsOf(admin, docId);
+      const own = `Small document ${name.replace(/\D/g, '')}.`;
+      expect(fragments.map(({ content }) => content)).toEqual(status === PARSED ? [own] : []);
+    }
+    expect(await vectors(id)).toBe(8);
+  });
+
+  it('sends documents alone whose shared call is refused, and names them in the log', async () => {
+    const id = await base();
+    simulator.script({ hold: true, match: { path: '/embeddings' } });
+    await upload(admin, id, [['first.txt', 'The first one.']]);
+    await eventually(embedCalls, (calls) => calls === 1, PARSING_MS);
+    await upload(admin, id, [
+      ['good.txt', 'A good text.'],
+      ['other.txt', 'Another good text.'],
+    ]);
+    await eventually(
+      () => attachmentsOf(admin, id),
+      (rows) => rows.length === 3 && rows.every(({ progressTotal }) => progressTotal === 1),
+      PARSING_MS,
+    );
+    simulator.script({ status: 400 }, { status: 400 });
+    simulator.release();
+    const rows = await settled(admin, id);
+    const failed = rows.filter(({ status }) => status === FAILED);
+    expect(embedInputs().map((texts) => texts.length)).toEqual([1, 2, 1, 1]);
+    expect(failed.map(({ remark }) => remark)).toEqual([
+      expect.stringMatching(/^The provider rejected the request \(400\)/),
+    ]);
+    const shared = rows.filter(({ name }) => name !== 'first.txt').map((row) => row.id);
+    const line = plinth.log.map((text) => JSON.parse(text) as Record<string, unknown>);
+    const found = line.find(({ msg }) => msg === 'Failed to embed a shared batch');
+    expect(found?.['attachmentIds']).toEqual(expect.arrayContaining(shared));
   });
 
   it.each(['attachment', 'knowledge base'])(

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { Injectable, Inject } from '@nestjs/common';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Injectable } from '@nestjs/common';
 import PQueue from 'p-queue';
 import { Lease } from '../../platform/lease/index.js';
 import type { Caller } from '../../platform/access/index.js';
@@ -9,20 +9,14 @@ import { FragmentService, KeywordIndex, searchableText } from '../../fragment/in
 import type { NewFragment } from '../../fragment/index.js';
 import { isOfSession, KnowledgeService, NoEmbeddingModelError } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
-import {
-  EmbeddingClient,
-  EmbeddingModelChangedError,
-  inBatches,
-  ModelResolver,
-} from '../../model/index.js';
+import { ModelResolver } from '../../model/index.js';
 import type { ResolvedEmbeddingModel } from '../../model/index.js';
 import { ContentMissingError, StorageService } from '../../platform/storage/index.js';
 import { VectorStores } from '../../vector-store/index.js';
 import type { VectorEntry, VectorStore } from '../../vector-store/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { DocumentParser } from '../parser/index.js';
 import type { ParsedDocument } from '../parser/index.js';
+import { FragmentEmbedder } from './fragment-embedder.js';
 import { LEASE_SECONDS, ParsingRepository } from './parsing.repository.js';
 import type { Claim, Progress, ClaimedAttachment } from './parsing.repository.js';
 import {
@@ -70,105 +64,6 @@ export class DocumentLease {
   }
 }
 
-/** Receives the progress of the embedding of one document. */
-interface EmbeddingWatch {
-  /** How many texts have their vector. */
-  readonly onProgress: (done: number) => void;
-  /** The reason for waiting; undefined when it continues. */
-  readonly onWait: (reason: string | undefined) => void;
-}
-
-interface Batch {
-  readonly texts: readonly string[];
-  readonly digest: string;
-}
-
-const FLOAT_BYTES = 4;
-
-/** Embeds the fragments of a document batch by batch, and keeps each batch until the document is parsed. */
-@Injectable()
-export class FragmentEmbedder {
-  constructor(
-    @Inject(CONFIG) private readonly config: Config,
-    private readonly embedder: EmbeddingClient,
-    private readonly repository: ParsingRepository,
-  ) {}
-
-  /**
-   * One vector a text, in their order. A batch that an earlier attempt has embedded is not sent again; after the first
-   * batch that fails for good no other is begun.
-   */
-  async embed(
-    claim: Claim,
-    what: { readonly model: ResolvedEmbeddingModel; readonly texts: readonly string[] },
-    how: EmbeddingWatch & { readonly signal: AbortSignal },
-  ): Promise<Float32Array[]> {
-    const { model, texts } = what;
-    const batches = batchesOf(model, texts, this.embedder.batchSizeOf(model));
-    const kept = await this.repository.embeddedBatches(claim.tenantId, claim.id);
-    const failure = new AbortController();
-    const signal = AbortSignal.any([how.signal, failure.signal]);
-    let done = 0;
-    const queue = new PQueue({ concurrency: this.config.EMBEDDING_CONCURRENCY });
-    const embedOne = async ({ texts: inputs, digest }: Batch): Promise<Float32Array[]> => {
-      signal.throwIfAborted();
-      const earlier = kept.get(digest);
-      const vectors = earlier
-        ? unpacked(earlier, inputs.length)
-        : await this.embedder.embed(model, inputs, {
-            signal,
-            purpose: 'document',
-            onWait: how.onWait,
-          });
-      // A document of one batch has nothing to resume.
-      if (!earlier && batches.length > 1) {
-        await this.repository.keepBatch(claim, { digest, vectors: packed(vectors) });
-      }
-      done += inputs.length;
-      how.onProgress(done);
-      return vectors;
-    };
-    try {
-      return (await Promise.all(batches.map((batch) => queue.add(() => embedOne(batch))))).flat();
-    } catch (error) {
-      queue.clear();
-      failure.abort(error);
-      await queue.onIdle();
-      throw error instanceof EmbeddingModelChangedError ? new SettingsChangedError() : error;
-    }
-  }
-}
-
-function batchesOf(model: ResolvedEmbeddingModel, texts: readonly string[], size: number): Batch[] {
-  return inBatches(texts, size).map((batch) => ({ texts: batch, digest: digestOf(model, batch) }));
-}
-
-/** Equal only for the same texts embedded by the same model at the same address. */
-function digestOf(model: ResolvedEmbeddingModel, texts: readonly string[]): string {
-  const { id, modelName, providerCode, modelDimension, connection } = model;
-  const facts = [id, modelName, providerCode, modelDimension ?? '', connection.address];
-  return createHash('sha256')
-    .update(JSON.stringify([facts, texts]))
-    .digest('hex');
-}
-
-function packed(vectors: readonly Float32Array[]): Buffer {
-  return Buffer.concat(
-    vectors.map(({ buffer, byteOffset, byteLength }) =>
-      Buffer.from(buffer, byteOffset, byteLength),
-    ),
-  );
-}
-
-function unpacked(bytes: Buffer, count: number): Float32Array[] {
-  // A copy, because a view of floats must begin at a multiple of four.
-  const floats = new Float32Array(new Uint8Array(bytes).buffer);
-  const dimension = bytes.length / FLOAT_BYTES / count;
-  return Array.from({ length: count }, (_, index) =>
-    floats.slice(index * dimension, (index + 1) * dimension),
-  );
-}
-
 /** One attempt at one document. */
 interface Attempt {
   readonly caller: Caller;
@@ -193,6 +88,9 @@ interface PreparedDocument {
  */
 @Injectable()
 export class DocumentIndexer {
+  private readonly large = new PQueue({ concurrency: LARGE_AT_ONCE });
+  private readonly writing = new PQueue({ concurrency: WRITING_AT_ONCE });
+
   constructor(
     private readonly database: Database,
     private readonly knowledge: KnowledgeService,
@@ -211,7 +109,30 @@ export class DocumentIndexer {
    * has to be parsed with other settings.
    */
   async run(attempt: Attempt): Promise<void> {
-    const prepared = await this.prepare(attempt);
+    const { attachment, lease, signal } = attempt;
+    if (attachment.byteSize <= SMALL_BYTES) return this.ingest(attempt);
+    lease.report({ waitingFor: LARGE_BEFORE });
+    await inTurn(this.large, signal, () => {
+      lease.report({ waitingFor: null });
+      return this.ingest(attempt);
+    });
+  }
+
+  private async ingest(attempt: Attempt): Promise<void> {
+    const { caller, attachment, signal } = attempt;
+    const [knowledge] = await this.knowledge.ofTenant(caller.tenantId, [attachment.knowledgeId]);
+    if (!knowledge) throw new LeaseLostError();
+    const model = await this.modelOf(caller, knowledge);
+    const leave = model && this.embedder.announce(model);
+    try {
+      const prepared = await this.prepare(attempt, knowledge, model);
+      await inTurn(this.writing, signal, () => this.write(attempt, prepared));
+    } finally {
+      leave?.();
+    }
+  }
+
+  private async write(attempt: Attempt, prepared: PreparedDocument): Promise<void> {
     await attempt.lease.check();
     const store = this.stores.of(prepared.knowledge.vectorModel);
     try {
@@ -223,11 +144,12 @@ export class DocumentIndexer {
     }
   }
 
-  private async prepare(attempt: Attempt): Promise<PreparedDocument> {
-    const { caller, attachment, lease, signal } = attempt;
-    const [knowledge] = await this.knowledge.ofTenant(caller.tenantId, [attachment.knowledgeId]);
-    if (!knowledge) throw new LeaseLostError();
-    const model = await this.modelOf(caller, knowledge);
+  private async prepare(
+    attempt: Attempt,
+    knowledge: KnowledgeBase,
+    model: ResolvedEmbeddingModel | undefined,
+  ): Promise<PreparedDocument> {
+    const { lease, signal } = attempt;
     const document = await this.parse(attempt, knowledge);
     const texts = document.fragments.map(searchableText);
     lease.report({ done: 0, total: texts.length });
@@ -344,7 +266,27 @@ export class DocumentIndexer {
   }
 }
 
+/** Runs the work when the queue has a place, in the context of the caller: the tenant that it is bound to. */
+function inTurn(queue: PQueue, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  const inContext = AsyncLocalStorage.snapshot();
+  return queue.add(() =>
+    inContext(async () => {
+      signal.throwIfAborted();
+      await work();
+    }),
+  );
+}
+
 const WITHDRAWAL_MS = 10_000;
+
+/** A file up to this size is small: many of them are ingested at the same time, because they wait for a shared call. */
+const SMALL_BYTES = 256 * 1_024;
+/** Their fragments and vectors are in memory. */
+const LARGE_AT_ONCE = 4;
+const LARGE_BEFORE = 'Other large documents are parsed first.';
+
+/** Each of them holds a connection of the pool. */
+const WRITING_AT_ONCE = 4;
 
 /** What the fragments of a document depend on. */
 const SPLIT_BY = ['textBlockSize', 'overlapChar', 'separator'] as const;

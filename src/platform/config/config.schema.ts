@@ -210,7 +210,11 @@ export const variables = {
   PARSE_TIMEOUT_SECONDS: seconds(2 * MINUTE, 'Time limit for parsing one document'),
   PARSE_PAGES: count(5_000, 'Pages of a PDF at most'),
   PARSE_UNPACKED_MB: count(200, 'Unpacked size of a .docx or .xlsx at most (MiB)', 10_240),
-  PARSE_JOBS: count(4, 'Documents that one process ingests at the same time', 64),
+  PARSE_JOBS: count(
+    16,
+    'Documents that one process ingests at the same time, at most 4 of them larger than 256 KiB; small ones share embedding calls',
+    64,
+  ),
   RECONCILE_MINUTES: count(
     60,
     'Interval of the removal of vectors without a fragment (minutes)',
