@@ -32,6 +32,8 @@ export class KnowledgeListQuery extends Input({
     'rerankModel',
     'rerankTopN',
     'rerankScoreThreshold',
+    'enableOcr',
+    'ocrModel',
     'remark',
     'createTime',
     'updateTime',
@@ -116,6 +118,16 @@ const knowledgeFields = {
     optional: true,
     clearable: true,
     description: 'On the scale of the reranker; an empty text clears it',
+  }),
+  enableOcr: ZeroOrOne({
+    optional: true,
+    description: '1: scanned pages and image files are read by text recognition; default 0',
+  }),
+  ocrModel: Text({
+    optional: true,
+    max: 200,
+    description:
+      'modelName of a model of category chat with supportsVision; empty for the program tesseract of the server',
   }),
   remark: Text({ optional: true, max: 500 }),
 };

@@ -48,6 +48,12 @@ export class KnowledgeBase {
   @Varchar(200, nullable) rerankModel: string | null;
   @Integer(nullable) rerankTopN: number | null;
   @Double(nullable) rerankScoreThreshold: number | null;
+
+  /** 1: pages without text, and image files, are read by text recognition. */
+  @Smallint({ default: 0 }) enableOcr: number;
+
+  /** modelName of a chat model that sees images; without one, the system's tesseract reads them. */
+  @Varchar(200, nullable) ocrModel: string | null;
   @Varchar(500, nullable) remark: string | null;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;

@@ -19,6 +19,7 @@ import {
   ReindexNeededError,
   mayRead,
   mayWrite,
+  NoVisionModelError,
   requireSplitSettings,
   SessionKnowledgeError,
   splitSettings,
@@ -223,6 +224,8 @@ export class KnowledgeService {
     requireSplitSettings(splitSettings(values, before));
     await this.requireModel(tenantId, 'embeddingModel', 'vector', { values, before });
     await this.requireModel(tenantId, 'rerankModel', 'rerank', { values, before });
+    await this.requireModel(tenantId, 'ocrModel', 'chat', { values, before });
+    await this.requireVision(tenantId, values, before);
     const notices = [this.storeNotice(values, before), rerankNotice({ ...before, ...values })];
     const found = notices.filter((notice) => notice !== undefined);
     return found.length === 0 ? undefined : found.join(' ');
@@ -246,7 +249,7 @@ export class KnowledgeService {
 
   private async requireModel(
     tenantId: string,
-    field: 'embeddingModel' | 'rerankModel',
+    field: 'embeddingModel' | 'rerankModel' | 'ocrModel',
     category: string,
     { values, before }: { values: KnowledgeValues; before: KnowledgeBase | undefined },
   ): Promise<void> {
@@ -254,6 +257,15 @@ export class KnowledgeService {
     if (!modelName || modelName === before?.[field]) return;
     if (await this.models.exists(tenantId, modelName, category)) return;
     throw new UnknownModelError(field, modelName, category);
+  }
+
+  private async requireVision(
+    tenantId: string,
+    { ocrModel }: KnowledgeValues,
+    before: KnowledgeBase | undefined,
+  ): Promise<void> {
+    if (!ocrModel || ocrModel === before?.ocrModel) return;
+    if (!(await this.models.seesImages(tenantId, ocrModel))) throw new NoVisionModelError(ocrModel);
   }
 
   private async assertNoReindexNeeded(
@@ -268,7 +280,7 @@ export class KnowledgeService {
   }
 }
 
-const NAMES = ['name', 'vectorModel', 'embeddingModel', 'rerankModel'] as const;
+const NAMES = ['name', 'vectorModel', 'embeddingModel', 'rerankModel', 'ocrModel'] as const;
 
 /** The columns that a body changes. */
 function valuesOf(body: CreateKnowledgeBody | Omit<UpdateKnowledgeBody, 'id'>): KnowledgeValues {

@@ -33,6 +33,8 @@ export class KnowledgeView extends View({
   rerankModel: text({ example: '' }),
   rerankTopN: nullable(integer({ example: 5 })),
   rerankScoreThreshold: nullable(decimal({ example: 0.2 })),
+  enableOcr: zeroOrOne({ example: 0, description: '1: scanned pages and images are read' }),
+  ocrModel: text({ example: '', description: 'Empty: the program tesseract of the server' }),
   remark: text({ example: '' }),
   documentCount: integer({ example: 12 }),
   createTime: time(),
@@ -64,6 +66,7 @@ export function toKnowledgeView(knowledge: KnowledgeBase, documentCount: number)
     description: knowledge.description ?? '',
     separator: knowledge.separator ?? '',
     rerankModel: knowledge.rerankModel ?? '',
+    ocrModel: knowledge.ocrModel ?? '',
     remark: knowledge.remark ?? '',
     documentCount,
   });

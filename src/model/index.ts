@@ -1,4 +1,6 @@
 export { inBatches, countedCall } from './counted.call.js';
+export { CompletionClient } from './completion/completion.client.js';
+export type { CompletionOptions, CountedCompletion } from './completion/completion.client.js';
 export {
   EmbeddingClient,
   EmbeddingDimensionError,

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createCanvas } from '@napi-rs/canvas';
+import { scannedPdf } from '../support/documents/pdf.js';
 import { byTest } from '../support/asked-by-test.js';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
@@ -45,10 +47,19 @@ describe('parsing', () => {
   let simulator: Simulator;
   let admin: Session;
   let count = 0;
+  const programs = mkdtempSync(join(tmpdir(), 'plinth-programs-'));
+  const tesseract = join(programs, 'tesseract');
 
   beforeAll(async () => {
     simulator = await startSimulator();
-    plinth = await Plinth.start({ EMBEDDING_BATCH_SIZE: '4', EMBEDDING_CONCURRENCY: '1' });
+    writeFileSync(tesseract, '#!/bin/sh\ncat > /dev/null\necho "Read by tesseract."\n');
+    chmodSync(tesseract, 0o700);
+    plinth = await Plinth.start({
+      EMBEDDING_BATCH_SIZE: '4',
+      EMBEDDING_CONCURRENCY: '1',
+      OCR_CONCURRENCY: '1',
+      OCR_TESSERACT: tesseract,
+    });
     admin = await plinth.signIn();
     await createProvider(admin, 'custom_api');
     for (const [modelName, modelDimension] of [
@@ -65,11 +76,19 @@ describe('parsing', () => {
         apiKey: 'key',
       });
     }
+    for (const [modelName, supportsVision] of [
+      ['sim-vision', true],
+      ['sim-blind', false],
+    ] as const) {
+      const apiHost = `${simulator.url}/v1`;
+      await createModel(admin, { modelName, supportsVision, apiHost, apiKey: 'key' });
+    }
   });
 
   afterAll(async () => {
     await plinth.stop();
     await simulator.close();
+    rmSync(programs, { recursive: true, force: true });
   });
 
   beforeEach(() => simulator.reset());
@@ -294,7 +313,15 @@ describe('parsing', () => {
     expect(await repository.claim(second)).toBeUndefined();
     await repository.expireAllLeases();
     expect(await repository.claim(second)).toMatchObject({ attempts: 2 });
-    const stale = { done: 1, total: 1, waitingFor: null };
+    const stale = {
+      done: 1,
+      total: 1,
+      waitingFor: null,
+      ocrDone: 0,
+      ocrTotal: null,
+      inputTokens: 0,
+      outputTokens: 0,
+    };
     if (!first) throw new Error('Nobody took the document.');
     expect(await repository.renew(first, stale)).toBe(false);
     expect(await repository.finish(first, { fragments: 1, encoding: undefined })).toBe(false);
@@ -367,6 +394,123 @@ describe('parsing', () => {
     const { text } = await admin.raw('GET', '/metrics');
     expect(text).toMatch(/plinth_orphan_vectors 1\n/);
   });
+
+  describe('with text recognition', () => {
+    const chatCalls = () =>
+      simulator.requests.filter(({ path }) => path.endsWith('/chat/completions'));
+    const scan = (pages: number): Buffer => {
+      const canvas = createCanvas(20, 30);
+      const image = canvas.toBuffer('image/jpeg');
+      return scannedPdf(Array.from({ length: pages }, () => ({ image, size: [20, 30] as const })));
+    };
+    const withVision = { enableOcr: 1, ocrModel: 'sim-vision' };
+
+    it('reads scans and images by a model, and shows pages and tokens', async () => {
+      const id = await base(withVision);
+      const sign = createCanvas(64, 48).toBuffer('image/png');
+      const { code, data } = await upload(admin, id, [
+        ['scan.pdf', scan(2)],
+        ['sign.png', sign],
+      ]);
+      expect([code, data.map(({ error }) => error)]).toEqual([200, [undefined, undefined]]);
+      const rows = await settled(admin, id);
+      const found = new Map(rows.map((row) => [row.name, row]));
+      expect(found.get('scan.pdf')).toMatchObject({ status: PARSED, ocrDone: 2, ocrTotal: 2 });
+      expect(found.get('sign.png')).toMatchObject({ status: PARSED, ocrDone: 1, ocrTotal: 1 });
+      for (const { inputTokens, outputTokens } of rows) {
+        expect(Math.min(inputTokens, outputTokens)).toBeGreaterThan(0);
+      }
+      const [fragment] = await fragmentsOf(admin, found.get('sign.png')?.docId ?? '');
+      expect(fragment?.content).toBe(
+        'Page image\n\nAn image of type image/png.\n\nSide | Pixels\nWidth | 64\nHeight | 48',
+      );
+      expect(await rowsOf('model_answer', found.get('scan.pdf')?.id ?? 0)).toBe(0);
+    });
+
+    it('asks for no page twice when it is cancelled and parsed again', async () => {
+      const id = await base(withVision);
+      const match = { path: '/chat/completions' };
+      simulator.script({ text: 'The first page.', match }, { hold: true, match });
+      await upload(admin, id, [['scan.pdf', scan(2)]]);
+      const [running] = await eventually(
+        () => attachmentsOf(admin, id),
+        ([row]) => row?.ocrDone === 1 && chatCalls().length === 2,
+        PARSING_MS,
+      );
+      expect(running).toMatchObject({ status: 1, ocrTotal: 2 });
+      done(await admin.post(`/system/attach/${running?.id}/cancel`));
+      await eventually(
+        () => chatCalls().every(({ ended }) => ended !== 'open'),
+        (ended) => ended,
+        PARSING_MS,
+      );
+      simulator.reset();
+      simulator.script({ text: 'The second page.', match });
+      done(await admin.post(`/system/attach/parse/${running?.id}`));
+      const [row] = await settled(admin, id);
+      expect(row).toMatchObject({ status: PARSED, ocrDone: 2, ocrTotal: 2 });
+      expect(chatCalls()).toHaveLength(1);
+      const fragments = await fragmentsOf(admin, row?.docId ?? '');
+      expect(fragments.map(({ content }) => content)).toEqual([
+        'The first page.\n\nThe second page.',
+      ]);
+    });
+
+    it('repeats a page that failed in a way that may pass, and fails for good with the reason', async () => {
+      const id = await base(withVision);
+      const match = { path: '/chat/completions' };
+      simulator.script({ status: 500, match }, { text: 'At last.', match });
+      await upload(admin, id, [['scan.pdf', scan(1)]]);
+      expect((await settled(admin, id))[0]).toMatchObject({ status: PARSED, ocrDone: 1 });
+      simulator.script({ length: true, match });
+      const { data } = await upload(admin, id, [['cut.pdf', scan(3)]]);
+      const cut = (await settled(admin, id)).find((row) => row.id === data[0]?.id);
+      expect(cut).toMatchObject({ status: 3, fragmentCount: 0, ocrTotal: 3 });
+      expect(cut?.remark).toMatch(/^The answer of the model sim-vision for page \d .* maxOutput/);
+    });
+
+    it('uses the program tesseract where no model is chosen', async () => {
+      const id = await base({ enableOcr: 1 });
+      await upload(admin, id, [['scan.pdf', scan(1)]]);
+      const [row] = await settled(admin, id);
+      expect(row).toMatchObject({ status: PARSED, ocrDone: 1, inputTokens: 0, outputTokens: 0 });
+      const fragments = await fragmentsOf(admin, row?.docId ?? '');
+      expect(fragments.map(({ content }) => content)).toEqual(['Read by tesseract.']);
+    });
+
+    it('is off by default: scans and images name the switch', async () => {
+      const id = await base();
+      const png = createCanvas(4, 4).toBuffer('image/png');
+      const { data } = await upload(admin, id, [
+        ['scan.pdf', scan(1)],
+        ['sign.png', png],
+      ]);
+      expect(data[1]?.error).toMatch(/Switch it on \(enableOcr\)/);
+      const [row] = await settled(admin, id);
+      expect([row?.status, row?.remark]).toEqual([FAILED, expect.stringContaining('(enableOcr)')]);
+      expect(chatCalls()).toEqual([]);
+    });
+
+    it('takes only models that see images', async () => {
+      const name = 'Blind';
+      const body = { name, embeddingModel: 'sim-embed-64', enableOcr: 1 };
+      expect(await admin.post('/system/info', { ...body, ocrModel: 'sim-blind' })).toMatchObject({
+        code: 400,
+        msg: expect.stringMatching(/sim-blind does not read images.*supportsVision/),
+      });
+      expect((await admin.post('/system/info', { ...body, ocrModel: 'sim-none' })).code).toBe(400);
+    });
+  });
+
+  /** How many rows the table has of a document. */
+  const rowsOf = (table: string, attachmentId: number): Promise<number> =>
+    plinth.app
+      .get(Database)
+      .query<{ n: number }>(
+        `SELECT count(*) AS n FROM ${table} WHERE tenant_id = $1 AND attachment_id = $2`,
+        [TENANT, attachmentId],
+      )
+      .then(([row]) => row?.n ?? -1);
 
   /** Whether no call of the embedding service is open any more. */
   function embedCallsSettled(): boolean {

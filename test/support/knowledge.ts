@@ -11,6 +11,10 @@ export interface AttachmentRow {
   readonly waitingFor: string | null;
   readonly progressDone: number;
   readonly progressTotal: number | null;
+  readonly ocrDone: number;
+  readonly ocrTotal: number | null;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }
 
 export interface FragmentRow {

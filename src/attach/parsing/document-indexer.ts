@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 import PQueue from 'p-queue';
-import { Lease } from '../../platform/lease/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
@@ -16,9 +15,12 @@ import { VectorStores } from '../../vector-store/index.js';
 import type { VectorEntry, VectorStore } from '../../vector-store/index.js';
 import { DocumentParser } from '../parser/index.js';
 import type { ParsedDocument } from '../parser/index.js';
+import { TextRecognitions } from '../recognition/index.js';
 import { FragmentEmbedder } from './fragment-embedder.js';
-import { LEASE_SECONDS, ParsingRepository } from './parsing.repository.js';
-import type { Claim, Progress, ClaimedAttachment } from './parsing.repository.js';
+import { PageReader } from './page-reader.js';
+import type { DocumentLease } from './document-lease.js';
+import { ParsingRepository } from './parsing.repository.js';
+import type { ClaimedAttachment } from './parsing.repository.js';
 import {
   LeaseLostError,
   MissingVectorsError,
@@ -26,43 +28,6 @@ import {
   SourceElsewhereError,
   SourceGoneError,
 } from './parsing.errors.js';
-
-const TIMES = { renewMs: (LEASE_SECONDS * 1_000) / 3 };
-
-/** Renews the lease of the claim and stores the progress; answers why the work must end, undefined when it may continue. */
-type RenewClaim = (claim: Claim, progress: Progress) => Promise<Error | undefined>;
-
-/** The right to write the parsing of one document. Its signal aborts with LeaseLostError when another has the right. */
-export class DocumentLease {
-  private readonly lease: Lease;
-  private progress: Progress = { done: 0, total: null, waitingFor: null };
-
-  constructor(
-    readonly claim: Claim,
-    renew: RenewClaim,
-  ) {
-    this.lease = new Lease(() => renew(claim, this.progress), TIMES);
-  }
-
-  get signal(): AbortSignal {
-    return this.lease.signal;
-  }
-
-  /** Stored with the next renewal. */
-  report(progress: Partial<Progress>): void {
-    this.progress = { ...this.progress, ...progress };
-  }
-
-  /** Renews now; throws the reason why the work must end. Call it before anything that cannot be taken back. */
-  async check(): Promise<void> {
-    await this.lease.renewNow();
-    this.signal.throwIfAborted();
-  }
-
-  async end(): Promise<void> {
-    await this.lease.end();
-  }
-}
 
 /** One attempt at one document. */
 interface Attempt {
@@ -97,6 +62,8 @@ export class DocumentIndexer {
     private readonly models: ModelResolver,
     private readonly storage: StorageService,
     private readonly parser: DocumentParser,
+    private readonly recognitions: TextRecognitions,
+    private readonly pages: PageReader,
     private readonly embedder: FragmentEmbedder,
     private readonly keywords: KeywordIndex,
     private readonly fragments: FragmentService,
@@ -190,16 +157,18 @@ export class DocumentIndexer {
   }
 
   private async parse(
-    { caller, attachment, signal }: Attempt,
+    { caller, attachment, lease, signal }: Attempt,
     knowledge: KnowledgeBase,
   ): Promise<ParsedDocument> {
     const { ossId, name, byteSize } = attachment;
     if (ossId === null) throw new SourceGoneError();
+    const recognition = await this.recognitions.of(caller, knowledge);
+    const pages = recognition && this.pages.recognitionOf(lease, recognition, signal);
     const { textBlockSize, overlapChar, separator } = knowledge;
     try {
       const { content } = await this.storage.open(caller.tenantId, ossId);
       const settings = { textBlockSize, overlapChar, separator: separator ?? '' };
-      return await this.parser.parse({ content, name, byteSize }, settings, signal);
+      return await this.parser.parse({ content, name, byteSize }, settings, signal, pages);
     } catch (error) {
       if (error instanceof ContentMissingError) throw new SourceElsewhereError(error);
       throw error instanceof NotFoundError ? new SourceGoneError() : error;
@@ -241,7 +210,7 @@ export class DocumentIndexer {
         { tenantId, knowledgeId, attachmentId: claim.id, docId },
         fragments,
       );
-      await this.repository.dropBatches(tenantId, claim.id);
+      await this.repository.dropKept(tenantId, claim.id);
     });
   }
 
@@ -289,4 +258,4 @@ const LARGE_BEFORE = 'Other large documents are parsed first.';
 const WRITING_AT_ONCE = 4;
 
 /** What the fragments of a document depend on. */
-const SPLIT_BY = ['textBlockSize', 'overlapChar', 'separator'] as const;
+const SPLIT_BY = ['textBlockSize', 'overlapChar', 'separator', 'enableOcr', 'ocrModel'] as const;

@@ -117,6 +117,8 @@ describe('knowledge bases', () => {
           rerankModel: '',
           rerankTopN: null,
           rerankScoreThreshold: null,
+          enableOcr: 0,
+          ocrModel: '',
           remark: '',
           documentCount: 0,
           createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
@@ -142,6 +144,7 @@ describe('knowledge bases', () => {
         rerankModel: 'sim-rerank',
         rerankTopN: 3,
         rerankScoreThreshold: -0.5,
+        enableOcr: '1',
         remark: 'note',
         kind: 'dropped',
       });
@@ -162,6 +165,7 @@ describe('knowledge bases', () => {
         rerankModel: 'sim-rerank',
         rerankTopN: 3,
         rerankScoreThreshold: -0.5,
+        enableOcr: 1,
         remark: 'note',
       });
     });

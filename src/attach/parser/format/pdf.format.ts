@@ -1,8 +1,10 @@
 import { getDocumentProxy } from 'unpdf';
 import { BlockWriter } from './table-writer.js';
-import type { ReadDocument, ReadLimits } from './document-source.js';
+import { OPS } from 'unpdf/pdfjs';
+import type { ReadDocument, ReadLimits, RecognisedPages } from './document-source.js';
 import { CharacterMaps } from './pdf-character-maps.js';
-import { Refusal } from './document-source.js';
+import { Refusal, UnreadPages } from './document-source.js';
+import { writeRecognised } from './recognised-page.js';
 import { storable } from './text/text-encoding.js';
 
 type Document = Awaited<ReturnType<typeof getDocumentProxy>>;
@@ -18,9 +20,16 @@ interface Line {
 /** A gap this much above the usual one of the page begins a paragraph. */
 const PARAGRAPH_GAP = 1.3;
 
-/** The text of a PDF page by page, with a paragraph wherever the lines stand further apart. */
-export async function readPdf(bytes: Buffer, limits: ReadLimits): Promise<ReadDocument> {
-  const document = await open(bytes);
+/**
+ * The text of a PDF page by page, with a paragraph wherever the lines stand further apart. A page without text has the
+ * recognised one; with `recognised`, throws UnreadPages for those that show something and are not in it.
+ */
+export async function readPdf(
+  bytes: Buffer,
+  limits: ReadLimits,
+  recognised?: RecognisedPages,
+): Promise<ReadDocument> {
+  const document = await openPdf(bytes);
   try {
     const { numPages: pages } = document;
     if (pages > limits.pages) {
@@ -30,15 +39,25 @@ export async function readPdf(bytes: Buffer, limits: ReadLimits): Promise<ReadDo
     }
     const writer = new BlockWriter();
     const pageStarts: number[] = [];
+    const unread: number[] = [];
     for (let number = 1; number <= pages; number += 1) {
       writer.separate();
       pageStarts.push(writer.position);
+      const read = recognised?.get(number);
+      if (read) {
+        writeRecognised(writer, read);
+        continue;
+      }
       const page = await document.getPage(number);
+      const before = writer.position;
       for (const paragraph of await paragraphsOf(page)) writer.paragraph(paragraph);
+      const isEmpty = writer.position === before;
+      if (recognised && isEmpty && (await showsSomething(page))) unread.push(number);
       page.cleanup();
     }
+    if (unread.length > 0) throw new UnreadPages(unread, pages);
     const { text, blocks } = writer.end();
-    if (text.trim() === '') throw new ScannedPdf();
+    if (text.trim() === '') throw recognised ? new EmptyPdf() : new ScannedPdf();
     return { source: { kind: 'document', text, blocks, pageStarts }, pages };
   } finally {
     await document.loadingTask.destroy();
@@ -48,12 +67,22 @@ export async function readPdf(bytes: Buffer, limits: ReadLimits): Promise<ReadDo
 class ScannedPdf extends Refusal {
   constructor() {
     super(
-      'No page of the PDF holds text that can be read; it probably consists of scanned images. Run OCR (text recognition) over it and upload the result.',
+      'No page of the PDF holds text that can be read; it probably consists of scanned images. Switch on text recognition (enableOcr) in the settings of the knowledge base and parse the document again, or run OCR over it and upload the result.',
     );
   }
 }
 
-async function open(bytes: Buffer): Promise<Document> {
+class EmptyPdf extends Refusal {
+  constructor() {
+    super('Text recognition found no text on any page of the PDF. Upload one that holds text.');
+  }
+}
+
+/** Opens a PDF for reading, with the options that are given in addition. The caller destroys its loading task. */
+export async function openPdf(
+  bytes: Buffer,
+  options: Parameters<typeof getDocumentProxy>[1] = {},
+): Promise<Document> {
   try {
     // A copy, because the reader keeps or detaches what it is given.
     return await getDocumentProxy(new Uint8Array(bytes), {
@@ -63,6 +92,7 @@ async function open(bytes: Buffer): Promise<Document> {
       cMapPacked: false,
       cMapUrl: 'made/',
       BinaryDataFactory: CharacterMaps,
+      ...options,
     });
   } catch (error) {
     if (error instanceof Error && error.name === 'PasswordException') {
@@ -72,6 +102,27 @@ async function open(bytes: Buffer): Promise<Document> {
     }
     throw error;
   }
+}
+
+/** The operators of PDF.js that make something visible, and are not of text. */
+const MARKS: readonly number[] = [
+  OPS.shadingFill,
+  OPS.constructPath,
+  OPS.rawFillPath,
+  OPS.paintImageMaskXObject,
+  OPS.paintImageMaskXObjectGroup,
+  OPS.paintImageMaskXObjectRepeat,
+  OPS.paintImageXObject,
+  OPS.paintImageXObjectRepeat,
+  OPS.paintInlineImageXObject,
+  OPS.paintInlineImageXObjectGroup,
+  OPS.paintSolidColorImageMask,
+];
+
+/** Whether an image or a path is drawn on the page: an empty one costs no recognition. */
+async function showsSomething(page: Page): Promise<boolean> {
+  const { fnArray } = await page.getOperatorList();
+  return fnArray.some((operator) => MARKS.includes(operator));
 }
 
 async function paragraphsOf(page: Page): Promise<string[]> {

@@ -22,6 +22,7 @@ import { ChatFiles1763683200021 } from './21-chat-files.js';
 import { ChatBranches1763683200022 } from './22-chat-branches.js';
 import { ResponseFormat1763683200023 } from './23-response-format.js';
 import { ExportPermissions1763683200024 } from './24-export-permissions.js';
+import { KnowledgeOcr1763683200029 } from './29-knowledge-ocr.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -49,4 +50,5 @@ export const migrations = [
   ChatBranches1763683200022,
   ResponseFormat1763683200023,
   ExportPermissions1763683200024,
+  KnowledgeOcr1763683200029,
 ];
