@@ -19,6 +19,7 @@ export class AttachListQuery extends Input({
     'progressTotal',
     'ocrDone',
     'ocrTotal',
+    'contextDone',
     'inputTokens',
     'outputTokens',
     'createTime',

@@ -12,6 +12,7 @@ import { AttachService } from './attach.service.js';
 import { DocumentReader } from './document.reader.js';
 import { FolderImport } from './loader/folder-import.js';
 import { DocumentParser } from './parser/index.js';
+import { ContextWriter } from './parsing/context-writer.js';
 import { DocumentIndexer } from './parsing/document-indexer.js';
 import { FragmentEmbedder } from './parsing/fragment-embedder.js';
 import { PageReader } from './parsing/page-reader.js';
@@ -37,6 +38,7 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
   providers: [
     AttachRepository,
     AttachService,
+    ContextWriter,
     DocumentIndexer,
     DocumentParser,
     DocumentReader,

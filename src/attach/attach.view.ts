@@ -44,6 +44,7 @@ export class AttachmentView extends View({
   ),
   ocrDone: integer({ example: 0, description: 'Pages read by text recognition so far' }),
   ocrTotal: nullable(integer({ example: 12, description: 'Of so many; null where none is read' })),
+  contextDone: integer({ example: 0, description: 'Fragments whose context is written so far' }),
   inputTokens: integer({
     example: 0,
     description: 'Tokens that chat models read for the last parsing',

@@ -62,6 +62,9 @@ export class Attachment {
   @Integer({ default: 0 }) ocrDone: number;
   @Integer(nullable) ocrTotal: number | null;
 
+  /** Fragments whose context is written, of progressTotal. */
+  @Integer({ default: 0 }) contextDone: number;
+
   /** Tokens that chat models took for the last parsing. */
   @Bigint({ default: 0 }) inputTokens: number;
   @Bigint({ default: 0 }) outputTokens: number;

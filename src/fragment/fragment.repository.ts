@@ -163,10 +163,11 @@ export class FragmentRepository {
   ): Promise<void> {
     await this.database.query(
       `INSERT INTO fragment (tenant_id, knowledge_id, attachment_id, doc_id, id, fid, idx, content, page, headings,
-                             location, char_start, char_end, language, term_count)
+                             location, char_start, char_end, language, term_count, context)
        SELECT $1, $2::bigint, $3::bigint, $4, new.*
          FROM unnest($5::bigint[], $6::text[], $7::integer[], $8::text[], $9::integer[], $10::text[], $11::text[],
-                     $12::integer[], $13::integer[], $14::text[], $15::integer[]) AS new`,
+                     $12::integer[], $13::integer[], $14::text[], $15::integer[],
+                     $16::text[]) AS new`,
       [
         tenantId,
         knowledgeId,
@@ -183,6 +184,7 @@ export class FragmentRepository {
         batch.map(({ end }) => end),
         batch.map(({ analysed }) => analysed.language),
         batch.map(({ analysed }) => analysed.termCount),
+        batch.map(({ context }) => context ?? null),
       ],
     );
   }

@@ -88,7 +88,7 @@ export class FragmentService {
     const analysed =
       content === undefined || content === before.content
         ? undefined
-        : await this.analyse(content, before.headings);
+        : await this.analyse(content, before.headings, before.context);
     return this.database.transaction(async () => {
       await this.lock(tenantId, before.attachmentId, LABEL);
       const { language, termCount } = analysed ?? {};
@@ -189,8 +189,13 @@ export class FragmentService {
     return bases;
   }
 
-  private async analyse(content: string, headings: string | null): Promise<AnalysedText> {
-    const text = searchableText({ content, headings: headings?.split(HEADING_SEPARATOR) ?? [] });
+  private async analyse(
+    content: string,
+    headings: string | null,
+    context: string | null = null,
+  ): Promise<AnalysedText> {
+    const above = headings?.split(HEADING_SEPARATOR) ?? [];
+    const text = searchableText({ content, headings: above, context });
     const [analysed] = await this.keywords.analyse([text]);
     if (!analysed) throw new Error('The keyword index has analysed no text.');
     return analysed;

@@ -34,6 +34,7 @@ export class KnowledgeListQuery extends Input({
     'rerankScoreThreshold',
     'enableOcr',
     'ocrModel',
+    'contextModel',
     'remark',
     'createTime',
     'updateTime',
@@ -128,6 +129,12 @@ const knowledgeFields = {
     max: 200,
     description:
       'modelName of a model of category chat with supportsVision; empty for the program tesseract of the server',
+  }),
+  contextModel: Text({
+    optional: true,
+    max: 200,
+    description:
+      'modelName of a model of category chat that writes a line of context for each fragment, one call each; empty for none',
   }),
   remark: Text({ optional: true, max: 500 }),
 };

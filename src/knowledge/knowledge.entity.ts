@@ -54,6 +54,9 @@ export class KnowledgeBase {
 
   /** modelName of a chat model that sees images; without one, the system's tesseract reads them. */
   @Varchar(200, nullable) ocrModel: string | null;
+
+  /** modelName of the chat model that writes a line of context for each fragment; without one, there is none. */
+  @Varchar(200, nullable) contextModel: string | null;
   @Varchar(500, nullable) remark: string | null;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;

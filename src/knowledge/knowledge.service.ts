@@ -225,6 +225,7 @@ export class KnowledgeService {
     await this.requireModel(tenantId, 'embeddingModel', 'vector', { values, before });
     await this.requireModel(tenantId, 'rerankModel', 'rerank', { values, before });
     await this.requireModel(tenantId, 'ocrModel', 'chat', { values, before });
+    await this.requireModel(tenantId, 'contextModel', 'chat', { values, before });
     await this.requireVision(tenantId, values, before);
     const notices = [this.storeNotice(values, before), rerankNotice({ ...before, ...values })];
     const found = notices.filter((notice) => notice !== undefined);
@@ -249,7 +250,7 @@ export class KnowledgeService {
 
   private async requireModel(
     tenantId: string,
-    field: 'embeddingModel' | 'rerankModel' | 'ocrModel',
+    field: 'embeddingModel' | 'rerankModel' | 'ocrModel' | 'contextModel',
     category: string,
     { values, before }: { values: KnowledgeValues; before: KnowledgeBase | undefined },
   ): Promise<void> {
@@ -280,7 +281,14 @@ export class KnowledgeService {
   }
 }
 
-const NAMES = ['name', 'vectorModel', 'embeddingModel', 'rerankModel', 'ocrModel'] as const;
+const NAMES = [
+  'name',
+  'vectorModel',
+  'embeddingModel',
+  'rerankModel',
+  'ocrModel',
+  'contextModel',
+] as const;
 
 /** The columns that a body changes. */
 function valuesOf(body: CreateKnowledgeBody | Omit<UpdateKnowledgeBody, 'id'>): KnowledgeValues {

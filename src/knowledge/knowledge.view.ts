@@ -35,6 +35,7 @@ export class KnowledgeView extends View({
   rerankScoreThreshold: nullable(decimal({ example: 0.2 })),
   enableOcr: zeroOrOne({ example: 0, description: '1: scanned pages and images are read' }),
   ocrModel: text({ example: '', description: 'Empty: the program tesseract of the server' }),
+  contextModel: text({ example: '', description: 'Writes a line of context for each fragment' }),
   remark: text({ example: '' }),
   documentCount: integer({ example: 12 }),
   createTime: time(),
@@ -67,6 +68,7 @@ export function toKnowledgeView(knowledge: KnowledgeBase, documentCount: number)
     separator: knowledge.separator ?? '',
     rerankModel: knowledge.rerankModel ?? '',
     ocrModel: knowledge.ocrModel ?? '',
+    contextModel: knowledge.contextModel ?? '',
     remark: knowledge.remark ?? '',
     documentCount,
   });

@@ -319,6 +319,7 @@ describe('parsing', () => {
       waitingFor: null,
       ocrDone: 0,
       ocrTotal: null,
+      contextDone: 0,
       inputTokens: 0,
       outputTokens: 0,
     };
@@ -499,6 +500,71 @@ describe('parsing', () => {
         msg: expect.stringMatching(/sim-blind does not read images.*supportsVision/),
       });
       expect((await admin.post('/system/info', { ...body, ocrModel: 'sim-none' })).code).toBe(400);
+    });
+  });
+
+  describe('with context for fragments', () => {
+    const match = { path: '/chat/completions' };
+    const chatCalls = () =>
+      simulator.requests.filter(({ path }) => path.endsWith('/chat/completions'));
+    const text = '# Alpha\n\nFirst part.\n\n# Beta\n\nSecond part.';
+    const small = { contextModel: 'sim-vision', textBlockSize: 25 };
+
+    it('says the cost before, and embeds and finds the line without changing the text', async () => {
+      const id = await base({ textBlockSize: 25 });
+      const { data } = await upload(admin, id, [['terms.md', text]], false);
+      const attachmentId = data[0]?.id ?? 0;
+      const preview = async (body: object = {}) =>
+        (await admin.post<object>(`/system/info/${id}/preview`, { attachmentId, ...body })).data;
+      expect(await preview()).toMatchObject({ total: 2, contextCalls: null });
+      const estimate = await preview({ contextModel: 'sim-vision' });
+      expect(estimate).toMatchObject({ contextCalls: 2, contextOutputTokens: 120 });
+      expect(chatCalls()).toEqual([]);
+      done(await admin.put('/system/info', { id, ...small }));
+      done(await admin.post(`/system/attach/parse/${attachmentId}`));
+      const [row] = await settled(admin, id);
+      expect(row).toMatchObject({ status: PARSED, contextDone: 2, progressTotal: 2 });
+      expect(chatCalls()).toHaveLength(2);
+      const { contextInputTokens } = estimate as { contextInputTokens: number };
+      expect((row?.inputTokens ?? 0) / contextInputTokens).toBeCloseTo(1, 0);
+      const fragments = await fragmentsOf(admin, row?.docId ?? '');
+      expect(fragments.map(({ content, context }) => [content, context])).toEqual([
+        ['# Alpha\n\nFirst part.', 'From terms.md, beginning with: # Alpha First part.'],
+        ['# Beta\n\nSecond part.', 'From terms.md, beginning with: # Beta Second part.'],
+      ]);
+      expect(embedInputs().flat()[0]).toBe(
+        'From terms.md, beginning with: # Alpha First part.\n\n# Alpha\n\nFirst part.',
+      );
+      const found = await plinth.app.get(Database).query<{ n: number }>(
+        `SELECT count(*) AS n FROM fragment WHERE tenant_id = $1 AND knowledge_id = $2
+          AND term_count > 6`,
+        [TENANT, id],
+      );
+      expect(found).toEqual([{ n: 2 }]);
+      expect(await rowsOf('model_answer', attachmentId)).toBe(0);
+    });
+
+    it('repeats what failed in a way that may pass, and fails whole with the reason', async () => {
+      const id = await base(small);
+      simulator.script({ status: 500, match });
+      await upload(admin, id, [['good.md', text]]);
+      expect((await settled(admin, id))[0]).toMatchObject({ status: PARSED, contextDone: 2 });
+      simulator.script({ status: 400, match, times: 2 });
+      const { data } = await upload(admin, id, [['bad.md', text.replace('Second', 'Other')]]);
+      const bad = (await settled(admin, id)).find((row) => row.id === data[0]?.id);
+      expect(bad).toMatchObject({ status: FAILED, fragmentCount: 0 });
+      expect(bad?.remark).toMatch(/^The provider rejected the request \(400\)/);
+      expect(await fragmentsOf(admin, bad?.docId ?? '')).toEqual([]);
+      // Those of the attempt that succeeds now are paid once.
+      simulator.reset();
+      done(await admin.post(`/system/attach/parse/${bad?.id}`));
+      expect((await settled(admin, id)).map(({ status }) => status)).toEqual([PARSED, PARSED]);
+      expect(chatCalls()).toHaveLength(2);
+    });
+
+    it('takes only chat models', async () => {
+      const answer = await admin.post('/system/info', { name: 'No', contextModel: 'sim-embed-64' });
+      expect(answer).toMatchObject({ code: 400, msg: expect.stringMatching(/^contextModel: /) });
     });
   });
 

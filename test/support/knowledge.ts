@@ -13,6 +13,7 @@ export interface AttachmentRow {
   readonly progressTotal: number | null;
   readonly ocrDone: number;
   readonly ocrTotal: number | null;
+  readonly contextDone: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
@@ -22,6 +23,7 @@ export interface FragmentRow {
   readonly fid: string;
   readonly idx: number;
   readonly content: string;
+  readonly context: string | null;
 }
 
 export const PARSED = 2;

@@ -16,6 +16,7 @@ import type { VectorEntry, VectorStore } from '../../vector-store/index.js';
 import { DocumentParser } from '../parser/index.js';
 import type { ParsedDocument } from '../parser/index.js';
 import { TextRecognitions } from '../recognition/index.js';
+import { ContextWriter } from './context-writer.js';
 import { FragmentEmbedder } from './fragment-embedder.js';
 import { PageReader } from './page-reader.js';
 import type { DocumentLease } from './document-lease.js';
@@ -64,6 +65,7 @@ export class DocumentIndexer {
     private readonly parser: DocumentParser,
     private readonly recognitions: TextRecognitions,
     private readonly pages: PageReader,
+    private readonly contexts: ContextWriter,
     private readonly embedder: FragmentEmbedder,
     private readonly keywords: KeywordIndex,
     private readonly fragments: FragmentService,
@@ -118,9 +120,14 @@ export class DocumentIndexer {
   ): Promise<PreparedDocument> {
     const { lease, signal } = attempt;
     const document = await this.parse(attempt, knowledge);
-    const texts = document.fragments.map(searchableText);
-    lease.report({ done: 0, total: texts.length });
+    lease.report({ done: 0, total: document.fragments.length });
     await lease.check();
+    const contexts = await this.contextsOf(attempt, knowledge, document);
+    const drafts = document.fragments.map((draft, idx) => ({
+      ...draft,
+      context: contexts?.[idx] ?? null,
+    }));
+    const texts = drafts.map(searchableText);
     const vectors =
       model &&
       (await this.embedder.embed(
@@ -136,13 +143,24 @@ export class DocumentIndexer {
       ));
     const ids = await this.fragments.reserveIds(texts.length);
     const analysed = await this.keywords.analyse(texts);
-    const fragments = document.fragments.flatMap((draft, idx): NewFragment[] => {
+    const fragments = drafts.flatMap((draft, idx): NewFragment[] => {
       const [id, terms] = [ids[idx], analysed[idx]];
       return id === undefined || terms === undefined
         ? []
         : [{ ...draft, id, idx, analysed: terms }];
     });
     return { knowledge, document, fragments, vectors };
+  }
+
+  /** Undefined for a base without a model that writes context. */
+  private async contextsOf(
+    { caller, attachment: { name }, lease, signal }: Attempt,
+    { contextModel }: KnowledgeBase,
+    document: ParsedDocument,
+  ): Promise<readonly string[] | undefined> {
+    if (!contextModel) return undefined;
+    const model = await this.models.resolveChat(caller, contextModel);
+    return this.contexts.write(lease, model, { source: { ...document, name }, signal });
   }
 
   /** Undefined for the base of a chat session in a tenant that had no embedding model. */
@@ -258,4 +276,11 @@ const LARGE_BEFORE = 'Other large documents are parsed first.';
 const WRITING_AT_ONCE = 4;
 
 /** What the fragments of a document depend on. */
-const SPLIT_BY = ['textBlockSize', 'overlapChar', 'separator', 'enableOcr', 'ocrModel'] as const;
+const SPLIT_BY = [
+  'textBlockSize',
+  'overlapChar',
+  'separator',
+  'enableOcr',
+  'ocrModel',
+  'contextModel',
+] as const;

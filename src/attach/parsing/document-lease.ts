@@ -16,6 +16,7 @@ export class DocumentLease {
     waitingFor: null,
     ocrDone: 0,
     ocrTotal: null,
+    contextDone: 0,
     inputTokens: 0,
     outputTokens: 0,
   };
@@ -48,6 +49,11 @@ export class DocumentLease {
   /** Counts one more page that text recognition has read. */
   pageRead(): void {
     this.report({ ocrDone: this.progress.ocrDone + 1 });
+  }
+
+  /** Counts one more fragment whose context is written. */
+  contextWritten(): void {
+    this.report({ contextDone: this.progress.contextDone + 1 });
   }
 
   /** Renews now; throws the reason why the work must end. Call it before anything that cannot be taken back. */

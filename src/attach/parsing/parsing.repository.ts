@@ -30,6 +30,7 @@ export interface Progress {
   readonly waitingFor: string | null;
   readonly ocrDone: number;
   readonly ocrTotal: number | null;
+  readonly contextDone: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
@@ -78,7 +79,7 @@ export class ParsingRepository {
     const rows = await this.database.query<{ id: number }>(
       `UPDATE attachment
           SET parse_requested = true, status = ${pending}, remark = NULL, waiting_for = NULL, attempts = 0,
-              progress_done = 0, progress_total = NULL, ocr_done = 0, ocr_total = NULL,
+              progress_done = 0, progress_total = NULL, ocr_done = 0, ocr_total = NULL, context_done = 0,
               input_tokens = 0, output_tokens = 0, requested_by = $3, requested_home = $4,
               requested_at = now(), due_at = now(), update_time = now()
          FROM (SELECT id FROM attachment
@@ -122,7 +123,8 @@ export class ParsingRepository {
     const rows = await this.database.query(
       `UPDATE attachment
           SET lease_until = ${LEASE}, progress_done = $4, progress_total = $5, waiting_for = $6,
-              ocr_done = $7, ocr_total = $8, input_tokens = $9, output_tokens = $10
+              ocr_done = $7, ocr_total = $8, input_tokens = $9, output_tokens = $10,
+              context_done = $11
         WHERE ${MINE} RETURNING id`,
       [
         tenantId,
@@ -135,6 +137,7 @@ export class ParsingRepository {
         progress.ocrTotal,
         progress.inputTokens,
         progress.outputTokens,
+        progress.contextDone,
       ],
     );
     return rows.length > 0;

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { KnowledgeService, requireSplitSettings, splitSettings } from '../../knowledge/index.js';
+import { ModelResolver } from '../../model/index.js';
 import { StorageService } from '../../platform/storage/index.js';
 import { AttachRepository } from '../attach.repository.js';
 import { DocumentParser } from '../parser/index.js';
+import { estimateContext } from '../parsing/fragment-context.js';
 import type { PreviewBody } from './preview.dto.js';
 import { toPreviewedFragment } from './preview.view.js';
 import type { PreviewView } from './preview.view.js';
@@ -19,6 +21,7 @@ export class PreviewService {
     private readonly attachments: AttachRepository,
     private readonly storage: StorageService,
     private readonly parser: DocumentParser,
+    private readonly models: ModelResolver,
   ) {}
 
   async preview(
@@ -40,10 +43,16 @@ export class PreviewService {
     const { name, byteSize, ossId } = attachment;
     const { content } = await this.storage.open(caller.tenantId, ossId ?? 0);
     const parsed = await this.parser.parse({ content, name, byteSize }, settings, signal);
+    const contextModel = body.contextModel ?? knowledge.contextModel ?? '';
+    if (contextModel !== '') await this.models.resolveChat(caller, contextModel);
+    const cost = contextModel === '' ? undefined : estimateContext({ ...parsed, name });
     return {
       attachmentId: attachment.id,
       total: parsed.fragments.length,
       encoding: parsed.encoding ?? null,
+      contextCalls: cost?.calls ?? null,
+      contextInputTokens: cost?.inputTokens ?? null,
+      contextOutputTokens: cost?.outputTokens ?? null,
       fragments: parsed.fragments.slice(0, SHOWN).map(toPreviewedFragment),
     };
   }

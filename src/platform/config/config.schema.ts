@@ -230,6 +230,8 @@ export const variables = {
     description:
       'Text recognition: languages of the program tesseract, whose data must be installed',
   }),
+  CONTEXT_CONCURRENCY: count(4, 'Context of fragments: concurrent calls per process', 100),
+  CONTEXT_TIMEOUT_SECONDS: seconds(60, 'Context of fragments: time limit of one call'),
   RECONCILE_MINUTES: count(
     60,
     'Interval of the removal of vectors without a fragment (minutes)',

@@ -119,6 +119,7 @@ describe('knowledge bases', () => {
           rerankScoreThreshold: null,
           enableOcr: 0,
           ocrModel: '',
+          contextModel: '',
           remark: '',
           documentCount: 0,
           createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Text recognition of bases: its settings, the pages and tokens of a document, and what models have answered so far. */
+/** Text recognition and context of fragments: the settings of bases, the pages and tokens of a document, and what models have answered so far. */
 export class KnowledgeOcr1763683200029 implements MigrationInterface {
   name = 'KnowledgeOcr1763683200029';
 
@@ -8,10 +8,13 @@ export class KnowledgeOcr1763683200029 implements MigrationInterface {
     await runner.query(`
       ALTER TABLE knowledge_base
         ADD COLUMN enable_ocr smallint NOT NULL DEFAULT 0,
-        ADD COLUMN ocr_model varchar(200);
+        ADD COLUMN ocr_model varchar(200),
+        ADD COLUMN context_model varchar(200);
+      ALTER TABLE fragment ADD COLUMN context text;
       ALTER TABLE attachment
         ADD COLUMN ocr_done integer NOT NULL DEFAULT 0,
         ADD COLUMN ocr_total integer,
+        ADD COLUMN context_done integer NOT NULL DEFAULT 0,
         ADD COLUMN input_tokens bigint NOT NULL DEFAULT 0,
         ADD COLUMN output_tokens bigint NOT NULL DEFAULT 0;
 
@@ -36,9 +39,14 @@ export class KnowledgeOcr1763683200029 implements MigrationInterface {
       ALTER TABLE attachment
         DROP COLUMN ocr_done,
         DROP COLUMN ocr_total,
+        DROP COLUMN context_done,
         DROP COLUMN input_tokens,
         DROP COLUMN output_tokens;
-      ALTER TABLE knowledge_base DROP COLUMN enable_ocr, DROP COLUMN ocr_model;
+      ALTER TABLE fragment DROP COLUMN context;
+      ALTER TABLE knowledge_base
+        DROP COLUMN enable_ocr,
+        DROP COLUMN ocr_model,
+        DROP COLUMN context_model;
     `);
   }
 }
