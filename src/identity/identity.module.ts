@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CallerResolver } from '../platform/access/index.js';
+import { StorageModule } from '../platform/storage/index.js';
 import { AccessChange } from './access/access.change.js';
 import { Client } from './client/client.entity.js';
 import { Role, UserRole } from './role/role.entity.js';
@@ -37,13 +38,17 @@ import { RoleMemberController } from './user/role-member.controller.js';
 import { UserAccessPolicy } from './user/user.access-policy.js';
 import { UserCallers } from './user/user.callers.js';
 import { UserController } from './user/user.controller.js';
+import { UserImport } from './user/user.import.js';
 import { UserRepository } from './user/user.repository.js';
 import { UserService } from './user/user.service.js';
 
 /** Users, roles, tenants, clients and sign-ins. Global, because platform/access resolves the caller of every request here. */
 @Global()
 @Module({
-  imports: [TypeOrmModule.forFeature([Client, LoginSession, Role, Tenant, User, UserRole])],
+  imports: [
+    TypeOrmModule.forFeature([Client, LoginSession, Role, Tenant, User, UserRole]),
+    StorageModule,
+  ],
   controllers: [
     LoginController,
     EmailCodeController,
@@ -73,6 +78,7 @@ import { UserService } from './user/user.service.js';
     ProfileService,
     UserAccessPolicy,
     UserCallers,
+    UserImport,
     UserRepository,
     UserService,
     TenantRepository,

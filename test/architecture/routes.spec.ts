@@ -107,7 +107,7 @@ const approvingRoutes = [
 /** What the method of a route says about the permission it asks for. */
 const actionsOfMethods: Record<string, RegExp> = {
   GET: /:(list|query|download|use)$/,
-  POST: /:(add|upload|test|edit|list|query|export)$/,
+  POST: /:(add|upload|test|edit|list|query|export|import)$/,
   PUT: /:(edit|resetPwd)$/,
   DELETE: /:(remove|edit|forceLogout)$/,
 };

@@ -21,6 +21,9 @@ describe('a visible line', () => {
     ['rm ⟨U+202E⟩txt', 'rm ⟨U+27E8⟩U+202E⟩txt'],
     ['rm […123 characters left out…] x', 'rm [⟨U+2026⟩123 characters left out…] x'],
     ['wait…', 'wait…'],
+    // A sign as an emoji; the same code point where it changes nothing
+    ['⚠\ufe0f Risk', '⚠\ufe0f Risk'],
+    ['⚠\ufe0f\ufe0f 1\ufe0f 🙂\ufe0f', '⚠\ufe0f⟨U+FE0F⟩ 1⟨U+FE0F⟩ 🙂⟨U+FE0F⟩'],
   ])('of %j is %j', (text, line) => {
     expect(visibleLine(text)).toBe(line);
   });

@@ -1,10 +1,11 @@
 /**
  * Control, format (also the marks that turn the direction of text round), surrogate and unassigned characters, those that
  * fonts draw as nothing (fillers, variation selectors, joiners), blank ones (braille, hieroglyphs, musical notation), and
- * every space but the usual one: a shell does not separate words at the others.
+ * every space but the usual one: a shell does not separate words at the others. U+FE0F after a sign such as ⚠ is seen: it
+ * turns the sign into an emoji.
  */
 const INVISIBLE =
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}]|\u{16fe4}|(?! )\p{Z}/gu;
+  /(?!(?<=(?![\d#*]|\p{Emoji_Presentation})\p{Emoji})\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}\p{Default_Ignorable_Code_Point}\u2800\u{13441}\u{13442}\u{1d159}]|\u{16fe4}|(?! )\p{Z}/gu;
 
 /** The marks that the server puts into a line: in the text of a model or a user they show as U+XXXX. */
 const MARKS = /[⏎⟨]|(?<=\[)…/g;

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import {
+  Answer,
   Answers,
   AnswersArray,
   AnswersPage,
@@ -10,26 +11,35 @@ import {
   AnswersWorkbook,
   IdPipe,
   IdsPipe,
+  Page,
   TimeRangeQuery,
 } from '../../platform/http/index.js';
-import type { ListReader, Page } from '../../platform/http/index.js';
+import type { ListReader } from '../../platform/http/index.js';
+import { ReceivedFiles, ReceivesFiles } from '../../platform/storage/index.js';
+import type { UploadedPart } from '../../platform/storage/index.js';
 import { DepartmentView, departmentTree } from '../role/department.js';
 import {
   ChangedUserDto,
   NewUserDto,
   ResetPasswordDto,
+  UserImportBody,
   UserListQuery,
   UserOptionQuery,
   UserRolesQuery,
   UserStatusDto,
 } from './user.dto.js';
+import { UserImport, userImportSheet } from './user.import.js';
+import type { UserRow } from './user.import.js';
 import { UserService } from './user.service.js';
 import { UserDetailView, UserRolesView, userSheet, UserView } from './user.view.js';
 
 @ApiTags('users')
 @Controller('system/user')
 export class UserController {
-  constructor(private readonly users: UserService) {}
+  constructor(
+    private readonly users: UserService,
+    private readonly imports: UserImport,
+  ) {}
 
   /** The users of the tenant, newest first. */
   @Get('list')
@@ -46,6 +56,33 @@ export class UserController {
   @AnswersWorkbook(userSheet)
   export(@CurrentCaller() caller: Caller, @Body() query: UserListQuery): ListReader<UserView> {
     return (page) => this.users.list(caller, { ...query, ...page });
+  }
+
+  /** The workbook to fill in for an import: headers without rows. */
+  @Post('importTemplate')
+  @RequirePermission('system:user:import')
+  @AnswersWorkbook(userImportSheet)
+  importTemplate(): ListReader<UserRow> {
+    return () => Promise.resolve(new Page<UserRow>([], 0));
+  }
+
+  /**
+   * Creates the users of a workbook, the part named `file`: all of its rows or none. With `updateSupport` rows of existing
+   * users change them; empty cells and the password stay as they are.
+   */
+  @Post('importData')
+  @RequirePermission('system:user:import')
+  @ReceivesFiles({
+    updateSupport: { type: 'boolean', description: 'Change users who exist already' },
+  })
+  @AnswersStatus()
+  async importUsers(
+    @CurrentCaller() caller: Caller,
+    @Body() { updateSupport }: UserImportBody,
+    @ReceivedFiles() files: UploadedPart[],
+  ): Promise<Answer<null>> {
+    const { created, updated } = await this.imports.run(caller, files, updateSupport === true);
+    return new Answer(null, `${created} users were created, ${updated} were changed.`);
   }
 
   /** The departments of the tenant: one that has every user. */

@@ -1,4 +1,5 @@
 import {
+  Flag,
   Id,
   Ids,
   Input,
@@ -71,6 +72,10 @@ export class ChangedUserDto extends Input({
 export class UserStatusDto extends Input({
   userId: Id(),
   status: OneOf(STATUS),
+}) {}
+
+export class UserImportBody extends Input({
+  updateSupport: Flag({ optional: true, description: 'Change users who exist already' }),
 }) {}
 
 export class ResetPasswordDto extends Input({

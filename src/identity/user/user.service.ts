@@ -71,11 +71,13 @@ export class UserService {
     };
   }
 
-  async create(caller: Caller, given: NewUserDto): Promise<void> {
+  /** `passwordHash` where the password has been hashed already. */
+  async create(caller: Caller, given: NewUserDto, passwordHash?: string): Promise<void> {
     const { roleIds = [], nickName = '' } = given;
     const shownName = isBlank(nickName) ? given.userName : nickName;
     await this.policy.assignable(caller, roleIds);
-    await this.createAccount(caller, { ...given, nickName: shownName, roleIds }, 'create');
+    const account = { ...given, nickName: shownName, roleIds };
+    await this.createAccount(caller, account, 'create', passwordHash);
   }
 
   /**
@@ -86,15 +88,16 @@ export class UserService {
     actor: AuditActor,
     { password, roleIds, ...values }: NewAccount,
     action: AuditAction,
+    passwordHash?: string,
   ): Promise<void> {
     const { tenantId } = actor;
-    const passwordHash = await this.passwords.hash(password);
+    const hash = passwordHash ?? (await this.passwords.hash(password));
     await this.change.apply(
       actor,
       async () => {
         await this.requireRoom(tenantId);
         await this.requireFreeName(tenantId, values.userName);
-        const user = await this.users.users.insert(tenantId, { ...values, passwordHash });
+        const user = await this.users.users.insert(tenantId, { ...values, passwordHash: hash });
         await this.roles.replaceOf(tenantId, user.id, roleIds);
         return user;
       },

@@ -54,7 +54,10 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     name: 'users',
     prefix: 'system:user',
     actions: crud,
-    more: { resetPwd: 'Set the password of another user' },
+    more: {
+      resetPwd: 'Set the password of another user',
+      import: 'Create and change users from a workbook',
+    },
   }),
   ...group({ name: 'roles', prefix: 'system:role', actions: crud }),
   ...group({ name: 'dictionary', prefix: 'system:dict', actions: crud }),

@@ -90,4 +90,5 @@ export {
 export { AnswersWorkbook } from './export.decorator.js';
 export type { ListReader } from './export.decorator.js';
 export { sheetOf } from './workbook.js';
+export { readWorkbook } from './workbook.reader.js';
 export { WhileConnected } from './while-connected.decorator.js';

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { z } from 'zod';
 import { startSimulator } from '../../../simulator/index.js';
 import type { RecordedRequest, ScriptStep, Simulator } from '../../../simulator/index.js';
+import { Database } from '../../../src/platform/database/index.js';
 import { createAgent } from '../../support/agents.js';
 import { OpenChat, sendChat } from '../../support/chat.js';
 import type { ChatReply } from '../../support/chat.js';
@@ -393,6 +394,38 @@ describe('a turn of an agent with tools', () => {
     expect(states(answer)).toEqual(['done']);
   });
 
+  it('runs no tool whose step cannot be stored, and keeps the answer until it can', async () => {
+    const database = plinth.app.get(Database);
+    await database.query(`
+      CREATE FUNCTION refuse_step() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'no room for steps'; END $$;
+      CREATE TRIGGER refuse_step BEFORE INSERT ON chat_step FOR EACH ROW EXECUTE FUNCTION refuse_step();
+    `);
+    const sessionId = await newSession();
+    try {
+      model({ text: 'I compute.', ...calling('calculate', { expression: '6 * 7' }) });
+      const reply = await ask(sessionId);
+
+      expect(reply.error).toBeDefined();
+      expect(reply.done).toBe(false);
+      expect(frames(reply, 'tool_result')).toEqual([
+        expect.objectContaining({ state: 'stopped', durationMs: 0 }),
+      ]);
+      expect(chatRequests()).toHaveLength(1);
+    } finally {
+      await database.query('DROP FUNCTION refuse_step CASCADE');
+    }
+    // The answer is kept until its steps can be stored with it.
+    const answer = await eventually(
+      () => answerIn(sessionId).catch(() => undefined),
+      (stored) => stored !== undefined,
+    );
+    expect(answer).toMatchObject({ state: 'failed', content: 'I compute.' });
+    expect(answer && states(answer)).toEqual(['stopped']);
+    model({ text: 'Stored again.' });
+    expect((await ask(sessionId)).text).toBe('Stored again.');
+  });
+
   it('calls no tool whose arguments are cut', async () => {
     model({ ...calling('calculate', '{"expression": "1 +'), finishReason: 'tool_calls' });
     const sessionId = await newSession();
@@ -538,3 +571,47 @@ function choiceOf(body: unknown): string | undefined {
 function toolsOf(body: unknown): string[] {
   return sentTools.parse(body).tools.map((tool) => tool.function.name);
 }
+
+describe('the total time of a turn with tools', () => {
+  const SECONDS = 5;
+  let plinth: Plinth;
+  let simulator: Simulator;
+
+  beforeAll(async () => {
+    simulator = await startSimulator();
+    plinth = await Plinth.start({ CHAT_STREAM_TIMEOUT_SECONDS: String(SECONDS) });
+  });
+
+  afterAll(async () => {
+    await plinth.stop();
+    await simulator.close();
+  });
+
+  it('ends a model that writes nothing after a tool, and stores the step', async () => {
+    const admin = await plinth.signIn();
+    await createProvider(admin, 'custom_api');
+    const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
+    const modelId = await createModel(admin, { ...service, modelName: 'agent-model' });
+    const { id: agentId } = await createAgent(admin, modelId, {
+      runtime: 'tools',
+      tools: ['calculate'],
+    });
+    const sessionId = done(await admin.post<string>('/system/session', {})).data;
+    const path = '/chat/completions';
+    simulator.script({ match: { path }, ...calling('calculate', { expression: '6 * 7' }) });
+    simulator.script({ match: { path }, hold: true });
+    const reply = await sendChat(admin, { content: 'Compute', agentId, sessionId });
+
+    expect(reply.done).toBe(false);
+    expect(reply.error).toBe(
+      `The answer took longer than ${SECONDS} seconds and was ended here. Ask for less in one message.`,
+    );
+    const { rows } = await admin.get<Message[]>(`/system/message/list?sessionId=${sessionId}`);
+    const answer = rows.findLast(({ role }) => role === 'assistant');
+    expect(answer).toMatchObject({ state: 'failed', error: reply.error });
+    // A busy machine may reach the limit before the tool.
+    for (const { calls } of answer?.steps ?? []) {
+      expect(calls.map(({ state }) => state)).toEqual(['done']);
+    }
+  });
+});

@@ -1,5 +1,11 @@
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { zipSync } from 'fflate';
+import readXlsxFile from 'read-excel-file/node';
+import { request } from 'undici';
 import { Database } from '../../../src/platform/database/index.js';
+import { sheetOf } from '../../../src/platform/http/index.js';
+import { workbook } from '../../../src/platform/http/workbook.js';
 import { done, makeRole, makeTenant, makeUser, PASSWORD, roleId } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
@@ -226,6 +232,147 @@ describe('users and roles', () => {
     done(await root.delete(`/system/user/${rival.id}`));
   });
 
+  describe('an import', () => {
+    const HEADERS = ['User name', 'Display name', 'Password', 'E-mail', 'Sex', 'Roles', 'Remark'];
+
+    async function fileOf(rows: readonly (readonly string[])[]): Promise<Blob> {
+      const [headers = [], ...others] = rows;
+      const columns = headers.map(
+        (header, at) => [`c${at}`, [header, (value?: string) => value ?? null]] as const,
+      );
+      const sheet = sheetOf<Record<string, string>>('Users', Object.fromEntries(columns));
+      const records = others.map((cells) =>
+        Object.fromEntries(cells.map((cell, at) => [`c${at}`, cell])),
+      );
+      const parts: Uint8Array<ArrayBuffer>[] = [];
+      const pages = Readable.from([records]) as AsyncIterable<Record<string, string>[]>;
+      for await (const part of workbook(sheet, pages)) parts.push(new Uint8Array(part));
+      return new Blob(parts);
+    }
+
+    async function importing(
+      session: Session,
+      file: Blob,
+      fields: Record<string, string> = {},
+    ): Promise<{ code: number; msg: string }> {
+      const form = new FormData();
+      for (const [name, value] of Object.entries(fields)) form.append(name, value);
+      form.append('file', file, 'users.xlsx');
+      return session.upload('/system/user/importData', form);
+    }
+
+    const found = async (userName: string) => {
+      const list = `/system/user/list?userName=${encodeURIComponent(userName)}`;
+      const { rows } = await root.get<Record<string, unknown>[]>(list);
+      return rows;
+    };
+
+    it('has a template whose headers it reads', async () => {
+      const { body } = await request(`${plinth.url}/system/user/importTemplate`, {
+        method: 'POST',
+        headers: { ...root.headers, 'content-type': 'application/json' },
+        body: '{}',
+      });
+      const [sheet] = await readXlsxFile(Buffer.from(await body.arrayBuffer()));
+
+      expect(sheet?.data).toEqual([
+        // prettier-ignore
+        ['User name', 'Display name', 'Password', 'E-mail', 'Telephone', 'Sex', 'Status', 'Roles', 'Remark'],
+      ]);
+    });
+
+    it('creates users who can sign in, with their roles', async () => {
+      const roles = await makeRole(root, 'imported-role', ['system:user:list']);
+      const file = await fileOf([
+        HEADERS,
+        ['imported-ada', 'Ada', PASSWORD, 'ada@example.com', 'Female', 'imported-role', 'first'],
+        ['', '', '', '', '', '', ''],
+        ['imported-bob', '', PASSWORD],
+      ]);
+
+      expect(await importing(root, file)).toMatchObject({
+        code: 200,
+        msg: '2 users were created, 0 were changed.',
+      });
+      expect(await found('imported-')).toEqual([
+        expect.objectContaining({ userName: 'imported-bob', nickName: 'imported-bob' }),
+        expect.objectContaining({ userName: 'imported-ada', nickName: 'Ada', sex: '1' }),
+      ]);
+      const ada = await plinth.signIn('imported-ada', PASSWORD);
+      expect((await myself(ada)).data.permissions).toContain('system:user:list');
+      expect(roles).toBeGreaterThan(0);
+    });
+
+    it('imports all rows or none, and names those it refuses', async () => {
+      const file = await fileOf([
+        HEADERS,
+        ['imported-cy', '', PASSWORD],
+        ['imported-di', '', 'abc'],
+        ['imported-ada', '', PASSWORD],
+        ['imported-ed', '', PASSWORD, '', '', 'no-such-role'],
+      ]);
+
+      const { code, msg } = await importing(root, file);
+      expect(code).toBe(400);
+      expect(msg).toMatch(/^Nothing was imported\. Row 3: password .*Row 4: there is a user of/);
+      expect(msg).toContain('Row 5: it names a role that does not exist.');
+      expect(await found('imported-cy')).toEqual([]);
+      const twice = await fileOf([HEADERS, ['same<b>', '', PASSWORD], ['same<b>', '', PASSWORD]]);
+      expect(await importing(root, twice)).toMatchObject({
+        code: 400,
+        msg: 'Nothing was imported. Row 3: The user name same&lt;b> is taken. Choose another one.',
+      });
+      expect(await found('same')).toEqual([]);
+    });
+
+    it('changes users who exist when it is told to, and leaves empty cells and the password', async () => {
+      const file = await fileOf([
+        HEADERS,
+        ['imported-ada', 'Ada L.', 'another-password'],
+        ['imported-fay', 'Fay', PASSWORD],
+      ]);
+
+      expect(await importing(root, file, { updateSupport: 'true' })).toMatchObject({
+        code: 200,
+        msg: '1 users were created, 1 were changed.',
+      });
+      expect(await found('imported-ada')).toEqual([
+        expect.objectContaining({ nickName: 'Ada L.', email: 'ada@example.com', sex: '1' }),
+      ]);
+      await plinth.signIn('imported-ada', PASSWORD);
+    });
+
+    it('cannot give a role that allows more than the caller may', async () => {
+      const importers = await makeRole(root, 'importers', ['system:user:import']);
+      const importer = await makeUser(plinth, root, 'importer', [importers]);
+      const given = await fileOf([HEADERS, ['imported-gus', '', PASSWORD, '', '', 'superadmin']]);
+      expect(await importing(importer.session, given)).toMatchObject({
+        code: 400,
+        msg: `Nothing was imported. Row 2: ${NOT_HELD('*:*:*')}`,
+      });
+      const changed = await fileOf([HEADERS, ['admin', 'Mine now', PASSWORD]]);
+      const updating = { updateSupport: 'true' };
+      expect(await importing(importer.session, changed, updating)).toMatchObject({
+        code: 400,
+        msg: `Nothing was imported. Row 2: ${ABOVE}`,
+      });
+    });
+
+    it('refuses what is no workbook, has no rows, too many of them, or other headers', async () => {
+      const many = Array.from({ length: 201 }, (_, at) => [`many-${at}`, '', PASSWORD]);
+      for (const [file, msg] of [
+        [new Blob(['User name\nada']), /not an \.xlsx workbook/],
+        [new Blob([zipSync({ 'xl/workbook.xml': new Uint8Array(5 * 2 ** 20) })]), /too large/],
+        [await fileOf([HEADERS]), /no rows below its headers/],
+        [await fileOf([['Name'], ['ada']]), /no column "User name"/],
+        [await fileOf([HEADERS, ...many]), /more than 200 rows/],
+      ] as const) {
+        const answer = await importing(root, file);
+        expect(answer).toMatchObject({ code: 400, msg: expect.stringMatching(msg) });
+      }
+    });
+  });
+
   describe('what a caller may give and touch', () => {
     let manager: Session;
     let managerId: number;
@@ -239,6 +386,7 @@ describe('users and roles', () => {
         'system:user:edit',
         'system:user:remove',
         'system:user:resetPwd',
+        'system:user:import',
         'system:user:export',
         'system:role:list',
         'system:role:query',
