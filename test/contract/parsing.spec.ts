@@ -414,6 +414,11 @@ describe('parsing', () => {
         ['sign.png', sign],
       ]);
       expect([code, data.map(({ error }) => error)]).toEqual([200, [undefined, undefined]]);
+      const attachmentId = data[0]?.id;
+      expect(await admin.post(`/system/info/${id}/preview`, { attachmentId })).toMatchObject({
+        code: 400,
+        msg: expect.stringMatching(/text recognition would read \(2\).*Parse the document/),
+      });
       const rows = await settled(admin, id);
       const found = new Map(rows.map((row) => [row.name, row]));
       expect(found.get('scan.pdf')).toMatchObject({ status: PARSED, ocrDone: 2, ocrTotal: 2 });

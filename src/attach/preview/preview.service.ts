@@ -1,17 +1,34 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
+import { InvalidInputError } from '../../platform/error/index.js';
 import { KnowledgeService, requireSplitSettings, splitSettings } from '../../knowledge/index.js';
 import { ModelResolver } from '../../model/index.js';
 import { StorageService } from '../../platform/storage/index.js';
 import { AttachRepository } from '../attach.repository.js';
 import { DocumentParser } from '../parser/index.js';
 import { estimateContext } from '../parsing/fragment-context.js';
+import type { PageRecognition } from '../parser/index.js';
 import type { PreviewBody } from './preview.dto.js';
 import { toPreviewedFragment } from './preview.view.js';
 import type { PreviewView } from './preview.view.js';
 
 /** Fragments in a preview; `total` counts all. */
 const SHOWN = 100;
+
+/** A preview costs nothing, so it reads no images. */
+const NO_RECOGNITION: PageRecognition = {
+  longestSide: 0,
+  begin: (pages) => Promise.reject(new ImagesInPreviewError(pages.length)),
+  read: () => Promise.resolve([]),
+};
+
+class ImagesInPreviewError extends InvalidInputError {
+  constructor(pages: number) {
+    super(
+      `The document has pages without text that text recognition would read (${pages}), which a preview does not do. Parse the document to see its fragments.`,
+    );
+  }
+}
 
 /** Splits a document with settings that are being considered, and stores nothing. */
 @Injectable()
@@ -42,7 +59,9 @@ export class PreviewService {
     requireSplitSettings(settings);
     const { name, byteSize, ossId } = attachment;
     const { content } = await this.storage.open(caller.tenantId, ossId ?? 0);
-    const parsed = await this.parser.parse({ content, name, byteSize }, settings, signal);
+    const file = { content, name, byteSize };
+    const recognition = knowledge.enableOcr === 1 ? NO_RECOGNITION : undefined;
+    const parsed = await this.parser.parse(file, settings, signal, recognition);
     const contextModel = body.contextModel ?? knowledge.contextModel ?? '';
     if (contextModel !== '') await this.models.resolveChat(caller, contextModel);
     const cost = contextModel === '' ? undefined : estimateContext({ ...parsed, name });
