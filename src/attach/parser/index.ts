@@ -1,6 +1,5 @@
 export { DocumentParser } from './document-parser.js';
 export type { DocumentFile, PageRecognition } from './document-parser.js';
-export { DocumentError } from './document.errors.js';
 export type { RecognisedPage, RecognisedPages } from './format/document-source.js';
 export type { PageImage } from './format/page-image.js';
 export { refusalOf } from './file-refusal.js';
