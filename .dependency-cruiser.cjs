@@ -23,6 +23,7 @@ const features = [
   'model',
   'skill',
   'vector-store',
+  'metadata',
   'knowledge',
   'fragment',
   'attach',

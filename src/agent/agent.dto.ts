@@ -13,6 +13,7 @@ import {
   VISIBLE,
   Whole,
 } from '../platform/http/index.js';
+import { FILTER_DESCRIPTION, FILTER_EXAMPLE } from '../metadata/index.js';
 import { RESPONSE_FORMAT, RESPONSE_FORMAT_EXAMPLE } from './format/response-formats.js';
 
 const INTEGER = 2_147_483_647;
@@ -74,6 +75,12 @@ const agentFields = {
     optional: true,
     description: 'At most 20. Adding one requires read access to it; users of the agent need none',
     example: [1],
+  }),
+  filter: AnyObject({
+    optional: true,
+    description: `${FILTER_DESCRIPTION}. The agent searches and reads no others, whatever a message asks for. An empty text clears it`,
+    example: FILTER_EXAMPLE,
+    clearable: true,
   }),
   temperature: Decimal({
     optional: true,

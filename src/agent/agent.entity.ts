@@ -1,4 +1,5 @@
 import { Entity } from 'typeorm';
+import type { MetadataFilter } from '../metadata/index.js';
 import type { ResponseFormat } from '../provider/index.js';
 import {
   Bigint,
@@ -39,6 +40,8 @@ export class Agent {
   @Jsonb({ default: [] }) mcpToolIds: number[];
   @Jsonb({ default: [] }) skillNames: string[];
   @Jsonb({ default: [] }) knowledgeIds: number[];
+  /** Its searches see only the documents that fit; null: all. */
+  @Jsonb(nullable) filter: MetadataFilter | null;
   @Double(nullable) temperature: number | null;
   @Double(nullable) topP: number | null;
   @Integer(nullable) maxTokens: number | null;

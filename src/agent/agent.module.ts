@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
+import { MetadataModule } from '../metadata/index.js';
 import { ModelModule } from '../model/index.js';
 import { RetrievalModule } from '../retrieval/index.js';
 import { SkillModule } from '../skill/index.js';
@@ -18,6 +19,7 @@ import { agentToolProviders, AgentTools } from './tool/tool.registry.js';
     TypeOrmModule.forFeature([Agent]),
     FragmentModule,
     KnowledgeModule,
+    MetadataModule,
     ModelModule,
     RetrievalModule,
     SkillModule,

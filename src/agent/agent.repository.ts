@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { MOST_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
+import type { MetadataFilter } from '../metadata/index.js';
 import type { ResponseFormat } from '../provider/index.js';
 import type { SkillInfo } from '../skill/index.js';
 import type { AgentListQuery } from './agent.dto.js';
@@ -21,6 +22,8 @@ export interface AgentForChat {
   readonly systemPrompt: string | undefined;
   /** The existing bases, in the order of binding. */
   readonly knowledgeIds: readonly number[];
+  /** Only documents whose metadata fits. */
+  readonly filter: MetadataFilter | undefined;
   readonly skillNames: readonly string[];
   readonly enableThinking: boolean;
   readonly temperature: number | undefined;
@@ -36,12 +39,13 @@ export interface AgentForChat {
 }
 
 type OwnSetting =
-  'systemPrompt' | 'temperature' | 'topP' | 'maxTokens' | 'responseFormat' | 'maxSteps';
+  'systemPrompt' | 'filter' | 'temperature' | 'topP' | 'maxTokens' | 'responseFormat' | 'maxSteps';
 
 interface AgentRow extends Omit<AgentForChat, OwnSetting | 'skills'> {
   readonly hasModel: boolean;
   readonly status: string;
   readonly systemPrompt: string | null;
+  readonly filter: MetadataFilter | null;
   readonly temperature: number | null;
   readonly topP: number | null;
   readonly maxTokens: number | null;
@@ -53,7 +57,7 @@ interface AgentRow extends Omit<AgentForChat, OwnSetting | 'skills'> {
 const AGENT_FOR_CHAT = `SELECT a.id, a.agent_name AS name, a.model_id AS "modelId", m.id IS NOT NULL AS "hasModel",
       CASE WHEN a.system_prompt ~ '\\S' THEN a.system_prompt END AS "systemPrompt",
       a.enable_thinking = '1' AS "enableThinking", a.temperature, a.top_p AS "topP", a.max_tokens AS "maxTokens",
-      a.response_format AS "responseFormat", a.skill_names AS "skillNames", a.status,
+      a.response_format AS "responseFormat", a.skill_names AS "skillNames", a.filter, a.status,
       a.runtime, a.tools, a.use_skills AS "useSkills", a.max_steps AS "maxSteps",
       (SELECT coalesce(jsonb_agg(k.id ORDER BY bound.place), '[]')
          FROM jsonb_array_elements_text(a.knowledge_ids) WITH ORDINALITY AS bound (id, place)

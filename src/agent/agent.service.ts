@@ -6,6 +6,7 @@ import { NotFoundError } from '../platform/error/index.js';
 import { defined } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
+import { readFilter } from '../metadata/index.js';
 import { ModelService } from '../model/index.js';
 import { SkillCatalogue } from '../skill/index.js';
 import type { AgentListQuery, CreateAgentBody, UpdateAgentBody } from './agent.dto.js';
@@ -116,7 +117,7 @@ export class AgentService {
     const agent = await this.agents.forChat(caller.tenantId, agentId);
     if (!agent) throw new NotFoundError('The agent');
     const { hasModel, status, systemPrompt, temperature, topP, maxTokens, ...rest } = agent;
-    const { responseFormat, useSkills, maxSteps, ...bound } = rest;
+    const { responseFormat, filter, useSkills, maxSteps, ...bound } = rest;
     if (status !== ENABLED) throw new AgentDisabledError(agent.name);
     if (!hasModel) throw new AgentWithoutModelError(agent.name);
     return {
@@ -125,6 +126,7 @@ export class AgentService {
       skills: useSkills
         ? this.skills.documents.filter(({ name }) => bound.skillNames.includes(name))
         : [],
+      filter: filter ?? undefined,
       maxSteps: maxSteps ?? undefined,
       systemPrompt: systemPrompt ?? undefined,
       temperature: temperature ?? undefined,
@@ -167,8 +169,9 @@ export class AgentService {
 
   /** The columns that a body changes. Must not be called inside a transaction: a schema is checked on a thread. */
   private async valuesOf(body: CreateAgentBody | UpdateAgentBody): Promise<AgentValues> {
-    const { responseFormat: given, ...fields } = body;
+    const { responseFormat: given, filter, ...fields } = body;
     const values = readAgent(fields);
+    if (filter !== undefined) values.filter = filter && readFilter(filter);
     if (given === undefined) return values;
     return { ...values, responseFormat: given && (await this.formats.read(given)) };
   }
@@ -246,7 +249,9 @@ export class AgentService {
 
 /** The columns that a body changes, lists without duplicates. */
 function readAgent(
-  body: Omit<CreateAgentBody, 'responseFormat'> | Omit<UpdateAgentBody, 'responseFormat'>,
+  body:
+    | Omit<CreateAgentBody, 'responseFormat' | 'filter'>
+    | Omit<UpdateAgentBody, 'responseFormat' | 'filter'>,
 ): AgentValues {
   const { id: _, ...fields } = { id: 0, ...body };
   const values: AgentValues = defined(fields);
@@ -262,7 +267,15 @@ function changeForAudit(before: Agent, values: AgentValues): Record<string, unkn
   const fields = (Object.keys(values) as (keyof AgentValues)[]).filter(
     (field) => JSON.stringify(values[field]) !== JSON.stringify(before[field]),
   );
-  const shown = ['status', 'modelId', 'knowledgeIds', 'runtime', 'tools', 'useSkills'] as const;
+  const shown = [
+    'status',
+    'modelId',
+    'knowledgeIds',
+    'filter',
+    'runtime',
+    'tools',
+    'useSkills',
+  ] as const;
   return {
     fields,
     ...Object.fromEntries(

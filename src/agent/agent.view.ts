@@ -13,6 +13,7 @@ import {
   time,
   View,
 } from '../platform/http/index.js';
+import { FILTER_EXAMPLE } from '../metadata/index.js';
 import type { Agent, StoredResponseFormat } from './agent.entity.js';
 import { RESPONSE_FORMAT_EXAMPLE } from './format/response-formats.js';
 
@@ -33,6 +34,14 @@ export class AgentView extends View({
   skillNames: texts({ example: ['pdf'] }),
   knowledgeIds: integers({ example: [1], description: 'Deleted ones are left out' }),
   knowledgeNames: texts({ example: ['Handbook'], description: 'In the order of the ids' }),
+  filter: nullable(
+    schema<object>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'Only documents whose metadata fits; null: all',
+      example: FILTER_EXAMPLE,
+    }),
+  ),
   temperature: nullable(number(notGiven)),
   topP: nullable(number(notGiven)),
   maxTokens: nullable(integer(notGiven)),

@@ -18,11 +18,12 @@ import {
 import type { Answer, ListReader, Page } from '../platform/http/index.js';
 import { ReceivedFiles, ReceivesFiles, sendAttachment } from '../platform/storage/index.js';
 import type { UploadedPart } from '../platform/storage/index.js';
-import { AttachListQuery, UpdateAttachmentBody, UploadBody } from './attach.dto.js';
+import { AttachListQuery, MetadataBody, UpdateAttachmentBody, UploadBody } from './attach.dto.js';
 import { AttachService } from './attach.service.js';
 import {
   attachmentSheet,
   AttachmentView,
+  MetadataKeyView,
   ReparseView,
   UploadedAttachmentView,
 } from './attach.view.js';
@@ -52,6 +53,17 @@ export class AttachController {
     @Body() query: AttachListQuery,
   ): ListReader<AttachmentView> {
     return (page) => this.attachments.list(caller, { ...query, ...page });
+  }
+
+  /** The keys of metadata that the documents of a knowledge base have, for a form that makes filters. */
+  @Get('metadata/:knowledgeId')
+  @RequirePermission('system:attach:list')
+  @AnswersArray(MetadataKeyView)
+  metadataKeys(
+    @CurrentCaller() caller: Caller,
+    @Param('knowledgeId', IdPipe) knowledgeId: number,
+  ): Promise<MetadataKeyView[]> {
+    return this.attachments.metadataKeys(caller, knowledgeId);
   }
 
   /** One document. */
@@ -84,6 +96,10 @@ export class AttachController {
   @ReceivesFiles({
     knowledgeId: { type: 'integer', description: 'The knowledge base that gets the documents' },
     autoParse: { type: 'boolean', description: 'Parse them at once' },
+    metadata: {
+      type: 'string',
+      description: 'JSON of the metadata of all files, such as {"department":"sales"}',
+    },
   })
   @AnswersArray(UploadedAttachmentView)
   @FailsWithArray(UploadedAttachmentView)
@@ -101,6 +117,18 @@ export class AttachController {
   @AnswersStatus()
   update(@CurrentCaller() caller: Caller, @Body() body: UpdateAttachmentBody): Promise<void> {
     return this.attachments.update(caller, body);
+  }
+
+  /** Replaces the metadata of a document. It counts from the next search on; nothing is parsed again. */
+  @Put(':id/metadata')
+  @RequirePermission('system:attach:edit')
+  @Answers(AttachmentView)
+  updateMetadata(
+    @CurrentCaller() caller: Caller,
+    @Param('id', IdPipe) id: number,
+    @Body() body: MetadataBody,
+  ): Promise<AttachmentView> {
+    return this.attachments.updateMetadata(caller, id, body);
   }
 
   /** Requests the parsing of a document. Its `status` shows the progress. */

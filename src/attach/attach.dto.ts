@@ -1,4 +1,5 @@
-import { Flag, Id, Input, pageFields, Text, Whole } from '../platform/http/index.js';
+import { AnyObject, Flag, Id, Input, pageFields, Text, Whole } from '../platform/http/index.js';
+import { FILTER_DESCRIPTION, LONGEST_FILTER } from '../metadata/index.js';
 
 const STATUS = '0 pending, 1 parsing, 2 parsed, 3 failed';
 
@@ -32,7 +33,18 @@ export class AttachListQuery extends Input({
   type: Text({ optional: true, max: 50, example: '.pdf' }),
   ossId: Id({ optional: true, description: 'The stored file' }),
   status: Whole({ optional: true, min: 0, max: 3, description: STATUS }),
+  filter: Text({
+    optional: true,
+    max: LONGEST_FILTER,
+    description: `${FILTER_DESCRIPTION}; as JSON text`,
+    example: '{"key":"department","op":"eq","value":"sales"}',
+  }),
 }) {}
+
+const METADATA =
+  'Keys and values: a text, a number, a date such as 2026-01-31, or a list of texts (docs/KNOWLEDGE.md, Metadata)';
+/** Longer than any that is accepted, with its escapes. */
+const LONGEST_METADATA_TEXT = 100_000;
 
 /** The fields of an upload beside its files. */
 export class UploadBody extends Input({
@@ -40,6 +52,20 @@ export class UploadBody extends Input({
   autoParse: Flag({
     optional: true,
     description: 'Parse them at once; otherwise they wait to be asked for',
+  }),
+  metadata: Text({
+    optional: true,
+    max: LONGEST_METADATA_TEXT,
+    description: `Of all files of the upload, as JSON text. ${METADATA}`,
+    example: '{"department":"sales","year":2026}',
+  }),
+}) {}
+
+/** The whole metadata of a document: keys that are absent or null are removed. */
+export class MetadataBody extends Input({
+  metadata: AnyObject({
+    description: METADATA,
+    example: { department: 'sales', year: 2026, issued: '2026-01-31', tags: ['price', 'list'] },
   }),
 }) {}
 

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
+import { MetadataModule } from '../metadata/index.js';
 import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
@@ -15,6 +16,8 @@ import { DocumentParser } from './parser/index.js';
 import { ContextWriter } from './parsing/context-writer.js';
 import { DocumentIndexer } from './parsing/document-indexer.js';
 import { FragmentEmbedder } from './parsing/fragment-embedder.js';
+import { LostVectors } from './parsing/lost-vectors.js';
+import { LostVectorsRepository } from './parsing/lost-vectors.repository.js';
 import { PageReader } from './parsing/page-reader.js';
 import { ParsingQueue } from './parsing/parsing.queue.js';
 import { ParsingRepository } from './parsing/parsing.repository.js';
@@ -30,6 +33,7 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
     TypeOrmModule.forFeature([Attachment, EmbeddedBatch, ModelAnswer]),
     KnowledgeModule,
     FragmentModule,
+    MetadataModule,
     ModelModule,
     StorageModule,
     VectorStoreModule,
@@ -44,6 +48,8 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
     DocumentReader,
     FolderImport,
     FragmentEmbedder,
+    LostVectors,
+    LostVectorsRepository,
     PageReader,
     ParsingQueue,
     ParsingRepository,
@@ -53,6 +59,6 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
     TextRecognitions,
     VectorReconciliation,
   ],
-  exports: [AttachService, DocumentReader, FolderImport],
+  exports: [AttachService, DocumentReader, FolderImport, LostVectors],
 })
 export class AttachModule {}

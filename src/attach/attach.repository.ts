@@ -1,18 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { Any } from 'typeorm';
+import { Any, Raw } from 'typeorm';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import type { Page } from '../platform/http/index.js';
+import { jsonPathOf, readFilterText } from '../metadata/index.js';
 import type { AttachListQuery } from './attach.dto.js';
 import { Attachment, AttachmentStatus } from './attachment.entity.js';
 
 export type NewAttachment = Pick<
   Attachment,
   'knowledgeId' | 'userId' | 'docId' | 'ossId' | 'fileHash' | 'name' | 'type' | 'byteSize'
->;
+> &
+  Partial<Pick<Attachment, 'metadata'>>;
 
 /** Columns that a hand changes; undefined ones keep their value. */
-type AttachmentValues = Partial<Pick<Attachment, 'name' | 'remark'>>;
+type AttachmentValues = Partial<Pick<Attachment, 'name' | 'remark' | 'metadata'>>;
 
 const LABEL = 'The document';
 const { pending, parsing, parsed } = AttachmentStatus;
@@ -28,8 +30,9 @@ export class AttachRepository {
   async page(
     tenantId: string,
     knowledgeIds: readonly number[],
-    { docId, name, type, ossId, status, ...query }: AttachListQuery,
+    { docId, name, type, ossId, status, filter: given, ...query }: AttachListQuery,
   ): Promise<Page<Attachment>> {
+    const filter = readFilterText(given);
     const where = {
       knowledgeId: Any([...knowledgeIds]),
       ...(docId && { docId }),
@@ -37,6 +40,11 @@ export class AttachRepository {
       ...(type && { type: type.toLowerCase() }),
       ...(ossId !== undefined && { ossId }),
       ...(status !== undefined && { status }),
+      ...(filter && {
+        metadata: Raw((column) => `${column} @@ CAST(:path AS jsonpath)`, {
+          path: jsonPathOf(filter),
+        }),
+      }),
     };
     return this.attachments.page(tenantId, query, where, { id: 'DESC' });
   }

@@ -8,6 +8,8 @@ import { Answer, isBlank, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { isOfSession, KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
+import { MetadataRepository, readMetadata, readMetadataText } from '../metadata/index.js';
+import type { StoredMetadata } from '../metadata/index.js';
 import {
   displayName,
   FileOwners,
@@ -22,7 +24,12 @@ import type {
   StoredFileInfo,
   UploadedPart,
 } from '../platform/storage/index.js';
-import type { AttachListQuery, UpdateAttachmentBody, UploadBody } from './attach.dto.js';
+import type {
+  AttachListQuery,
+  MetadataBody,
+  UpdateAttachmentBody,
+  UploadBody,
+} from './attach.dto.js';
 import {
   DuplicateUploadError,
   NothingToCancelError,
@@ -32,10 +39,16 @@ import {
 import type { UploadFailure } from './attach.errors.js';
 import { AttachRepository } from './attach.repository.js';
 import { toAttachmentView } from './attach.view.js';
-import type { AttachmentView, ReparseView, UploadedAttachmentView } from './attach.view.js';
+import type {
+  AttachmentView,
+  MetadataKeyView,
+  ReparseView,
+  UploadedAttachmentView,
+} from './attach.view.js';
 import { AttachmentStatus } from './attachment.entity.js';
 import type { Attachment } from './attachment.entity.js';
 import { openStoredZip, refusalOf } from './parser/index.js';
+import { LostVectors } from './parsing/lost-vectors.js';
 import { ParsingQueue } from './parsing/parsing.queue.js';
 
 const LABEL = 'The document';
@@ -47,6 +60,12 @@ const FILE_KIND = 'attachment';
 export interface ParsingState {
   readonly state: 'waiting' | 'parsed' | 'failed';
   readonly reason: string | null;
+}
+
+/** How a received file becomes a document. */
+interface CreateOptions {
+  readonly autoParse: boolean;
+  readonly metadata?: StoredMetadata | undefined;
 }
 
 /** The index that stands behind "one file once per knowledge base" when two uploads race. */
@@ -64,6 +83,8 @@ export class AttachService {
     private readonly fragments: FragmentService,
     private readonly storage: StorageService,
     private readonly parsing: ParsingQueue,
+    private readonly metadata: MetadataRepository,
+    private readonly lost: LostVectors,
     private readonly database: Database,
     private readonly audit: AuditLog,
     contents: KnowledgeContents,
@@ -128,7 +149,7 @@ export class AttachService {
     caller: Caller,
     knowledge: KnowledgeBase,
     received: ReceivedFile,
-    { autoParse }: { readonly autoParse: boolean },
+    { autoParse, metadata }: CreateOptions,
   ): Promise<Attachment> {
     try {
       const openZip = () =>
@@ -137,7 +158,7 @@ export class AttachService {
       const refusal = await refusalOf({ ...received, openZip, recognition });
       if (refusal !== undefined) throw new RefusedFileError(refusal);
       return await this.database.transaction(async () => {
-        const attachment = await this.insert(caller, knowledge, received);
+        const attachment = await this.insert(caller, knowledge, { ...received, metadata });
         if (autoParse) await this.parsing.request(caller, [attachment]);
         return attachment;
       });
@@ -199,10 +220,11 @@ export class AttachService {
   /** Stores each file separately. Returns the outcomes in order; UploadFailedError with the same list if any failed. */
   async upload(
     caller: Caller,
-    { knowledgeId, autoParse = false }: UploadBody,
+    { knowledgeId, autoParse = false, metadata: given }: UploadBody,
     parts: readonly UploadedPart[],
   ): Promise<UploadedAttachmentView[]> {
     const knowledge = await this.knowledge.writable(caller, knowledgeId);
+    const metadata = readMetadataText(given);
     if (parts.length === 0) throw new UnreadableUploadError('it holds no file');
     const views: UploadedAttachmentView[] = [];
     const failures: UploadFailure[] = [];
@@ -210,7 +232,7 @@ export class AttachService {
       const { name } = part;
       try {
         if (isRefused(part)) throw part.refusal;
-        const created = await this.create(caller, knowledge, part, { autoParse });
+        const created = await this.create(caller, knowledge, part, { autoParse, metadata });
         views.push({ id: created.id, name: created.name, status: created.status });
       } catch (error) {
         if (!(error instanceof DomainError)) throw error;
@@ -233,6 +255,24 @@ export class AttachService {
       await this.attachments.update(caller.tenantId, id, change);
       await this.audit.record(caller, { action: 'update', target: 'attachment', id });
     });
+  }
+
+  /** Replaces the metadata of the document. Searches see it at once: nothing is parsed again. */
+  async updateMetadata(caller: Caller, id: number, body: MetadataBody): Promise<AttachmentView> {
+    const metadata = readMetadata(body.metadata);
+    await this.writable(caller, id);
+    await this.database.transaction(async () => {
+      await this.attachments.update(caller.tenantId, id, { metadata });
+      const detail = { metadata: Object.keys(metadata) };
+      await this.audit.record(caller, { action: 'update', target: 'attachment', id, detail });
+    });
+    return this.get(caller, id);
+  }
+
+  /** The keys of metadata that the documents of the base have. */
+  async metadataKeys(caller: Caller, knowledgeId: number): Promise<MetadataKeyView[]> {
+    const { id } = await this.knowledge.readable(caller, knowledgeId);
+    return this.metadata.keys(caller.tenantId, [id]);
   }
 
   /** Requests the parsing of the document, which runs in the background. */
@@ -299,6 +339,10 @@ export class AttachService {
       }
       await release(attachments);
       await this.attachments.remove(tenantId, ids);
+      for (const { id: knowledgeId, vectorsLostAt } of byId.values()) {
+        const scope = { tenantId, knowledgeId };
+        if (vectorsLostAt) await this.database.afterCommit(() => this.lost.clear(scope));
+      }
     });
   }
 
@@ -350,7 +394,7 @@ export class AttachService {
   private async insert(
     caller: Caller,
     knowledge: KnowledgeBase,
-    received: ReceivedFile,
+    { metadata, ...received }: ReceivedFile & Pick<CreateOptions, 'metadata'>,
   ): Promise<Attachment> {
     const { tenantId } = caller;
     const { sha256: fileHash, size: byteSize, name } = received;
@@ -367,6 +411,7 @@ export class AttachService {
       name,
       type: file.fileSuffix,
       byteSize,
+      metadata,
     });
     const { id } = attachment;
     const detail = { knowledgeId: knowledge.id };

@@ -1,6 +1,7 @@
 import {
   integer,
   nullable,
+  oneOf,
   optional,
   recordId,
   schema,
@@ -10,6 +11,8 @@ import {
   View,
   wireTime,
 } from '../platform/http/index.js';
+import { METADATA_TYPES, shownMetadata } from '../metadata/index.js';
+import type { Metadata, MetadataKey } from '../metadata/index.js';
 import { AttachmentStatus } from './attachment.entity.js';
 import type { Attachment } from './attachment.entity.js';
 
@@ -50,9 +53,22 @@ export class AttachmentView extends View({
     description: 'Tokens that chat models read for the last parsing',
   }),
   outputTokens: integer({ example: 0, description: 'Tokens that they wrote' }),
+  metadata: schema<Metadata>({
+    type: 'object',
+    additionalProperties: true,
+    example: { department: 'sales', year: 2026, issued: '2026-01-31', tags: ['price', 'list'] },
+    description: 'Keys and values that were given; a time is in UTC',
+  }),
   createTime: time(),
   updateTime: time(),
   parsedTime: nullable(time()),
+}) {}
+
+/** A key of metadata that documents of a knowledge base have; once for each type of its values. */
+export class MetadataKeyView extends View({
+  key: text({ example: 'department' }),
+  type: oneOf<MetadataKey['type']>(Object.values(METADATA_TYPES)),
+  documents: integer({ example: 12, description: 'How many have it with this type' }),
 }) {}
 
 export const attachmentSheet = sheetOf<AttachmentView>('Documents', {
@@ -78,6 +94,7 @@ export function toAttachmentView(attachment: Attachment, ahead = 0): AttachmentV
     file_hash: attachment.fileHash,
     reason: status === AttachmentStatus.failed ? remark : waitingFor,
     waitingFor,
+    metadata: shownMetadata(attachment.metadata),
     parsedTime: wireTime(attachment.parsedAt),
   });
 }

@@ -1,4 +1,5 @@
 import { Entity } from 'typeorm';
+import type { StoredMetadata } from '../metadata/index.js';
 import {
   Bigint,
   Bytea,
@@ -7,6 +8,7 @@ import {
   Flag,
   GeneratedId,
   Integer,
+  Jsonb,
   Smallint,
   TenantId,
   Text,
@@ -75,6 +77,9 @@ export class Attachment {
   /** Parsing was asked for and has not ended. Only such rows are swept. */
   @Flag({ default: false }) parseRequested: boolean;
 
+  /** Its vectors were lost: the requested parsing makes them again and keeps the fragments. */
+  @Flag({ default: false }) vectorsOnly: boolean;
+
   /** The user on whose behalf it is parsed; 0 for the service itself. */
   @Bigint(nullable) requestedBy: number | null;
 
@@ -90,6 +95,9 @@ export class Attachment {
   @Uuid(nullable) leaseToken: string | null;
   @Timestamp(nullable) leaseUntil: Date | null;
   @Timestamp(nullable) parsedAt: Date | null;
+
+  /** Keys and values that people give it. A date has its milliseconds since the epoch beside its text. */
+  @Jsonb({ default: {} }) metadata: StoredMetadata;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }

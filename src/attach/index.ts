@@ -4,3 +4,4 @@ export type { ParsingState } from './attach.service.js';
 export { DocumentReader } from './document.reader.js';
 export { FolderImport, importReport, planReport } from './loader/folder-import.js';
 export type { ImportProgress } from './loader/folder-import.js';
+export { LostVectors } from './parsing/lost-vectors.js';

@@ -13,6 +13,7 @@ import {
   View,
   Whole,
 } from '../platform/http/index.js';
+import { FILTER_DESCRIPTION, FILTER_EXAMPLE } from '../metadata/index.js';
 import { RESPONSE_FORMAT, RESPONSE_FORMAT_EXAMPLE } from '../agent/index.js';
 import { MOST_FILES } from './file/chat-file.js';
 
@@ -46,6 +47,11 @@ export class SendBody extends Input({
       'An enabled agent; its model and knowledge bases take precedence over those given here',
   }),
   knowledgeId: Id({ optional: true, description: 'A knowledge base that the caller may read' }),
+  filter: AnyObject({
+    optional: true,
+    description: `${FILTER_DESCRIPTION}; for knowledge bases, not for files of the conversation. That of an agent applies as well`,
+    example: FILTER_EXAMPLE,
+  }),
   files: Ids({
     optional: true,
     maxItems: MOST_FILES,

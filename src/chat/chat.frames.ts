@@ -1,5 +1,13 @@
 import { sseFrame } from '../platform/http/index.js';
-import type { Citations, DecidedCall, Source, SourceReference } from '../agent/index.js';
+import type {
+  Citations,
+  DecidedCall,
+  LeftOutFragment,
+  Source,
+  SourceReference,
+} from '../agent/index.js';
+import { fragmentReference } from '../retrieval/index.js';
+import type { RetrievedFragment } from '../retrieval/index.js';
 import type { StoredCall } from './step/step.entity.js';
 import type { TurnUsage } from './turn.repository.js';
 
@@ -39,12 +47,33 @@ export function toolResultFrame({
   return sseFrame('tool_result', { event: 'tool_result', ...result });
 }
 
-/** The fragments that were sent to the model, before its first word. `fallback`: retrieval failed, none were sent. */
+interface SourcesDetails {
+  /** Retrieval failed, none were sent. */
+  readonly fallback?: boolean;
+  /** Vectors of a knowledge base were lost and are not all made again yet. */
+  readonly incomplete?: boolean;
+  /** What was found and not sent, best first. */
+  readonly leftOut?: readonly LeftOutFragment<RetrievedFragment>[];
+}
+
+/** Fragments that were left out and are named in a frame; it says how many there are. */
+const NAMED_LEFT_OUT = 20;
+
+/** The fragments that were sent to the model, before its first word. */
 export function sourcesFrame(
   sources: readonly (SourceReference | Source)[],
-  fallback = false,
+  { fallback = false, incomplete = false, leftOut = [] }: SourcesDetails = {},
 ): string {
-  return sseFrame('sources', { event: 'sources', sources, ...(fallback && { fallback }) });
+  const named = leftOut
+    .slice(0, NAMED_LEFT_OUT)
+    .map(({ fragment, reason }) => ({ ...fragmentReference(fragment), reason }));
+  return sseFrame('sources', {
+    event: 'sources',
+    sources,
+    ...(leftOut.length > 0 && { leftOut: named, leftOutCount: leftOut.length }),
+    ...(fallback && { fallback }),
+    ...(incomplete && { incomplete }),
+  });
 }
 
 interface DoneDetails {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import { estimateMessageTokens, estimatingCounter } from '../model/index.js';
 import type { ChatMessage } from '../provider/index.js';
 import { MessageTooLongError } from './chat.errors.js';
-import { historyWindow } from './chat.history.js';
+import { addableTokens, historyWindow } from './chat.history.js';
 
 const question = { role: 'user', content: 'And now?' } as const;
+const asked = { message: question };
 const unlimited = { contextWindow: undefined, maxAnswer: undefined };
 
 describe('historyWindow', () => {
@@ -14,7 +16,7 @@ describe('historyWindow', () => {
       { role: 'user', content: 'two' },
       { role: 'assistant', content: 'second' },
     ];
-    expect(historyWindow(stored, question, unlimited)).toEqual([...stored, question]);
+    expect(historyWindow(stored, asked, unlimited)).toEqual([...stored, question]);
   });
 
   it('leaves out a question without an answer, an empty answer, and an answer whose question was cut off', () => {
@@ -26,7 +28,7 @@ describe('historyWindow', () => {
       { role: 'user', content: 'kept' },
       { role: 'assistant', content: 'answer' },
     ];
-    expect(historyWindow(stored, question, unlimited)).toEqual([...stored.slice(4), question]);
+    expect(historyWindow(stored, asked, unlimited)).toEqual([...stored.slice(4), question]);
   });
 
   it('drops the oldest exchanges that do not fit the window of the model', () => {
@@ -37,7 +39,7 @@ describe('historyWindow', () => {
       { role: 'user', content: 'short' },
       { role: 'assistant', content: 'fits' },
     ];
-    const kept = historyWindow(stored, question, { contextWindow: 1_000, maxAnswer: 200 });
+    const kept = historyWindow(stored, asked, { contextWindow: 1_000, maxAnswer: 200 });
     expect(kept).toEqual([...stored.slice(2), question]);
   });
 
@@ -57,7 +59,7 @@ describe('historyWindow', () => {
             steps: [{ ...step, calls: [{ ...call, state: 'done', content: result }] }],
           },
         ],
-        question,
+        asked,
         { contextWindow: 1_000, maxAnswer: 200 },
       );
     const made = { id: 'c1', name: 'search_knowledge', arguments: '{"query":"a"}' };
@@ -85,9 +87,35 @@ describe('historyWindow', () => {
 
   it('refuses a question that alone exceeds a known window, and sends it when the window is unknown', () => {
     const huge = { role: 'user', content: '字'.repeat(40_000) } as const;
-    expect(() => historyWindow([], huge, { contextWindow: 8_000, maxAnswer: undefined })).toThrow(
-      MessageTooLongError,
-    );
-    expect(historyWindow([], huge, unlimited)).toEqual([huge]);
+    expect(() =>
+      historyWindow([], { message: huge }, { contextWindow: 8_000, maxAnswer: undefined }),
+    ).toThrow(MessageTooLongError);
+    expect(historyWindow([], { message: huge }, unlimited)).toEqual([huge]);
+  });
+
+  it('never refuses a question for what was added to it, and leaves out history instead', () => {
+    const stored = [
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'first' },
+    ];
+    const message = { role: 'user', content: `And now?${'='.repeat(40_000)}` } as const;
+    const limits = { contextWindow: 8_000, maxAnswer: 1_000 };
+    const sent = { message, bare: question, addedTokens: 700 };
+    expect(historyWindow(stored, sent, limits)).toEqual([...stored, message]);
+    expect(historyWindow(stored, { ...sent, addedTokens: 6_985 }, limits)).toEqual([message]);
+  });
+});
+
+describe('addableTokens', () => {
+  it('are half of what is free beside the question, the prompt and what was added before', () => {
+    const limits = { contextWindow: 8_000, maxAnswer: 1_000 };
+    const free = 7_000 - estimateMessageTokens(question, estimatingCounter.count);
+    const of = (over: object, addedTokens = 0): number =>
+      addableTokens({ ...asked, addedTokens }, { ...limits, ...over }, estimatingCounter);
+    expect(of({})).toBe(Math.floor(free / 2));
+    expect(of({}, 1_000)).toBe(Math.floor((free - 1_000) / 2));
+    expect(of({ systemPrompt: 'Be brief.' })).toBeLessThan(of({}));
+    expect(of({ maxAnswer: 8_000 })).toBeLessThan(2_000);
+    expect(of({}, 20_000)).toBe(0);
   });
 });

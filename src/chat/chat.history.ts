@@ -1,4 +1,10 @@
-import { estimateMessageTokens, estimateTokens, sendableTokens } from '../model/index.js';
+import {
+  estimateMessageTokens,
+  estimateTokens,
+  estimatingCounter,
+  sendableTokens,
+} from '../model/index.js';
+import type { TokenCounter } from '../model/index.js';
 import type { ChatMessage, ContentPart } from '../provider/index.js';
 import type { StoredStep } from './step/step.entity.js';
 import { stepMessages, textAfter } from './step/turn.steps.js';
@@ -43,24 +49,31 @@ export interface HistoryLimits {
   readonly forSteps?: boolean;
 }
 
+/** The question of a turn as it is sent, with what was added to it and counted there. */
+export interface SentQuestion {
+  readonly message: ChatMessage;
+  /** Tokens of files and sources in it, which were fitted into the window. */
+  readonly addedTokens?: number;
+  /** The question without them. */
+  readonly bare?: ChatMessage;
+}
+
 /**
  * The messages for the model: the prompt of the agent, the newest stored exchanges that fit beside the question and the
  * answer, oldest first, and the question. An exchange without an answer is left out completely, so that roles alternate. One
  * that fits only without the calls of tools and their results is sent without them.
- * Throws MessageTooLongError when the question alone exceeds a window that the model's record states.
+ * Throws MessageTooLongError when the user's own text exceeds a window that the model's record states; what was added to
+ * it never makes it too long.
  */
 export function historyWindow(
   stored: readonly StoredMessage[],
-  question: ChatMessage,
+  { message, addedTokens = 0, bare = message }: SentQuestion,
   limits: HistoryLimits,
 ): ChatMessage[] {
   const system = systemMessages(limits.systemPrompt);
-  const questionTokens = tokensOf([...system, question]);
-  const leastTokens = questionTokens + instructionTokens(limits);
-  if (limits.contextWindow !== undefined && leastTokens > limits.contextWindow) {
-    throw new MessageTooLongError(leastTokens, limits.contextWindow);
-  }
-  const free = freeTokens(questionTokens, limits);
+  checkLength([...system, bare], limits);
+  if (stored.length === 0) return [...system, message];
+  const free = freeTokens([...system, bare], limits) - addedTokens;
   let room = limits.forSteps === true ? Math.floor(free / 2) : free;
   const kept: ChatMessage[] = [];
   for (const { messages, texts } of exchanges(stored).reverse()) {
@@ -69,31 +82,47 @@ export function historyWindow(
     room -= tokensOf(fitting);
     kept.unshift(...fitting);
   }
-  return [...system, ...kept, question];
+  return [...system, ...kept, message];
+}
+
+/** By the rough count, because a text that may fit is not refused. */
+function checkLength(
+  messages: readonly ChatMessage[],
+  { contextWindow, instruction = '' }: HistoryLimits,
+): void {
+  if (contextWindow === undefined) return;
+  const texts = messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+  const tokens = texts + estimateTokens(instruction);
+  if (tokens > contextWindow) throw new MessageTooLongError(tokens, contextWindow);
 }
 
 function systemMessages(systemPrompt: string | undefined): ChatMessage[] {
   return systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt }];
 }
 
-/** Characters of retrieved text that fit beside the question: at most half of the free window. */
-export function sourceCharacters(question: ChatMessage, limits: HistoryLimits): number {
-  const taken = tokensOf([...systemMessages(limits.systemPrompt), question]);
-  // A character can be a token (Chinese), so counting one token per character never exceeds the window.
-  return Math.max(0, Math.floor(freeTokens(taken, limits) / 2));
+/** Tokens for what is added to the question: at most half of the free window. */
+export function addableTokens(
+  { message, addedTokens = 0, bare = message }: SentQuestion,
+  limits: HistoryLimits,
+  counter: TokenCounter,
+): number {
+  const free = freeTokens([...systemMessages(limits.systemPrompt), bare], limits, counter);
+  return Math.max(0, Math.floor((free - addedTokens) / 2));
 }
 
-function instructionTokens({ instruction }: HistoryLimits): number {
-  return instruction === undefined ? 0 : estimateTokens(instruction);
+/** Tokens of the window that are free beside the messages and the answer; negative when they are too much. */
+function freeTokens(
+  messages: readonly ChatMessage[],
+  limits: HistoryLimits,
+  counter: TokenCounter = estimatingCounter,
+): number {
+  const instruction = counter.count(limits.instruction ?? '');
+  return sendableTokens(limits) - tokensOf(messages, counter) - instruction;
 }
 
-/** Tokens of the window that are free beside the taken ones and the answer; negative when that is too much. */
-function freeTokens(taken: number, limits: HistoryLimits): number {
-  return sendableTokens(limits) - taken - instructionTokens(limits);
-}
-
-function tokensOf(messages: readonly ChatMessage[]): number {
-  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+function tokensOf(messages: readonly ChatMessage[], counter = estimatingCounter): number {
+  const count = (text: string): number => counter.count(text);
+  return messages.reduce((sum, message) => sum + estimateMessageTokens(message, count), 0);
 }
 
 function exchanges(stored: readonly StoredMessage[]): Exchange[] {

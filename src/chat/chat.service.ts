@@ -12,7 +12,8 @@ import { AgentRuntimes, AgentService, ResponseFormats, TurnSources } from '../ag
 import type { AgentForChat, AgentRuntime, TurnLimits } from '../agent/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
-import { ModelResolver } from '../model/index.js';
+import { allOf, readFilter } from '../metadata/index.js';
+import { estimatingCounter, ModelResolver, tokenCounter } from '../model/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import { formatInstruction } from '../provider/index.js';
 import type { ChatMessage, ResponseFormat } from '../provider/index.js';
@@ -24,7 +25,7 @@ import { TooManyStreamsError, TurnInProgressError } from './chat.errors.js';
 import { sourcesFrame } from './chat.frames.js';
 import { ChatFiles } from './file/chat-files.js';
 import type { TurnFiles } from './file/chat-files.js';
-import { historyWindow, sourceCharacters } from './chat.history.js';
+import { addableTokens, historyWindow } from './chat.history.js';
 import type { HistoryLimits, StoredMessage } from './chat.history.js';
 import { Turn } from './chat.turn.js';
 import type { TurnOutcome, TurnPlan, TurnServices } from './chat.turn.js';
@@ -143,7 +144,7 @@ export class ChatService {
     const fileIds = placement?.files ?? body.files;
     if (fileIds) turn.files = await this.files.check(caller, fileIds, plan.model);
     const outline = this.files.outline(body.content, turn.files);
-    const alone = historyWindow([], outline, historyLimits(plan));
+    const alone = historyWindow([], { message: outline }, historyLimits(plan));
     const insert = (): Promise<BegunTurn | undefined> =>
       this.turns.begin(caller, {
         place: placement?.place,
@@ -210,22 +211,34 @@ export class ChatService {
   private async messagesOf(turn: Turn, alone: ChatMessage[]): Promise<ChatMessage[]> {
     const { caller, plan, body } = turn;
     const limits = historyLimits(plan);
-    const { history: stored, question: questionOf, bases } = await this.filesOf(turn, limits);
+    const found = await this.filesOf(turn, limits);
+    const { history: stored, question: questionOf, bases, addedTokens } = found;
     if (stored.length === 0 && bases.length === 0 && turn.files.length === 0) return alone;
-    const question = questionOf(body.content);
+    const bare = this.files.outline(body.content, turn.files);
+    const question = { message: questionOf(body.content), addedTokens, bare };
     if (bases.length === 0) return historyWindow(stored, question, limits);
-    const { sources, fallback, ...augmented } = await this.augmentation.augment(caller, {
-      question: body.content,
-      bases,
-      history: historyWindow(stored, question, { ...limits, systemPrompt: undefined }).slice(0, -1),
+    const counter = await tokenCounter(plan.model.modelName);
+    const withoutPrompt = { ...limits, systemPrompt: undefined };
+    const { sources, fallback, incomplete, leftOut, ...augmented } =
+      await this.augmentation.augment(caller, {
+        question: body.content,
+        bases,
+        filter: plan.filter,
+        history: historyWindow(stored, question, withoutPrompt).slice(0, -1),
       model: plan.model,
-      room: sourceCharacters(question, limits),
+      room: addableTokens(question, limits, counter),
+      counter,
       signal: turn.signal,
     });
     turn.sources = sources;
     turn.toolSources = new TurnSources(sources);
-    turn.write(sourcesFrame(sources, fallback));
-    return historyWindow(stored, questionOf(augmented.question), limits);
+    turn.write(sourcesFrame(sources, { fallback, incomplete, leftOut }));
+    const sent = {
+      message: questionOf(augmented.question),
+      addedTokens: addedTokens + augmented.addedTokens,
+      bare,
+    };
+    return historyWindow(stored, sent, limits);
   }
 
   /** The history, the question and the knowledge bases to search, with what the files of the conversation add. */
@@ -233,10 +246,12 @@ export class ChatService {
     const { caller, plan, body, files, asked, signal } = turn;
     const stored = await this.history(turn);
     if (!this.files.concern(files, stored)) {
-      return { history: stored, question: questionOf, bases: plan.bases };
+      return { history: stored, question: questionOf, addedTokens: 0, bases: plan.bases };
     }
     const { sessionId, content } = body;
-    const room = sourceCharacters(this.files.outline(content, files), limits);
+    const hasDocuments = files.some(({ kind }) => kind === 'document');
+    const counter = hasDocuments ? await tokenCounter(plan.model.modelName) : estimatingCounter;
+    const room = addableTokens({ message: this.files.outline(content, files) }, limits, counter);
     const fileTurn = {
       caller,
       files,
@@ -244,6 +259,7 @@ export class ChatService {
       sessionId,
       model: plan.model,
       room,
+      counter,
       signal,
     };
     const found = await this.files.ofTurn(fileTurn, stored);
@@ -305,12 +321,15 @@ function planOf(
 ): TurnPlan {
   const { runtime, model, bases, agent, format } = found;
   const { tools = [], skills = [], maxSteps } = agent ?? {};
+  // A message narrows what its agent may search, and never widens it.
+  const filter = allOf(agent?.filter, body.filter && readFilter(body.filter));
   const searchesItself = runtime.usesTools && tools.includes(SEARCH_TOOL);
   return {
     runtime,
     model,
     bases: searchesItself ? [] : bases,
-    work: { tools, skills, bases, maxSteps },
+    filter,
+    work: { tools, skills, bases, filter, maxSteps },
     systemPrompt: agent?.systemPrompt?.trim() || undefined,
     generation: {
       thinking: body.enableThinking ?? (agent?.enableThinking === true ? true : undefined),

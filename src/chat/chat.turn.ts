@@ -12,6 +12,7 @@ import type {
 } from '../agent/index.js';
 import { TurnSources } from '../agent/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
+import type { MetadataFilter } from '../metadata/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import type { ChatMessage, Usage } from '../provider/index.js';
 import type { SendBody } from './chat.dto.js';
@@ -42,13 +43,15 @@ export interface TurnPlan {
   readonly systemPrompt: string | undefined;
   /** The knowledge bases to search before the answer; often none. */
   readonly bases: readonly KnowledgeBase[];
+  /** Of their documents only those whose metadata fits. */
+  readonly filter: MetadataFilter | undefined;
   readonly generation: Generation;
   /** What a runtime with tools may use. */
   readonly work: TurnWork;
 }
 
 /** The tools of a turn and what they may read. */
-export type TurnWork = Pick<RuntimeTurn, 'tools' | 'bases' | 'skills' | 'maxSteps'>;
+export type TurnWork = Pick<RuntimeTurn, 'tools' | 'bases' | 'filter' | 'skills' | 'maxSteps'>;
 
 /** What a running turn needs of the service. */
 export interface TurnServices {

@@ -13,6 +13,7 @@ import {
   object,
   OneOf,
   oneOf,
+  optional,
   pageFields,
   sheetOf,
   Text,
@@ -91,6 +92,13 @@ export class SourceView extends View({
   headings: nullable(text()),
   location: nullable(text()),
   score: decimal({ example: 0.83 }),
+  cutFrom: optional(
+    integer({ description: 'Characters of the fragment, of which only the beginning was sent' }),
+  ),
+  firstIndex: optional(
+    integer({ description: 'With neighbours: index of the first fragment that was sent with it' }),
+  ),
+  lastIndex: optional(integer({ description: 'Index of the last one' })),
 }) {}
 
 /** A file that a question was sent with. */

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../platform/database/index.js';
+import { jsonPathOf } from '../metadata/index.js';
+import type { MetadataFilter } from '../metadata/index.js';
 
 /** A document of a knowledge base, as far as readers of its text need it. */
 export interface DocumentInfo {
@@ -9,6 +11,14 @@ export interface DocumentInfo {
   readonly name: string;
   /** Parsed fragments; 0 before the first parsing has ended. */
   readonly fragmentCount: number;
+}
+
+/** How documents are found by a text that names them. */
+export interface DocumentSearch {
+  readonly text: string;
+  /** Only documents whose metadata fits. */
+  readonly filter: MetadataFilter | undefined;
+  readonly limit: number;
 }
 
 /** A fragment in the order of its document. */
@@ -38,6 +48,7 @@ const FIND = `SELECT id AS "attachmentId", knowledge_id AS "knowledgeId", doc_id
   FROM attachment
  WHERE tenant_id = $1 AND knowledge_id = ANY ($2::bigint[])
    AND (doc_id = $3 OR position(lower($3) IN lower(name)) > 0)
+   AND ($5::jsonpath IS NULL OR metadata @@ $5::jsonpath)
  ORDER BY fit, id LIMIT $4`;
 
 /**
@@ -77,14 +88,14 @@ export class DocumentRepository {
   async find(
     tenantId: string,
     knowledgeIds: readonly number[],
-    text: string,
-    limit: number,
+    { text, filter, limit }: DocumentSearch,
   ): Promise<DocumentInfo[]> {
     const rows = await this.database.query<DocumentInfo & { fit: number }>(FIND, [
       tenantId,
       knowledgeIds,
       text,
       limit,
+      filter ? jsonPathOf(filter) : null,
     ]);
     return rows.filter(({ fit }) => fit === rows[0]?.fit).map(({ fit: _, ...row }) => row);
   }

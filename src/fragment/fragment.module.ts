@@ -12,10 +12,19 @@ import { FragmentVectors } from './fragment.vectors.js';
 import { KeywordIndex } from './keyword/keyword-index.js';
 import { KeywordRepository } from './keyword/keyword.repository.js';
 import { TextAnalysis } from './keyword/text-analysis.js';
+import { VectorRemoval } from './vector-removal.entity.js';
+import { VectorRemovalRepository } from './vector-removal.repository.js';
+import { VectorRemovals } from './vector-removals.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([Fragment, KeywordBlock, KeywordDocument, KeywordPosting]),
+    TypeOrmModule.forFeature([
+      Fragment,
+      KeywordBlock,
+      KeywordDocument,
+      KeywordPosting,
+      VectorRemoval,
+    ]),
     KnowledgeModule,
     VectorStoreModule,
   ],
@@ -28,6 +37,8 @@ import { TextAnalysis } from './keyword/text-analysis.js';
     KeywordIndex,
     KeywordRepository,
     TextAnalysis,
+    VectorRemovalRepository,
+    VectorRemovals,
   ],
   exports: [DocumentRepository, FragmentService, KeywordIndex],
 })

@@ -55,6 +55,18 @@ export class FragmentRepository {
     return this.fragments.find(tenantId, { id: Any([...ids]) }, { id: 'ASC' });
   }
 
+  /** The texts of a document and the headings above them, in its order. */
+  async texts(
+    tenantId: string,
+    attachmentId: number,
+  ): Promise<Pick<Fragment, 'id' | 'content' | 'headings' | 'context'>[]> {
+    return this.database.query(
+      `SELECT id, content, headings, context FROM fragment
+        WHERE tenant_id = $1 AND attachment_id = $2 ORDER BY idx, id`,
+      [tenantId, attachmentId],
+    );
+  }
+
   async document(tenantId: string, docId: string): Promise<DocumentRow | undefined> {
     const [row] = await this.database.query<DocumentRow>(
       `SELECT id AS "attachmentId", knowledge_id AS "knowledgeId" FROM attachment

@@ -63,8 +63,9 @@ export class FragmentService {
     const { docId, content, idx, remark = null } = body;
     const document = await this.fragments.document(tenantId, docId);
     if (!document) throw new NotFoundError(DOCUMENT);
-    await this.knowledge.writable(caller, document.knowledgeId, DOCUMENT);
-    const analysed = await this.analyse(content, null);
+    const base = await this.knowledge.writable(caller, document.knowledgeId, DOCUMENT);
+    const text = { content, headings: null, context: null };
+    const analysed = await this.analyse(text, base, document.attachmentId);
     const { language, termCount } = analysed;
     return this.database.transaction(async () => {
       await this.lock(tenantId, document.attachmentId, DOCUMENT);
@@ -84,11 +85,11 @@ export class FragmentService {
     if (content !== undefined && isBlank(content))
       throw new InvalidInputError('content must not be empty.');
     const before = await this.fragments.get(tenantId, id);
-    await this.knowledge.writable(caller, before.knowledgeId, LABEL);
+    const base = await this.knowledge.writable(caller, before.knowledgeId, LABEL);
     const analysed =
       content === undefined || content === before.content
         ? undefined
-        : await this.analyse(content, before.headings, before.context);
+        : await this.analyse({ ...before, content }, base, before.attachmentId);
     return this.database.transaction(async () => {
       await this.lock(tenantId, before.attachmentId, LABEL);
       const { language, termCount } = analysed ?? {};
@@ -168,6 +169,15 @@ export class FragmentService {
     await this.vectors.removeAttachment(knowledge, attachmentId);
   }
 
+  /** What the vectors of a document's stored fragments are made from, in the order of the document. */
+  async searchableTexts(
+    tenantId: string,
+    attachmentId: number,
+  ): Promise<{ readonly id: number; readonly text: string }[]> {
+    const fragments = await this.fragments.texts(tenantId, attachmentId);
+    return fragments.map((fragment) => ({ id: fragment.id, text: storedText(fragment) }));
+  }
+
   /** Whether vectors that were made and stored by the one record's settings serve the other's. */
   areVectorsShared(one: KnowledgeBase, other: KnowledgeBase): boolean {
     return this.vectors.areShared(one, other);
@@ -190,13 +200,12 @@ export class FragmentService {
   }
 
   private async analyse(
-    content: string,
-    headings: string | null,
-    context: string | null = null,
+    fragment: Pick<Fragment, 'content' | 'headings' | 'context'>,
+    { tenantId, id: knowledgeId, language }: KnowledgeBase,
+    attachmentId: number,
   ): Promise<AnalysedText> {
-    const above = headings?.split(HEADING_SEPARATOR) ?? [];
-    const text = searchableText({ content, headings: above, context });
-    const [analysed] = await this.keywords.analyse([text]);
+    const base = { tenantId, knowledgeId, language, attachmentId };
+    const [analysed] = await this.keywords.analyse([storedText(fragment)], base);
     if (!analysed) throw new Error('The keyword index has analysed no text.');
     return analysed;
   }
@@ -213,4 +222,17 @@ export class FragmentService {
   ): Promise<void> {
     await this.audit.record(caller, { action, target: 'fragment', id });
   }
+}
+
+/** The searchable text of a fragment as it is stored. */
+function storedText({
+  content,
+  headings,
+  context,
+}: Pick<Fragment, 'content' | 'headings' | 'context'>): string {
+  return searchableText({
+    content,
+    headings: headings?.split(HEADING_SEPARATOR) ?? [],
+    context,
+  });
 }

@@ -3,9 +3,11 @@ export { KnowledgeContents } from './knowledge-contents.js';
 export type { KnowledgeParticipant } from './knowledge-contents.js';
 export {
   isOfSession,
+  MOST_RETRIEVED,
   NoEmbeddingModelError,
   requireSplitSettings,
   splitSettings,
 } from './knowledge.rules.js';
 export { KnowledgeModule } from './knowledge.module.js';
 export { KnowledgeService } from './knowledge.service.js';
+export { AUTOMATIC, KNOWLEDGE_LANGUAGES } from './knowledge.languages.js';

@@ -9,6 +9,11 @@ export interface KnowledgeParticipant {
     tenantId: string,
     knowledgeIds: readonly number[],
   ): Promise<ReadonlyMap<number, number>>;
+  /** How many removals of vectors each base waits for; a base that waits for none may be missing. */
+  pendingRemovals?(
+    tenantId: string,
+    knowledgeIds: readonly number[],
+  ): Promise<ReadonlyMap<number, number>>;
   /** Whether the base has, or is about to get, vectors of its embedding model, which another model could not search. */
   isIndexed?(tenantId: string, knowledgeId: number): Promise<boolean>;
   /** Parses every document again with the new settings; `before` has the former ones. */
@@ -35,12 +40,14 @@ export class KnowledgeContents {
     tenantId: string,
     knowledgeIds: readonly number[],
   ): Promise<ReadonlyMap<number, number>> {
-    const sums = new Map<number, number>();
-    for (const participant of this.participants) {
-      const counts = await participant.documentCounts?.(tenantId, knowledgeIds);
-      for (const [id, count] of counts ?? []) sums.set(id, (sums.get(id) ?? 0) + count);
-    }
-    return sums;
+    return this.sums((one) => one.documentCounts?.(tenantId, knowledgeIds));
+  }
+
+  async pendingRemovals(
+    tenantId: string,
+    knowledgeIds: readonly number[],
+  ): Promise<ReadonlyMap<number, number>> {
+    return this.sums((one) => one.pendingRemovals?.(tenantId, knowledgeIds));
   }
 
   async isIndexed(tenantId: string, knowledgeId: number): Promise<boolean> {
@@ -64,5 +71,18 @@ export class KnowledgeContents {
 
   async deleting(caller: Caller, knowledge: KnowledgeBase): Promise<void> {
     for (const participant of this.participants) await participant.deleting?.(caller, knowledge);
+  }
+
+  private async sums(
+    countsOf: (
+      participant: KnowledgeParticipant,
+    ) => Promise<ReadonlyMap<number, number>> | undefined,
+  ): Promise<ReadonlyMap<number, number>> {
+    const sums = new Map<number, number>();
+    for (const participant of this.participants) {
+      const counts = await countsOf(participant);
+      for (const [id, count] of counts ?? []) sums.set(id, (sums.get(id) ?? 0) + count);
+    }
+    return sums;
   }
 }

@@ -3,11 +3,15 @@ import {
   Flag,
   Id,
   Input,
+  OneOf,
   pageFields,
   Text,
   Whole,
   ZeroOrOne,
 } from '../platform/http/index.js';
+import { neighbourModes } from './knowledge.entity.js';
+import { KNOWLEDGE_LANGUAGES } from './knowledge.languages.js';
+import { MOST_RETRIEVED } from './knowledge.rules.js';
 
 const INTEGER = 2_147_483_647;
 const SIZE = 1_000_000;
@@ -32,6 +36,9 @@ export class KnowledgeListQuery extends Input({
     'rerankModel',
     'rerankTopN',
     'rerankScoreThreshold',
+    'neighbours',
+    'neighbourCharacters',
+    'language',
     'enableOcr',
     'ocrModel',
     'contextModel',
@@ -77,7 +84,7 @@ const knowledgeFields = {
   retrieveLimit: Whole({
     optional: true,
     min: 1,
-    max: 200,
+    max: MOST_RETRIEVED,
     description: 'Default 10',
     example: 10,
   }),
@@ -85,8 +92,8 @@ const knowledgeFields = {
     optional: true,
     min: -1,
     max: 1,
-    description: 'Minimum cosine similarity; 0 admits everything; default 0.5',
-    example: 0.5,
+    description: 'Minimum cosine similarity; 0 admits everything; default 0.2',
+    example: 0.2,
   }),
   vectorModel: Text({
     optional: true,
@@ -100,7 +107,10 @@ const knowledgeFields = {
     description: 'modelName of a model of category vector; required before the first parsing',
     example: 'text-embedding-3-small',
   }),
-  enableHybrid: ZeroOrOne({ optional: true, description: 'Default 0' }),
+  enableHybrid: ZeroOrOne({
+    optional: true,
+    description: 'Vector and keyword search, fused; default 1',
+  }),
   hybridAlpha: Decimal({
     optional: true,
     min: 0,
@@ -119,6 +129,25 @@ const knowledgeFields = {
     optional: true,
     clearable: true,
     description: 'On the scale of the reranker; an empty text clears it',
+  }),
+  neighbours: OneOf(neighbourModes, {
+    optional: true,
+    description:
+      'The fragments that a model gets with each hit: adjacent (those before and after it), section (those of its section) or none; default none',
+    example: 'adjacent',
+  }),
+  neighbourCharacters: Whole({
+    optional: true,
+    min: 1,
+    max: 100_000,
+    description: 'Characters of the neighbours of one hit at most; default 2000',
+    example: 2_000,
+  }),
+  language: OneOf(KNOWLEDGE_LANGUAGES, {
+    optional: true,
+    description:
+      'Language of the documents for keyword search; default auto, which recognises it. A change applies to documents that are parsed afterwards',
+    example: 'auto',
   }),
   enableOcr: ZeroOrOne({
     optional: true,

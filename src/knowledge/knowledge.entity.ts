@@ -7,10 +7,15 @@ import {
   Integer,
   Smallint,
   TenantId,
+  Timestamp,
   UpdateTime,
   Varchar,
   nullable,
 } from '../platform/database/index.js';
+
+/** `adjacent`: those before and after it; `section`: those of its section. */
+export const neighbourModes = ['none', 'adjacent', 'section'] as const;
+export type NeighbourMode = (typeof neighbourModes)[number];
 
 /** A knowledge base: the settings by which its attachments are split, embedded and searched. */
 @Entity({ name: 'knowledge_base' })
@@ -33,14 +38,14 @@ export class KnowledgeBase {
   @Integer({ default: 50 }) overlapChar: number;
   @Integer({ default: 1000 }) textBlockSize: number;
   @Integer({ default: 10 }) retrieveLimit: number;
-  @Double({ default: () => '0.5' }) similarityThreshold: number;
+  @Double({ default: () => '0.2' }) similarityThreshold: number;
 
   /** Code of the vector store as entered (docs/WIRE.md, Knowledge bases). */
   @Varchar(50, { default: '' }) vectorModel: string;
 
   /** modelName of a model of category vector. */
   @Varchar(200, { default: '' }) embeddingModel: string;
-  @Smallint({ default: 0 }) enableHybrid: number;
+  @Smallint({ default: 1 }) enableHybrid: number;
 
   /** Weight of the keyword channel, 0 to 1. */
   @Double({ default: () => '0.5' }) hybridAlpha: number;
@@ -48,6 +53,11 @@ export class KnowledgeBase {
   @Varchar(200, nullable) rerankModel: string | null;
   @Integer(nullable) rerankTopN: number | null;
   @Double(nullable) rerankScoreThreshold: number | null;
+  /** The fragments around a hit that the model gets with it, and how many characters of them at most. */
+  @Varchar(20, { default: 'none' }) neighbours: NeighbourMode;
+  @Integer({ default: 2000 }) neighbourCharacters: number;
+  /** What its words are stemmed by: `auto`, or a text search configuration of PostgreSQL. */
+  @Varchar(20, { default: 'auto' }) language: string;
 
   /** 1: pages without text, and image files, are read by text recognition. */
   @Smallint({ default: 0 }) enableOcr: number;
@@ -58,6 +68,9 @@ export class KnowledgeBase {
   /** modelName of the chat model that writes a line of context for each fragment; without one, there is none. */
   @Varchar(200, nullable) contextModel: string | null;
   @Varchar(500, nullable) remark: string | null;
+
+  /** Since when vectors of its fragments are known to be missing in the vector store; null when none is. */
+  @Timestamp(nullable) vectorsLostAt: Date | null;
   @CreateTime() createTime: Date;
   @UpdateTime() updateTime: Date;
 }

@@ -20,6 +20,9 @@ export function isOfSession({ sessionId }: Pick<KnowledgeBase, 'sessionId'>): bo
   return sessionId !== null;
 }
 
+/** The largest retrieveLimit, and the largest topK of a request. */
+export const MOST_RETRIEVED = 200;
+
 const DEFAULT_BLOCK_SIZE = 1_000;
 const DEFAULT_OVERLAP = 50;
 

@@ -52,15 +52,17 @@ export class KnowledgeService {
 
   async list(caller: Caller, query: KnowledgeListQuery): Promise<Page<KnowledgeView>> {
     const page = await this.bases.page(caller, query);
-    const ids = page.rows.map(({ id }) => id);
-    const counts = await this.contents.documentCounts(caller.tenantId, ids);
-    return page.map((knowledge) => toKnowledgeView(knowledge, counts.get(knowledge.id) ?? 0));
+    const viewOf = await this.viewer(
+      caller,
+      page.rows.map(({ id }) => id),
+    );
+    return page.map(viewOf);
   }
 
   async get(caller: Caller, id: number): Promise<KnowledgeView> {
     const knowledge = await this.readable(caller, id);
-    const counts = await this.contents.documentCounts(caller.tenantId, [id]);
-    return toKnowledgeView(knowledge, counts.get(id) ?? 0);
+    const viewOf = await this.viewer(caller, [id]);
+    return viewOf(knowledge);
   }
 
   async create(caller: Caller, body: CreateKnowledgeBody): Promise<Answer<null>> {
@@ -95,7 +97,8 @@ export class KnowledgeService {
       });
       const after = { ...before, ...values };
       if (reindex) await this.contents.reindex(caller, after, before);
-      return new Answer(null, messageWith(notice));
+      const notices = [notice, reindex ? undefined : await this.languageNotice(after, before)];
+      return new Answer(null, messageWith(joined(notices)));
     });
   }
 
@@ -210,6 +213,12 @@ export class KnowledgeService {
     return (await this.bases.findOne(tenantId, id)) ?? undefined;
   }
 
+  /** Locks the base for a change until the open transaction ends; false if it does not exist. Lock it before its documents. */
+  async lock(tenantId: string, id: number): Promise<boolean> {
+    await this.bases.lockForUpdate(tenantId, [id]);
+    return (await this.bases.findOne(tenantId, id)) !== null;
+  }
+
   /**
    * Throws the DomainError that says what to correct; returns a notice of what is saved but has no effect. Unchanged values are not
    * checked again, because their model may have been deleted since.
@@ -227,9 +236,29 @@ export class KnowledgeService {
     await this.requireModel(tenantId, 'ocrModel', 'chat', { values, before });
     await this.requireModel(tenantId, 'contextModel', 'chat', { values, before });
     await this.requireVision(tenantId, values, before);
-    const notices = [this.storeNotice(values, before), rerankNotice({ ...before, ...values })];
-    const found = notices.filter((notice) => notice !== undefined);
-    return found.length === 0 ? undefined : found.join(' ');
+    return joined([this.storeNotice(values, before), rerankNotice({ ...before, ...values })]);
+  }
+
+  private async languageNotice(
+    { tenantId, id, language }: KnowledgeBase,
+    before: KnowledgeBase,
+  ): Promise<string | undefined> {
+    if (language === before.language || !(await this.contents.isIndexed(tenantId, id))) return;
+    return 'Documents that are parsed already keep the language they were indexed in. Send reindex: true to parse them again.';
+  }
+
+  /** The views of the bases, with what their contents report. */
+  private async viewer(
+    { tenantId }: Caller,
+    ids: readonly number[],
+  ): Promise<(knowledge: KnowledgeBase) => KnowledgeView> {
+    const documents = await this.contents.documentCounts(tenantId, ids);
+    const removals = await this.contents.pendingRemovals(tenantId, ids);
+    return (knowledge) =>
+      toKnowledgeView(knowledge, {
+        documentCount: documents.get(knowledge.id) ?? 0,
+        vectorRemovals: removals.get(knowledge.id) ?? 0,
+      });
   }
 
   private storeNotice(values: KnowledgeValues, before?: KnowledgeBase): string | undefined {
@@ -321,6 +350,11 @@ function changedFields(before: KnowledgeBase, values: KnowledgeValues): string[]
   return (Object.keys(values) as (keyof KnowledgeValues)[]).filter(
     (field) => values[field] !== before[field],
   );
+}
+
+function joined(notices: readonly (string | undefined)[]): string | undefined {
+  const given = notices.filter((notice) => notice !== undefined);
+  return given.length === 0 ? undefined : given.join(' ');
 }
 
 function messageWith(notice: string | undefined): string {

@@ -466,5 +466,6 @@ describe('the chat model as a part of LangChain', () => {
       structuredOutput: false,
     });
     expect(await model('sim').getNumTokens('a word or two')).toBe(4);
+    expect(await model('gpt-4o').getNumTokens('知识库检索答案')).toBe(5);
   });
 });

@@ -13,7 +13,7 @@ import { ensureConfig } from '@langchain/core/runnables';
 import type { Runnable } from '@langchain/core/runnables';
 import { IterableReadableStream } from '@langchain/core/utils/stream';
 import { defined } from '../platform/http/index.js';
-import { estimateTokens } from '../model/index.js';
+import { estimateTokens, tokenCounter } from '../model/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import { retryBeforeFirstPart } from '../provider/index.js';
 import type { CallLimits, ChatCall, ChatPart, ResponseFormat } from '../provider/index.js';
@@ -95,13 +95,15 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
     };
   }
 
-  /** A rough count; LangChain's own would fetch a tokenizer. */
-  override getNumTokens(content: MessageContent): Promise<number> {
+  /** By the vocabulary of the model where it is known, else a rough count; LangChain's own would fetch a tokenizer. */
+  override async getNumTokens(content: MessageContent): Promise<number> {
     const texts =
       typeof content === 'string'
         ? [content]
         : content.map((block) => (typeof block['text'] === 'string' ? block['text'] : ''));
-    return Promise.resolve(estimateTokens(texts.join('')));
+    const text = texts.join('');
+    const counter = await tokenCounter(this.model.modelName);
+    return counter.isExact ? counter.count(text) : estimateTokens(text);
   }
 
   override bindTools(

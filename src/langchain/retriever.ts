@@ -5,6 +5,7 @@ import { ensureConfig } from '@langchain/core/runnables';
 import type { RunnableConfig } from '@langchain/core/runnables';
 import type { Caller } from '../platform/access/index.js';
 import type { KnowledgeBase, KnowledgeService } from '../knowledge/index.js';
+import type { MetadataFilter } from '../metadata/index.js';
 import { fragmentReference, inTurn } from '../retrieval/index.js';
 import type {
   FragmentReference,
@@ -18,6 +19,8 @@ export interface RetrieverOptions {
   readonly limit?: number | undefined;
   /** Replace the settings of every base. */
   readonly overrides?: RetrievalOverrides | undefined;
+  /** Only documents whose metadata fits. */
+  readonly filter?: MetadataFilter | undefined;
   /** Ends every search. The signal of a call ends that search as well. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -72,14 +75,14 @@ export class KnowledgeRetriever extends BaseRetriever<FragmentReference> {
     bases: readonly KnowledgeBase[],
   ): Promise<(readonly RetrievedFragment[])[]> {
     const { caller } = this.scope;
-    const { overrides = {} } = this.options;
+    const { overrides = {}, filter } = this.options;
     const failure = new AbortController();
     const given = [this.options.signal, this.signals.getStore(), failure.signal];
     const signal = AbortSignal.any(given.filter((one) => one !== undefined));
     signal.throwIfAborted();
     try {
       const searches = bases.map((knowledge) =>
-        this.retrieval.retrieve({ caller, knowledge, query, overrides, signal }),
+        this.retrieval.retrieve({ caller, knowledge, query, overrides, filter, signal }),
       );
       return (await Promise.all(searches)).map(({ fragments }) => fragments);
     } finally {

@@ -10,6 +10,10 @@ export type { EmbedOptions } from './embedding/embedding.client.js';
 export type { WaitListener } from './embedding/model.queue.js';
 export { ModelNotFoundError, WrongCategoryError } from './model.errors.js';
 export { estimateMessageTokens, estimateTokens, sendableTokens } from './model-window.js';
+export { fits, longestBeginning, sizeOf } from './tokens/fitting.js';
+export type { TextRoom } from './tokens/fitting.js';
+export { estimatingCounter, tokenCounter } from './tokens/token-counter.js';
+export type { TokenCounter } from './tokens/token-counter.js';
 export { ModelModule } from './model.module.js';
 export { ModelResolver } from './model.resolver.js';
 export type {

@@ -32,7 +32,8 @@ export function sendableTokens({ contextWindow, maxAnswer }: WindowFacts): numbe
 
 /**
  * A rough count without the model's own tokenizer: about four characters a token in alphabetic scripts, one
- * character a token in Chinese, Japanese and Korean. Good enough for a history window and for a marked estimate.
+ * character a token in Chinese, Japanese and Korean. For usage that a service did not report, and for runs of the harness, which
+ * correct it by what the service counts. What must fit a window is counted by a TokenCounter.
  */
 export function estimateTokens(text: string): number {
   // Counting bytes is much faster than looking at every character, and most texts have one byte each.
@@ -44,8 +45,11 @@ export function estimateTokens(text: string): number {
   return Math.ceil((text.length - wide) / 4) + wide;
 }
 
-/** The same for a message with the tool calls and images in it. */
-export function estimateMessageTokens(message: ChatMessage): number {
+/** The same for a message with the tool calls and images in it, by any count of texts. */
+export function estimateMessageTokens(
+  message: ChatMessage,
+  count: (text: string) => number = estimateTokens,
+): number {
   const { content } = message;
   const text =
     typeof content === 'string'
@@ -55,7 +59,7 @@ export function estimateMessageTokens(message: ChatMessage): number {
     typeof content === 'string' ? 0 : content.filter(({ type }) => type !== 'text').length;
   const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
   return calls.reduce(
-    (sum, call) => sum + estimateTokens(call.name + call.arguments) + MESSAGE_OVERHEAD,
-    estimateTokens(text) + images * IMAGE_TOKENS + MESSAGE_OVERHEAD,
+    (sum, call) => sum + count(call.name + call.arguments) + MESSAGE_OVERHEAD,
+    count(text) + images * IMAGE_TOKENS + MESSAGE_OVERHEAD,
   );
 }

@@ -2,7 +2,9 @@ import { expect, test, describe, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { KeywordHit } from '../fragment/index.js';
 import type { VectorHit } from '../vector-store/index.js';
+import type { KnowledgeBase } from '../knowledge/index.js';
 import { fusedScore, candidatesOf } from './candidates.js';
+import { settingsOf } from './retrieval.js';
 import type { RetrievalSettings } from './retrieval.js';
 
 test.each<[string, { vectorRank?: number; keywordRank?: number }, number, number]>([
@@ -44,6 +46,7 @@ const settings: RetrievalSettings = {
   enableRerank: false,
   rerankModel: '',
   limit: 3,
+  depth: 600,
   candidates: 3,
   rerankScoreThreshold: undefined,
 };
@@ -85,6 +88,24 @@ describe('vector search alone', () => {
     );
     expect([ids(kept), ids(dropped)]).toEqual([[1, 2, 3], [4]]);
   });
+
+  it('counts what the threshold drops, with the best similarity among it', () => {
+    const vector = near([1, 0.9], [2, 0.45], [3, 0.3]);
+    const counted = { count: 2, bestScore: 0.45 };
+    expect(candidatesOf({ vector, keyword: [] }, settings).belowThreshold).toEqual(counted);
+    const all = candidatesOf({ vector, keyword: [] }, { ...settings, threshold: 0 });
+    expect(all.belowThreshold).toEqual({ count: 0, bestScore: null });
+  });
+
+  it('explains the best of the dropped ones, and counts all of them', () => {
+    const many = Array.from({ length: 600 }, (_, at): [number, number] => [at, 0.4 - at / 6_000]);
+    const { dropped, belowThreshold } = candidatesOf(
+      { vector: near(...many), keyword: [] },
+      settings,
+    );
+    expect(ids(dropped)).toEqual(many.slice(0, 50).map(([id]) => id));
+    expect(belowThreshold).toEqual({ count: 600, bestScore: 0.4 });
+  });
 });
 
 describe('hybrid search', () => {
@@ -104,13 +125,14 @@ describe('hybrid search', () => {
   });
 
   it('applies the similarity threshold to the vector channel alone', () => {
-    const { kept, dropped } = candidatesOf(
+    const { kept, dropped, belowThreshold } = candidatesOf(
       { vector: near([1, 0.9], [2, 0.3], [4, 0.2]), keyword: words(2) },
       hybrid,
     );
     expect(ids(kept)).toEqual([1, 2]);
     expect(kept[1]?.explanation.vector).toBeNull();
     expect(ids(dropped)).toEqual([4]);
+    expect(belowThreshold).toEqual({ count: 1, bestScore: 0.2 });
   });
 
   it('leaves out what only a silenced channel has found', () => {
@@ -119,3 +141,67 @@ describe('hybrid search', () => {
     expect(ids(candidatesOf(found, { ...hybrid, hybridAlpha: 1 }).kept)).toEqual([2]);
   });
 });
+
+describe('the depth of the channels', () => {
+  const base = {
+    retrieveLimit: 10,
+    similarityThreshold: 0,
+    enableHybrid: 1,
+    hybridAlpha: 0.5,
+    enableRerank: 0,
+    rerankModel: null,
+    rerankTopN: null,
+    rerankScoreThreshold: null,
+  } as KnowledgeBase;
+  const topK = fc.integer({ min: 1, max: 200 });
+
+  it('is at least 50 and three times topK', () => {
+    fc.assert(
+      fc.property(topK, fc.boolean(), (limit, enableRerank) => {
+        const { depth } = settingsOf(base, { topK: limit, enableRerank });
+        expect(depth).toBeGreaterThanOrEqual(Math.max(50, 3 * limit));
+      }),
+    );
+  });
+
+  it('makes a longer answer begin with the shorter one', () => {
+    const search = fc.record({
+      count: fc.integer({ min: 1, max: 1_500 }),
+      vectorSeed: fc.integer(),
+      keywordSeed: fc.integer(),
+      hybridAlpha: fc.double({ min: 0, max: 1, noNaN: true }),
+      threshold: fc.constantFrom(0, 0.2, 0.5, 0.9),
+    });
+    fc.assert(
+      fc.property(search, topK, topK, (given, one, other) => {
+        const vector = shuffled(given.count, given.vectorSeed);
+        const keyword = shuffled(given.count, given.keywordSeed);
+        const answer = (limit: number): readonly unknown[] => {
+          const searched = settingsOf(base, { ...given, topK: limit });
+          const found = {
+            vector: vector
+              .slice(0, searched.depth)
+              .map((fragmentId, at) => ({ fragmentId, score: 1 - at / 2_000 })),
+            keyword: words(...keyword.slice(0, searched.depth)),
+          };
+          return candidatesOf(found, searched).kept;
+        };
+        const [few, many] = [Math.min(one, other), Math.max(one, other)];
+        expect(answer(many).slice(0, few)).toEqual(answer(few));
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+/** The numbers below `count` in an order that the seed decides. */
+function shuffled(count: number, seed: number): number[] {
+  const numbers = Array.from({ length: count }, (_, at) => at);
+  let state = seed >>> 0;
+  for (let at = count - 1; at > 0; at -= 1) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    const other = state % (at + 1);
+    [numbers[at], numbers[other]] = [numbers[other] ?? 0, numbers[at] ?? 0];
+  }
+  return numbers;
+}

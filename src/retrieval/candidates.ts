@@ -1,6 +1,6 @@
 import type { KeywordHit } from '../fragment/index.js';
 import type { VectorHit } from '../vector-store/index.js';
-import type { Explanation, RetrievalSettings } from './retrieval.js';
+import type { BelowThreshold, Explanation, RetrievalSettings } from './retrieval.js';
 
 /** Ranks of a fragment in the two channels, from 1; absent if a channel did not find it. */
 interface ChannelRanks {
@@ -38,34 +38,46 @@ interface Found {
   readonly keyword: readonly KeywordHit[];
 }
 
+/** Dropped candidates that are explained for each reason, at least; as many as are kept where those are more. */
+const EXPLAINED = 50;
+
+interface Candidates {
+  readonly kept: readonly Candidate[];
+  /** The best of those that the size of the pool and the threshold left out. */
+  readonly dropped: readonly Candidate[];
+  readonly belowThreshold: BelowThreshold;
+}
+
 /**
  * The candidates in their order before a reranker, and those dropped by the threshold and the size of the pool. The
  * similarity threshold applies to the vector channel: a fragment that the keyword channel also found stays, without a
  * vector rank.
  */
-export function candidatesOf(
-  found: Found,
-  settings: RetrievalSettings,
-): { readonly kept: readonly Candidate[]; readonly dropped: readonly Candidate[] } {
-  const near = found.vector.filter(
-    ({ score }) => score >= settings.threshold || settings.threshold <= 0,
-  );
+export function candidatesOf(found: Found, settings: RetrievalSettings): Candidates {
+  const near = nearOf(found.vector, settings.threshold);
   const far = found.vector.slice(near.length);
   const all = settings.enableHybrid ? fused(near, found, settings.hybridAlpha) : near.map(alone);
-  const kept = all.slice(0, settings.candidates);
-  const keptIds = new Set(all.map(({ fragmentId }) => fragmentId));
-  const tooMany = all.slice(settings.candidates).map((candidate) => {
-    return withReason(candidate, `beyond the first ${settings.candidates}`);
-  });
-  const tooFar = far
-    .filter(({ fragmentId }) => !keptIds.has(fragmentId))
-    .map((hit, index) =>
-      withReason(
-        alone(hit, near.length + index),
-        `similarity below the threshold ${settings.threshold}`,
-      ),
-    );
-  return { kept, dropped: [...tooMany, ...tooFar] };
+  const rankedIds = new Set(all.map(({ fragmentId }) => fragmentId));
+  const explained = Math.max(EXPLAINED, settings.candidates);
+  const tooMany = all
+    .slice(settings.candidates, settings.candidates + explained)
+    .map((candidate) => withReason(candidate, `beyond the first ${settings.candidates}`));
+  const below = far
+    .map((hit, index) => alone(hit, near.length + index))
+    .filter(({ fragmentId }) => !rankedIds.has(fragmentId));
+  const tooFar = below
+    .slice(0, explained)
+    .map((one) => withReason(one, `similarity below the threshold ${settings.threshold}`));
+  return {
+    kept: all.slice(0, settings.candidates),
+    dropped: [...tooMany, ...tooFar],
+    belowThreshold: { count: below.length, bestScore: below[0]?.score ?? null },
+  };
+}
+
+/** The hits that reach the threshold; 0 and less admit everything. */
+export function nearOf(hits: readonly VectorHit[], threshold: number): readonly VectorHit[] {
+  return threshold <= 0 ? hits : hits.filter(({ score }) => score >= threshold);
 }
 
 export function withReason<C extends { readonly explanation: Explanation }>(

@@ -1,5 +1,6 @@
 export { fragmentReference, inTurn } from './found-fragments.js';
 export type { CitableFragment, FragmentReference } from './found-fragments.js';
+export { Neighbourhood, NeighbourService } from './neighbours.js';
 export type { RetrievalOverrides, RetrievalResult, RetrievedFragment } from './retrieval.js';
 export { RetrievalModule } from './retrieval.module.js';
 export { RetrievalService } from './retrieval.service.js';

@@ -5,6 +5,7 @@ import type { Caller } from '../platform/access/index.js';
 import { AnswersArray, WhileConnected } from '../platform/http/index.js';
 import type { Answer } from '../platform/http/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
+import { readFilter } from '../metadata/index.js';
 import { RetrievalBody } from './retrieval.dto.js';
 import { RetrievalService } from './retrieval.service.js';
 import {
@@ -34,9 +35,10 @@ export class RetrievalController {
     @Body() body: RetrievalBody,
     @WhileConnected() signal: AbortSignal,
   ): Promise<Answer<RetrievedFragmentView[]>> {
-    const { knowledgeId, query, explain = false, ...overrides } = body;
+    const { knowledgeId, query, explain = false, filter: given, ...overrides } = body;
+    const filter = given && readFilter(given);
     const knowledge = await this.knowledge.readable(caller, knowledgeId);
-    const request = { caller, knowledge, query, overrides, explain, signal };
+    const request = { caller, knowledge, query, overrides, filter, explain, signal };
     return toRetrievalAnswer(await this.retrieval.retrieve(request), explain);
   }
 }

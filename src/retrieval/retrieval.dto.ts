@@ -1,4 +1,6 @@
-import { Decimal, Flag, Id, Input, Text, Whole } from '../platform/http/index.js';
+import { MOST_RETRIEVED } from '../knowledge/index.js';
+import { FILTER_DESCRIPTION, FILTER_EXAMPLE } from '../metadata/index.js';
+import { AnyObject, Decimal, Flag, Id, Input, Text, Whole } from '../platform/http/index.js';
 
 /** A question to one knowledge base; omitted values are taken from its settings. */
 export class RetrievalBody extends Input({
@@ -8,7 +10,12 @@ export class RetrievalBody extends Input({
     description: 'The question or words to search for',
     example: 'How long is the warranty?',
   }),
-  topK: Whole({ optional: true, min: 1, max: 200, description: 'Replaces retrieveLimit' }),
+  topK: Whole({
+    optional: true,
+    min: 1,
+    max: MOST_RETRIEVED,
+    description: 'Replaces retrieveLimit',
+  }),
   threshold: Decimal({
     optional: true,
     min: -1,
@@ -27,6 +34,11 @@ export class RetrievalBody extends Input({
     min: 0,
     max: 1,
     description: 'Weight of the keyword channel',
+  }),
+  filter: AnyObject({
+    optional: true,
+    description: FILTER_DESCRIPTION,
+    example: FILTER_EXAMPLE,
   }),
   explain: Flag({
     optional: true,

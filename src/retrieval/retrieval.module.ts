@@ -1,11 +1,15 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AttachModule } from '../attach/index.js';
 import { FragmentModule } from '../fragment/index.js';
 import { KnowledgeModule } from '../knowledge/index.js';
+import { MetadataModule } from '../metadata/index.js';
 import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
 import { Evaluation, TestQuery } from './test-set/test-set.entity.js';
+import { NeighbourRepository } from './neighbour.repository.js';
+import { NeighbourService } from './neighbours.js';
 import { RetrievalService } from './retrieval.service.js';
 import { RetrievalController } from './retrieval.controller.js';
 import { RetrievalRepository } from './retrieval.repository.js';
@@ -21,8 +25,10 @@ import { TestSetService } from './test-set/test-set.service.js';
 @Module({
   imports: [
     TypeOrmModule.forFeature([Evaluation, TestQuery]),
+    AttachModule,
     KnowledgeModule,
     FragmentModule,
+    MetadataModule,
     ModelModule,
     StorageModule,
     VectorStoreModule,
@@ -32,12 +38,14 @@ import { TestSetService } from './test-set/test-set.service.js';
     EvaluationRepository,
     EvaluationService,
     Expectations,
+    NeighbourRepository,
+    NeighbourService,
     RetrievalRepository,
     RetrievalService,
     TestSetImport,
     TestSetRepository,
     TestSetService,
   ],
-  exports: [RetrievalService, TestSetService],
+  exports: [NeighbourService, RetrievalService, TestSetService],
 })
 export class RetrievalModule {}

@@ -22,9 +22,31 @@ const LIVE_FRAGMENTS = `SELECT f.id AS "fragmentId", f.fid, f.doc_id AS "docId",
            FROM fragment f JOIN attachment a ON a.id = f.attachment_id AND a.tenant_id = f.tenant_id
           WHERE f.tenant_id = $1 AND f.knowledge_id = $2 AND f.id = ANY ($3::bigint[])`;
 
+const EXISTING_FRAGMENTS = `SELECT id, attachment_id AS "attachmentId" FROM fragment
+          WHERE tenant_id = $1 AND knowledge_id = $2 AND id = ANY ($3::bigint[])`;
+
+interface ExistingFragment {
+  readonly id: number;
+  readonly attachmentId: number;
+}
+
 @Injectable()
 export class RetrievalRepository {
   constructor(private readonly database: Database) {}
+
+  /** Those of the ids whose fragment exists now; the texts of the many that no result shows are not read. */
+  async existing(
+    tenantId: string,
+    knowledgeId: number,
+    fragmentIds: readonly number[],
+  ): Promise<readonly ExistingFragment[]> {
+    if (fragmentIds.length === 0) return [];
+    return this.database.prepared<ExistingFragment>(EXISTING_FRAGMENTS, [
+      tenantId,
+      knowledgeId,
+      fragmentIds,
+    ]);
+  }
 
   /** The fragments that exist now; other hits belong to deleted documents and are never returned. */
   async live(

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { LostVectors } from '../attach/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { EmbeddingClient, ModelResolver, RerankClient } from '../model/index.js';
 import { unavailableError } from '../platform/database/index.js';
@@ -8,9 +9,11 @@ import { KeywordIndex } from '../fragment/index.js';
 import type { KeywordHit } from '../fragment/index.js';
 import { isOfSession, NoEmbeddingModelError } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
+import { MetadataRepository } from '../metadata/index.js';
+import type { MetadataFilter } from '../metadata/index.js';
 import { VectorStores } from '../vector-store/index.js';
 import type { VectorHit } from '../vector-store/index.js';
-import { candidatesOf, withReason } from './candidates.js';
+import { candidatesOf, nearOf, withReason } from './candidates.js';
 import type { Candidate } from './candidates.js';
 import { RetrievalRepository } from './retrieval.repository.js';
 import type { LiveFragment } from './retrieval.repository.js';
@@ -37,6 +40,10 @@ export interface RetrievalRequest {
   readonly overrides?: RetrievalOverrides;
   /** Only these fragments of the base are searched; absent: all. */
   readonly fragmentIds?: readonly number[] | undefined;
+  /** Only these documents of the base are searched; absent: all. */
+  readonly attachmentIds?: readonly number[] | undefined;
+  /** Only documents whose metadata fits are searched, as it is when the search begins. */
+  readonly filter?: MetadataFilter | undefined;
   /** Also return the dropped candidates with the reason. */
   readonly explain?: boolean;
   readonly signal: AbortSignal;
@@ -49,10 +56,12 @@ interface ChannelResult<Hit> {
   readonly error?: Error;
 }
 
+/** The report of a channel that had nothing to search. */
+const UNSEARCHED: ChannelResult<never> = { hits: [], report: { hits: 0, milliseconds: 0 } };
+
 interface Search {
   readonly vector: ChannelResult<VectorHit>;
   readonly keyword: ChannelResult<KeywordHit> | null;
-  readonly live: ReadonlyMap<number, LiveFragment>;
 }
 
 /** The candidates in their final order. */
@@ -68,6 +77,9 @@ const CACHED_QUERIES = 2_000;
 
 /** Hits of deleted documents displace live ones; a search is repeated at most this often to replace them. */
 const REFILLS = 3;
+
+const INCOMPLETE =
+  'Vector search is incomplete, because vectors of the knowledge base were lost and are being made again. Fragments may be missing from this result until that is done.';
 
 /** Characters of a question that are searched for; the rest adds no information. */
 const LONGEST_QUERY = 4_000;
@@ -89,6 +101,8 @@ export class RetrievalService {
     private readonly stores: VectorStores,
     private readonly keywords: KeywordIndex,
     private readonly repository: RetrievalRepository,
+    private readonly metadata: MetadataRepository,
+    private readonly lost: LostVectors,
   ) {}
 
   /**
@@ -96,17 +110,24 @@ export class RetrievalService {
    * returned with a notice; if the reranker fails, the order before it. Rejects when no channel succeeded.
    */
   async retrieve(given: RetrievalRequest): Promise<RetrievalResult> {
-    const request = { ...given, query: given.query.trim().slice(0, LONGEST_QUERY) };
-    if (request.query === '') throw new EmptyQueryError();
+    const query = given.query.trim().slice(0, LONGEST_QUERY);
+    if (query === '') throw new EmptyQueryError();
+    const request = { ...given, query, attachmentIds: await this.documentsOf(given) };
     const settings = settingsOf(request.knowledge, request.overrides ?? {});
-    const { vector, keyword, live } = await this.search(request, settings);
+    const { vector: searched, keyword } = await this.search(request, settings);
+    const vector = await this.withLoss(searched, request);
     const found = { vector: vector.hits, keyword: keyword?.hits ?? [] };
-    const { kept, dropped } = candidatesOf(found, settings);
+    const { kept, dropped, belowThreshold } = candidatesOf(found, settings);
+    const live = await this.liveOf(request, request.explain ? [...kept, ...dropped] : kept);
+    request.signal.throwIfAborted();
     const ranking = await this.ranked(fragmentsOf(kept, live), request, settings);
     const notices = [
+      request.attachmentIds?.length === 0 ? NO_DOCUMENT : undefined,
       failureNotice('Vector', vector),
       failureNotice('Keyword', keyword),
+      vector.report.incomplete ? INCOMPLETE : undefined,
       ranking.notice,
+      kept.length === 0 && belowThreshold.count > 0 ? thresholdNotice(settings) : undefined,
     ];
     const scale = scaleOf(settings, ranking.state);
     const shown = (fragments: readonly RetrievedFragment[]): RetrievedFragment[] =>
@@ -114,39 +135,76 @@ export class RetrievalService {
     return {
       fragments: shown(ranking.kept),
       dropped: request.explain ? shown([...ranking.dropped, ...fragmentsOf(dropped, live)]) : [],
+      belowThreshold,
       settings,
       scale,
-      channels: { vector: vector.report, keyword: keyword?.report ?? null },
+      channels: {
+        vector: { ...vector.report, hits: nearOf(vector.hits, settings.threshold).length },
+        keyword: keyword?.report ?? null,
+      },
       rerank: ranking.state,
       notices: notices.filter((notice) => notice !== undefined),
     };
   }
 
+  /** The documents that the request is limited to; undefined without a limit. */
+  private async documentsOf({
+    caller,
+    knowledge,
+    filter,
+    attachmentIds,
+  }: RetrievalRequest): Promise<readonly number[] | undefined> {
+    if (!filter) return attachmentIds;
+    const fitting = await this.metadata.documents(caller.tenantId, knowledge.id, filter);
+    const asked = attachmentIds && new Set(attachmentIds);
+    return asked ? fitting.filter((id) => asked.has(id)) : fitting;
+  }
+
   /** Both channels in parallel, without deleted fragments; repeated with a larger pool if those displaced live ones. */
   private async search(request: RetrievalRequest, settings: RetrievalSettings): Promise<Search> {
     const { signal } = request;
-    let pool = settings.candidates;
+    if (request.attachmentIds?.length === 0) {
+      return { vector: UNSEARCHED, keyword: settings.enableHybrid ? UNSEARCHED : null };
+    }
+    let pool = settings.depth;
     for (let refill = 0; ; refill += 1) {
       const [vector, keyword] = await Promise.all([
-        this.channel(() => this.nearest(request, settings, pool)),
+        this.channel(() => this.nearest(request, pool)),
         settings.enableHybrid ? this.channel(() => this.matching(request, pool)) : null,
       ]);
       signal.throwIfAborted();
       if (vector.error !== undefined && !keyword?.hits.length) throw vector.error;
       const hits = [...vector.hits, ...(keyword?.hits ?? [])];
-      const live = await this.liveOf(request, hits);
+      const live = await this.existing(request, hits);
       const dead = hits.filter(({ fragmentId }) => !live.has(fragmentId)).length;
       const full = vector.hits.length >= pool || (keyword?.hits.length ?? 0) >= pool;
       if (dead === 0 || !full || refill === REFILLS) {
-        return { vector: alive(vector, live), keyword: keyword && alive(keyword, live), live };
+        const { depth } = settings;
+        return {
+          vector: alive(vector, live, depth),
+          keyword: keyword && alive(keyword, live, depth),
+        };
       }
       pool += dead * 2;
     }
   }
 
+  /** Says in the report of the vector channel if vectors of the base are missing. */
+  private async withLoss(
+    vector: ChannelResult<VectorHit>,
+    { knowledge, fragmentIds, attachmentIds }: RetrievalRequest,
+  ): Promise<ChannelResult<VectorHit>> {
+    const isWhole = !fragmentIds && !attachmentIds;
+    const isEmpty = isWhole && !vector.error && vector.hits.length === 0;
+    const hasModel = knowledge.embeddingModel !== '';
+    const incomplete =
+      knowledge.vectorsLostAt !== null ||
+      (isEmpty && hasModel && (await this.lost.explainEmpty(knowledge)));
+    return incomplete ? { ...vector, report: { ...vector.report, incomplete } } : vector;
+  }
+
   private async nearest(
-    { caller, knowledge, query, signal, explain, fragmentIds }: RetrievalRequest,
-    settings: RetrievalSettings,
+    { caller, knowledge, query, signal, fragmentIds, attachmentIds }: RetrievalRequest,
     limit: number,
   ): Promise<VectorHit[]> {
     if (knowledge.embeddingModel === '') {
@@ -156,19 +214,17 @@ export class RetrievalService {
     }
     const vector = await this.vectorOf(caller, knowledge.embeddingModel, { query, signal });
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
-    // An explanation also shows what the threshold excludes.
-    const threshold = explain ? 0 : settings.threshold;
-    return this.stores
-      .of(knowledge.vectorModel)
-      .search(scope, { vector, limit, threshold, fragmentIds }, signal);
+    // The result says what the threshold leaves out, so it is applied afterwards.
+    const search = { vector, limit, threshold: 0, fragmentIds, attachmentIds };
+    return this.stores.of(knowledge.vectorModel).search(scope, search, signal);
   }
 
   private async matching(
-    { caller, knowledge, query, signal, fragmentIds }: RetrievalRequest,
+    { caller, knowledge, query, signal, fragmentIds, attachmentIds }: RetrievalRequest,
     limit: number,
   ): Promise<KeywordHit[]> {
     const scope = { tenantId: caller.tenantId, knowledgeId: knowledge.id };
-    const options = { signal, fragmentIds };
+    const options = { signal, fragmentIds, attachmentIds };
     return (await this.keywords.search(scope, query, limit, options)).hits;
   }
 
@@ -259,7 +315,22 @@ export class RetrievalService {
     const ids = hits.map(({ fragmentId }) => fragmentId);
     return this.repository.live(caller.tenantId, knowledge.id, ids);
   }
+
+  /** The existing ones of the hits, without any of a document that was not asked for, whatever a store has found. */
+  private async existing(
+    { caller, knowledge, attachmentIds }: RetrievalRequest,
+    hits: readonly { readonly fragmentId: number }[],
+  ): Promise<ReadonlySet<number>> {
+    const ids = new Set(hits.map(({ fragmentId }) => fragmentId));
+    const found = await this.repository.existing(caller.tenantId, knowledge.id, [...ids]);
+    const asked = attachmentIds && new Set(attachmentIds);
+    const wanted = asked ? found.filter(({ attachmentId }) => asked.has(attachmentId)) : found;
+    return new Set(wanted.map(({ id }) => id));
+  }
 }
+
+const NO_DOCUMENT =
+  'No document of the knowledge base has metadata that fits the filter. Check its keys, values and their types.';
 
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error('Unknown failure', { cause: error });
@@ -267,9 +338,10 @@ function asError(error: unknown): Error {
 
 function alive<Hit extends { readonly fragmentId: number }>(
   channel: ChannelResult<Hit>,
-  live: ReadonlyMap<number, LiveFragment>,
+  live: ReadonlySet<number>,
+  depth: number,
 ): ChannelResult<Hit> {
-  const hits = channel.hits.filter(({ fragmentId }) => live.has(fragmentId));
+  const hits = channel.hits.filter(({ fragmentId }) => live.has(fragmentId)).slice(0, depth);
   return { ...channel, hits, report: { ...channel.report, hits: hits.length } };
 }
 
@@ -294,6 +366,11 @@ function withVectorScore(
 function failureNotice(channel: string, result: ChannelResult<unknown> | null): string | undefined {
   if (result?.report.failure === undefined) return undefined;
   return `${channel} search failed and is missing from this result. ${result.report.failure}`;
+}
+
+/** The same for every question, because an evaluation counts how often a notice occurs. */
+function thresholdNotice({ threshold }: RetrievalSettings): string {
+  return `Every fragment found is below the similarity threshold ${threshold}. Lower the threshold to see them; belowThreshold has the best similarity.`;
 }
 
 function scaleOf(

@@ -1,3 +1,4 @@
+import { MOST_RETRIEVED } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import type { LiveFragment } from './retrieval.repository.js';
 
@@ -22,7 +23,9 @@ export interface RetrievalSettings {
   readonly rerankModel: string;
   /** Less than topK where rerankTopN is smaller. */
   readonly limit: number;
-  /** How many fragments each channel searches for, and the reranker gets. */
+  /** How many fragments each channel searches for; the same for every topK. */
+  readonly depth: number;
+  /** To how many the list of both channels is cut, and how many the reranker gets. */
   readonly candidates: number;
   /** On the reranker's scale; applies to scores of the reranker only. */
   readonly rerankScoreThreshold: number | undefined;
@@ -58,16 +61,28 @@ export interface RetrievedFragment extends LiveFragment {
 
 /** The report of one channel. */
 export interface ChannelReport {
+  /** How many fragments it found; those below the similarity threshold do not count. */
   readonly hits: number;
   readonly milliseconds: number;
   /** Why it failed. */
   readonly failure?: string;
+  /** Vectors of the base were lost and are not all made again yet, so that fragments may be missing. */
+  readonly incomplete?: boolean;
+}
+
+/** What the similarity threshold left out of the result, among the nearest fragments of the vector channel. */
+export interface BelowThreshold {
+  /** At most the depth of the channel; without fragments that the keyword channel found as well. */
+  readonly count: number;
+  /** The highest cosine similarity among them; null where there are none. */
+  readonly bestScore: number | null;
 }
 
 export interface RetrievalResult {
   readonly fragments: readonly RetrievedFragment[];
-  /** Dropped candidates; only when an explanation was requested. */
+  /** Dropped candidates, the best of each reason; only when an explanation was requested. */
   readonly dropped: readonly RetrievedFragment[];
+  readonly belowThreshold: BelowThreshold;
   readonly settings: RetrievalSettings;
   /** What `score` means. */
   readonly scale: 'cosine' | 'fusion' | 'rerank';
@@ -85,6 +100,12 @@ const DEFAULT_LIMIT = 10;
 /** The reranker gets this many times topK candidates (docs/WIRE.md, Retrieval). */
 const POOL = 3;
 
+/**
+ * Three times the largest topK. Fusion counts the rank of a fragment in both channels, so a search of another depth has
+ * another order: with one depth for every topK, a larger topK only makes the result longer.
+ */
+const DEPTH = POOL * MOST_RETRIEVED;
+
 /** The value of the request, else the saved one (docs/WIRE.md, Retrieval). */
 export function settingsOf(knowledge: KnowledgeBase, given: RetrievalOverrides): RetrievalSettings {
   const topK = given.topK ?? (knowledge.retrieveLimit || DEFAULT_LIMIT);
@@ -98,6 +119,7 @@ export function settingsOf(knowledge: KnowledgeBase, given: RetrievalOverrides):
     enableRerank,
     rerankModel,
     limit: enableRerank ? Math.min(topK, knowledge.rerankTopN ?? topK) : topK,
+    depth: DEPTH,
     candidates: enableRerank ? topK * POOL : topK,
     rerankScoreThreshold: knowledge.rerankScoreThreshold ?? undefined,
   };

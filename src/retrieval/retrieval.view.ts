@@ -45,6 +45,23 @@ export class RetrievedFragmentView extends View({
 /** What stands beside `data`, for OpenAPI; the last two only when an explanation is requested. */
 export const besideRetrieved = {
   channels: { type: 'object', description: 'What each channel did' },
+  belowThreshold: {
+    type: 'object',
+    required: ['count', 'bestScore'],
+    properties: {
+      count: {
+        type: 'integer',
+        example: 4,
+        description: 'How many of the nearest fragments the similarity threshold left out',
+      },
+      bestScore: {
+        type: 'number',
+        nullable: true,
+        example: 0.43,
+        description: 'The highest cosine similarity among them; null where there are none',
+      },
+    },
+  },
   scale: { type: 'string', enum: ['cosine', 'fusion', 'rerank'], description: 'Of `score`' },
   rerank: { type: 'string', enum: ['off', 'applied', 'fallback'] },
   settings: { type: 'object', description: 'With which it was searched' },
@@ -52,19 +69,20 @@ export const besideRetrieved = {
 };
 
 /** Those of them that are there without an explanation, too. */
-export const alwaysBesideRetrieved = ['channels', 'scale', 'rerank'];
+export const alwaysBesideRetrieved = ['channels', 'belowThreshold', 'scale', 'rerank'];
 
 /** `data` is the list that existing clients read; the explanation is beside it. */
 export function toRetrievalAnswer(
   result: RetrievalResult,
   explain: boolean,
 ): Answer<RetrievedFragmentView[]> {
-  const { channels, scale, rerank, settings } = result;
+  const { channels, belowThreshold, scale, rerank, settings } = result;
   return new Answer(
     result.fragments.map((fragment) => toView(fragment, explain)),
     result.notices.length === 0 ? OK_MESSAGE : result.notices.join(' '),
     {
       channels,
+      belowThreshold,
       scale,
       rerank,
       ...(explain && { settings, dropped: result.dropped.map((one) => toView(one, true)) }),

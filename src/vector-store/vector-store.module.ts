@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
 import { Dependencies } from '../platform/dependency/index.js';
-import { FragmentVector } from './exact/fragment-vector.entity.js';
+import { FragmentVector, VectorRevision } from './exact/fragment-vector.entity.js';
 import { ExactRepository } from './exact/exact.repository.js';
 import { ExactVectorStore } from './exact/exact.vector-store.js';
 import { PgvectorRepository } from './pgvector/pgvector.repository.js';
@@ -13,7 +13,7 @@ import { VectorErasure, VectorStores } from './vector-stores.js';
 
 /** Chooses the stores at the start: Qdrant where it is configured, pgvector where it is installed, exact always. */
 @Module({
-  imports: [TypeOrmModule.forFeature([FragmentVector])],
+  imports: [TypeOrmModule.forFeature([FragmentVector, VectorRevision])],
   providers: [
     ExactRepository,
     ExactVectorStore,

@@ -24,6 +24,8 @@ export interface VectorQuery {
   readonly threshold: number;
   /** Only these fragments are searched; absent: all of the scope. */
   readonly fragmentIds?: readonly number[] | undefined;
+  /** Only fragments of these documents are searched; absent: all of the scope. */
+  readonly attachmentIds?: readonly number[] | undefined;
 }
 
 export interface VectorHit {

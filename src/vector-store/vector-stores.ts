@@ -43,6 +43,11 @@ export class VectorStores {
     throw new InvalidInputError(`vectorModel must be one of ${KNOWN_CODES.join(', ')}, or empty.`);
   }
 
+  /** The store of this code; undefined when it does not run here. */
+  withCode(code: string): VectorStore | undefined {
+    return this.running(code);
+  }
+
   private running(vectorModel: string): VectorStore | undefined {
     return this.stores.find(({ code }) => code === codeOf(vectorModel));
   }

@@ -28,6 +28,7 @@ const bound: Readonly<Record<string, string>> = {
   'attach/parsing/parsing.worker.ts': 'Of the document.',
   'chat/answer.store.ts': 'Of the turn whose answer is stored.',
   'attach/reconciliation/vector-reconciliation.ts': 'Of the knowledge base.',
+  'fragment/vector-removals.ts': 'Of the removal.',
   'harness/engine/event.retention.ts': 'Of the run whose events are removed.',
   'harness/engine/run.worker.ts': 'Of the run.',
   'harness/engine/undo/undo.service.ts': 'Of the run whose undo was interrupted.',
@@ -35,6 +36,8 @@ const bound: Readonly<Record<string, string>> = {
 
 /** Every work that belongs to no tenant, with the file of its statement. */
 const across: readonly (readonly [file: string, reason: string])[] = [
+  ['attach/parsing/lost-vectors.repository.ts', 'metric of incomplete bases'],
+  ['attach/parsing/lost-vectors.repository.ts', 'sweep of bases with vectors'],
   ['attach/parsing/parsing.repository.ts', 'expiry of leases at the start'],
   ['attach/parsing/parsing.repository.ts', 'metric of waiting documents'],
   ['attach/parsing/parsing.repository.ts', 'sweep of exhausted documents'],
@@ -43,6 +46,8 @@ const across: readonly (readonly [file: string, reason: string])[] = [
   ['chat/turn.repository.ts', 'renewal of turn leases'],
   ['chat/turn.repository.ts', 'sweep of dead turns'],
   ['chat/turn.repository.ts', 'texts of running turns'],
+  ['fragment/vector-removal.repository.ts', 'metric of vector removals'],
+  ['fragment/vector-removal.repository.ts', 'sweep of vector removals'],
   ['harness/store/approval.repository.ts', 'sweep of expired approvals'],
   ['harness/store/event.repository.ts', 'poll of followed runs'],
   ['harness/store/event.repository.ts', 'retention of events'],

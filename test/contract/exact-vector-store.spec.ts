@@ -86,6 +86,58 @@ describe('the exact store', () => {
     expect(await store.search(scope, query, signal)).toHaveLength(2);
   });
 
+  it('keeps few revisions of a base, and none of a deleted one', async () => {
+    store = open();
+    const { scope, attachmentId } = await newBase(1);
+    const { tenantId, knowledgeId } = scope;
+    for (let round = 0; round < 5; round += 1) {
+      await store.upsert(scope, entriesOf(1, attachmentId), signal);
+    }
+    const revisions = async (): Promise<number> => {
+      const [row] = await withoutRecording(() =>
+        opened.database.query<{ count: number }>(
+          'SELECT count(*) AS count FROM vector_revision WHERE tenant_id = $1 AND knowledge_id = $2',
+          [tenantId, knowledgeId],
+        ),
+      );
+      return row?.count ?? -1;
+    };
+    expect(await revisions()).toBe(1);
+    await withoutRecording(() =>
+      opened.database.query('DELETE FROM knowledge_base WHERE id = $1', [knowledgeId]),
+    );
+
+    expect(await revisions()).toBe(0);
+    expect(await store.search(scope, query, signal)).toEqual([]);
+  });
+
+  // The embedded database has one connection, so that no transaction overlaps another one there.
+  const onServer = process.env['DATABASE_URL'] === undefined ? it.skip : it;
+
+  onServer(
+    'notices each of two transactions that have changed a base at the same time',
+    async () => {
+      store = open();
+      const { scope, attachmentId } = await newBase(1);
+      const written = Promise.withResolvers<undefined>();
+      const commit = Promise.withResolvers<undefined>();
+      const slow = opened.database.transaction(async () => {
+        await store.upsert(scope, entriesOf(1, attachmentId), signal);
+        written.resolve(undefined);
+        await commit.promise;
+      });
+      await written.promise;
+      await store.upsert(scope, entriesOf(1, attachmentId), signal);
+      expect(await store.search(scope, query, signal)).toHaveLength(2);
+      commit.resolve(undefined);
+      await slow;
+
+      expect(await store.search(scope, query, signal)).toHaveLength(3);
+      await store.upsert(scope, entriesOf(1, attachmentId), signal);
+      expect(await store.search(scope, query, signal)).toHaveLength(4);
+    },
+  );
+
   it('tells plainly when the document is gone for which vectors come', async () => {
     store = open();
     const { scope, attachmentId } = await newBase(1);

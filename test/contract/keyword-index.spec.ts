@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Database } from '../../src/platform/database/index.js';
 import { KeywordIndex } from '../../src/fragment/index.js';
+import { AUTOMATIC, KNOWLEDGE_LANGUAGES } from '../../src/knowledge/index.js';
 import type { AttachmentScope, KnowledgeScope } from '../../src/fragment/index.js';
 import { sampleQuestions, sampleTexts } from '../support/keyword-sample.js';
 import { Plinth } from '../support/plinth.js';
@@ -91,6 +92,18 @@ describe('texts in many languages', () => {
 });
 
 describe('a search', () => {
+  it('weighs a word of the question by how often it is in it', async () => {
+    const base = await makeBase();
+    const [, texture = 0] = await storeNew(base, [
+      'The analysis of pictures by computers.',
+      'The texture of fabrics in looms.',
+      'Nothing of the kind.',
+    ]);
+    expect(await idsFor(base, 'analysis by computers of texture')).not.toEqual([texture]);
+    const repeated = 'texture analysis: textures, texture models and textured surfaces';
+    expect((await idsFor(base, repeated))[0]).toBe(texture);
+  });
+
   it('finds fragments that have any one of the words, and says which', async () => {
     const base = await makeBase();
     const [both = 0, one = 0] = await storeNew(base, [
@@ -188,6 +201,84 @@ describe('a search', () => {
     });
     await expect(search).rejects.toThrow('gone');
   });
+});
+
+describe('the language of a base', () => {
+  /** Four languages of eight could be meant by it. */
+  const TITLE = 'Digital Data Communication Techniques';
+  const TEXTS = [
+    'The portal sends a mail to the leader of the team as soon as a request for leave has been entered.',
+    'Most of the invoices that were sent to the office in May have not been paid by the end of June.',
+  ];
+
+  it('is that of its documents for a title that says nothing itself', async () => {
+    const base = await makeBase();
+    for (const text of TEXTS) {
+      for (let count = 0; count < 6; count += 1) await storeNew(base, [text]);
+    }
+    const [analysed] = await index.analyse([TITLE], base);
+    expect(analysed?.language).toBe('english');
+    expect([...(analysed?.terms.keys() ?? [])]).toEqual(['digit', 'data', 'communic', 'techniqu']);
+  });
+
+  it('is that of its document for an edited fragment', async () => {
+    const base = await makeBase();
+    for (let count = 0; count < 6; count += 1) await storeNew(base, TEXTS);
+    const scope = await makeDocument(base);
+    await store(scope, [
+      'Die Wartungsverträge werden jährlich geprüft und, wenn niemand widerspricht, um zwölf Monate verlängert.',
+    ]);
+    const [inDocument] = await index.analyse(['Offene Verträge'], scope);
+    expect(inDocument?.language).toBe('german');
+  });
+
+  it.each(KNOWLEDGE_LANGUAGES.filter((one) => one !== AUTOMATIC))(
+    'can be %s, which the database can stem',
+    async (language) => {
+      const base = await makeBase();
+      const words = ['containers', 'договоры', 'οικονομίες', 'पुस्तकें', 'العقود', 'ընկերներ', 'மரங்கள்'];
+      const [analysed] = await index.analyse([words.join(' ')], { ...base, language });
+      expect(analysed).toMatchObject({ language, termCount: words.length });
+    },
+  );
+
+  it('is the only one that questions are stemmed in, once its documents are indexed anew', async () => {
+    const base = await makeBase();
+    const scope = await makeDocument(base);
+    const other = await makeDocument(base);
+    await store(other, TEXTS);
+    const [before = 0] = await store(scope, [
+      'Die Verträge werden jährlich geprüft, und wenn niemand widerspricht, werden sie um ein Jahr verlängert.',
+    ]);
+    expect(await idsFor(base, 'Vertrag')).toEqual([before]);
+    expect(await languagesOf(base)).toEqual([['english', 'german']]);
+    await store(scope, TEXTS);
+    expect(await languagesOf(base)).toEqual([['english']]);
+  });
+
+  it('is searched as before where documents were indexed by an earlier release', async () => {
+    const base = await makeBase();
+    const [old = 0] = await storeNew(base, [
+      'Die Verträge werden jährlich geprüft, und wenn niemand widerspricht, werden sie um ein Jahr verlängert.',
+    ]);
+    await database.query(
+      'UPDATE keyword_document SET languages = NULL WHERE tenant_id = $1 AND knowledge_id = $2',
+      [TENANT, base.knowledgeId],
+    );
+    const scope = await makeDocument(base);
+    await store(scope, TEXTS);
+    await store(scope, TEXTS);
+    expect(await languagesOf(base)).toEqual([['english', 'german']]);
+    expect(await idsFor(base, 'Vertrag')).toEqual([old]);
+  });
+
+  async function languagesOf({ tenantId, knowledgeId }: KnowledgeScope): Promise<string[][]> {
+    const blocks = await database.query<{ languages: string[] }>(
+      'SELECT languages FROM keyword_block WHERE tenant_id = $1 AND knowledge_id = $2 ORDER BY id',
+      [tenantId, knowledgeId],
+    );
+    return blocks.map(({ languages }) => languages.toSorted());
+  }
 });
 
 describe('a document in the index', () => {

@@ -132,6 +132,33 @@ export function describeVectorStore(
       expect(await among(all, 1_000)).toEqual(all);
     });
 
+    it('finds fragments of the given documents only, and of those the given fragments', async () => {
+      const { scope, attachmentId } = await newDocument();
+      const [second, empty] = [
+        await subject.newAttachment(scope),
+        await subject.newAttachment(scope),
+      ];
+      const other = await newDocument();
+      const [mine, theirs] = [entriesOf(9, 8, attachmentId), entriesOf(9, 8, second)];
+      await store.upsert(scope, [...mine, ...theirs], signal);
+      await store.upsert(other.scope, entriesOf(1, 8, other.attachmentId), signal);
+      const vector = unitVector(8, 1);
+      const all = await find(scope, vector);
+      const among = async (asked: object, limit = 100): Promise<VectorHit[]> =>
+        store.search(scope, { vector, limit, threshold: 0, ...asked }, signal);
+
+      const ofSecond = all.filter(({ fragmentId }) => idsOf(theirs).includes(fragmentId));
+      expect(await among({ attachmentIds: [second] })).toEqual(ofSecond);
+      expect(await among({ attachmentIds: [second, empty] }, 4)).toEqual(ofSecond.slice(0, 4));
+      expect(await among({ attachmentIds: [attachmentId, second] })).toEqual(all);
+      expect(await among({ attachmentIds: [empty, other.attachmentId] })).toEqual([]);
+      expect(await among({ attachmentIds: [] })).toEqual([]);
+      const both = [...idsOf(mine.slice(0, 2)), ...idsOf(ofSecond.slice(3, 5))];
+      expect(idsOf(await among({ attachmentIds: [second], fragmentIds: both }))).toEqual(
+        idsOf(ofSecond.slice(3, 5)),
+      );
+    });
+
     it('answers nothing for a base without vectors, or without any of the dimension', async () => {
       const { scope, attachmentId } = await newDocument();
       expect(await find(scope, unitVector(11, 1))).toEqual([]);

@@ -41,6 +41,7 @@ export async function createKnowledge(
     textBlockSize: 500,
     overlapChar: 0,
     similarityThreshold: 0,
+    enableHybrid: 0,
     ...fields,
   });
   if (answer.code !== 200) throw new Error(answer.msg);

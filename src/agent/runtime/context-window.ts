@@ -2,25 +2,45 @@ import { ToolMessage } from '@langchain/core/messages';
 import type { BaseMessage } from '@langchain/core/messages';
 import { toChatMessages } from '../../langchain/index.js';
 import { estimateMessageTokens } from '../../model/index.js';
+import type { TokenCounter } from '../../model/index.js';
 
 const REMOVED =
   '[The result was removed, because the conversation is longer than the model can read. Call the tool again, for less, if you need it.]';
 
-export function tokensOf(messages: readonly BaseMessage[]): number {
-  return toChatMessages(messages).reduce((sum, message) => sum + estimateMessageTokens(message), 0);
-}
+/** Counts the messages of one turn; each of them once. */
+export class ContextWindow {
+  private readonly known = new WeakMap<BaseMessage, number>();
 
-/** The messages without the oldest tool results as far as needed for `tokens`; the newest ones go last. */
-export function withinTokens(messages: BaseMessage[], tokens: number): BaseMessage[] {
-  let excess = tokensOf(messages) - tokens;
-  if (excess <= 0) return messages;
-  return messages.map((message) => {
-    if (excess <= 0 || !ToolMessage.isInstance(message)) return message;
-    const { tool_call_id, name = '', status = 'success' } = message;
-    const short = new ToolMessage({ tool_call_id, name, status, content: REMOVED });
-    const saved = tokensOf([message]) - tokensOf([short]);
-    if (saved <= 0) return message;
-    excess -= saved;
-    return short;
-  });
+  constructor(readonly counter: TokenCounter) {}
+
+  tokensOf(messages: readonly BaseMessage[]): number {
+    return messages.reduce((sum, message) => sum + this.tokensOfOne(message), 0);
+  }
+
+  /** The messages without the oldest tool results as far as needed for `tokens`; the newest ones go last. */
+  within(messages: BaseMessage[], tokens: number): BaseMessage[] {
+    let excess = this.tokensOf(messages) - tokens;
+    if (excess <= 0) return messages;
+    return messages.map((message) => {
+      if (excess <= 0 || !ToolMessage.isInstance(message)) return message;
+      const { tool_call_id, name = '', status = 'success' } = message;
+      const short = new ToolMessage({ tool_call_id, name, status, content: REMOVED });
+      const saved = this.tokensOfOne(message) - this.tokensOfOne(short);
+      if (saved <= 0) return message;
+      excess -= saved;
+      return short;
+    });
+  }
+
+  private tokensOfOne(message: BaseMessage): number {
+    const known = this.known.get(message);
+    if (known !== undefined) return known;
+    const { counter } = this;
+    const tokens = toChatMessages([message]).reduce(
+      (sum, one) => sum + estimateMessageTokens(one, (text) => counter.count(text)),
+      0,
+    );
+    this.known.set(message, tokens);
+    return tokens;
+  }
 }

@@ -1,11 +1,12 @@
+import type { BaseMessage } from '@langchain/core/messages';
 import { AIMessage, createAgent, createMiddleware, ToolMessage } from 'langchain';
 import { toLangChainMessages } from '../../langchain/index.js';
 import type { LangChain } from '../../langchain/index.js';
-import { estimateTokens, sendableTokens } from '../../model/index.js';
+import { estimatingCounter, sendableTokens, tokenCounter } from '../../model/index.js';
 import type { ChatPart, ToolCall, ToolDefinition, Usage } from '../../provider/index.js';
 import type { AgentTools, ToolResult } from '../tool/tool.registry.js';
 import type { DecidedCall, LimitReached, RuntimeTurn, TurnPart } from './agent-runtime.js';
-import { tokensOf, withinTokens } from './context-window.js';
+import { ContextWindow } from './context-window.js';
 import { Handover } from './handover.js';
 import { NoAnswerInLimitsError } from './runtime.errors.js';
 
@@ -21,6 +22,9 @@ type Middleware = Parameters<typeof createMiddleware>[0];
 type ModelHook = NonNullable<Middleware['wrapModelCall']>;
 type ToolHook = NonNullable<Middleware['wrapToolCall']>;
 
+/** Tokens of a message beside its text. */
+const RESULT_OVERHEAD = 8;
+
 /** One turn of ToolsRuntime. */
 export class ToolLoop {
   readonly parts = new Handover<readonly TurnPart[]>();
@@ -33,6 +37,10 @@ export class ToolLoop {
   private usage: Usage | undefined;
   /** The calls of the step, until they are taken up. */
   private decided: DecidedCall[] = [];
+  private callsOfStep = 1;
+  /** What the results of one step may take in the window of the model. */
+  private resultTokens = 0;
+  private window = new ContextWindow(estimatingCounter);
   /** The first error of a hook, which the graph wraps. */
   private failure: { readonly error: unknown } | undefined;
 
@@ -53,6 +61,10 @@ export class ToolLoop {
     try {
       signal.throwIfAborted();
       const messages = toLangChainMessages(turn.messages);
+      if (this.offered.length > 0) {
+        this.window = new ContextWindow(await tokenCounter(turn.model.modelName));
+        signal.throwIfAborted();
+      }
       // A step is a node for the model and one for its tools; the limit of the graph is only a safeguard.
       await this.agent().invoke(
         { messages },
@@ -110,9 +122,11 @@ export class ToolLoop {
     if (reached) await this.parts.put([{ type: 'limit', reached }]);
     this.toolCalls = [];
     this.usage = undefined;
-    const messages = withinTokens(request.messages, this.room());
-    const sent = tokensOf(messages);
+    const room = this.room();
+    const messages = this.window.within(request.messages, room);
+    const sent = this.window.tokensOf(messages);
     const answer = await handler({ ...request, messages, ...(reached && { toolChoice: 'none' }) });
+    this.resultTokens = this.roomForResults(room, [...messages, answer]);
     this.tokens += this.tokensOfCall(sent, answer);
     if (!reached) {
       if (this.toolCalls.length > 0) await this.decide();
@@ -130,6 +144,7 @@ export class ToolLoop {
       this.calls += 1;
       return { number: this.calls, id, name, arguments: text };
     });
+    this.callsOfStep = Math.max(1, this.decided.length);
     await this.parts.put([{ type: 'step', calls: this.decided }]);
   }
 
@@ -145,9 +160,13 @@ export class ToolLoop {
   }
 
   private execute(call: DecidedCall): Promise<ToolResult> {
-    const { caller, bases, skills, sources } = this.turn;
+    const { caller, bases, filter, skills, sources } = this.turn;
     const offered = this.offered.map(({ name }) => name);
-    const context = { caller, bases, skills, sources, offered, signal: this.signal };
+    const { counter } = this.window;
+    const tokens = Math.floor(this.resultTokens / this.callsOfStep) - RESULT_OVERHEAD;
+    const room = { tokens, counter };
+    const { signal } = this;
+    const context = { caller, bases, filter, skills, sources, room, offered, signal };
     return this.services.tools.run(call.name, call.arguments, context);
   }
 
@@ -168,12 +187,23 @@ export class ToolLoop {
   private room(): number {
     const { model, generation } = this.turn;
     const { contextWindow } = model;
-    const tools = estimateTokens(JSON.stringify(this.offered));
+    const tools = this.window.counter.count(JSON.stringify(this.offered));
     return sendableTokens({ contextWindow, maxAnswer: generation.maxTokens }) - tools;
   }
 
+  /** What is free, or half of the window as far as results of old calls take it, which give way to new ones. */
+  private roomForResults(room: number, messages: readonly BaseMessage[]): number {
+    const fixed = messages.filter((message) => !ToolMessage.isInstance(message));
+    const free = room - this.window.tokensOf(messages);
+    return Math.max(free, Math.min(Math.floor(room / 2), room - this.window.tokensOf(fixed)));
+  }
+
   private tokensOfCall(sent: number, answer: AIMessage): number {
-    const { inputTokens = sent, outputTokens = tokensOf([answer]), totalTokens } = this.usage ?? {};
+    const {
+      inputTokens = sent,
+      outputTokens = this.window.tokensOf([answer]),
+      totalTokens,
+    } = this.usage ?? {};
     return totalTokens ?? inputTokens + outputTokens;
   }
 }

@@ -1,17 +1,27 @@
 import type { z } from 'zod';
 import type { Caller } from '../../platform/access/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
+import type { MetadataFilter } from '../../metadata/index.js';
+import type { TokenCounter } from '../../model/index.js';
 import type { SkillInfo } from '../../skill/index.js';
 import type { TurnSources } from './turn-sources.js';
 
 /** Characters of what a tool answers to the model. AgentTools cuts what is longer and says so. */
 export const CONTENT_CHARACTERS = 32_000;
 
+/** What the answer of a tool may take in the window of the model. */
+export interface AnswerRoom {
+  readonly tokens: number;
+  readonly counter: TokenCounter;
+}
+
 /** What a tool may use in a turn. */
 export interface ToolTurn {
   readonly caller: Caller;
   /** The knowledge bases of the agent. Tools read these and no others. */
   readonly bases: readonly KnowledgeBase[];
+  /** Of their documents tools read only those whose metadata fits: the filter of the agent and that of the message. */
+  readonly filter?: MetadataFilter | undefined;
   /** The skills of the agent; empty unless it uses them. */
   readonly skills: readonly SkillInfo[];
   /** IANA name of the user's time zone. */
@@ -23,6 +33,8 @@ export interface ToolContext extends ToolTurn {
   readonly signal: AbortSignal;
   /** Numbers the fragments of the whole turn, so that the citations of several calls agree. */
   readonly sources: TurnSources;
+  /** AgentTools cuts an answer that takes more; a tool that can choose what it answers chooses by it. */
+  readonly room: AnswerRoom;
 }
 
 export interface ToolOutcome {

@@ -1,6 +1,7 @@
 import type { KnowledgeBase, KnowledgeService } from '../../knowledge/index.js';
 import { ToolFailure } from './agent-tool.js';
 import type { ToolTurn } from './agent-tool.js';
+import { quotable } from './quotation.js';
 
 const SHOWN_NAME = 100;
 
@@ -13,9 +14,11 @@ export function listOf(bases: readonly KnowledgeBase[]): string {
   return bases.map(({ id, name }) => `${id} "${shownName(name)}"`).join(', ');
 }
 
+/** A name within a sentence for the model: one line, cut and quotable. */
 export function shownName(name: string): string {
   const line = name.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
-  return line.length > SHOWN_NAME ? `${line.slice(0, SHOWN_NAME).toWellFormed()}…` : line;
+  const short = line.length > SHOWN_NAME ? `${line.slice(0, SHOWN_NAME).toWellFormed()}…` : line;
+  return quotable(short);
 }
 
 /** The bases of the turn as they are stored now, without those that were deleted since it began. */

@@ -1,63 +1,236 @@
-import type { CitableFragment } from '../../retrieval/index.js';
+import { fits, longestBeginning, sizeOf } from '../../model/index.js';
+import type { TextRoom, TokenCounter } from '../../model/index.js';
+import type { CitableFragment, Neighbourhood } from '../../retrieval/index.js';
 import { ToolFailure } from './agent-tool.js';
 import { CITE, QUOTED_DATA, quotedSource, sourceOf } from './sources.js';
+import type { SentFragment, Source } from './sources.js';
 import type { TurnSources } from './turn-sources.js';
-
-export interface IndexedFragment extends CitableFragment {
-  /** Its index in the document, from 0. */
-  readonly idx: number;
-}
 
 /** For the model, before the fragments of an answer. */
 export const HOW_TO_USE = `${CITE} ${QUOTED_DATA}`;
 
+/** What the fragments of one question or answer may take, with their tags and the names of their documents. */
+export interface QuoteRoom extends TextRoom {
+  readonly pieces: number;
+}
+
+export interface QuoteOptions<Fragment> {
+  readonly counter: TokenCounter;
+  /** What stands in the tag of a fragment beside its number, document, page and section. */
+  readonly facts?: (fragment: Fragment) => Readonly<Record<string, string | number>>;
+  /** Fragments in the order of a document: nothing follows behind one that does not fit. */
+  readonly isOrdered?: boolean;
+  /** The fragments around those that were found, where their bases send them, too. */
+  readonly neighbours?: Neighbourhood | undefined;
+}
+
+/** A fragment that was found and is not sent. */
+export interface LeftOutFragment<Fragment> {
+  readonly fragment: Fragment;
+  /** `room`: it does not fit; `pieces`: as many as are sent at most come before it. */
+  readonly reason: 'room' | 'pieces';
+}
+
+/** What is sent of the fragments that were found. */
+export interface QuotedFragments<Fragment> {
+  /** For the model, in the order of the sources. */
+  readonly texts: readonly string[];
+  readonly sources: readonly Source[];
+  readonly leftOut: readonly LeftOutFragment<Fragment>[];
+}
+
 /** The longest number that a source can get. */
 const ANY_NUMBER = 999;
+/** Between two quoted fragments: two line feeds. */
+const BETWEEN: TextRoom = { characters: 2, tokens: 1 };
+/** Characters of a fragment; a beginning of fewer is not worth a source. */
+const LEAST_BEGINNING = 80;
+/** Of the room, for the best fragment when it does not fit as a whole; the others share the rest. */
+const BEST_SHARE = 0.5;
+/** Parts of what a base allows for neighbours, tried one after the other until they fit. */
+const NEIGHBOUR_SHARES = [1, 1 / 2, 1 / 4];
 
-/** Escaping makes the nine characters of a tag three longer. */
-const ESCAPED = 12 / 9;
+/**
+ * Quotes and numbers the fragments that fit, best first. The best one is cut where it does not fit as a whole; of the others
+ * those that do not fit are left out, and smaller ones behind them are still considered. What room is left is filled
+ * with neighbours, so that these never displace a fragment that was found.
+ */
+export function quoteFragments<Fragment extends CitableFragment>(
+  ranked: readonly Fragment[],
+  turn: TurnSources,
+  room: QuoteRoom,
+  options: QuoteOptions<Fragment>,
+): QuotedFragments<Fragment> {
+  const choice = new Choice(turn, room, options);
+  for (const fragment of ranked) choice.consider(fragment);
+  const chosen = choice.end();
+  const quoted = chosen.map(({ fragment, sent, content }) => {
+    const source = turn.add(sent);
+    return { source, text: textOf(fragment, source, content, options) };
+  });
+  return {
+    texts: quoted.map(({ text }) => text),
+    sources: quoted.map(({ source }) => source),
+    leftOut: choice.leftOut,
+  };
+}
 
-/** Fragments of one answer, quoted with the numbers of the turn, up to a number of characters. */
-export class QuotedFragments {
-  readonly texts: string[] = [];
-  private room: number;
+/** A fragment that is sent. */
+interface Chosen<Fragment> {
+  readonly fragment: Fragment;
+  readonly sent: SentFragment;
+  /** What the model reads of it, with its neighbours. */
+  readonly content: string;
+  readonly size: TextRoom;
+}
+
+class Choice<Fragment extends CitableFragment> {
+  readonly leftOut: LeftOutFragment<Fragment>[] = [];
+  private readonly chosen: Chosen<Fragment>[] = [];
+  /** The best fragment, when it does not fit as a whole. */
+  private tooLong: Fragment | undefined;
+  private left: TextRoom;
+  private vacancies: number;
+  private isClosed = false;
+  private considered = 0;
 
   constructor(
-    private readonly sources: TurnSources,
-    characters: number,
+    private readonly turn: TurnSources,
+    private readonly room: QuoteRoom,
+    private readonly options: QuoteOptions<Fragment>,
   ) {
-    this.room = characters;
+    this.left = room;
+    this.vacancies = turn.vacancies;
   }
 
-  /** False when it does not fit, or the turn has as many sources as it can have; nothing is added then. */
-  add(fragment: IndexedFragment): boolean {
-    const size = this.quoted(fragment, ANY_NUMBER).length + 2;
-    if (size > this.room) return false;
-    const [source] = this.sources.add([fragment], { pieces: 1, characters: Infinity });
-    if (!source) return false;
-    this.room -= size;
-    this.texts.push(this.quoted(fragment, source.number));
-    return true;
+  consider(fragment: Fragment): void {
+    this.considered += 1;
+    const count = this.chosen.length + (this.tooLong ? 1 : 0);
+    const isNew = !this.turn.has(fragment.fid);
+    if (count >= this.room.pieces || (isNew && this.vacancies === 0)) {
+      this.leftOut.push({ fragment, reason: 'pieces' });
+      return;
+    }
+    const size = this.isClosed ? undefined : this.fittingSize(fragment);
+    if (size) {
+      this.left = minus(this.left, size);
+      this.chosen.push({ fragment, sent: fragment, content: fragment.content, size });
+    } else if (this.considered === 1) {
+      this.tooLong = fragment;
+      this.left = share(this.left, 1 - BEST_SHARE);
+    } else {
+      this.leftOut.push({ fragment, reason: 'room' });
+      this.isClosed ||= this.options.isOrdered === true;
+      return;
+    }
+    if (isNew) this.vacancies -= 1;
+    this.isClosed ||= this.tooLong !== undefined && this.options.isOrdered === true;
   }
 
-  /** Adds the beginning of a fragment that is longer than all the room. False as for `add`. */
-  addBeginning(fragment: IndexedFragment): boolean {
+  end(): readonly Chosen<Fragment>[] {
+    const best = this.tooLong;
+    if (best) {
+      const used = this.chosen.reduce((sum, { size }) => plus(sum, size), NOTHING);
+      this.left = minus(this.room, used);
+      const cut = this.cut(best);
+      if (cut) {
+        this.chosen.unshift(cut);
+        this.left = minus(this.left, cut.size);
+      } else this.leftOut.unshift({ fragment: best, reason: 'room' });
+    }
+    const { neighbours } = this.options;
+    return neighbours ? this.withNeighbours(neighbours) : this.chosen;
+  }
+
+  private cut(fragment: Fragment): Chosen<Fragment> | undefined {
+    const { counter } = this.options;
     const { content } = fragment;
-    const overhead = this.quoted({ ...fragment, content: '' }, ANY_NUMBER).length + 2;
-    const characters = Math.floor((this.room - overhead) / ESCAPED);
-    if (characters < 1) return false;
-    return this.add({ ...fragment, content: content.slice(0, characters).toWellFormed() });
+    const cutFrom = content.length;
+    const room = minus(this.left, BETWEEN);
+    const beginning = longestBeginning(content, room, counter, (part) =>
+      this.text({ ...fragment, cutFrom }, part, fragment),
+    );
+    if (beginning.length < Math.min(LEAST_BEGINNING, cutFrom)) return undefined;
+    const sent = { ...fragment, content: beginning, cutFrom };
+    return { fragment, sent, content: beginning, size: this.sizeOf(fragment, beginning, sent) };
   }
 
-  private quoted(fragment: IndexedFragment, number: number): string {
-    const { docId, idx } = fragment;
-    return quotedSource(sourceOf(fragment, number), { docId, index: idx });
+  private withNeighbours(neighbours: Neighbourhood): readonly Chosen<Fragment>[] {
+    neighbours.reserve(this.chosen.map(({ fragment }) => fragment.fid));
+    return this.chosen.map((one) => {
+      const { fragment, sent } = one;
+      if (sent.cutFrom !== undefined) return one;
+      for (const part of NEIGHBOUR_SHARES) {
+        const found = neighbours.around(fragment.fid, part);
+        if (!found) break;
+        const { content, firstIndex, lastIndex } = found;
+        const wider = { ...sent, firstIndex, lastIndex };
+        const size = this.sizeOf(fragment, content, wider);
+        const more = minus(size, one.size);
+        if (!fits(more, this.left)) continue;
+        this.left = minus(this.left, more);
+        neighbours.take(found);
+        return { fragment, sent: wider, content, size };
+      }
+      return one;
+    });
   }
+
+  /** A text that has too many characters is not counted. */
+  private fittingSize(fragment: Fragment): TextRoom | undefined {
+    if (fragment.content.length > this.left.characters) return undefined;
+    const size = this.sizeOf(fragment, fragment.content);
+    return fits(size, this.left) ? size : undefined;
+  }
+
+  private sizeOf(fragment: Fragment, content: string, sent: SentFragment = fragment): TextRoom {
+    return plus(sizeOf(this.text(sent, content, fragment), this.options.counter), BETWEEN);
+  }
+
+  private text(sent: SentFragment, content: string, fragment: Fragment): string {
+    return textOf(fragment, sourceOf(sent, ANY_NUMBER), content, this.options);
+  }
+}
+
+function textOf<Fragment>(
+  fragment: Fragment,
+  source: Source,
+  content: string,
+  { facts }: QuoteOptions<Fragment>,
+): string {
+  const isCut = source.cutFrom !== undefined;
+  return quotedSource(
+    { ...source, content },
+    { ...facts?.(fragment), ...(isCut && { cut: 'true' }) },
+  );
+}
+
+const NOTHING: TextRoom = { characters: 0, tokens: 0 };
+
+function plus(a: TextRoom, b: TextRoom): TextRoom {
+  return { characters: a.characters + b.characters, tokens: a.tokens + b.tokens };
+}
+
+function minus(a: TextRoom, b: TextRoom): TextRoom {
+  return { characters: a.characters - b.characters, tokens: a.tokens - b.tokens };
+}
+
+function share({ characters, tokens }: TextRoom, part: number): TextRoom {
+  return { characters: Math.floor(characters * part), tokens: Math.floor(tokens * part) };
 }
 
 /** No further fragment fits into the turn. */
 export class TurnFullError extends ToolFailure {
   constructor() {
     super('This turn has as many fragments as it can have. Answer from those that you have.');
+  }
+}
+
+/** Not even the beginning of a fragment fits into the window of the model. */
+export class WindowFullError extends ToolFailure {
+  constructor() {
+    super(
+      'The conversation fills what you can read, so no fragment fits. Answer from what you have.',
+    );
   }
 }

@@ -6,7 +6,7 @@ import { KnowledgeService } from '../../knowledge/index.js';
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { currentBases, listOf, shownName, withoutBases } from './bases.js';
-import { HOW_TO_USE, QuotedFragments, TurnFullError } from './quoted-fragments.js';
+import { HOW_TO_USE, quoteFragments, TurnFullError, WindowFullError } from './quoted-fragments.js';
 
 /** Fragments of one answer. */
 const MOST_FRAGMENTS = 100;
@@ -14,6 +14,7 @@ const MOST_FRAGMENTS = 100;
 const MOST_DOCUMENTS = 10;
 /** For the remarks beside the fragments. */
 const REMARKS = 2_000;
+const REMARK_TOKENS = 300;
 
 const index = z.int().min(0).max(2_147_483_647);
 const page = z.int().min(1).max(2_147_483_647);
@@ -71,8 +72,7 @@ export class ReadDocumentTool implements AgentTool<Input> {
     const found = await this.documents.find(
       context.caller.tenantId,
       bases.map(({ id }) => id),
-      named,
-      MOST_DOCUMENTS,
+      { text: named, filter: context.filter, limit: MOST_DOCUMENTS },
     );
     const [document, ...others] = found;
     if (!document) {
@@ -151,27 +151,32 @@ interface Shown {
   readonly isBeginning: boolean;
 }
 
-function shownOf(rows: readonly DocumentFragment[], { sources }: ToolContext): Shown {
-  const quoted = new QuotedFragments(sources, CONTENT_CHARACTERS - REMARKS);
+function shownOf(
+  rows: readonly DocumentFragment[],
+  { sources, room: { tokens, counter } }: ToolContext,
+): Shown {
   const fragments = rows.map((row) => ({ ...row, score: 1 }));
   const [head] = fragments;
   if (!head) throw new Error('There is no fragment to show.');
-  let isBeginning = false;
-  let count = 0;
-  for (const fragment of fragments.slice(0, MOST_FRAGMENTS)) {
-    if (!quoted.add(fragment)) break;
-    count += 1;
-  }
-  if (count === 0) {
-    if (!quoted.addBeginning(head)) throw new TurnFullError();
-    isBeginning = true;
-    count = 1;
-  }
+  const quoted = quoteFragments(
+    fragments,
+    sources,
+    {
+      pieces: MOST_FRAGMENTS,
+      characters: CONTENT_CHARACTERS - REMARKS,
+      tokens: tokens - REMARK_TOKENS,
+    },
+    { counter, facts: ({ docId, idx }) => ({ docId, index: idx }), isOrdered: true },
+  );
+  const { texts } = quoted;
+  const count = texts.length;
+  if (count === 0) throw sources.vacancies === 0 ? new TurnFullError() : new WindowFullError();
   const last = fragments[count - 1]?.idx ?? head.idx;
   // Indexes that were given by hand can occur twice; going on behind the last one never repeats an answer.
   const following = fragments[count];
   const next = following && Math.max(following.idx, last + 1);
-  return { texts: quoted.texts, first: head.idx, last, next, isBeginning };
+  const isBeginning = quoted.sources[0]?.cutFrom !== undefined;
+  return { texts, first: head.idx, last, next, isBeginning };
 }
 
 function answer(

@@ -5,24 +5,58 @@ import type { Config } from '../../platform/config/index.js';
 import { isUnavailable } from '../../platform/database/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { DocumentRepository } from '../../fragment/index.js';
+import type { DocumentInfo } from '../../fragment/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
-import { RetrievalService } from '../../retrieval/index.js';
-import type { RetrievalRequest, RetrievalResult } from '../../retrieval/index.js';
+import {
+  allOf,
+  FILTER_OPERATORS,
+  keysOf,
+  MetadataRepository,
+  readFilter,
+} from '../../metadata/index.js';
+import type { MetadataFilter, MetadataKey } from '../../metadata/index.js';
+import { NeighbourService, RetrievalService } from '../../retrieval/index.js';
+import type {
+  RetrievalRequest,
+  RetrievalResult,
+  RetrievedFragment,
+} from '../../retrieval/index.js';
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { chosenBases, currentBases, listOf, shownName, withoutBases } from './bases.js';
-import { HOW_TO_USE, QuotedFragments, TurnFullError } from './quoted-fragments.js';
+import { HOW_TO_USE, quoteFragments, TurnFullError, WindowFullError } from './quoted-fragments.js';
+import type { QuotedFragments } from './quoted-fragments.js';
 import { inRankOrder } from './sources.js';
 
 const DEFAULT_LIMIT = 8;
 const MOST_FRAGMENTS = 20;
 /** Documents that a filter can name. */
 const MOST_DOCUMENTS = 20;
-/** Fragments among which a filtered search looks. */
+/** Fragments on the pages to which a search is limited. */
 const MOST_FILTERED = 20_000;
 /** For the remarks beside the fragments. */
 const REMARKS = 3_000;
+const REMARK_TOKENS = 500;
+
+/** Conditions of one call. */
+const MOST_CONDITIONS = 10;
+/** Keys of metadata that one answer lists. */
+const MOST_KEYS = 50;
+
+const scalar = z.union([z.string(), z.number()]);
+const condition = z.strictObject({
+  key: z.string().describe('A key of the metadata.'),
+  op: z
+    .enum(FILTER_OPERATORS)
+    .describe(
+      'gt, gte, lt and lte: for numbers and dates. in, nin: value is a list. contains: for keys with lists. exists: value is true or false.',
+    ),
+  value: z
+    .union([z.string(), z.number(), z.boolean(), z.array(scalar)])
+    .optional()
+    .describe('A text, a number, or a date such as 2026-01-31.'),
+});
 
 const page = z.int().min(1).max(2_147_483_647);
 
@@ -46,6 +80,14 @@ const input = z.strictObject({
     .describe('Search only in the documents with this docId, or this text in their name.'),
   fromPage: page.optional().describe('With document: search only from this page on.'),
   toPage: page.optional().describe('With document: search only up to this page.'),
+  filter: z
+    .array(condition)
+    .min(1)
+    .max(MOST_CONDITIONS)
+    .optional()
+    .describe(
+      'Search only in documents whose metadata fits all of these conditions. The answer to an unknown key lists the keys.',
+    ),
   limit: z
     .int()
     .min(1)
@@ -55,10 +97,17 @@ const input = z.strictObject({
 });
 type Input = z.infer<typeof input>;
 
+/** The part of a base that is searched. */
+type Among = Pick<RetrievalRequest, 'attachmentIds' | 'fragmentIds'>;
+
+/** A base that was searched. */
+interface SearchedBase {
+  readonly knowledge: KnowledgeBase;
+  readonly result: RetrievalResult;
+}
+
 /** What came of the search of one base. */
-type BaseSearch =
-  | { readonly knowledge: KnowledgeBase; readonly result: RetrievalResult }
-  | { readonly knowledge: KnowledgeBase; readonly failure: string };
+type BaseSearch = SearchedBase | { readonly knowledge: KnowledgeBase; readonly failure: string };
 
 /** Searches the knowledge bases of the agent. */
 @Injectable()
@@ -74,7 +123,9 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     private readonly config: Pick<Config, 'CHAT_RETRIEVED_PIECES' | 'CHAT_RETRIEVED_CHARACTERS'>,
     private readonly knowledge: KnowledgeService,
     private readonly documents: DocumentRepository,
+    private readonly metadata: MetadataRepository,
     private readonly retrieval: RetrievalService,
+    private readonly neighbours: NeighbourService,
   ) {}
 
   describe({ bases }: ToolTurn): string {
@@ -84,27 +135,39 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
   async run(given: Input, context: ToolContext): Promise<ToolOutcome> {
     const { query, knowledge, limit } = given;
     const chosen = chosenBases(await currentBases(this.knowledge, context), knowledge);
-    const filter = await this.filter(chosen, given, context);
-    const bases = filter ? chosen.filter(({ id }) => filter.has(id)) : chosen;
+    const keys = given.filter && (await this.keys(chosen, context));
+    const filter = allOf(context.filter, filterOf(given, keys));
+    const among = await this.named(chosen, given, { ...context, filter });
+    const bases = among ? chosen.filter(({ id }) => among.has(id)) : chosen;
     context.signal.throwIfAborted();
     const searches = await Promise.all(
       bases.map((base) =>
-        this.search(base, { query, limit, fragmentIds: filter?.get(base.id) }, context),
+        this.search(base, { query, limit, filter, ...among?.get(base.id) }, context),
       ),
     );
-    const results = searches.flatMap((search) => ('result' in search ? [search.result] : []));
-    const remarks = remarksOf(searches);
-    if (results.length === 0) throw new ToolFailure(`${remarks} Answer without them, and say so.`);
-    const quoted = this.quoted(results, limit ?? DEFAULT_LIMIT, context);
+    const found = searches.filter((search) => 'result' in search);
+    const isEmpty = found.every(({ result }) => result.fragments.length === 0);
+    const remarks = [remarksOf(searches), ...(keys && isEmpty ? [listOfKeys(keys)] : [])].join(' ');
+    if (found.length === 0) throw new ToolFailure(`${remarks} Answer without them, and say so.`);
+    const quoted = await this.quoted(found, limit ?? DEFAULT_LIMIT, context);
     return answer({ query, bases, quoted, remarks });
   }
 
-  /** The fragments of the named documents, by base; undefined without a filter. */
-  private async filter(
+  /** The keys of the documents that the turn may read. */
+  private async keys(
+    bases: readonly KnowledgeBase[],
+    { caller, filter }: ToolContext,
+  ): Promise<readonly MetadataKey[]> {
+    const ids = bases.map(({ id }) => id);
+    return this.metadata.keys(caller.tenantId, ids, filter);
+  }
+
+  /** The named documents and pages, by base; undefined where none are named. */
+  private async named(
     bases: readonly KnowledgeBase[],
     { document, fromPage, toPage }: Input,
-    { caller }: ToolContext,
-  ): Promise<ReadonlyMap<number, readonly number[]> | undefined> {
+    { caller, filter }: ToolContext,
+  ): Promise<ReadonlyMap<number, Among> | undefined> {
     const hasPages = fromPage !== undefined || toPage !== undefined;
     if (document === undefined) {
       if (!hasPages) return undefined;
@@ -112,7 +175,8 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     }
     const { tenantId } = caller;
     const ids = bases.map(({ id }) => id);
-    const found = await this.documents.find(tenantId, ids, document, MOST_DOCUMENTS + 1);
+    const search = { text: document, filter, limit: MOST_DOCUMENTS + 1 };
+    const found = await this.documents.find(tenantId, ids, search);
     const name = shownName(document);
     if (found.length === 0) {
       throw new ToolFailure(
@@ -124,19 +188,23 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
         `More than ${MOST_DOCUMENTS} documents fit "${name}". Give more of the name, or search without document.`,
       );
     }
+    if (!hasPages) {
+      if (found.some(({ fragmentCount }) => fragmentCount > 0)) return byBase(found);
+      throw new ToolFailure(`The document "${name}" has no text yet. Search without document.`);
+    }
     const pages = { fromPage, toPage };
-    const filter = await this.documents.fragmentIds(tenantId, found, pages, MOST_FILTERED + 1);
-    const count = [...filter.values()].reduce((sum, { length }) => sum + length, 0);
+    const fragments = await this.documents.fragmentIds(tenantId, found, pages, MOST_FILTERED + 1);
+    const count = [...fragments.values()].reduce((sum, { length }) => sum + length, 0);
     if (count > MOST_FILTERED) {
       throw new ToolFailure(
-        `The documents have more than ${MOST_FILTERED} fragments. Name one document, give a range of pages, or search without document.`,
+        `The pages have more than ${MOST_FILTERED} fragments. Name one document, give fewer pages, or search without pages.`,
       );
     }
-    if (count > 0) return filter;
+    if (count > 0) {
+      return new Map([...fragments].map(([id, fragmentIds]) => [id, { fragmentIds }]));
+    }
     throw new ToolFailure(
-      hasPages
-        ? `The document "${name}" has no text on these pages, or no pages. Search without pages.`
-        : `The document "${name}" has no text yet. Search without document.`,
+      `The document "${name}" has no text on these pages, or no pages. Search without pages.`,
     );
   }
 
@@ -146,13 +214,13 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     {
       query,
       limit,
-      fragmentIds,
-    }: Pick<RetrievalRequest, 'query' | 'fragmentIds'> & { readonly limit: number | undefined },
+      ...among
+    }: Among & Pick<RetrievalRequest, 'query' | 'filter'> & { readonly limit: number | undefined },
     { caller, signal }: ToolContext,
   ): Promise<BaseSearch> {
     try {
       const overrides = { topK: limit };
-      const request = { caller, knowledge, query, overrides, fragmentIds, signal };
+      const request = { caller, knowledge, query, overrides, ...among, signal };
       const result = await this.retrieval.retrieve(request);
       return { knowledge, result };
     } catch (error) {
@@ -164,26 +232,59 @@ export class SearchKnowledgeTool implements AgentTool<Input> {
     }
   }
 
-  private quoted(
-    results: readonly RetrievalResult[],
+  private async quoted(
+    searched: readonly SearchedBase[],
     limit: number,
-    { sources }: ToolContext,
-  ): readonly string[] {
+    { caller, sources, room: { tokens, counter } }: ToolContext,
+  ): Promise<QuotedFragments<RetrievedFragment>> {
     const { CHAT_RETRIEVED_PIECES, CHAT_RETRIEVED_CHARACTERS } = this.config;
-    const most = Math.min(limit, CHAT_RETRIEVED_PIECES);
-    const characters = Math.min(CHAT_RETRIEVED_CHARACTERS, CONTENT_CHARACTERS - REMARKS);
-    const quoted = new QuotedFragments(sources, characters);
-    const found = [...inRankOrder(results.map(({ fragments }) => fragments))];
-    for (const fragment of found) {
-      if (quoted.texts.length === most) break;
-      quoted.add(fragment);
+    const hits = searched.map(({ knowledge, result: { fragments } }) => ({ knowledge, fragments }));
+    const neighbours = await this.neighbours.of(caller.tenantId, hits);
+    const ranked = [...inRankOrder(hits.map(({ fragments }) => fragments))];
+    const quoted = quoteFragments(
+      ranked,
+      sources,
+      {
+        pieces: Math.min(limit, CHAT_RETRIEVED_PIECES),
+        characters: Math.min(CHAT_RETRIEVED_CHARACTERS, CONTENT_CHARACTERS - REMARKS),
+        tokens: tokens - REMARK_TOKENS,
+      },
+      { counter, neighbours, facts: ({ docId, idx }) => ({ docId, index: idx }) },
+    );
+    if (ranked.length > 0 && quoted.texts.length === 0) {
+      throw sources.vacancies === 0 ? new TurnFullError() : new WindowFullError();
     }
-    const [best] = found;
-    if (!best || quoted.texts.length > 0) return quoted.texts;
-    // Each of them is longer than an answer, or the turn has no room for new ones.
-    if (!quoted.addBeginning(best)) throw new TurnFullError();
-    return quoted.texts.map((text) => `${text}\n[The fragment is longer and was cut.]`);
+    return quoted;
   }
+}
+
+/** The filter that the model gives; ToolFailure names the keys that there are when it gives others. */
+function filterOf(
+  { filter: conditions = [] }: Input,
+  keys: readonly MetadataKey[] = [],
+): MetadataFilter | undefined {
+  const all = conditions.map((one, place) => readFilter(one, `filter[${place}]`));
+  const known = new Set(keys.map(({ key }) => key));
+  const unknown = all.flatMap(keysOf).find((key) => !known.has(key));
+  if (unknown === undefined) return allOf(...all);
+  throw new ToolFailure(`No document has the key "${shownName(unknown)}". ${listOfKeys(keys)}`);
+}
+
+function listOfKeys(keys: readonly MetadataKey[]): string {
+  if (keys.length === 0) return 'The documents have no metadata. Search without filter.';
+  const shown = keys.slice(0, MOST_KEYS).map(({ key, type }) => `${key} (${type})`);
+  const rest = keys.length > MOST_KEYS ? ' and others' : '';
+  return `The keys of the metadata are ${shown.join(', ')}${rest}.`;
+}
+
+function byBase(documents: readonly DocumentInfo[]): ReadonlyMap<number, Among> {
+  const groups = Map.groupBy(documents, ({ knowledgeId }) => knowledgeId);
+  return new Map(
+    [...groups].map(([id, group]) => [
+      id,
+      { attachmentIds: group.map(({ attachmentId }) => attachmentId) },
+    ]),
+  );
 }
 
 function remarksOf(searches: readonly BaseSearch[]): string {
@@ -199,19 +300,27 @@ function remarksOf(searches: readonly BaseSearch[]): string {
 function answer({
   query,
   bases,
-  quoted,
+  quoted: { texts, sources, leftOut },
   remarks,
 }: {
   readonly query: string;
   readonly bases: readonly KnowledgeBase[];
-  readonly quoted: readonly string[];
+  readonly quoted: QuotedFragments<RetrievedFragment>;
   readonly remarks: string;
 }): ToolOutcome {
-  const count = quoted.length === 1 ? '1 fragment' : `${quoted.length} fragments`;
+  const count = texts.length === 1 ? '1 fragment' : `${texts.length} fragments`;
   const summary = `searched "${query}": ${count}`;
-  if (quoted.length > 0) {
+  if (texts.length > 0) {
+    const misfits = leftOut.filter(({ reason }) => reason === 'room').length;
+    const cut = sources.filter(({ cutFrom }) => cutFrom !== undefined).map(({ number }) => number);
+    const notes = [
+      ...cut.map((number) => `[Fragment ${number} is longer and was cut.]`),
+      ...(misfits === 0
+        ? []
+        : [`[${misfits} more did not fit. Search for less, or read the document.]`]),
+    ];
     return {
-      content: [HOW_TO_USE, ...quoted, remarks].filter(Boolean).join('\n\n'),
+      content: [HOW_TO_USE, ...texts, ...notes, remarks].filter(Boolean).join('\n\n'),
       summary,
     };
   }

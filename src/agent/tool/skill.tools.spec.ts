@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemCaller } from '../../platform/access/index.js';
 import { DomainError } from '../../platform/error/index.js';
+import { estimatingCounter } from '../../model/index.js';
 import type { SkillInfo } from '../../skill/index.js';
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
 import type { ToolContext } from './agent-tool.js';
@@ -50,6 +51,7 @@ beforeAll(() => {
   write('other', 'SKILL.md', entry('other', 'Not bound to the agent.'));
   symlinkSync('/etc/passwd', join(base, 'short', 'link.md'));
   context = {
+    room: { tokens: 32_000, counter: estimatingCounter },
     caller: systemCaller('000000', 1),
     bases: [],
     skills: [skillAt('short'), skillAt('long')],

@@ -19,56 +19,34 @@ const fragment = (knowledgeId: number, content: string): RetrievedFragment => ({
   score: 0.5,
   explanation: { vector: null, keyword: null, fusion: null, rerank: null, dropped: null },
 });
-const budget = { pieces: 20, characters: 24_000 };
-const contents = (results: RetrievedFragment[][], limits = budget): string[] =>
-  new TurnSources().add(inRankOrder(results), limits).map(({ content }) => content);
 
 describe('the sources of a turn', () => {
-  it('are the best of each base in turn, numbered', () => {
-    const results = [
-      [fragment(1, 'a1'), fragment(1, 'a2'), fragment(1, 'a3')],
-      [fragment(2, 'b1')],
-    ];
-    expect(contents(results)).toEqual(['a1', 'b1', 'a2', 'a3']);
-    const sources = new TurnSources().add(inRankOrder(results), budget);
-    expect(sources.map(({ number }) => number)).toEqual([1, 2, 3, 4]);
-  });
-
-  it('have a text once, from whichever base it came first', () => {
-    expect(
-      contents([[fragment(1, 'same ')], [fragment(2, ' same'), fragment(2, 'other')]]),
-    ).toEqual(['same ', 'other']);
-  });
-
-  it('keep within both budgets, and smaller ones are still considered', () => {
-    const results = [[fragment(1, 'aaaa'), fragment(1, 'bbbbbb'), fragment(1, 'cc')]];
-    expect(contents(results, { pieces: 20, characters: 6 })).toEqual(['aaaa', 'cc']);
-    expect(contents(results, { pieces: 1, characters: 100 })).toEqual(['aaaa']);
-    expect(contents(results, { pieces: 5, characters: 0 })).toEqual([]);
+  it('are ranked in turn over the bases, each text once', () => {
+    const ranked = inRankOrder([
+      [fragment(1, 'a1'), fragment(1, 'a2'), fragment(1, 'same ')],
+      [fragment(2, 'b1'), fragment(2, 'b2'), fragment(2, ' same')],
+    ]);
+    expect([...ranked].map(({ content }) => content)).toEqual(['a1', 'b1', 'a2', 'b2', 'same ']);
   });
 
   it('keep their numbers when they are found again, and new ones go on', () => {
     const sources = new TurnSources([sourceOf(fragment(1, 'first'), 1)]);
-    const added = sources.add([fragment(1, 'second'), fragment(1, 'first')], budget);
+    const added = ['second', 'first', 'third'].map((text) => sources.add(fragment(1, text)));
     expect(added.map(({ number, content }) => [number, content])).toEqual([
       [2, 'second'],
       [1, 'first'],
-    ]);
-    sources.add([fragment(2, 'third'), fragment(1, 'second')], budget);
-    expect(sources.all.map(({ number, content }) => [number, content])).toEqual([
-      [1, 'first'],
-      [2, 'second'],
       [3, 'third'],
     ]);
+    expect(sources.all.map(({ number }) => number)).toEqual([1, 2, 3]);
+    expect([sources.has('fid-third'), sources.has('fid-fourth')]).toEqual([true, false]);
   });
 
-  it('are at most 500; then only known ones are added', () => {
-    const many = Array.from({ length: 600 }, (_, at) => fragment(1, `text ${at}`));
+  it('are at most 500', () => {
     const sources = new TurnSources();
-    const all = { pieces: 1_000, characters: Infinity };
-    expect(sources.add(many, all)).toHaveLength(500);
-    expect(sources.isFull).toBe(true);
-    expect(sources.add(many.slice(498, 502), all).map(({ number }) => number)).toEqual([499, 500]);
+    for (let at = 0; at < 500; at += 1) sources.add(fragment(1, `text ${at}`));
+    expect(sources.vacancies).toBe(0);
+    expect(sources.add(fragment(1, 'text 498')).number).toBe(499);
+    expect(() => sources.add(fragment(1, 'text 500'))).toThrow('as many sources');
   });
 });
 

@@ -6,20 +6,34 @@ import { quoted } from './quotation.js';
 export interface SourceReference extends FragmentReference {
   /** The number by which the answer cites it, from 1. */
   readonly number: number;
+  /** Characters of the whole fragment, of which only the beginning was sent. */
+  readonly cutFrom?: number;
+  /** Indexes of the first and the last fragment that were sent with it, itself included; only with neighbours. */
+  readonly firstIndex?: number;
+  readonly lastIndex?: number;
 }
 
 export interface Source extends SourceReference {
   readonly content: string;
 }
 
-export interface SourceBudget {
-  readonly pieces: number;
-  /** Characters of all contents together. */
-  readonly characters: number;
+/** A fragment as it is sent to the model. */
+export interface SentFragment extends CitableFragment {
+  readonly cutFrom?: number;
+  readonly firstIndex?: number;
+  readonly lastIndex?: number;
 }
 
-export function sourceOf(fragment: CitableFragment, number: number): Source {
-  return { number, ...fragmentReference(fragment), content: fragment.content };
+export function sourceOf(fragment: SentFragment, number: number): Source {
+  const { content, cutFrom, firstIndex, lastIndex } = fragment;
+  return {
+    number,
+    ...fragmentReference(fragment),
+    content,
+    ...(cutFrom !== undefined && { cutFrom }),
+    ...(firstIndex !== undefined && { firstIndex }),
+    ...(lastIndex !== undefined && { lastIndex }),
+  };
 }
 
 export function referenceOf({ content: _, ...reference }: Source): SourceReference {

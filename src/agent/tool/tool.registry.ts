@@ -6,11 +6,13 @@ import type { Config } from '../../platform/config/index.js';
 import { unavailableError } from '../../platform/database/index.js';
 import { unlessAborted } from '../../platform/dependency/index.js';
 import { DomainError } from '../../platform/error/index.js';
+import { estimatingCounter, fits, longestBeginning, sizeOf } from '../../model/index.js';
 import type { ToolDefinition } from '../../provider/index.js';
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
-import type { AgentTool, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
+import type { AgentTool, AnswerRoom, ToolContext, ToolOutcome, ToolTurn } from './agent-tool.js';
 import { CalculateTool } from './calculate.tool.js';
 import { CurrentTimeTool } from './current-time.tool.js';
+import { withoutControlTokens } from './quotation.js';
 import { ReadDocumentTool } from './read-document.tool.js';
 import { SearchKnowledgeTool } from './search-knowledge.tool.js';
 import { ActivateSkillTool, ReadSkillResourceTool } from './skill.tools.js';
@@ -43,7 +45,9 @@ export interface ToolResult {
 }
 
 /** The context of a call, without what AgentTools adds itself. */
-export interface CallContext extends ToolContext {
+export interface CallContext extends Omit<ToolContext, 'room'> {
+  /** What the answer may take in the window of the model; by default only its characters count. */
+  readonly room?: AnswerRoom;
   /** The names that were offered in this turn; other tools are not run. */
   readonly offered: readonly string[];
 }
@@ -83,14 +87,15 @@ export class AgentTools {
   }
 
   /**
-   * Executes one call. Never rejects: an unknown tool, invalid arguments and failures are answers for the model. The call
+   * Executes one call. What the tool answers cannot steer the model by control tokens. Never rejects: an unknown tool, invalid arguments and failures are answers for the model. The call
    * ends with the signal or the time limit, whether or not the tool stops then.
    */
   async run(name: string, argumentsJson: string, context: CallContext): Promise<ToolResult> {
     const started = performance.now();
+    const { room = UNLIMITED } = context;
     const ended = (state: ToolResult['state'], { content, summary }: ToolOutcome): ToolResult => ({
       state,
-      content: withinLimit(content),
+      content: withinLimit(withoutControlTokens(content), room),
       summary: oneLine(summary),
       durationMs: Math.round(performance.now() - started),
     });
@@ -99,7 +104,7 @@ export class AgentTools {
       const tool = this.allowed(name, context);
       const input = inputOf(tool, argumentsJson);
       const { signal } = limit;
-      const work = unlessAborted(signal, () => tool.run(input, { ...context, signal }));
+      const work = unlessAborted(signal, () => tool.run(input, { ...context, room, signal }));
       return ended('done', await work);
     } catch (error) {
       if (context.signal.aborted) return ended('stopped', STOPPED);
@@ -135,6 +140,8 @@ export class AgentTools {
     return 'The tool failed. Answer without it, and say that it failed.';
   }
 }
+
+const UNLIMITED: AnswerRoom = { tokens: Infinity, counter: estimatingCounter };
 
 const STOPPED: ToolOutcome = {
   content: 'The tool was stopped before it finished.',
@@ -230,9 +237,10 @@ function schemaOf(input: AgentTool['input']): Record<string, unknown> {
 
 const CUT = '\n[The answer was cut here. Ask for less.]';
 
-function withinLimit(content: string): string {
-  if (content.length <= CONTENT_CHARACTERS) return content;
-  return content.slice(0, CONTENT_CHARACTERS - CUT.length).toWellFormed() + CUT;
+function withinLimit(content: string, { tokens, counter }: AnswerRoom): string {
+  const room = { characters: CONTENT_CHARACTERS, tokens };
+  if (fits(sizeOf(content, counter), room)) return content;
+  return longestBeginning(content, room, counter, (beginning) => beginning + CUT) + CUT;
 }
 
 const SUMMARY_CHARACTERS = 300;

@@ -1,6 +1,5 @@
-import type { CitableFragment } from '../../retrieval/index.js';
 import { sourceOf } from './sources.js';
-import type { Source, SourceBudget } from './sources.js';
+import type { SentFragment, Source } from './sources.js';
 
 /** Sources of one turn. A citation has at most three digits. */
 const MOST_SOURCES = 500;
@@ -18,31 +17,21 @@ export class TurnSources {
     return [...this.byFid.values()];
   }
 
-  /** The turn has as many sources as it can have: only known fragments are added from now on. */
-  get isFull(): boolean {
-    return this.byFid.size >= MOST_SOURCES;
+  /** How many fragments that it does not know yet the turn can have. */
+  get vacancies(): number {
+    return MOST_SOURCES - this.byFid.size;
   }
 
-  /**
-   * The fragments with their numbers, in the given order: the next numbers for new ones, the same number for a fragment
-   * that the model has already. Fragments that exceed the remaining budget are left out; smaller ones after them are
-   * still considered.
-   */
-  add(fragments: Iterable<CitableFragment>, budget: SourceBudget): Source[] {
-    const sources: Source[] = [];
-    let room = budget.characters;
-    for (const fragment of fragments) {
-      if (sources.length === budget.pieces) break;
-      const size = fragment.content.trim().length;
-      const known = this.byFid.get(fragment.fid);
-      if (size > room || (!known && this.isFull)) continue;
-      room -= size;
-      sources.push(known ?? this.keep(sourceOf(fragment, this.byFid.size + 1)));
-    }
-    return sources;
+  has(fid: string): boolean {
+    return this.byFid.has(fid);
   }
 
-  private keep(source: Source): Source {
+  /** The fragment with its number: the next one, or the same as before for a fragment that the model has already. */
+  add(fragment: SentFragment): Source {
+    const known = this.byFid.get(fragment.fid);
+    if (known) return known;
+    if (this.vacancies === 0) throw new Error('The turn has as many sources as it can have.');
+    const source = sourceOf(fragment, this.byFid.size + 1);
     this.byFid.set(source.fid, source);
     return source;
   }

@@ -1,10 +1,10 @@
 import type { ZipFile } from 'yauzl';
 import { suffixOf } from './format/text/source-language.js';
-import { lookIntoZip, zipRefusals } from './format/zip-content.js';
+import { isReadable, lookIntoZip, zipRefusals } from './format/zip-content.js';
 import type { ZipContent } from './format/zip-content.js';
 
 /** A zip that cannot be read is a damaged document if it has one of these names; its parsing says so. */
-const OFFICE_SUFFIXES = [
+const DOCUMENT_SUFFIXES = [
   '.docx',
   '.docm',
   '.dotx',
@@ -13,9 +13,19 @@ const OFFICE_SUFFIXES = [
   '.xlsm',
   '.xltx',
   '.xltm',
+  '.pptx',
+  '.pptm',
+  '.ppsx',
+  '.ppsm',
+  '.potx',
+  '.potm',
+  '.odt',
+  '.ott',
+  '.epub',
   // Renamed by their owner.
   '.doc',
   '.xls',
+  '.ppt',
 ];
 
 /** What the storage calls a zip by its name, and what that would have to be. */
@@ -24,7 +34,8 @@ const ZIPS: Readonly<Record<string, ZipContent>> = {
   'application/epub+zip': 'epub',
   'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
-  'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'powerpoint',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation': 'pptx',
+  'application/vnd.oasis.opendocument.text': 'odt',
 };
 
 const ARCHIVES = [
@@ -83,8 +94,8 @@ async function refusalOfZip(
   named: ZipContent,
 ): Promise<string | undefined> {
   const found = await lookIntoZip(openZip);
-  if (found === undefined && OFFICE_SUFFIXES.includes(suffixOf(name))) return undefined;
+  if (found === undefined && DOCUMENT_SUFFIXES.includes(suffixOf(name))) return undefined;
   const content = found ?? named;
-  if (content === 'docx' || content === 'xlsx') return undefined;
+  if (isReadable(content)) return undefined;
   return content === 'archive' ? ARCHIVE : zipRefusals[content];
 }

@@ -4,7 +4,8 @@ import { Worker } from 'node:worker_threads';
 import { split } from '../../fragment/splitter/index.js';
 import type { FragmentDraft } from '../../fragment/splitter/index.js';
 import { readDocument } from './format/read-document.js';
-import { Refusal, UnreadPages } from './format/document-source.js';
+import { Refusal } from './format/document-source.js';
+import { failureOf } from './parse-failure.js';
 import type { ParseAnswer, ParseOutcome, ParserTask, ParseTask, RenderTask } from './parse-task.js';
 
 /**
@@ -73,25 +74,6 @@ function* batchesOf(fragments: readonly FragmentDraft[]): Generator<FragmentDraf
     length = 0;
   }
   if (batch.length > 0) yield batch;
-}
-
-function failureOf(error: unknown): ParseOutcome {
-  if (error instanceof UnreadPages) {
-    return { type: 'unread', unread: { pages: error.pages, total: error.total } };
-  }
-  if (error instanceof Refusal) return { type: 'refused', reason: error.message };
-  if (error instanceof RangeError && error.message.includes('call stack')) {
-    return {
-      type: 'refused',
-      reason: 'The document is nested too deeply. Save it in a simpler form and upload that.',
-    };
-  }
-  const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
-  return {
-    type: 'broken',
-    reason: `The document cannot be read; it is damaged or not what its name says (${message.replace(/\s+/g, ' ').slice(0, 120)}). Open it, save it again and upload the result.`,
-    cause: stack,
-  };
 }
 
 /** Resolves when the message is on its way, so that a large document does not pile up in the channel. */

@@ -12,12 +12,13 @@ import { ModelResolver } from '../../model/index.js';
 import type { ResolvedEmbeddingModel } from '../../model/index.js';
 import { ContentMissingError, StorageService } from '../../platform/storage/index.js';
 import { VectorStores } from '../../vector-store/index.js';
-import type { VectorEntry, VectorStore } from '../../vector-store/index.js';
+import type { VectorEntry, VectorScope, VectorStore } from '../../vector-store/index.js';
 import { DocumentParser } from '../parser/index.js';
 import type { ParsedDocument } from '../parser/index.js';
 import { TextRecognitions } from '../recognition/index.js';
 import { ContextWriter } from './context-writer.js';
 import { FragmentEmbedder } from './fragment-embedder.js';
+import { LostVectors } from './lost-vectors.js';
 import { PageReader } from './page-reader.js';
 import type { DocumentLease } from './document-lease.js';
 import { ParsingRepository } from './parsing.repository.js';
@@ -71,6 +72,7 @@ export class DocumentIndexer {
     private readonly fragments: FragmentService,
     private readonly stores: VectorStores,
     private readonly repository: ParsingRepository,
+    private readonly lost: LostVectors,
   ) {}
 
   /**
@@ -88,14 +90,22 @@ export class DocumentIndexer {
   }
 
   private async ingest(attempt: Attempt): Promise<void> {
-    const { caller, attachment, signal } = attempt;
-    const [knowledge] = await this.knowledge.ofTenant(caller.tenantId, [attachment.knowledgeId]);
-    if (!knowledge) throw new LeaseLostError();
-    const model = await this.modelOf(caller, knowledge);
+    await this.announced(attempt, async (knowledge, model) => {
+      const prepared = await this.prepare(attempt, knowledge, model);
+      await inTurn(this.writing, attempt.signal, () => this.write(attempt, prepared));
+    });
+  }
+
+  /** Other documents of the model wait for this one with their shared call while the work runs. */
+  private async announced(
+    attempt: Attempt,
+    work: (knowledge: KnowledgeBase, model: ResolvedEmbeddingModel | undefined) => Promise<void>,
+  ): Promise<void> {
+    const knowledge = await this.knowledgeOf(attempt);
+    const model = await this.modelOf(attempt.caller, knowledge);
     const leave = model && this.embedder.announce(model);
     try {
-      const prepared = await this.prepare(attempt, knowledge, model);
-      await inTurn(this.writing, signal, () => this.write(attempt, prepared));
+      await work(knowledge, model);
     } finally {
       leave?.();
     }
@@ -108,7 +118,59 @@ export class DocumentIndexer {
       if (prepared.vectors) await this.writeVectors(attempt, prepared, prepared.vectors, store);
       await this.commit(attempt, prepared);
     } catch (error) {
-      await this.withdraw(attempt, prepared, store);
+      const { tenantId } = attempt.caller;
+      const { knowledgeId } = attempt.attachment;
+      const ids = prepared.fragments.map(({ id }) => id);
+      await this.withdraw({ tenantId, knowledgeId }, ids, store);
+      throw error;
+    }
+  }
+
+  /**
+   * Makes the vectors of the stored fragments again, because they were lost; reads no file and changes no fragment. Adds
+   * and replaces, so that what is there stays searchable. Rejects as `run` does.
+   */
+  restoreVectors(attempt: Attempt): Promise<void> {
+    return this.announced(attempt, (knowledge, model) => this.restore(attempt, knowledge, model));
+  }
+
+  private async restore(
+    attempt: Attempt,
+    knowledge: KnowledgeBase,
+    model: ResolvedEmbeddingModel | undefined,
+  ): Promise<void> {
+    const { caller, attachment, lease, signal } = attempt;
+    const { tenantId } = caller;
+    const { knowledgeId } = attachment;
+    const { claim } = lease;
+    const stored = model ? await this.fragments.searchableTexts(tenantId, claim.id) : [];
+    const texts = stored.map(({ text }) => text);
+    const vectors = (await this.vectorsOf(attempt, model, texts)) ?? [];
+    await lease.check();
+    const entries = stored.flatMap(({ id: fragmentId }, at): VectorEntry[] => {
+      const vector = vectors[at];
+      return vector ? [{ fragmentId, attachmentId: claim.id, vector }] : [];
+    });
+    const scope = { tenantId, knowledgeId };
+    const store = this.stores.of(knowledge.vectorModel);
+    try {
+      await store.upsert(scope, entries, signal);
+      const found = await store.count(scope, claim.id, signal);
+      if (found < entries.length) throw new MissingVectorsError(entries.length, found);
+      await this.database.transaction(async () => {
+        const present = await this.knowledge.unchanging(tenantId, knowledgeId);
+        if (!present) throw new LeaseLostError();
+        if (!this.fragments.areVectorsShared(knowledge, present)) throw new SettingsChangedError();
+        if (!(await this.repository.finishVectors(claim))) throw new LeaseLostError();
+        await this.repository.dropKept(tenantId, claim.id);
+        await this.database.afterCommit(() => this.lost.clear(scope));
+      });
+    } catch (error) {
+      // Another worker may have written the same vectors by now, so they stay where they can still be used.
+      if (!(await this.isUsable(attempt, knowledge))) {
+        const ids = stored.map(({ id }) => id);
+        await this.withdraw(scope, ids, store);
+      }
       throw error;
     }
   }
@@ -118,31 +180,17 @@ export class DocumentIndexer {
     knowledge: KnowledgeBase,
     model: ResolvedEmbeddingModel | undefined,
   ): Promise<PreparedDocument> {
-    const { lease, signal } = attempt;
     const document = await this.parse(attempt, knowledge);
-    lease.report({ done: 0, total: document.fragments.length });
-    await lease.check();
     const contexts = await this.contextsOf(attempt, knowledge, document);
     const drafts = document.fragments.map((draft, idx) => ({
       ...draft,
       context: contexts?.[idx] ?? null,
     }));
     const texts = drafts.map(searchableText);
-    const vectors =
-      model &&
-      (await this.embedder.embed(
-        lease.claim,
-        { model, texts },
-        {
-          signal,
-          onProgress: (done) => lease.report({ done }),
-          onWait: (reason) => {
-            lease.report({ waitingFor: reason ?? null });
-          },
-        },
-      ));
+    const vectors = await this.vectorsOf(attempt, model, texts);
     const ids = await this.fragments.reserveIds(texts.length);
-    const analysed = await this.keywords.analyse(texts);
+    const { tenantId, id: knowledgeId, language } = knowledge;
+    const analysed = await this.keywords.analyse(texts, { tenantId, knowledgeId, language });
     const fragments = drafts.flatMap((draft, idx): NewFragment[] => {
       const [id, terms] = [ids[idx], analysed[idx]];
       return id === undefined || terms === undefined
@@ -159,8 +207,37 @@ export class DocumentIndexer {
     document: ParsedDocument,
   ): Promise<readonly string[] | undefined> {
     if (!contextModel) return undefined;
+    lease.report({ total: document.fragments.length });
     const model = await this.models.resolveChat(caller, contextModel);
     return this.contexts.write(lease, model, { source: { ...document, name }, signal });
+  }
+
+  private async knowledgeOf({ caller, attachment }: Attempt): Promise<KnowledgeBase> {
+    const [knowledge] = await this.knowledge.ofTenant(caller.tenantId, [attachment.knowledgeId]);
+    if (!knowledge) throw new LeaseLostError();
+    return knowledge;
+  }
+
+  /** One vector a text, in their order; undefined without a model. */
+  private async vectorsOf(
+    { lease, signal }: Attempt,
+    model: ResolvedEmbeddingModel | undefined,
+    texts: readonly string[],
+  ): Promise<Float32Array[] | undefined> {
+    lease.report({ done: 0, total: texts.length });
+    await lease.check();
+    if (!model) return undefined;
+    return this.embedder.embed(
+      lease.claim,
+      { model, texts },
+      {
+        signal,
+        onProgress: (done) => lease.report({ done }),
+        onWait: (reason) => {
+          lease.report({ waitingFor: reason ?? null });
+        },
+      },
+    );
   }
 
   /** Undefined for the base of a chat session in a tenant that had no embedding model. */
@@ -229,27 +306,39 @@ export class DocumentIndexer {
         fragments,
       );
       await this.repository.dropKept(tenantId, claim.id);
+      if (present.vectorsLostAt) {
+        await this.database.afterCommit(() => this.lost.clear({ tenantId, knowledgeId }));
+      }
     });
   }
 
   /** Whether what was made by the one record's settings is what the other's would make, in the same place. */
   private isMadeBy(one: KnowledgeBase, other: KnowledgeBase): boolean {
     return (
-      SPLIT_BY.every((setting) => one[setting] === other[setting]) &&
+      MADE_BY.every((setting) => one[setting] === other[setting]) &&
       this.fragments.areVectorsShared(one, other)
     );
   }
 
+  /** Whether the document is still there and its vectors are made and stored as when the attempt began. */
+  private async isUsable(
+    { caller: { tenantId }, lease: { claim } }: Attempt,
+    knowledge: KnowledgeBase,
+  ): Promise<boolean> {
+    const [present] = await this.knowledge.ofTenant(tenantId, [knowledge.id]);
+    if (!present || !this.fragments.areVectorsShared(knowledge, present)) return false;
+    return this.repository.exists(claim);
+  }
+
   /** Takes back the vectors of this attempt alone: the document may already be another worker's, or gone. */
   private async withdraw(
-    { caller: { tenantId }, attachment: { knowledgeId } }: Attempt,
-    { fragments }: PreparedDocument,
+    scope: VectorScope,
+    ids: readonly number[],
     store: VectorStore,
   ): Promise<void> {
-    const ids = fragments.map(({ id }) => id);
     // Its own time, because the attempt's may be what has just ended. What fails here the reconciliation removes.
     const signal = AbortSignal.timeout(WITHDRAWAL_MS);
-    await store.removeFragments({ tenantId, knowledgeId }, ids, signal).catch(() => undefined);
+    await store.removeFragments(scope, ids, signal).catch(() => undefined);
   }
 }
 
@@ -275,11 +364,12 @@ const LARGE_BEFORE = 'Other large documents are parsed first.';
 /** Each of them holds a connection of the pool. */
 const WRITING_AT_ONCE = 4;
 
-/** What the fragments of a document depend on. */
-const SPLIT_BY = [
+/** What the fragments of a document and their terms depend on. */
+const MADE_BY = [
   'textBlockSize',
   'overlapChar',
   'separator',
+  'language',
   'enableOcr',
   'ocrModel',
   'contextModel',

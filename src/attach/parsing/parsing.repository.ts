@@ -22,6 +22,7 @@ export type ClaimedAttachment = Pick<
   | 'requestedBy'
   | 'requestedHome'
   | 'requestedAt'
+  | 'vectorsOnly'
 >;
 
 export interface Progress {
@@ -78,10 +79,10 @@ export class ParsingRepository {
   async request(caller: Caller, ids: readonly number[]): Promise<number[]> {
     const rows = await this.database.query<{ id: number }>(
       `UPDATE attachment
-          SET parse_requested = true, status = ${pending}, remark = NULL, waiting_for = NULL, attempts = 0,
-              progress_done = 0, progress_total = NULL, ocr_done = 0, ocr_total = NULL, context_done = 0,
-              input_tokens = 0, output_tokens = 0, requested_by = $3, requested_home = $4,
-              requested_at = now(), due_at = now(), update_time = now()
+          SET parse_requested = true, vectors_only = false, status = ${pending}, remark = NULL,
+              waiting_for = NULL, attempts = 0, progress_done = 0, progress_total = NULL, ocr_done = 0,
+              ocr_total = NULL, context_done = 0, input_tokens = 0, output_tokens = 0, requested_by = $3,
+              requested_home = $4, requested_at = now(), due_at = now(), update_time = now()
          FROM (SELECT id FROM attachment
                 WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) AND status <> ${parsing}
                 ORDER BY id FOR NO KEY UPDATE) due
@@ -112,7 +113,7 @@ export class ParsingRepository {
           AND (lease_token IS NULL OR lease_until < now()) AND attempts < ${ATTEMPTS}
         RETURNING knowledge_id AS "knowledgeId", doc_id AS "docId", name, byte_size AS "byteSize",
                   oss_id AS "ossId", attempts, requested_by AS "requestedBy", requested_home AS "requestedHome",
-                  requested_at AS "requestedAt"`,
+                  requested_at AS "requestedAt", vectors_only AS "vectorsOnly"`,
       [tenantId, id, token],
     );
     return row;
@@ -150,10 +151,30 @@ export class ParsingRepository {
   ): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE attachment
-          SET status = ${parsed}, remark = NULL, ${ENDED}, fragment_count = $4, progress_done = $4,
-              progress_total = $4, encoding = $5, parsed_at = now(), update_time = now()
+          SET status = ${parsed}, remark = NULL, ${ENDED}, vectors_only = false, fragment_count = $4,
+              progress_done = $4, progress_total = $4, encoding = $5, parsed_at = now(), update_time = now()
         WHERE ${MINE} RETURNING id`,
       [tenantId, id, token, result.fragments, result.encoding ?? null],
+    );
+    return rows.length > 0;
+  }
+
+  /** Marks the document as parsed, whose vectors are there again; false when the lease is lost. */
+  async finishVectors({ tenantId, id, token }: Claim): Promise<boolean> {
+    const rows = await this.database.query(
+      `UPDATE attachment
+          SET status = ${parsed}, remark = NULL, ${ENDED}, vectors_only = false,
+              progress_done = coalesce(progress_total, progress_done), update_time = now()
+        WHERE ${MINE} RETURNING id`,
+      [tenantId, id, token],
+    );
+    return rows.length > 0;
+  }
+
+  async exists({ tenantId, id }: Pick<Claim, 'tenantId' | 'id'>): Promise<boolean> {
+    const rows = await this.database.query(
+      'SELECT id FROM attachment WHERE tenant_id = $1 AND id = $2',
+      [tenantId, id],
     );
     return rows.length > 0;
   }

@@ -140,7 +140,9 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       const caller = await this.callerOf(claim, attachment);
       if (!caller) throw new RequesterGoneError();
       const signal = AbortSignal.any([lease.signal, stopping]);
-      await this.indexer.run({ caller, attachment, lease, signal });
+      const attempt = { caller, attachment, lease, signal };
+      if (attachment.vectorsOnly) await this.indexer.restoreVectors(attempt);
+      else await this.indexer.run(attempt);
     } catch (error) {
       const reason: unknown = lease.signal.aborted ? lease.signal.reason : error;
       await this.settle(claim, attachment, { error: reason, stopping });

@@ -15,16 +15,6 @@ export class ReconciliationRepository {
     return rows.length > 0;
   }
 
-  /** Whether some worker may have vectors in the store whose fragments are not committed yet. */
-  async isBeingParsed({ tenantId, knowledgeId }: VectorScope): Promise<boolean> {
-    const rows = await this.database.query(
-      `SELECT id FROM attachment
-        WHERE tenant_id = $1 AND knowledge_id = $2 AND lease_token IS NOT NULL LIMIT 1`,
-      [tenantId, knowledgeId],
-    );
-    return rows.length > 0;
-  }
-
   /** Which of the ids no fragment of the base has. */
   async missing(
     { tenantId, knowledgeId }: VectorScope,

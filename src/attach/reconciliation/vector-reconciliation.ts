@@ -7,14 +7,16 @@ import { FragmentService } from '../../fragment/index.js';
 import { Metrics } from '../../platform/observability/index.js';
 import { IntervalJob } from '../../platform/queue/index.js';
 import { Installation } from '../../platform/storage/index.js';
-import { VectorStores } from '../../vector-store/index.js';
+import { VectorStoreError, VectorStores } from '../../vector-store/index.js';
 import type { VectorScope, VectorStore } from '../../vector-store/index.js';
+import { LostVectors } from '../parsing/lost-vectors.js';
 import { ReconciliationRepository } from './reconciliation.repository.js';
 
 const PAGE = 1_000;
 
 /**
- * Removes vectors without a fragment: what a process leaves that dies between the two stores, and what a vector store
+ * Compares vectors and fragments in both directions: LostVectors has fragments without a vector embedded again, and this
+ * removes vectors without a fragment: what a process leaves that dies between the two stores, and what a vector store
  * kept that was unavailable when documents were deleted. Retrieval never returns them, because it joins the
  * fragments; they only take space. Nothing is removed while the database may be a copy (Installation). How many were found last and removed in all are metrics.
  */
@@ -32,6 +34,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     private readonly fragments: FragmentService,
     private readonly repository: ReconciliationRepository,
     private readonly installation: Installation,
+    private readonly lost: LostVectors,
     metrics: Metrics,
   ) {
     metrics.gauge(
@@ -64,12 +67,41 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     for (const store of this.stores.all()) {
       for (const scope of await store.scopes(signal)) {
         if (signal.aborted) return found;
-        found += await inTenant(scope.tenantId, () => this.reconcileScope(store, scope));
+        found += await this.checked(scope, () => this.reconcileScope(store, scope));
       }
     }
     this.lastFound = found;
     this.removed += found;
+    await this.findLost();
     return found;
+  }
+
+  private async findLost(): Promise<void> {
+    const { signal } = this.stopping;
+    let after = 0;
+    for (;;) {
+      const bases = await this.lost.basesAfter(after);
+      for (const base of bases) {
+        if (signal.aborted) return;
+        await this.checked(base, () => this.lost.find(base, signal));
+      }
+      const last = bases.at(-1);
+      if (!last) return;
+      after = last.knowledgeId;
+    }
+  }
+
+  /** What the work on one base returns; 0 when the store refuses a call for it, so that the other bases have their turn. */
+  private async checked(scope: VectorScope, work: () => Promise<number>): Promise<number> {
+    const { tenantId, knowledgeId } = scope;
+    try {
+      return await inTenant(tenantId, work);
+    } catch (error) {
+      if (!(error instanceof VectorStoreError)) throw error;
+      const msg = 'Failed to reconcile the vectors of a knowledge base';
+      this.logger.warn({ msg, tenantId, knowledgeId, err: error });
+      return 0;
+    }
   }
 
   private async reconcileScope(
@@ -80,7 +112,7 @@ export class VectorReconciliation implements OnApplicationBootstrap, BeforeAppli
     // In this order: what is reserved after the look at the sequence is not looked at, and what was reserved before it
     // and is not committed has a lease.
     const last = await this.fragments.lastId();
-    if (await this.repository.isBeingParsed(scope)) return 0;
+    if (await this.lost.isBeingParsed(scope)) return 0;
     if (!(await this.repository.knowledgeExists(scope))) {
       await store.removeKnowledge(scope, signal);
       return scope.count;

@@ -3,24 +3,29 @@ import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { isUnavailable } from '../../platform/database/index.js';
-import { CITE, inRankOrder, QUOTED_DATA, quotedSource, TurnSources } from '../../agent/index.js';
-import type { Source } from '../../agent/index.js';
+import { CITE, inRankOrder, QUOTED_DATA, quoteFragments, TurnSources } from '../../agent/index.js';
+import type { LeftOutFragment, Source } from '../../agent/index.js';
+import { isOfSession } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
+import type { MetadataFilter } from '../../metadata/index.js';
 import { ModelResolver } from '../../model/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
+import type { ResolvedChatModel, TokenCounter } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';
-import { RetrievalService } from '../../retrieval/index.js';
-import type { RetrievedFragment } from '../../retrieval/index.js';
+import { NeighbourService, RetrievalService } from '../../retrieval/index.js';
+import type { Neighbourhood, RetrievedFragment } from '../../retrieval/index.js';
 
 /** The input of the augmentation of a question. */
 export interface AugmentationInput {
   readonly question: string;
   readonly bases: readonly KnowledgeBase[];
+  /** Of their documents only those whose metadata fits; the files of the conversation have none. */
+  readonly filter?: MetadataFilter | undefined;
   /** The conversation before it, oldest first. */
   readonly history: readonly ChatMessage[];
   readonly model: ResolvedChatModel;
-  /** Limit of the retrieved text in characters. */
+  /** Tokens that may be added to the question, and what counts them. */
   readonly room: number;
+  readonly counter: TokenCounter;
   readonly signal: AbortSignal;
 }
 
@@ -28,8 +33,14 @@ export interface Augmented {
   /** The question for the model. */
   readonly question: string;
   readonly sources: readonly Source[];
+  /** What was found and is not sent, best first. */
+  readonly leftOut: readonly LeftOutFragment<RetrievedFragment>[];
+  /** Tokens by which the question has become longer. */
+  readonly addedTokens: number;
   /** Retrieval failed, so the question has no fragments. */
   readonly fallback: boolean;
+  /** Vectors of a knowledge base were lost and are not all made again yet, so that fragments may be missing. */
+  readonly incomplete: boolean;
 }
 
 /** The fields by which operators find these lines (docs/WIRE.md, Chat). */
@@ -57,6 +68,7 @@ export class ChatAugmentation {
     @Inject(CONFIG) private readonly config: Config,
     private readonly models: ModelResolver,
     private readonly retrieval: RetrievalService,
+    private readonly neighbours: NeighbourService,
   ) {}
 
   /**
@@ -66,18 +78,41 @@ export class ChatAugmentation {
   async augment(caller: Caller, at: AugmentationInput): Promise<Augmented> {
     try {
       const query = await this.standalone(at);
-      const results = await this.search(caller, query, at);
-      const sources = new TurnSources().add(inRankOrder(results), {
-        pieces: this.config.CHAT_RETRIEVED_PIECES,
-        characters: Math.min(this.config.CHAT_RETRIEVED_CHARACTERS, at.room),
-      });
-      return { question: augmentedQuestion(at.question, sources), sources, fallback: false };
+      const searched = await this.search(caller, query, at);
+      const neighbours = await this.neighbours.of(caller.tenantId, searched.found);
+      return this.augmented(at, searched, neighbours);
     } catch (error) {
       at.signal.throwIfAborted();
       const msg = 'Chat retrieval failed';
       if (!isUnavailable(error)) this.logger.warn({ msg, ...FALLBACK, err: error });
-      return { question: at.question, sources: [], fallback: true };
+      return { ...nothingAdded(at), fallback: true };
     }
+  }
+
+  private augmented(
+    at: AugmentationInput,
+    { found, incomplete }: Searched,
+    neighbours: Neighbourhood | undefined,
+  ): Augmented {
+    const { counter } = at;
+    const ranked = [...inRankOrder(found.map(({ fragments }) => fragments))];
+    const room = {
+      pieces: this.config.CHAT_RETRIEVED_PIECES,
+      characters: this.config.CHAT_RETRIEVED_CHARACTERS,
+      tokens: at.room - counter.count(CITING) - 1,
+    };
+    const turn = new TurnSources();
+    const { texts, sources, leftOut } = quoteFragments(ranked, turn, room, { counter, neighbours });
+    if (texts.length === 0) return { ...nothingAdded(at), leftOut, incomplete };
+    const added = [CITING, ...texts].join('\n\n');
+    return {
+      question: `${at.question}\n\n${added}`,
+      sources,
+      leftOut,
+      addedTokens: counter.count(added) + 1,
+      fallback: false,
+      incomplete,
+    };
   }
 
   /**
@@ -109,10 +144,13 @@ export class ChatAugmentation {
   private async search(
     caller: Caller,
     query: string,
-    { bases, signal }: AugmentationInput,
-  ): Promise<(readonly RetrievedFragment[])[]> {
+    { bases, filter: given, signal }: AugmentationInput,
+  ): Promise<Searched> {
     const outcomes = await Promise.allSettled(
-      bases.map((knowledge) => this.retrieval.retrieve({ caller, knowledge, query, signal })),
+      bases.map((knowledge) => {
+        const filter = isOfSession(knowledge) ? undefined : given;
+        return this.retrieval.retrieve({ caller, knowledge, query, filter, signal });
+      }),
     );
     const failures = outcomes.flatMap((outcome, index) =>
       outcome.status === 'rejected'
@@ -124,10 +162,34 @@ export class ChatAugmentation {
       const msg = 'Failed to search a knowledge base';
       this.logger.warn({ msg, ...FALLBACK, status: 'PARTIAL', knowledgeId, err: reason });
     }
-    return outcomes.flatMap((outcome) =>
-      outcome.status === 'fulfilled' ? [outcome.value.fragments] : [],
-    );
+    const results = outcomes.flatMap((outcome, index) => {
+      const knowledge = bases[index];
+      return knowledge && outcome.status === 'fulfilled'
+        ? [{ knowledge, result: outcome.value }]
+        : [];
+    });
+    return {
+      found: results.map(({ knowledge, result }) => ({ knowledge, fragments: result.fragments })),
+      incomplete: results.some(({ result }) => result.channels.vector.incomplete === true),
+    };
   }
+}
+
+/** What was found in one base. */
+interface BaseHits {
+  readonly knowledge: KnowledgeBase;
+  readonly fragments: readonly RetrievedFragment[];
+}
+
+interface Searched {
+  readonly found: readonly BaseHits[];
+  /** As in the sources. */
+  readonly incomplete: boolean;
+}
+
+function nothingAdded({ question }: AugmentationInput): Augmented {
+  const nothing = { sources: [], leftOut: [], addedTokens: 0 };
+  return { question, ...nothing, fallback: false, incomplete: false };
 }
 
 function rewriting(question: string, history: readonly ChatMessage[]): ChatMessage[] {
@@ -144,10 +206,5 @@ function textOf(content: ChatMessage['content']): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
+/** Between the question and the quoted fragments. */
 const CITING = `Answer the question above from the fragments below, in the language of the question. ${CITE} Do not guess: if the fragments do not hold the answer, say so. ${QUOTED_DATA}`;
-
-/** The question followed by the retrieved text, quoted as data in tags that the text cannot close. */
-export function augmentedQuestion(question: string, sources: readonly Source[]): string {
-  if (sources.length === 0) return question;
-  return [question, CITING, ...sources.map((source) => quotedSource(source))].join('\n\n');
-}

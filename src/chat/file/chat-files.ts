@@ -12,8 +12,8 @@ import type { StoredFileInfo } from '../../platform/storage/index.js';
 import { AttachService, DocumentReader } from '../../attach/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
-import { estimateTokens, ModelResolver } from '../../model/index.js';
-import type { ResolvedChatModel } from '../../model/index.js';
+import { ModelResolver } from '../../model/index.js';
+import type { ResolvedChatModel, TokenCounter } from '../../model/index.js';
 import type { ChatMessage, ContentPart } from '../../provider/index.js';
 import type { StoredMessage } from '../chat.history.js';
 import { CHAT_FILE_KIND, isImageType, isSentImage } from './chat-file.js';
@@ -31,7 +31,7 @@ import {
 } from './chat-file.errors.js';
 import { ChatFileRepository } from './chat-file.repository.js';
 import type { MessageScope } from './chat-file.repository.js';
-import { leftOutNote, searchedNote, withFiles } from './file-quotation.js';
+import { leftOutNote, quotedFile, searchedNote, withFiles } from './file-quotation.js';
 import type { QuotedFile } from './file-quotation.js';
 
 const MIB = 2 ** 20;
@@ -39,8 +39,8 @@ const MIB = 2 ** 20;
 /** Interval of the questions whether documents are parsed. */
 const LOOK_MS = 250;
 
-/** UTF-8 text has at least one token for this many bytes, by the estimate. */
-const MOST_BYTES_PER_TOKEN = 8;
+/** A text of more than so many bytes or characters for each token that it may have is long; its tokens are not counted. */
+const MOST_PER_TOKEN = 8;
 
 /** The turn whose files are read. */
 interface FileTurn {
@@ -50,8 +50,9 @@ interface FileTurn {
   readonly questionId: number;
   readonly sessionId: number | undefined;
   readonly model: Pick<ResolvedChatModel, 'supportsVision'>;
-  /** Tokens that documents of the question may take in the model's window. */
+  /** Tokens that documents of the question may take in the model's window, and what counts them. */
   readonly room: number;
+  readonly counter: TokenCounter;
   readonly signal: AbortSignal;
 }
 
@@ -61,6 +62,8 @@ export interface TurnFiles {
   readonly history: readonly StoredMessage[];
   /** The question with its images and small documents. */
   readonly question: (content: string) => ChatMessage;
+  /** Tokens of what it adds to the content, beside images. */
+  readonly addedTokens: number;
   /** The knowledge base of the session, if it has one. */
   readonly bases: readonly KnowledgeBase[];
 }
@@ -160,6 +163,7 @@ export class ChatFiles {
     return {
       history,
       question: (content) => questionWith(withFiles(content, quoted.texts, notes), images),
+      addedTokens: turn.counter.count(withFiles('', quoted.texts, notes)),
       bases: base ? [base] : [],
     };
   }
@@ -282,7 +286,7 @@ export class ChatFiles {
         const attachmentId = await this.attachments.add(caller, base, info);
         large.set(attachmentId, { ...file, state: 'searched', knowledgeId: base.id, attachmentId });
       } else {
-        room -= estimateTokens(text);
+        room -= fileTokens(turn, file, text);
         texts.push({ name: file.name, text });
         done.set(file.id, { ...file, state: 'quoted' });
       }
@@ -293,18 +297,20 @@ export class ChatFiles {
 
   /** The text of the document if it fits into the room; else undefined in a session, and LargeFileError without one. */
   private async smallText(
-    { caller, sessionId, signal }: FileTurn,
+    turn: FileTurn,
     at: { readonly file: ChatFile; readonly info: StoredFileInfo; readonly room: number },
   ): Promise<string | undefined> {
+    const { caller, sessionId, signal } = turn;
     const { tenantId } = caller;
     const { file, info, room } = at;
     if (sessionId !== undefined && (await this.isSearched(caller, sessionId, info))) {
       return undefined;
     }
     const known = (await this.repository.texts(tenantId, [file.id])).get(file.id);
-    const isLong = info.mimeType.startsWith('text/') && file.size > room * MOST_BYTES_PER_TOKEN;
+    const isLong = info.mimeType.startsWith('text/') && file.size > room * MOST_PER_TOKEN;
     const text = isLong ? undefined : (known ?? (await this.textOf(tenantId, file, signal)));
-    const tokens = text === undefined ? undefined : estimateTokens(text);
+    const isCounted = text !== undefined && text.length <= room * MOST_PER_TOKEN;
+    const tokens = isCounted ? fileTokens(turn, file, text) : undefined;
     if (text !== undefined && tokens !== undefined && tokens <= room) {
       if (known === undefined) await this.repository.keepText(tenantId, file.id, text);
       return text;
@@ -452,6 +458,11 @@ function idsOf(files: readonly ChatFile[]): number[] {
 }
 
 /** Images come first: models answer better when they have seen what a text is about. */
+/** What a document takes in the question, with its tags and its name. */
+function fileTokens({ counter }: FileTurn, { name }: ChatFile, text: string): number {
+  return counter.count(quotedFile({ name, text })) + 1;
+}
+
 function questionWith(
   text: string,
   images: readonly ContentPart[],

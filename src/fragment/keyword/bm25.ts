@@ -1,7 +1,10 @@
-/** A term of the question, with everything that the index holds of it. */
-interface FoundTerm {
+/** A word of the question, with everything that the index holds of it. */
+interface FoundWord {
   readonly word: string;
-  readonly postings: Buffer;
+  /** How often the question has it. */
+  readonly frequency: number;
+  /** Of each of its stems; those of one fragment count together. */
+  readonly postings: readonly Buffer[];
 }
 
 /** All fragments that are searched. */
@@ -30,6 +33,11 @@ export interface KeywordResult {
 const K1 = 1.2;
 /** How much long fragments are held back. */
 const B = 0.75;
+/**
+ * How soon repetitions in the question stop to count, the k3 of Robertson and Walker ("Okapi/Keenbow at TREC-8", 1999).
+ * docs/decisions/0019-query-terms-and-language.md has the measurement.
+ */
+const K3 = 2;
 
 /**
  * Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) with Lucene's inverse document
@@ -37,14 +45,14 @@ const B = 0.75;
  * a word is depends on the whole corpus.
  */
 export function rank(
-  found: readonly FoundTerm[],
+  found: readonly FoundWord[],
   corpus: Corpus,
   limit: number,
   among?: ReadonlySet<number>,
 ): KeywordResult {
   const scores = new Map<number, number>();
   const averageLength = Math.max(1, corpus.terms) / Math.max(1, corpus.fragments);
-  for (const { postings } of found) addScores(scores, postings, { ...corpus, averageLength });
+  for (const one of found) addScores(scores, one, { ...corpus, averageLength });
   if (among) {
     for (const fragmentId of [...scores.keys()]) {
       if (!among.has(fragmentId)) scores.delete(fragmentId);
@@ -62,21 +70,41 @@ export function rank(
 
 function addScores(
   scores: Map<number, number>,
-  postings: Buffer,
+  { frequency: asked, postings }: FoundWord,
   { fragments, averageLength }: { readonly fragments: number; readonly averageLength: number },
 ): void {
+  const having = postingsOf(postings);
   const ids: number[] = [];
   const weights: number[] = [];
-  readPostings(postings, (fragmentId, frequency, length) => {
+  having((fragmentId, frequency, length) => {
     const damping = K1 * (1 - B + (B * length) / averageLength);
     ids.push(fragmentId);
     weights.push((frequency * (K1 + 1)) / (frequency + damping));
   });
   const among = Math.max(fragments, ids.length);
   const rarity = Math.log(1 + (among - ids.length + 0.5) / (ids.length + 0.5));
+  const factor = (rarity * (asked * (K3 + 1))) / (asked + K3);
   ids.forEach((id, index) => {
-    scores.set(id, (scores.get(id) ?? 0) + rarity * (weights[index] ?? 0));
+    scores.set(id, (scores.get(id) ?? 0) + factor * (weights[index] ?? 0));
   });
+}
+
+type Visit = (fragmentId: number, frequency: number, length: number) => void;
+
+/** Visits each fragment once, although it may have a word by several stems. */
+function postingsOf(postings: readonly Buffer[]): (visit: Visit) => void {
+  const [first, ...others] = postings;
+  if (!first) return () => undefined;
+  if (others.length === 0) return (visit) => readPostings(first, visit);
+  const sums = new Map<number, { frequency: number; readonly length: number }>();
+  for (const bytes of postings) {
+    readPostings(bytes, (fragmentId, frequency, length) => {
+      const sum = sums.get(fragmentId);
+      if (sum) sum.frequency += frequency;
+      else sums.set(fragmentId, { frequency, length });
+    });
+  }
+  return (visit) => sums.forEach(({ frequency, length }, id) => visit(id, frequency, length));
 }
 
 type Scored = readonly [fragmentId: number, score: number];
@@ -101,11 +129,13 @@ function bestOf(scores: ReadonlyMap<number, number>, limit: number): Scored[] {
 
 function wordsOf(
   best: readonly Scored[],
-  found: readonly FoundTerm[],
+  found: readonly FoundWord[],
 ): ReadonlyMap<number, ReadonlySet<string>> {
   const words = new Map(best.map(([fragmentId]) => [fragmentId, new Set<string>()]));
   for (const { word, postings } of found) {
-    readPostings(postings, (fragmentId) => words.get(fragmentId)?.add(word));
+    for (const bytes of postings) {
+      readPostings(bytes, (fragmentId) => words.get(fragmentId)?.add(word));
+    }
   }
   return words;
 }
@@ -131,10 +161,7 @@ export function packPostings(postings: readonly Posting[]): Buffer {
 }
 
 /** Calls `visit` for each posting, in the order in which they were packed. */
-export function readPostings(
-  bytes: Buffer,
-  visit: (fragmentId: number, frequency: number, length: number) => void,
-): void {
+export function readPostings(bytes: Buffer, visit: Visit): void {
   let at = 0;
   const next = (): number => {
     let number = 0;

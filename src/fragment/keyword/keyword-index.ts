@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { AUTOMATIC } from '../../knowledge/index.js';
 import { Database } from '../../platform/database/index.js';
 import type { AnalysedText } from './text-analysis.js';
 import { packPostings, rank, withoutFragments } from './bm25.js';
@@ -13,8 +14,8 @@ import type {
 } from './keyword.repository.js';
 import { TextAnalysis } from './text-analysis.js';
 
-/** Terms of a question that are looked for; what is longer was pasted. */
-const MOST_TERMS = 256;
+/** Different words of a question that are looked for; what is longer was pasted. */
+const MOST_WORDS = 256;
 
 const NOTHING: KeywordResult = { hits: [], total: 0 };
 
@@ -23,9 +24,19 @@ export interface AnalysedFragment {
   readonly analysed: AnalysedText;
 }
 
+/** The base that texts come into. */
+export interface AnalysisBase extends KnowledgeScope {
+  /** The setting of the base. */
+  readonly language?: string;
+  /** The document that has them already: its languages come before those of the base. */
+  readonly attachmentId?: number;
+}
+
 export interface KeywordSearchOptions {
   readonly signal?: AbortSignal;
   readonly fragmentIds?: readonly number[] | undefined;
+  /** Only fragments of these documents are found; absent: all of the base. */
+  readonly attachmentIds?: readonly number[] | undefined;
 }
 
 /**
@@ -47,10 +58,15 @@ export class KeywordIndex {
 
   /**
    * The terms of texts, in their order. Texts of one document belong in one call, because short ones take the language of
-   * the others. Call it before a transaction: it takes its time.
+   * the others, and that of the base they come into. Call it before a transaction: it takes its time.
    */
-  async analyse(texts: readonly string[]): Promise<AnalysedText[]> {
-    return this.analysis.analyse(texts);
+  async analyse(texts: readonly string[], base?: AnalysisBase): Promise<AnalysedText[]> {
+    if (!base) return this.analysis.analyse(texts);
+    const { language, ...scope } = base;
+    return this.analysis.analyse(texts, {
+      language: language === AUTOMATIC ? undefined : language,
+      votes: () => this.repository.documentLanguages(scope),
+    });
   }
 
   /** Replaces what the index holds of a document; joins the open transaction. */
@@ -86,28 +102,42 @@ export class KeywordIndex {
     await this.database.transaction(() => this.replaceDocument(scope, []));
   }
 
-  /** The fragments that have at least one word of the query, best first; only those of `fragmentIds` if given. */
+  /** The fragments that have at least one word of the query, best first. */
   async search(
     scope: KnowledgeScope,
     query: string,
     limit: number,
-    { signal, fragmentIds }: KeywordSearchOptions = {},
+    { signal, ...given }: KeywordSearchOptions = {},
   ): Promise<KeywordResult> {
     const { languages, ...corpus } = await this.repository.statistics(scope);
     signal?.throwIfAborted();
-    const asked = await this.analysis.termsOf(query, languages);
-    const terms = [...asked.keys()].slice(0, MOST_TERMS);
-    if (languages.length === 0 || terms.length === 0) return NOTHING;
+    const asked = (await this.analysis.wordsOf(query, languages)).slice(0, MOST_WORDS);
+    if (languages.length === 0 || asked.length === 0) return NOTHING;
     signal?.throwIfAborted();
-    const rows = await this.repository.find(scope, terms);
+    const among = await this.amongOf(scope, given);
+    const rows = await this.repository.find(
+      scope,
+      asked.flatMap(({ terms }) => terms),
+    );
     signal?.throwIfAborted();
     const postings = new Map(rows.map((row) => [row.term, row.postings]));
     // In the order of the question, so that the same sums have the same rounding.
-    const found = terms.flatMap((term) => {
-      const bytes = postings.get(term);
-      return bytes ? [{ word: asked.get(term) ?? term, postings: bytes }] : [];
-    });
-    return rank(found, corpus, limit, fragmentIds && new Set(fragmentIds));
+    const found = asked.map(({ terms, ...word }) => ({
+      ...word,
+      postings: terms.flatMap((term) => postings.get(term) ?? []),
+    }));
+    return rank(found, corpus, limit, among);
+  }
+
+  /** The fragments that may be found; undefined for all of the base. */
+  private async amongOf(
+    scope: KnowledgeScope,
+    { fragmentIds, attachmentIds }: KeywordSearchOptions,
+  ): Promise<ReadonlySet<number> | undefined> {
+    const given = fragmentIds && new Set(fragmentIds);
+    if (!attachmentIds) return given;
+    const found = await this.repository.fragmentsOf(scope, attachmentIds);
+    return new Set(given ? found.filter((id) => given.has(id)) : found);
   }
 
   /**
@@ -157,13 +187,14 @@ export class KeywordIndex {
     await this.repository.saveDocument(scope, {
       blockId,
       fragments: Object.fromEntries(fragments.map(toEntry)),
+      languages: sizeOf(fragments).languages,
     });
   }
 
   /** Puts fragments in the place of some of the document's in its block, which is held. */
   private async exchange(
     scope: AttachmentScope,
-    { blockId, fragments }: DocumentRow,
+    { blockId, fragments, languages }: DocumentRow,
     before: readonly number[],
     added: readonly AnalysedFragment[],
   ): Promise<void> {
@@ -196,10 +227,13 @@ export class KeywordIndex {
       terms: size.terms - sum([...lengths.values()]),
     });
     const others = Object.entries(fragments).filter(([id]) => !taken.has(Number(id)));
-    await this.repository.changeDocument(
-      scope,
-      Object.fromEntries([...others, ...added.map(toEntry)]),
-    );
+    // Which of them the other fragments are in is not stored.
+    const kept = others.length === 0 ? [] : languages;
+    await this.repository.changeDocument(scope, {
+      fragments: Object.fromEntries([...others, ...added.map(toEntry)]),
+      languages: kept && [...new Set([...kept, ...size.languages])],
+    });
+    await this.repository.recountLanguages(scope, blockId);
   }
 }
 

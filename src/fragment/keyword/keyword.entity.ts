@@ -48,4 +48,7 @@ export class KeywordDocument {
 
   /** The terms of each fragment, separated by spaces, by the fragment's id. */
   @Json() fragments: Record<string, string>;
+
+  /** At least those of its fragments; null where it was indexed before this was stored. */
+  @Text({ array: true, nullable: true }) languages: string[] | null;
 }

@@ -42,10 +42,15 @@ export interface DocumentRow {
   readonly blockId: number;
   /** The terms of each fragment, separated by spaces, by the fragment's id. */
   readonly fragments: Record<string, string>;
+  /** At least those of its fragments; null where it was indexed before this was stored. */
+  readonly languages: readonly string[] | null;
 }
 
 /** Rows of one INSERT. */
 const BATCH = 5_000;
+
+/** Documents that vote for the language of their base. */
+const VOTERS = 200;
 
 const GROWTH = `fragments = fragments + $2::integer, terms = terms + $3::bigint,
   languages = ARRAY(SELECT DISTINCT unnest(languages || $4::text[]))`;
@@ -105,6 +110,20 @@ export class KeywordRepository {
     );
   }
 
+  /** The fragments of the documents. Their own table has them without the terms, which are long. */
+  async fragmentsOf(
+    { tenantId, knowledgeId }: KnowledgeScope,
+    attachmentIds: readonly number[],
+  ): Promise<number[]> {
+    const [row] = await this.database.query<{ ids: string | null }>(
+      // One text, because a row for each of many ids takes longer than finding them.
+      `SELECT string_agg(id::text, ' ') AS ids FROM fragment
+        WHERE tenant_id = $1 AND knowledge_id = $2 AND attachment_id = ANY ($3::bigint[])`,
+      [tenantId, knowledgeId, attachmentIds],
+    );
+    return row?.ids?.split(' ').map(Number) ?? [];
+  }
+
   /**
    * Where the document is, held until the end of the transaction. Its own row is locked first, and by a statement of its
    * own: a document that the index does not have yet has no other row to take turns on, and the next statement has to
@@ -119,7 +138,7 @@ export class KeywordRepository {
       [tenantId, attachmentId],
     );
     const [row] = await this.database.query<DocumentRow>(
-      `SELECT block_id AS "blockId", fragments FROM keyword_document
+      `SELECT block_id AS "blockId", fragments, languages FROM keyword_document
         WHERE tenant_id = $1 AND attachment_id = $2 FOR UPDATE`,
       [tenantId, attachmentId],
     );
@@ -248,23 +267,66 @@ export class KeywordRepository {
 
   async saveDocument(
     { tenantId, knowledgeId, attachmentId }: AttachmentScope,
-    { blockId, fragments }: DocumentRow,
+    { blockId, fragments, languages }: DocumentRow,
   ): Promise<void> {
     await this.database.query(
-      `INSERT INTO keyword_document (tenant_id, knowledge_id, attachment_id, block_id, fragments)
-       VALUES ($1, $2, $3, $4, $5)`,
-      [tenantId, knowledgeId, attachmentId, blockId, JSON.stringify(fragments)],
+      `INSERT INTO keyword_document (tenant_id, knowledge_id, attachment_id, block_id, fragments, languages)
+       VALUES ($1, $2, $3, $4, $5, $6)`,
+      [tenantId, knowledgeId, attachmentId, blockId, JSON.stringify(fragments), languages],
     );
   }
 
   async changeDocument(
     { tenantId, attachmentId }: AttachmentScope,
-    fragments: DocumentRow['fragments'],
+    { fragments, languages }: Pick<DocumentRow, 'fragments' | 'languages'>,
   ): Promise<void> {
     await this.database.query(
-      'UPDATE keyword_document SET fragments = $3 WHERE tenant_id = $1 AND attachment_id = $2',
-      [tenantId, attachmentId, JSON.stringify(fragments)],
+      `UPDATE keyword_document SET fragments = $3, languages = $4
+        WHERE tenant_id = $1 AND attachment_id = $2`,
+      [tenantId, attachmentId, JSON.stringify(fragments), languages],
     );
+  }
+
+  /**
+   * Leaves a block that is held only the languages of its documents, so that questions are stemmed in no other; no
+   * change where those of a document are not known.
+   */
+  async recountLanguages(
+    { tenantId, knowledgeId }: KnowledgeScope,
+    blockId: number,
+  ): Promise<void> {
+    await this.database.query(
+      `UPDATE keyword_block block SET languages = found.languages
+         FROM (SELECT array_agg(DISTINCT language) FILTER (WHERE language IS NOT NULL) AS languages,
+                      bool_and(document.languages IS NOT NULL) AS known
+                 FROM keyword_document document
+                 LEFT JOIN LATERAL unnest(document.languages) AS language ON true
+                WHERE document.tenant_id = $1 AND document.knowledge_id = $3
+                  AND document.block_id = $2) found
+        WHERE block.tenant_id = $1 AND block.id = $2
+          AND found.known AND found.languages IS NOT NULL AND found.languages <> block.languages`,
+      [tenantId, blockId, knowledgeId],
+    );
+  }
+
+  /** How many of up to 200 documents of the base have a language; that of the given document counts for all of them. */
+  async documentLanguages({
+    tenantId,
+    knowledgeId,
+    attachmentId = null,
+  }: KnowledgeScope & { readonly attachmentId?: number | null }): Promise<Map<string, number>> {
+    const rows = await this.database.query<{ language: string; count: number }>(
+      `SELECT language, sum(weight)::integer AS count
+         FROM ((SELECT languages, 1 AS weight FROM keyword_document
+                 WHERE tenant_id = $1 AND knowledge_id = $2 LIMIT $4)
+               UNION ALL
+               (SELECT languages, $4 FROM keyword_document
+                 WHERE tenant_id = $1 AND knowledge_id = $2 AND attachment_id = $3)) document
+        CROSS JOIN LATERAL unnest(document.languages) AS language
+        GROUP BY language`,
+      [tenantId, knowledgeId, attachmentId, VOTERS],
+    );
+    return new Map(rows.map(({ language, count }) => [language, count]));
   }
 
   async removeDocument({ tenantId, attachmentId }: AttachmentScope): Promise<void> {

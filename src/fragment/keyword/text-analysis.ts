@@ -3,8 +3,15 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { KeywordRepository } from './keyword.repository.js';
 import type { StemRequest } from './keyword.repository.js';
-import { dictionaryOf, guessLanguage, mainScript, SAMPLE } from './language.js';
-import type { Script } from './language.js';
+import {
+  chooseLanguage,
+  dictionaryOf,
+  evidenceOf,
+  isDecided,
+  mainScript,
+  shared,
+} from './language.js';
+import type { BaseVotes, Evidence, Script } from './language.js';
 import { readWords } from './words.js';
 import type { TextWords, Word } from './words.js';
 
@@ -31,17 +38,65 @@ export interface AnalysedText {
   readonly terms: ReadonlyMap<string, number>;
 }
 
-/** A text that is shorter is of the language of those around it. */
-const LEAST_TEXT = 100;
+/** A word of a question in the forms that texts may have it in, which count as one word. */
+export interface AskedWord {
+  /** As it was written, in lower case; the first one, where several have the same stem. */
+  readonly word: string;
+  /** Its stems in the languages of the base. */
+  readonly terms: readonly string[];
+  /** How often the question has it. */
+  readonly frequency: number;
+}
 
-/** How much each text adds to the sample of all. */
-const SHARE = 100;
+/** What is known of the language of texts that belong together. */
+export interface KnownLanguage {
+  /** The PostgreSQL configuration that their base prescribes; absent: it is recognised. */
+  readonly language?: string | undefined;
+  /** The languages of other documents of their base; called only where the texts say too little. */
+  readonly votes?: () => Promise<BaseVotes>;
+}
 
 /** How long other work may have to wait. */
 const LONGEST_STRETCH_MS = 20;
 
 interface ReadText extends TextWords {
   readonly language: string;
+}
+
+interface EvidencedText {
+  readonly script: Script;
+  readonly evidence: Evidence;
+}
+
+function evidenced(text: string, found: TextWords): EvidencedText {
+  const script = mainScript(found);
+  return { script, evidence: evidenceOf(text, found, script) };
+}
+
+/** Of a text whose language is given. */
+const UNREAD: EvidencedText = { script: 'other', evidence: new Map() };
+
+/** The words of a question; those that share a stem are one word. */
+class AskedWords {
+  private readonly words = new Set<{ word: string; terms: Set<string>; frequency: number }>();
+
+  add(word: string, terms: readonly string[]): void {
+    if (terms.length === 0) return;
+    const same = [...this.words].filter((one) => terms.some((term) => one.terms.has(term)));
+    const [kept = { word, terms: new Set<string>(), frequency: 0 }, ...joined] = same;
+    for (const { terms: others, frequency } of joined) {
+      for (const term of others) kept.terms.add(term);
+      kept.frequency += frequency;
+    }
+    for (const one of joined) this.words.delete(one);
+    for (const term of terms) kept.terms.add(term);
+    kept.frequency += 1;
+    this.words.add(kept);
+  }
+
+  all(): AskedWord[] {
+    return [...this.words].map((one) => ({ ...one, terms: [...one.terms] }));
+  }
 }
 
 /** Turns texts into terms by PostgreSQL's Snowball stemmers: the same for what is stored and for what is asked. */
@@ -53,18 +108,9 @@ export class TextAnalysis {
   constructor(private readonly repository: KeywordRepository) {}
 
   /** The terms of texts that belong together, in their order. */
-  async analyse(texts: readonly string[]): Promise<AnalysedText[]> {
+  async analyse(texts: readonly string[], known: KnownLanguage = {}): Promise<AnalysedText[]> {
     const pause = pauses();
-    const read: ReadText[] = [];
-    const languageOfAll = sharedLanguage(texts);
-    for (const text of texts) {
-      await pause();
-      const found = readWords(text);
-      const script = mainScript(found);
-      const language =
-        text.length < LEAST_TEXT ? languageOfAll(script) : guessLanguage(text, script);
-      read.push({ ...found, language });
-    }
+    const read = await this.withLanguages(texts, known, pause);
     const stemOf = await this.stems(read.flatMap(requestsOf));
     const analysed: AnalysedText[] = [];
     for (const text of read) {
@@ -75,26 +121,45 @@ export class TextAnalysis {
   }
 
   /**
-   * The terms of a question, each with the word that it stands for, stemmed as in texts of each of the languages. Stop
-   * words only where there is nothing else.
+   * The words of a question, stemmed as in texts of each of the languages. Stop words only where there is nothing else.
    */
-  async termsOf(
-    question: string,
-    languages: readonly string[],
-  ): Promise<ReadonlyMap<string, string>> {
+  async wordsOf(question: string, languages: readonly string[]): Promise<AskedWord[]> {
     const { words, terms } = readWords(question);
     const readings = languages.map((language) => ({ words, terms, language }));
     const stemOf = await this.stems(readings.flatMap(requestsOf));
     const stopped = clearlyStopped(readings, stemOf);
-    const asked = new Map(terms.map((term) => [term, term]));
-    for (const { language } of readings) {
-      for (const word of words) {
-        const term = termOf(word, language, stemOf);
-        const isMeant = term !== '' && (word.capitals || !stopped.has(word.text));
-        if (isMeant && !asked.has(term)) asked.set(term, word.text);
-      }
+    const asked = new AskedWords();
+    for (const term of terms) asked.add(term, [term]);
+    for (const word of words) {
+      if (!word.capitals && stopped.has(word.text)) continue;
+      const stems = languages.map((language) => termOf(word, language, stemOf));
+      asked.add(
+        word.text,
+        stems.filter((stem) => stem !== ''),
+      );
     }
-    return asked.size > 0 ? asked : new Map(words.map(({ text }) => [text, text]));
+    if (asked.all().length === 0) for (const { text } of words) asked.add(text, [text]);
+    return asked.all();
+  }
+
+  private async withLanguages(
+    texts: readonly string[],
+    { language, votes }: KnownLanguage,
+    pause: () => Promise<void>,
+  ): Promise<ReadText[]> {
+    const read: (TextWords & EvidencedText)[] = [];
+    for (const text of texts) {
+      await pause();
+      const found = readWords(text);
+      read.push({ ...found, ...(language === undefined ? evidenced(text, found) : UNREAD) });
+    }
+    if (language !== undefined) return read.map((text) => ({ ...text, language }));
+    const document = shared(read);
+    const base: BaseVotes = isDecided(document) || !votes ? new Map() : await votes();
+    return read.map((text) => ({
+      ...text,
+      language: chooseLanguage(text.script, text.evidence, document, base),
+    }));
   }
 
   /** A reader of the stems of these words. */
@@ -166,20 +231,6 @@ function clearlyStopped(readings: readonly ReadText[], stemOf: StemReader): Read
   );
   const most = Math.max(2, ...stops.map(({ size }) => size));
   return new Set(stops.filter(({ size }) => size === most).flatMap((words) => [...words]));
-}
-
-/** The language of all the texts together, if they were in the given script. */
-function sharedLanguage(texts: readonly string[]): (script: Script) => string {
-  const guesses = new Map<Script, string>();
-  const sample = texts
-    .slice(0, SAMPLE)
-    .map((text) => text.slice(0, SHARE))
-    .join('\n');
-  return (script) => {
-    const language = guesses.get(script) ?? guessLanguage(sample, script);
-    guesses.set(script, language);
-    return language;
-  };
 }
 
 /** Lets other work in between, once a stretch has become long. */

@@ -9,7 +9,9 @@ function wordsOf(text: string): string[] {
 describe('words', () => {
   test.each([
     ['Boundary-layer flow, 1953.', ['boundary', 'layer', 'flow', '1953']],
-    ['l’avion n’est pas là', ['l', 'avion', 'n', 'est', 'pas', 'là']],
+    ['l’avion n’est pas là', ['avion', 'est', 'pas', 'là']],
+    ["I'd like the firm's, not C's: 'B' it's", ['i', 'like', 'the', 'firm', 'not', 'c', 'b', 'it']],
+    ['vitamin C. e.g. oranges', ['vitamin', 'c', 'oranges']],
     ['ＦＵＬＬ ｗｉｄｔｈ ﬁle', ['full', 'width', 'file']],
     ['İstanbul', ['istanbul']],
     ['Kündi\u00adgung', ['kündigung']],
@@ -36,6 +38,12 @@ describe('words', () => {
       })),
       terms: ['config.httpport', '3.14'],
     });
+  });
+
+  test('are not the letters of an abbreviation', () => {
+    const { words, terms } = readWords('U.S. courts, i.e. these');
+    expect(words.map(({ text }) => text)).toEqual(['courts', 'these']);
+    expect(terms).toEqual(['u.s']);
   });
 
   test('in capitals alone are marked', () => {

@@ -21,9 +21,20 @@ const UNSPACED = String.raw`[[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{
 const START = String.raw`[[\p{L}\p{N}]--${UNSPACED}]`;
 const WORD = String.raw`${START}[[\p{L}\p{N}\p{M}]--${UNSPACED}]*`;
 
+/**
+ * What an apostrophe joins to a word and is none itself: l’ and qu’ before it, ’s, ’d, ’ll, ’ve and ’re behind it. Alone
+ * they are rare and would weigh much.
+ */
+const CLITIC = String.raw`['’](?:\p{L}|ll|ve|re)(?![\p{L}\p{N}\p{M}'’])`;
+const CLITICS = new RegExp(
+  String.raw`(?<=\p{L})${CLITIC}|(?<![\p{L}\p{N}\p{M}])(?:\p{L}|qu)['’](?=\p{L}{2})`,
+  'giv',
+);
+
 /** A run of an unspaced script, or a word with those that _ and . join to it. */
 const PIECES = new RegExp(`(${UNSPACED}+)|${WORD}(?:(?:_+|\\.)${WORD})*`, 'gv');
 const PARTS = /[._]+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
+const ABBREVIATION = /^\p{L}(?:\.\p{L})+$/u;
 const CAPITALS = /^\p{Lu}{2,}$/u;
 
 // ICU breaks these scripts by dictionaries, whatever the locale is.
@@ -39,7 +50,8 @@ export function readWords(text: string): TextWords {
   const terms: string[] = [];
   const runs: string[] = [];
   // The soft hyphen stands within words and means nothing.
-  for (const [piece, run] of text.normalize('NFKC').replaceAll('\u00ad', '').matchAll(PIECES)) {
+  const plain = text.normalize('NFKC').replaceAll('\u00ad', '').replaceAll(CLITICS, ' ');
+  for (const [piece, run] of plain.matchAll(PIECES)) {
     if (run === undefined) readName(piece, words, terms);
     else runs.push(run);
   }
@@ -50,6 +62,11 @@ export function readWords(text: string): TextWords {
 
 function readName(name: string, words: Word[], terms: string[]): void {
   const parts = name.split(PARTS).filter((part) => part !== '');
+  // The letters of an abbreviation are no words: e.g. is none at all, U.S. is one as a whole.
+  if (ABBREVIATION.test(name)) {
+    if (name !== name.toLowerCase()) terms.push(cut(name.toLowerCase()));
+    return;
+  }
   for (const part of parts) words.push(toWord(part));
   if (parts.length === 1) return;
   if (!name.includes('.')) words.push(toWord(name.replaceAll('_', '')));

@@ -209,8 +209,12 @@ export const variables = {
       'Heap limit for parsing one document (MiB); buffers may take half as much in addition',
   }),
   PARSE_TIMEOUT_SECONDS: seconds(2 * MINUTE, 'Time limit for parsing one document'),
-  PARSE_PAGES: count(5_000, 'Pages of a PDF at most'),
-  PARSE_UNPACKED_MB: count(200, 'Unpacked size of a .docx or .xlsx at most (MiB)', 10_240),
+  PARSE_PAGES: count(5_000, 'Pages of a PDF, slides or chapters of a document at most'),
+  PARSE_UNPACKED_MB: count(
+    200,
+    'Unpacked size of an Office, OpenDocument or EPUB file at most (MiB)',
+    10_240,
+  ),
   PARSE_JOBS: count(
     16,
     'Documents that one process ingests at the same time, at most 4 of them larger than 256 KiB; small ones share embedding calls',
@@ -234,7 +238,7 @@ export const variables = {
   CONTEXT_TIMEOUT_SECONDS: seconds(60, 'Context of fragments: time limit of one call'),
   RECONCILE_MINUTES: count(
     60,
-    'Interval of the removal of vectors without a fragment (minutes)',
+    'Interval of the comparison of vectors and fragments (minutes)',
     10_080,
   ),
   CAPTCHA: variable(onOff, {
@@ -276,7 +280,10 @@ export const variables = {
     'Chat: fragments of knowledge bases sent to the model at most',
     200,
   ),
-  CHAT_RETRIEVED_CHARACTERS: count(24_000, 'Chat: characters of those fragments at most'),
+  CHAT_RETRIEVED_CHARACTERS: count(
+    24_000,
+    'Chat: characters of those fragments at most, with their tags and the names of their documents',
+  ),
   CHAT_STANDALONE_QUESTION: variable(onOff, {
     default: 'on',
     example: 'off',
@@ -292,7 +299,7 @@ export const variables = {
   CHAT_IMAGES_MB: count(20, 'Chat: images of one call together (MiB)', 1_000),
   CHAT_FILE_TOKENS: count(
     8_000,
-    'Chat: estimated tokens of documents that are put into a question; larger ones are searched',
+    'Chat: tokens of documents that are put into a question; larger ones are searched',
   ),
   CHAT_FILE_WAIT_SECONDS: seconds(5 * MINUTE, 'Chat: how long a question waits for its documents'),
   CHAT_STREAMS: count(2_000, 'Chat: open streams per process', 1_000_000),

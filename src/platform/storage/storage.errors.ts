@@ -35,6 +35,15 @@ export class UnreadableUploadError extends InvalidInputError {
   }
 }
 
+export class TooManyFilesError extends InvalidInputError {
+  constructor(limit: number, cause?: unknown) {
+    super(
+      `The request has more than ${limit} files, which is the limit of one upload. Nothing was stored. Send at most ${limit} files at once, and the others in further requests.`,
+      { cause },
+    );
+  }
+}
+
 /** There is a record of the file, and no content in the storage of this process. */
 export class ContentMissingError extends DomainError {
   readonly code = 404;

@@ -6,7 +6,7 @@ import type { Request } from 'express';
 import { catchError } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { isUnavailable } from '../database/index.js';
-import { UnreadableUploadError } from './storage.errors.js';
+import { TooManyFilesError, UnreadableUploadError } from './storage.errors.js';
 import { StorageService } from './storage.service.js';
 import { UploadEngine } from './upload.engine.js';
 import type { UploadedPart, UploadRequest } from './upload.engine.js';
@@ -26,11 +26,12 @@ export class UploadInterceptor implements NestInterceptor {
     engine: UploadEngine,
     private readonly storage: StorageService,
   ) {
-    const Receiver = FilesInterceptor('file', FILES_A_REQUEST, {
+    const Receiver = FilesInterceptor('file', undefined, {
       storage: engine,
       // Browsers send names as UTF-8 without declaring it; multer's default is latin1.
       defParamCharset: 'utf8',
-      limits: { fields: 50, fieldSize: 100_000, fieldNameSize: 100 },
+      // Not as the second argument, whose error is that of a part with another name.
+      limits: { files: FILES_A_REQUEST, fields: 50, fieldSize: 100_000, fieldNameSize: 100 },
     });
     this.receiver = new Receiver();
   }
@@ -42,6 +43,7 @@ export class UploadInterceptor implements NestInterceptor {
     } catch (error) {
       if (isUnavailable(error)) throw error;
       const request = context.switchToHttp().getRequest<Request>();
+      if (isTooMany(error)) throw new TooManyFilesError(FILES_A_REQUEST, error);
       if (!request.complete) throw new UnreadableUploadError('it was interrupted', error);
       if (isRefusal(error)) throw new UnreadableUploadError(error.message, error);
       throw error;
@@ -58,6 +60,11 @@ export class UploadInterceptor implements NestInterceptor {
 /** Refusals of multer are exceptions of Nest; everything else is a failure of the storage. */
 function isRefusal(error: unknown): error is Error {
   return error instanceof Error && 'getStatus' in error;
+}
+
+/** Nest keeps only the message of multer's LIMIT_FILE_COUNT. */
+function isTooMany(error: unknown): boolean {
+  return isRefusal(error) && error.message === 'Too many files';
 }
 
 interface FormField {

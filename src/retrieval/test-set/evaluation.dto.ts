@@ -1,19 +1,18 @@
+import { MOST_RETRIEVED } from '../../knowledge/index.js';
 import { Decimal, Flag, Input, pageFields, Text, Whole } from '../../platform/http/index.js';
-
-const MOST = 200;
 
 /** Omitted values are taken from the settings of the knowledge base. */
 export class EvaluateBody extends Input({
   k: Whole({
     optional: true,
     min: 1,
-    max: MOST,
+    max: MOST_RETRIEVED,
     description: 'Cut-off k of the metrics; default 10',
   }),
   topK: Whole({
     optional: true,
     min: 1,
-    max: MOST,
+    max: MOST_RETRIEVED,
     description: 'Number of retrieved fragments; replaces retrieveLimit',
   }),
   threshold: Decimal({

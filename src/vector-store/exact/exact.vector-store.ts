@@ -7,7 +7,7 @@ import { VectorStoreError } from '../vector-store.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
 import { ExactRepository } from './exact.repository.js';
 import { MemoryThread, KeyedMutex } from './memory-thread.js';
-import { keyOf, isSameState } from './vector-memory.js';
+import { keyOf } from './vector-memory.js';
 import type { SetVectors, VectorSet } from './vector-memory.js';
 
 const MIB = 1_048_576;
@@ -18,8 +18,8 @@ const ATTEMPTS = 5;
 
 /**
  * Exact cosine similarity on any PostgreSQL. Vectors are rows; those of searched bases are cached in the memory of a
- * worker thread. Each search compares the cache with the rows, in parallel to the search, and reads what has changed,
- * which is correct for any number of processes. The vectors of one dimension of a base must
+ * worker thread. Each search compares the revision of the cache with that of the rows, in parallel to the search, and reads
+ * what has changed, which is correct for any number of processes. The vectors of one dimension of a base must
  * fit into EXACT_VECTOR_MEMORY_MB; more than that is refused when it is stored.
  */
 @Injectable()
@@ -47,9 +47,8 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
     signal: AbortSignal,
   ): Promise<VectorHit[]> {
     const set = { ...scope, dimension: given.vector.length };
-    // Transferring a view would send its whole buffer to the thread.
-    const query = { ...given, vector: given.vector.slice() };
     return this.call('search vectors', signal, async () => {
+      const query = await this.queryOf(set, given);
       const hits = await this.searchMemory(set, query);
       if (hits) return hits;
       return this.mutex.run(keyOf(set), async () => {
@@ -57,6 +56,19 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
         return (await this.searchMemory(set, query)) ?? this.searchUpdated(set, query, signal);
       });
     });
+  }
+
+  /** The query for the thread, which knows fragments and no documents. */
+  private async queryOf(
+    set: VectorSet,
+    { attachmentIds, ...given }: VectorQuery,
+  ): Promise<VectorQuery> {
+    // Transferring a view would send its whole buffer to the thread.
+    const query = { ...given, vector: given.vector.slice() };
+    if (!attachmentIds) return query;
+    const found = await this.vectors.ofDocuments(set, attachmentIds);
+    const asked = given.fragmentIds && new Set(given.fragmentIds);
+    return { ...query, fragmentIds: asked ? found.filter((id) => asked.has(id)) : found };
   }
 
   override async removeKnowledge(scope: VectorScope, signal: AbortSignal): Promise<void> {
@@ -75,18 +87,17 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
     batch: readonly VectorEntry[],
   ): Promise<void> {
     const set = { ...scope, dimension: batch[0]?.vector.length ?? 0 };
-    const { count } = await this.vectors.state(set);
-    this.assertFits(set, count + batch.length);
+    this.assertFits(set, (await this.vectors.countOf(set)) + batch.length);
     await super.insert(scope, batch);
   }
 
   /** Undefined when the cache differs from the rows. */
   private async searchMemory(set: VectorSet, query: VectorQuery): Promise<VectorHit[] | undefined> {
-    const [now, answer] = await Promise.all([
-      this.vectors.state(set),
+    const [revision, answer] = await Promise.all([
+      this.vectors.revision(set),
       this.memory.search({ set, query }),
     ]);
-    return isSameState(now, answer.state) ? answer.hits : undefined;
+    return answer?.revision === revision ? answer.hits : undefined;
   }
 
   private async searchUpdated(
@@ -96,12 +107,16 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
   ): Promise<VectorHit[]> {
     const { limitBytes } = this;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      // Before the list, so that a change between them shows in the next search.
+      const revision = await this.vectors.revision(set);
       const list = await this.vectors.list(set);
       this.assertFits(set, list.fragmentIds.length);
       const missing = await this.memory.missing({ set, list });
       const added = await this.read(set, missing, signal);
       const count = list.fragmentIds.length - missing.length + added.fragmentIds.length;
-      const hits = await this.memory.update({ set, query, list, added, count, limitBytes });
+      const hits = await this.memory.update({
+        ...{ set, query, revision, list, added, count, limitBytes },
+      });
       if (hits) return hits;
     }
     throw new VectorStoreError(

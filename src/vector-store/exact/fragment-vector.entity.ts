@@ -16,3 +16,15 @@ export class FragmentVector {
   /** Little-endian 32-bit floats. */
   @Bytea() vector: Buffer;
 }
+
+/**
+ * A random number that each change of the vectors of one dimension of a base leaves, in place of earlier ones; triggers
+ * write it. A set has as many as transactions have changed it at the same time.
+ */
+@Entity({ name: 'vector_revision' })
+export class VectorRevision {
+  @Bigint(primary) knowledgeId: number;
+  @TenantId(primary) tenantId: string;
+  @Integer(primary) dimension: number;
+  @Bigint(primary) stamp: number;
+}

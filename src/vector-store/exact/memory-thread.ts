@@ -20,8 +20,8 @@ export class MemoryThread {
   private readonly logger = new Logger(MemoryThread.name);
   private pool: Piscina | undefined;
 
-  search(task: SearchTask): Promise<SearchAnswer> {
-    return this.run('search', task) as Promise<SearchAnswer>;
+  search(task: SearchTask): Promise<SearchAnswer | undefined> {
+    return this.run('search', task) as Promise<SearchAnswer | undefined>;
   }
 
   missing(task: MissingTask): Promise<number[]> {

@@ -11,7 +11,7 @@ import type {
 // The program of the worker thread. The memory belongs to this module and ends with the thread.
 const memory = new VectorMemory();
 
-export function search(task: SearchTask): SearchAnswer {
+export function search(task: SearchTask): SearchAnswer | undefined {
   return memory.search(task);
 }
 

@@ -73,13 +73,14 @@ export class PgvectorRepository extends VectorTable {
    */
   async nearest(
     scope: VectorScope,
-    { vector, limit, fragmentIds }: VectorQuery,
+    { vector, limit, fragmentIds, attachmentIds }: VectorQuery,
   ): Promise<VectorHit[]> {
     return this.database.query<VectorHit>(
       `SELECT fragment_id AS "fragmentId", -distance AS score
          FROM (SELECT fragment_id, embedding <#> $4::vector AS distance FROM fragment_pgvector
                 WHERE knowledge_id = $1 AND tenant_id = $2 AND dimension = $3
                   AND ($6::bigint[] IS NULL OR fragment_id = ANY ($6))
+                  AND ($7::bigint[] IS NULL OR attachment_id = ANY ($7))
                 ORDER BY distance, fragment_id LIMIT $5) nearest`,
       [
         scope.knowledgeId,
@@ -88,6 +89,7 @@ export class PgvectorRepository extends VectorTable {
         binaryForm(vector),
         limit,
         fragmentIds ?? null,
+        attachmentIds ?? null,
       ],
     );
   }

@@ -15,6 +15,8 @@ const GRAPH_WIDTH = 256;
 /** More than the number of tenants, and of bases of one tenant. */
 const SCOPES = 100_000;
 
+type PayloadKey = keyof PointPayload;
+
 export interface QdrantSettings extends QdrantAddress {
   readonly prefix: string;
 }
@@ -59,7 +61,7 @@ export class QdrantVectorStore extends VectorStore {
           {
             collection_name: this.collections.nameOf(query.vector.length),
             query: [...query.vector],
-            filter: { must: [...conditions(scope), ...among(query.fragmentIds)] },
+            filter: { must: [...conditions(scope), ...among(query)] },
             params: { hnsw_ef: Math.max(GRAPH_WIDTH, query.limit) },
             limit: query.limit,
             with_payload: false,
@@ -171,6 +173,8 @@ export class QdrantVectorStore extends VectorStore {
         api.upsertPoints({ collection_name, wait: true, points }, init),
       );
       if (!answer) this.collections.forget(dimension);
+      // Another write may be creating the collection again, whose indexes come after it.
+      else await this.collections.ensure(dimension);
       return answer !== undefined;
     };
     // The collection may have been removed externally: it is created again, once.
@@ -214,7 +218,7 @@ export class QdrantVectorStore extends VectorStore {
 
   private async values(
     collection_name: string,
-    key: keyof PointPayload,
+    key: PayloadKey,
     must: Schemas['Condition'][],
     signal: AbortSignal,
   ): Promise<Schemas['FacetValueHit'][]> {
@@ -232,8 +236,12 @@ export class QdrantVectorStore extends VectorStore {
   }
 }
 
-function among(fragmentIds: readonly number[] | undefined): Schemas['Condition'][] {
-  return fragmentIds ? [{ has_id: [...fragmentIds] }] : [];
+function among({ fragmentIds, attachmentIds }: VectorQuery): Schemas['Condition'][] {
+  const documents: PayloadKey = 'attachmentId';
+  return [
+    ...(fragmentIds ? [{ has_id: [...fragmentIds] }] : []),
+    ...(attachmentIds ? [{ key: documents, match: { any: [...attachmentIds] } }] : []),
+  ];
 }
 
 function conditions(
@@ -247,7 +255,7 @@ function conditions(
   ];
 }
 
-function equals(key: keyof PointPayload, value: string | number): Schemas['FieldCondition'] {
+function equals(key: PayloadKey, value: string | number): Schemas['FieldCondition'] {
   return { key, match: { value } };
 }
 

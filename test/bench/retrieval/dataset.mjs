@@ -6,6 +6,9 @@ export const dataFolder = process.env.RETRIEVAL_DATA ?? join(root, '..', 'shared
 
 export const isThere = existsSync(dataFolder);
 
+/** Whether the folder has the test set. */
+export const isSet = (name) => existsSync(join(dataFolder, name, 'corpus.jsonl'));
+
 /** A test set in BEIR layout: documents without text are left out, title and text are one text. */
 export function readDataset(name) {
   const lines = (file) =>

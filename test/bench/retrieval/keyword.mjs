@@ -6,9 +6,8 @@ const BEST = 10;
 const CANDIDATES = 30;
 const WARM_UP = 25;
 
-/** What the keyword channel finds in a test set. */
-export async function measureQuality(app, dataset) {
-  const { index, scope, idOf } = await load(app, dataset.documents);
+/** What the keyword channel finds in a test set that `load` has written. */
+export async function measureQuality({ index, scope, idOf }, dataset) {
   const scores = [];
   const empty = [];
   for (const { id, text } of dataset.queries) {
@@ -47,8 +46,8 @@ export async function measureLatency(app, dataset, fragments) {
   };
 }
 
-/** One document of one fragment for each text, one after the other. */
-async function load(app, texts) {
+/** Writes one document of one fragment for each text to a new base, one after the other. */
+export async function load(app, texts) {
   const { KeywordIndex } = await import('../../../dist/src/fragment/index.js');
   const index = app.get(KeywordIndex);
   const { scope, addDocument } = await makeKnowledge(app);
@@ -59,7 +58,7 @@ async function load(app, texts) {
     const fragmentId = attachmentId;
     idOf.set(fragmentId, id);
     const began = performance.now();
-    const [analysed] = await index.analyse([text]);
+    const [analysed] = await index.analyse([text], scope);
     await index.replaceAttachment({ ...scope, attachmentId }, [{ fragmentId, analysed }]);
     writeMs.push(performance.now() - began);
   }

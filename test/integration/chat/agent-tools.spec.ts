@@ -247,6 +247,88 @@ describe('the tools of agents', () => {
       expect(await fails({ fromPage: 1 })).toContain('need document');
     });
 
+    describe('with metadata', () => {
+      const north = { key: 'side', op: 'eq', value: 'north' } as const;
+      let piers: number;
+
+      beforeAll(async () => {
+        piers = await createKnowledge(admin, {
+          name: 'Piers',
+          embeddingModel: EMBED.modelName,
+          enableHybrid: 1,
+        });
+        const texts = ['first', 'second', 'third'];
+        await upload(
+          admin,
+          piers,
+          texts.map((name) => [`${name}.txt`, `The ${name} pier.`]),
+        );
+        for (const { id, name } of await settled(admin, piers)) {
+          const metadata =
+            name === 'third.txt'
+              ? { depth: 9 }
+              : { side: 'north', ...(name === 'first.txt' && { built: 1901 }) };
+          expect((await admin.put(`/system/attach/${id}/metadata`, { metadata })).code).toBe(200);
+        }
+      });
+
+      const found = async (input: object, context: CallContext): Promise<string[]> => {
+        const search = { query: 'Which pier?', limit: 20, ...input };
+        const { content } = await done('search_knowledge', search, context);
+        return attributes(content, 'document').sort();
+      };
+
+      it('searches the documents that fit all conditions', async () => {
+        const context = await turn([shop, piers]);
+        expect(await found({ filter: [north] }, context)).toEqual(['first.txt', 'second.txt']);
+        const old = { key: 'built', op: 'lt', value: 1950 };
+        expect(await found({ filter: [north, old] }, context)).toEqual(['first.txt']);
+        expect(await found({ filter: [north], document: 'second' }, context)).toEqual([
+          'second.txt',
+        ]);
+      });
+
+      it('says which keys there are when one is unknown or nothing fits', async () => {
+        const context = await turn([piers]);
+        const fails = (filter: object[]): Promise<string> =>
+          failure('search_knowledge', { query: 'pier', filter }, context);
+        expect(await fails([{ key: 'author', op: 'eq', value: 'Ann' }])).toBe(
+          'No document has the key "author". The keys of the metadata are built (number), depth (number), side (text).',
+        );
+        expect(await fails([{ key: 'built', op: 'gt', value: 'old' }])).toContain(
+          'filter[0].value must be a number or a date',
+        );
+        const none = { query: 'pier', filter: [{ key: 'built', op: 'eq', value: '1901' }] };
+        const { content } = await done('search_knowledge', none, context);
+        expect(content).toContain('has metadata that fits the filter');
+        expect(content).toContain('built (number)');
+        const plain = await turn([shop]);
+        expect(await failure('search_knowledge', none, plain)).toContain(
+          'The documents have no metadata. Search without filter.',
+        );
+      });
+
+      it('keeps to the filter of the turn in both tools, whatever the model asks for', async () => {
+        const context = { ...(await turn([piers])), filter: north };
+        expect(await found({}, context)).toEqual(['first.txt', 'second.txt']);
+        const all = { key: 'side', op: 'in', value: ['north', 'south'] };
+        expect(await found({ filter: [all] }, context)).toEqual(['first.txt', 'second.txt']);
+        const deep = { query: 'pier', filter: [{ key: 'depth', op: 'exists' }] };
+        expect(await failure('search_knowledge', deep, context)).toBe(
+          'No document has the key "depth". The keys of the metadata are built (number), side (text).',
+        );
+        const hidden = { document: 'third.txt' };
+        const docId = { document: await docIdOf(piers, 'third.txt') };
+        for (const input of [hidden, docId]) {
+          const message = await failure('read_document', input, context);
+          expect(message).toContain('There is no document');
+          const searched = { query: 'pier', ...input };
+          expect(await failure('search_knowledge', searched, context)).toContain('no document');
+        }
+        await done('read_document', { document: 'first.txt' }, context);
+      });
+    });
+
     it('says that nothing was found, and what to do', async () => {
       const empty = await createKnowledge(admin, {
         name: 'Empty',
@@ -297,7 +379,7 @@ describe('the tools of agents', () => {
       if (!known) throw new Error('Nothing was found.');
       for (let number = 2; number <= 500; number += 1) {
         const other = { ...known, fid: `other ${number}`, sourceName: 'other' };
-        context.sources.add([other], { pieces: 1, characters: Infinity });
+        context.sources.add(other);
       }
       const again = { query: 'laptop', document: 'warranty.txt' };
       expect(

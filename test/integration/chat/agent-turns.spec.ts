@@ -487,6 +487,33 @@ describe('a turn of an agent with tools', () => {
     expect(results?.[0]?.content).toContain('The result was removed');
   });
 
+  it('finds as much as the window of the model has room for', async () => {
+    const long = await createKnowledge(admin, {
+      ...{ name: 'Long', embeddingModel: EMBED.modelName, textBlockSize: 8_000 },
+    });
+    await upload(admin, long, [
+      ['long.txt', 'The laptop has a warranty of two years. '.repeat(600)],
+      ['other.txt', 'A laptop warranty begins with its purchase. '.repeat(150)],
+      ['short.txt', 'A laptop is portable.'],
+    ]);
+    await settled(admin, long);
+    const narrow = await createModel(admin, {
+      ...{ apiHost: `${simulator.url}/v1`, apiKey: 'key' },
+      ...{ modelName: 'gpt-4o-narrow', contextWindow: 3_000, maxOutput: 300 },
+    });
+    const tools = { runtime: 'tools', tools: ['search_knowledge'], knowledgeIds: [long] };
+    const { id } = await createAgent(admin, narrow, tools);
+    model(search('warranty of a laptop'), { text: 'Two years. [1]' });
+    const reply = await ask(await newSession(), 'Look', id);
+    expect(reply.text).toContain('Two years.');
+    const [result] = (sent().at(-1) ?? []).filter(({ role }) => role === 'tool');
+    expect(result?.content).toMatch(/<fragment number="1" [^>]*cut="true"/);
+    expect(result?.content).toContain('[Fragment 1 is longer and was cut.]');
+    expect(result?.content).toMatch(/\[\d+ more did not fit\./);
+    expect(result?.content).not.toContain('The result was removed');
+    expect(result?.content?.length).toBeGreaterThan(3_000);
+  });
+
   it('is refused for a model that supports no tools', async () => {
     const service = { apiHost: `${simulator.url}/v1`, apiKey: 'key' };
     const plain = await createModel(admin, {

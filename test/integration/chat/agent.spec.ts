@@ -77,6 +77,7 @@ describe('agents', () => {
         skillNames: ['xlsx', 'docx'],
         knowledgeIds: [second, first],
         knowledgeNames: ['Second base', 'First base'],
+        filter: null,
         temperature: 0.3,
         topP: 0.9,
         maxTokens: 512,
@@ -122,6 +123,21 @@ describe('agents', () => {
         status: '0',
         remark: '',
       });
+    });
+
+    it('keep a filter by metadata until it is cleared, and refuse one that cannot be read', async () => {
+      const filter = { and: [{ key: 'year', op: 'gte', value: 2024 }] };
+      const { id } = await create({ filter });
+      expect(await get(id)).toMatchObject({ filter });
+      const kept = await admin.put<AgentRow>('/agent/agent', { id, remark: 'x' });
+      expect(kept.data).toMatchObject({ filter });
+      const wrong = { and: [{ key: 'year', op: 'gte', value: 'new' }] };
+      expect(await admin.put('/agent/agent', { id, filter: wrong })).toMatchObject({
+        code: 400,
+        msg: expect.stringContaining('filter.and[0].value must be a number or a date'),
+      });
+      const cleared = await admin.put<AgentRow>('/agent/agent', { id, filter: '' });
+      expect(cleared).toMatchObject({ code: 200, data: { filter: null } });
     });
 
     it('change in what is sent, and empty what is sent empty', async () => {

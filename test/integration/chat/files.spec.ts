@@ -432,6 +432,9 @@ describe('files in a chat', () => {
 
       const again = await send({ sessionId, content: `Tell me once more: ${content}` });
       expect(again.text).toContain('marigold');
+      // A filter is for knowledge bases: the files of a conversation have no metadata.
+      const filter = { key: 'department', op: 'eq', value: 'sales' };
+      expect((await send({ sessionId, content, filter })).text).toContain('marigold');
       const repeated = await send({ sessionId, files: [id], content });
       expect(repeated.text).toContain('marigold');
       const other = await send({ sessionId: await newSession(admin), content });

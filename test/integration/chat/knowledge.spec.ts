@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
+import { tokenCounter } from '../../../src/model/index.js';
 import { sendChat } from '../../support/chat.js';
 import type { ChatReply } from '../../support/chat.js';
 import { createKnowledge, settled, upload } from '../../support/knowledge.js';
 import { createModel, createProvider } from '../../support/models.js';
-import { makeTenant, makeUser } from '../../support/people.js';
+import { done, makeTenant, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Session } from '../../support/session.js';
 
@@ -15,6 +16,9 @@ interface Source {
   knowledgeId: number;
   content?: string;
   cited?: boolean;
+  cutFrom?: number;
+  firstIndex?: number;
+  lastIndex?: number;
 }
 
 const EMBED = { category: 'vector', modelDimension: 256 };
@@ -144,6 +148,47 @@ describe('chat with knowledge bases', () => {
     expect(sourcesOf(reply).map(({ knowledgeId }) => knowledgeId)).toContain(shop);
   });
 
+  it('searches the documents that fit the filter, and those of its agent no further', async () => {
+    const base = await createKnowledge(admin, {
+      name: 'Marked',
+      embeddingModel: 'sim-embed-256',
+      retrieveLimit: 10,
+    });
+    const texts = ['one', 'two', 'three', 'four'];
+    await upload(
+      admin,
+      base,
+      texts.map((name) => [`${name}.txt`, `The laptop number ${name}.`]),
+    );
+    for (const { id, name } of await settled(admin, base)) {
+      const place = texts.indexOf(name.replace('.txt', ''));
+      const metadata = { place, side: place < 2 ? 'left' : 'right' };
+      expect((await admin.put(`/system/attach/${id}/metadata`, { metadata })).code).toBe(200);
+    }
+    const left = { key: 'side', op: 'eq', value: 'left' };
+    const documentsOf = async (body: object): Promise<string[]> => {
+      const reply = await sendChat(admin, { content: 'Which laptop?', ...body });
+      expect(reply.error).toBeUndefined();
+      return sourcesOf(reply)
+        .map(({ document }) => document)
+        .sort();
+    };
+    const asked = { model: 'sim-chat', knowledgeId: base };
+    expect(await documentsOf(asked)).toHaveLength(4);
+    expect(await documentsOf({ ...asked, filter: left })).toEqual(['one.txt', 'two.txt']);
+    const agentId = await agent('Left', { knowledgeIds: [base], filter: left });
+    expect(await documentsOf({ agentId })).toEqual(['one.txt', 'two.txt']);
+    const odd = { key: 'place', op: 'in', value: [1, 3] };
+    expect(await documentsOf({ agentId, filter: odd })).toEqual(['two.txt']);
+    const free = await agent('Left of any base', { knowledgeIds: [], filter: left });
+    expect(await documentsOf({ agentId: free, knowledgeId: base })).toEqual(['one.txt', 'two.txt']);
+    const wrong = await sendChat(admin, { ...asked, content: 'x', filter: { or: [] } });
+    expect([wrong.error, wrong.done]).toEqual([
+      'filter.or must be a list of at least one filter.',
+      false,
+    ]);
+  });
+
   it('makes a follow-up question standalone before it searches, and not the first one', async () => {
     const { data: sessionId } = await admin.post<string>('/system/session', { sessionTitle: 'T' });
     const send = (content: string): Promise<ChatReply> =>
@@ -207,6 +252,129 @@ describe('chat with knowledge bases', () => {
     expect(sourcesOf(reply).some(({ document }) => document === 'warranty.txt')).toBe(true);
     const direct = await sendChat(reader, { model: 'sim-chat', content: 'x', knowledgeId: shop });
     expect(direct.error).toContain('not');
+  });
+
+  describe('in the window of the model', () => {
+    const service = () => ({ apiHost: `${simulator.url}/v1`, apiKey: 'key' });
+    const frameOf = (reply: ChatReply): Record<string, unknown> =>
+      reply.frames.find(({ event }) => event === 'sources')?.data ?? {};
+
+    async function filled(
+      name: string,
+      files: readonly (readonly [string, string])[],
+      fields: object = {},
+    ): Promise<number> {
+      const id = await createKnowledge(admin, {
+        ...{ name, embeddingModel: 'sim-embed-256', textBlockSize: 20_000, retrieveLimit: 30 },
+        ...fields,
+      });
+      for (let at = 0; at < files.length; at += 10)
+        await upload(admin, id, files.slice(at, at + 10));
+      for (const row of await settled(admin, id))
+        expect([row.remark, row.status]).toEqual([null, 2]);
+      return id;
+    }
+
+    it('cuts the best fragment that does not fit, sends smaller ones, and names the others', async () => {
+      await createModel(admin, {
+        ...{ ...service(), modelName: 'gpt-4o-small', contextWindow: 3_000, maxOutput: 500 },
+      });
+      const long = `${WARRANTY} ${'The laptop has a warranty of two years. '.repeat(200)}`.trim();
+      const base = await filled('Long', [
+        ['long.txt', long],
+        ['short.txt', 'A laptop is portable.'],
+        ['other.txt', 'A harbour has ships and cranes. '.repeat(300)],
+      ]);
+      const { data: sessionId } = await admin.post<string>('/system/session', {
+        sessionTitle: 'T',
+      });
+      const reply = await sendChat(admin, {
+        ...{ model: 'gpt-4o-small', content: 'Is there a warranty for a laptop?' },
+        ...{ knowledgeId: base, sessionId },
+      });
+      expect(reply.error).toBeUndefined();
+      const sources = sourcesOf(reply);
+      expect(sources.map(({ document }) => document)).toEqual(['long.txt', 'short.txt']);
+      expect(sources[0]?.cutFrom).toBe(long.length);
+      expect(long.startsWith(sources[0]?.content ?? '-')).toBe(true);
+      expect(sources[0]?.content?.length).toBeGreaterThan(2_000);
+      expect(sources[1]?.cutFrom).toBeUndefined();
+      expect(frameOf(reply)).toMatchObject({
+        leftOut: [{ document: 'other.txt', knowledgeId: base, reason: 'room' }],
+        leftOutCount: 1,
+      });
+      const question = asked().at(-1)?.content ?? '';
+      expect(question).toContain('document="long.txt" cut="true"');
+      const { count } = await tokenCounter('gpt-4o');
+      expect(count(question)).toBeGreaterThan(900);
+      expect(count(question)).toBeLessThan(1_300);
+      const { rows } = await admin.get<{ sources: Source[] }[]>(
+        `/system/message/list?sessionId=${sessionId}`,
+      );
+      expect(rows[1]?.sources[0]).toMatchObject({ document: 'long.txt', cutFrom: long.length });
+    });
+
+    it('never fails a short question for its sources, however long the names of documents are', async () => {
+      const facts = { contextWindow: 1_000, maxOutput: 200 };
+      for (const modelName of ['tiny-model', 'gpt-4o-tiny']) {
+        await createModel(admin, { ...service(), ...facts, modelName });
+      }
+      const files = Array.from(
+        { length: 20 },
+        (_, at) => [`${'laptop warranty '.repeat(12)}${at}.txt`, `Laptop ${at}.`] as const,
+      );
+      const base = await filled('Names', files);
+      for (const model of ['tiny-model', 'gpt-4o-tiny']) {
+        const reply = await sendChat(admin, { model, content: 'Which laptop?', knowledgeId: base });
+        expect([reply.error, reply.done]).toEqual([undefined, true]);
+        const { length } = sourcesOf(reply);
+        expect(length).toBeGreaterThan(1);
+        expect(frameOf(reply)['leftOutCount']).toBe(20 - length);
+      }
+    });
+
+    it('asks the question alone where nothing fits, and says what was found', async () => {
+      await createModel(admin, {
+        ...{ ...service(), modelName: 'full-model', contextWindow: 300, maxOutput: 100 },
+      });
+      const content = `What ${'of a laptop '.repeat(30)}?`;
+      const model = 'full-model';
+      const reply = await sendChat(admin, { model, content, knowledgeId: shop });
+      expect([reply.error, reply.done]).toEqual([undefined, true]);
+      expect(asked().at(-1)?.content).toBe(content);
+      expect(frameOf(reply)).toMatchObject({ sources: [], leftOutCount: 2 });
+    });
+
+    it('sends the neighbours of a hit with it, and cites the hit', async () => {
+      const sentences = Array.from({ length: 40 }, (_, at) => `Bollard ${at} stands at the quay.`);
+      sentences[20] = WARRANTY;
+      const base = await filled('Quay', [['quay.txt', sentences.join(' ')]], {
+        ...{ textBlockSize: 120, overlapChar: 40, retrieveLimit: 1 },
+        ...{ neighbours: 'adjacent', neighbourCharacters: 260 },
+      });
+      const content = 'How long does the warranty of a laptop last?';
+      const reply = await sendChat(admin, { model: 'sim-chat', content, knowledgeId: base });
+      const [source, ...others] = sourcesOf(reply);
+      expect(others).toEqual([]);
+      expect(source?.content).toContain(WARRANTY);
+      const [first = 0, last = 0] = [source?.firstIndex, source?.lastIndex];
+      expect(last - first).toBe(2);
+      const question = asked().at(-1)?.content ?? '';
+      const shown = question.match(/Bollard \d+/g) ?? [];
+      expect(shown.length).toBeGreaterThan(2);
+      expect(new Set(shown).size).toBe(shown.length);
+      expect(question.split(WARRANTY)).toHaveLength(2);
+      expect(reply.text).toContain('[1]');
+      done(await admin.put('/system/info', { id: base, neighbours: 'none' }));
+      await sendChat(admin, { model: 'sim-chat', content, knowledgeId: base });
+      expect(
+        (
+          asked()
+            .at(-1)
+            ?.content.match(/Bollard/g) ?? []
+        ).length,
+      ).toBeLessThan(shown.length);
+    });
   });
 
   function embedded(): string[] {

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { docxOf, xlsxOf, zipOf } from '../../support/documents/office.js';
+import { pptxOf } from '../../support/documents/presentation.js';
 import { attachmentsOf, createKnowledge, upload } from '../../support/knowledge.js';
 import type { AttachmentRow } from '../../support/knowledge.js';
 import { openLibrary } from '../../support/library.js';
@@ -93,6 +94,7 @@ describe('an upload to a knowledge base', () => {
         reason: 'Parsing has not been asked for.',
         waitingFor: 'Parsing has not been asked for.',
         fragmentCount: 0,
+        metadata: {},
         progressDone: 0,
         progressTotal: null,
         ocrDone: 0,
@@ -180,10 +182,35 @@ describe('an upload to a knowledge base', () => {
       { name: 'letter.bin', status: 0 },
       { name: 'orders', status: 0 },
     ]);
+    const slides = pptxOf([{ title: 'Birds' }]);
+    const page = '<!doctype html><p>About birds.</p>';
+    const mail = 'From: a@example.com\nSubject: Birds\nDate: today\n\nAbout birds.';
+    const more: [string, string | Buffer][] = [
+      ['slides', slides],
+      ['page.html', page],
+      ['mail.eml', mail],
+    ];
+    done(await upload(owner, base, more, false));
     expect(await upload(owner, base, [['archive.docx', archive]], false)).toMatchObject({
       code: 400,
       msg: expect.stringMatching(/^Archives are not supported\. Unpack it/),
     });
+  });
+
+  it('takes 20 files at once, and of more none, with the limit as the message', async () => {
+    const before = await filesOnDisk();
+    const files = Array.from({ length: 21 }, (_, n): [string, string] => [`${n}.txt`, `text ${n}`]);
+
+    expect(await upload(owner, base, files, false)).toMatchObject({
+      code: 400,
+      msg: expect.stringMatching(
+        /more than 20 files, which is the limit .*at most 20 files at once/,
+      ),
+    });
+    expect(await attachmentsOf(owner, base)).toEqual([]);
+    expect(await filesOnDisk()).toBe(before);
+    done(await upload(owner, base, files.slice(1), false));
+    expect(await attachmentsOf(owner, base)).toHaveLength(20);
   });
 
   it('takes a file once per knowledge base, whatever its name, and again in another base', async () => {

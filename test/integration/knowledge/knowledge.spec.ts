@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { byTest } from '../../support/asked-by-test.js';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
+import { Database } from '../../../src/platform/database/index.js';
 import { VectorStores } from '../../../src/vector-store/index.js';
 import {
   attachmentsOf,
@@ -91,7 +92,7 @@ describe('knowledge bases', () => {
   }
 
   describe('records', () => {
-    it('have the defaults of the specification, and creating one answers a status only', async () => {
+    it('start with hybrid search and a low threshold, and creating one answers a status only', async () => {
       const name = fresh();
       const answer = await owner.post('/system/info', { name: ` ${name} ` });
       const { rows } = done(await owner.get<Base[]>(`/system/info/list?name=${name}`));
@@ -108,20 +109,25 @@ describe('knowledge bases', () => {
           overlapChar: 50,
           textBlockSize: 1000,
           retrieveLimit: 10,
-          similarityThreshold: 0.5,
+          similarityThreshold: 0.2,
           vectorModel: '',
           embeddingModel: '',
-          enableHybrid: 0,
+          enableHybrid: 1,
           hybridAlpha: 0.5,
           enableRerank: 0,
           rerankModel: '',
           rerankTopN: null,
           rerankScoreThreshold: null,
+          neighbours: 'none',
+          neighbourCharacters: 2000,
+          language: 'auto',
           enableOcr: 0,
           ocrModel: '',
           contextModel: '',
           remark: '',
           documentCount: 0,
+          vectorsLostTime: null,
+          vectorRemovals: 0,
           createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
           updateTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
         },
@@ -145,6 +151,9 @@ describe('knowledge bases', () => {
         rerankModel: 'sim-rerank',
         rerankTopN: 3,
         rerankScoreThreshold: -0.5,
+        neighbours: 'section',
+        neighbourCharacters: '1500',
+        language: 'german',
         enableOcr: '1',
         remark: 'note',
         kind: 'dropped',
@@ -166,6 +175,9 @@ describe('knowledge bases', () => {
         rerankModel: 'sim-rerank',
         rerankTopN: 3,
         rerankScoreThreshold: -0.5,
+        neighbours: 'section',
+        neighbourCharacters: 1500,
+        language: 'german',
         enableOcr: 1,
         remark: 'note',
       });
@@ -215,6 +227,8 @@ describe('knowledge bases', () => {
       [{ hybridAlpha: 1.1 }, 'hybridAlpha must be at most 1'],
       [{ hybridAlpha: -0.1 }, 'hybridAlpha must be at least 0'],
       [{ similarityThreshold: 2 }, 'similarityThreshold must be at most 1'],
+      [{ neighbours: 'all' }, 'neighbours must be one of none, adjacent, section'],
+      [{ neighbourCharacters: 0 }, 'neighbourCharacters must be at least 1'],
       [{ retrieveLimit: 0 }, 'retrieveLimit must be at least 1'],
       [{ share: 2 }, 'share must be 0 or 1'],
       [{ vectorModel: 'shelf' }, 'vectorModel must be one of weaviate, milvus, qdrant'],
@@ -505,6 +519,33 @@ describe('knowledge bases', () => {
       expect(await vectors(id, '')).toBe(row?.fragmentCount);
       expect(simulator.requests.at(-1)).toMatchObject({ model: 'sim-other-32' });
     });
+
+    it('takes the language of the base for its documents when they are parsed', async () => {
+      const id = await indexed({ ...model, vectorModel: '' });
+      expect(await languageOf(id)).toEqual(['english']);
+      const change = { id, language: 'danish' };
+      expect(await owner.put('/system/info', change)).toMatchObject({
+        code: 200,
+        msg: 'Done. Documents that are parsed already keep the language they were indexed in. Send reindex: true to parse them again.',
+      });
+      expect(await languageOf(id)).toEqual(['english']);
+      const answer = await owner.put('/system/info', { ...change, reindex: true });
+      expect(answer).toMatchObject({ code: 200, msg: expect.stringMatching(/^Done\.$/) });
+      expect(await settled(owner, id)).toMatchObject([{ status: PARSED }]);
+      expect(await languageOf(id)).toEqual(['danish']);
+      expect(await owner.put('/system/info', { id, language: 'klingon' })).toMatchObject({
+        code: 400,
+        msg: expect.stringContaining('language must be one of auto, arabic,'),
+      });
+    });
+
+    async function languageOf(id: number): Promise<string[]> {
+      const rows = await byTest(plinth.app.get(Database)).query<{ language: string }>(
+        'SELECT language FROM fragment WHERE tenant_id = $1 AND knowledge_id = $2',
+        ['000000', id],
+      );
+      return rows.map(({ language }) => language);
+    }
 
     it('is not touched by a change that the vectors do not depend on', async () => {
       const id = await indexed({ ...model, vectorModel: '' });

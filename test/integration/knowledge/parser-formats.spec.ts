@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { epubOf } from '../../support/documents/book.js';
 import { compoundFileOf } from '../../support/documents/compound-file.js';
 import { csvOf } from '../../support/documents/csv.js';
 import { encoded } from '../../support/documents/encoded.js';
 import { docxOf, docxParts, xlsxOf, xlsxParts, zipOf } from '../../support/documents/office.js';
+import { odtOf } from '../../support/documents/open-document.js';
 import { TestParser } from '../../support/documents/parsing.js';
-import { eastAsianPdf, encryptedPdf, pdfOf } from '../../support/documents/pdf.js';
+import { eastAsianPdf, encryptedPdf, pdfOf, placedPdf } from '../../support/documents/pdf.js';
+import { pptxOf } from '../../support/documents/presentation.js';
 
 /** Leaves each part of a document a fragment of its own. */
 const SMALL = { textBlockSize: 80, overlapChar: 0, separator: '' };
@@ -30,7 +33,7 @@ describe('text formats', () => {
     ['notes.txt', 'text'],
     ['server.log', 'text'],
     ['settings.yaml', 'text'],
-    ['page.html', 'text'],
+    ['page.html', 'document'],
     ['README', 'text'],
     ['data.unknown', 'text'],
     ['README.md', 'markdown'],
@@ -100,6 +103,22 @@ describe('PDF', () => {
     expect(await contentOf('a.pdf', pdfOf([text]))).toContain(
       'and the next.\n\nA paragraph\nof two',
     );
+  });
+
+  it('repeats the header of a table in each of its fragments, with the rows that they hold', async () => {
+    const rows = [['Country', 'City', 'Days']];
+    for (let row = 2; row < 12; row += 1) rows.push([`Country${row}`, `City${row}`, String(row)]);
+    const texts = rows.flatMap((cells, row) =>
+      cells.map((text, column) => ({ text, x: 60 + column * 120, y: 780 - row * 14 })),
+    );
+    const bytes = placedPdf([texts.toSorted((a, b) => a.x - b.x)]);
+    const { fragments } = await parser.parse('days.pdf', bytes, { settings: SMALL });
+    expect(fragments.length).toBeGreaterThan(2);
+    for (const { content } of fragments) expect(content).toMatch(/^Country \| City \| Days\n/);
+    expect(fragments.at(-1)).toMatchObject({
+      content: expect.stringMatching(/Country11 \| City11 \| 11$/),
+      location: expect.stringMatching(/^rows? .*11$/),
+    });
   });
 
   it.each([
@@ -242,6 +261,7 @@ describe('what is not read', () => {
     ['WordDocument', 'old.doc', /old binary Word format.*\.docx/],
     ['Workbook', 'old.xls', /old binary Excel format.*\.xlsx/],
     ['PowerPoint Document', 'old.ppt', /PowerPoint.*PDF/],
+    ['__properties_version1.0', 'mail.msg', /Outlook.*\.eml/],
     ['EncryptedPackage', 'secret.docx', /password.*remove/],
     ['EncryptedPackage', 'secret.xlsx', /password.*remove/],
     ['Something', 'a.docx', /old binary Office format/],
@@ -251,8 +271,12 @@ describe('what is not read', () => {
 
   it.each([
     ['an archive', { 'a.txt': 'text' }, /archive.*Unpack/],
-    ['slides', { 'ppt/presentation.xml': '<a/>' }, /PowerPoint.*PDF/],
-    ['OpenDocument', { mimetype: 'application/vnd.oasis.opendocument.text' }, /\.docx/],
+    [
+      'OpenDocument of another kind',
+      { mimetype: 'application/vnd.oasis.opendocument.presentation' },
+      /\.pptx/,
+    ],
+    ['a presentation without slides', { 'ppt/presentation.xml': '<a/>' }, /holds no text/],
     ['a binary workbook', { 'xl/workbook.bin': 'x' }, /\.xlsb.*\.xlsx/],
   ])('says of %s what to do', async (_, parts, reason) => {
     expect(await parser.reason('a.docx', zipOf(parts))).toMatch(reason);
@@ -287,6 +311,9 @@ describe('what is not read', () => {
     ['a PDF', pdfOf(['Some words.'])],
     ['a Word document', docxOf([{ paragraph: 'Some words.' }])],
     ['an Excel workbook', xlsxOf([{ name: 'A', rows: [['Some words.']] }])],
+    ['a PowerPoint presentation', pptxOf([{ title: 'Slide', body: ['Some words.'] }])],
+    ['an OpenDocument text', odtOf('<text:p>Some words.</text:p>')],
+    ['an EPUB book', epubOf('Book', [{ body: '<p>Some words.</p>' }])],
   ])('reads %s whatever it is named', async (_, bytes) => {
     for (const name of ['a.pdf', 'a.docx', 'a.xlsx', 'a.txt', 'a.csv', 'a.bin', 'a']) {
       expect(await contentOf(name, bytes)).toContain('Some words.');
@@ -303,7 +330,7 @@ describe('what is not read', () => {
     const parts = docxParts([{ paragraph: 'x' }]);
     const broken = zipOf({ ...parts, 'word/document.xml': `<w:p>${'<a>'.repeat(200)}` });
     const reason = await parser.reason('a.docx', broken);
-    expect(reason).toMatch(/cannot be read.*save it again/);
+    expect(reason).toMatch(/is damaged.*save it again/);
     expect(reason.length).toBeLessThanOrEqual(480);
   });
 });

@@ -1,8 +1,11 @@
 import { deflateSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { epubOf, epubParts } from '../../support/documents/book.js';
 import { docxOf, docxParts, xlsxOf, xlsxParts, zipOf } from '../../support/documents/office.js';
+import { odtOf, odtParts } from '../../support/documents/open-document.js';
 import { TestParser } from '../../support/documents/parsing.js';
 import { pdfOf, pdfWithContents } from '../../support/documents/pdf.js';
+import { pptxOf, pptxParts } from '../../support/documents/presentation.js';
 
 const MIB = 2 ** 20;
 
@@ -61,11 +64,8 @@ describe('zip formats', () => {
   });
 
   it('ends where a part unpacks to more than it says', async () => {
-    const parts = {
-      ...docxParts([{ paragraph: 'Hello' }]),
-      'word/x.xml': Buffer.alloc(25 * MIB, ' '),
-    };
-    const bytes = lyingZip(zipOf(parts), 'word/x.xml', 100);
+    const parts = changedDocx('word/document.xml', (xml) => xml + ' '.repeat(25 * MIB));
+    const bytes = lyingZip(zipOf(parts), 'word/document.xml', 1_000);
     expect(await parser.reason('bomb.docx', bytes)).toMatch(/damaged.*too many bytes/);
   });
 
@@ -101,6 +101,12 @@ describe('zip formats', () => {
         ),
       ),
     ],
+    ['odt', zipOf(withEntities(odtParts('<text:p>Hello</text:p>'), 'content.xml', 'Hello'))],
+    [
+      'pptx',
+      zipOf(withEntities(pptxParts([{ title: 'Hello' }]), 'ppt/slides/slide1.xml', 'Hello')),
+    ],
+    ['epub', zipOf(withEntities(epubParts('Hello', []), 'OEBPS/book.opf', 'Hello'))],
   ])('refuses XML entities in a %s', async (suffix, bytes) => {
     expect(await parser.reason(`laughs.${suffix}`, bytes)).toMatch(/defines XML entities/);
   });
@@ -123,12 +129,31 @@ describe('zip formats', () => {
         .replace('</w:p>', `</w:p>${'</w:smartTag>'.repeat(depth)}`),
     );
     expect(await parser.reason('deep.docx', zipOf(parts))).toMatch(/nested too deeply/);
-    expect(ticks).toBeGreaterThan(TICKS);
+  });
+
+  it('reads a document of 12.6 MB of XML with little memory', async () => {
+    const run = (text: string) =>
+      `<w:r><w:rPr><w:b/><w:sz w:val="22"/></w:rPr><w:t xml:space="preserve">${text}</w:t></w:r>`;
+    const paragraph = (text: string) =>
+      `<w:p><w:pPr><w:jc w:val="left"/></w:pPr>${run(text)}</w:p>`;
+    const row = `<w:tr>${`<w:tc><w:tcPr/>${paragraph('a cell')}</w:tc>`.repeat(6)}</w:tr>`;
+    const part = `${paragraph('A line of text. ').repeat(10)}<w:tbl>${row.repeat(20)}</w:tbl>`;
+    const parts = changedDocx('word/document.xml', (xml) => {
+      const body = part.repeat(Math.ceil(12_600_000 / part.length));
+      return xml.replace('</w:body>', `${body}${paragraph('The end.')}</w:body>`);
+    });
+    expect(Buffer.byteLength(parts['word/document.xml'] ?? '')).toBeGreaterThan(12_600_000);
+    const { fragments } = await parser.parse('large.docx', zipOf(parts));
+    expect(fragments[0]?.content).toContain('Hello');
+    expect(fragments.at(-1)?.content).toContain('The end.');
   });
 
   it.each([
     ['a.docx', docxOf([{ paragraph: 'Hello' }])],
     ['a.xlsx', xlsxOf([{ name: 'A', rows: [['Hello']] }])],
+    ['a.pptx', pptxOf([{ title: 'Hello' }])],
+    ['a.odt', odtOf('<text:p>Hello</text:p>')],
+    ['a.epub', epubOf('Hello', [{ body: '<p>Hello</p>' }])],
   ])('says of a %s that was cut off that it is damaged', async (name, bytes) => {
     expect(await parser.reason(name, bytes.subarray(0, -30))).toMatch(/damaged.*cut off/);
     expect(await parser.reason(name, bytes.subarray(0, 100))).toMatch(/damaged.*cut off/);
@@ -175,6 +200,22 @@ describe('PDF', () => {
   });
 });
 
+describe('pages', () => {
+  it('reads HTML that is nested deeply, and whose tags never end', async () => {
+    const nested = `${'<div>'.repeat(100_000)}Deep.${'</div>'.repeat(100_000)}`;
+    expect((await parser.parse('deep.html', Buffer.from(nested))).fragments).toHaveLength(1);
+    const open = `${'<table><tr><td><ul><li>'.repeat(50_000)}Deep.`;
+    expect((await parser.parse('open.html', Buffer.from(open))).fragments).toHaveLength(1);
+  });
+
+  it('leaves the entities of a page what they are', async () => {
+    const page = `<!DOCTYPE html [<!ENTITY e SYSTEM "file:///etc/passwd">]><html><p>a &e; b</p></html>`;
+    const { fragments } = await parser.parse('a.html', Buffer.from(page));
+    expect(fragments.map(({ content }) => content).join()).toContain('&e;');
+    expect(fragments.map(({ content }) => content).join()).not.toContain('root:');
+  });
+});
+
 describe('text', () => {
   it('splits a single line of 10 MB', async () => {
     const { fragments, characters } = await parser.parse(
@@ -190,7 +231,6 @@ describe('text', () => {
   it.each([
     ['deep.json', '['.repeat(200_000) + ']'.repeat(200_000)],
     ['deep.xml', '<a>'.repeat(100_000) + '</a>'.repeat(100_000)],
-    ['deep.html', '<div>'.repeat(100_000) + '</div>'.repeat(100_000)],
     ['deep.md', '> '.repeat(100_000)],
     ['deep.js', '{'.repeat(200_000) + '}'.repeat(200_000)],
   ])('splits %s, which is nested deeply, as text', async (name, text) => {

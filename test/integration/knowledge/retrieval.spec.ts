@@ -31,6 +31,7 @@ interface Channel {
 }
 
 type Retrieval = Answer<Found[]> & {
+  belowThreshold: { count: number; bestScore: number | null };
   channels: { vector: Channel; keyword: Channel | null };
   scale: string;
   rerank: string;
@@ -119,6 +120,36 @@ describe('retrieval', () => {
     await save({ similarityThreshold: 0 });
   });
 
+  it('says how many fragments the threshold left out, and the best score among them', async () => {
+    const all = await retrieve('laptop warranty', { topK: 5, threshold: 0 });
+    expect([all.msg, all.belowThreshold]).toEqual(['Done.', { count: 0, bestScore: null }]);
+    const [best, second] = all.data.map(({ score }) => score);
+
+    const none = await retrieve('laptop warranty', { topK: 1, threshold: 0.99 });
+    expect([none.data, none.channels.vector.hits]).toEqual([[], 0]);
+    expect(none.belowThreshold).toEqual({ count: 5, bestScore: best });
+    expect(none.msg).toContain('below the similarity threshold 0.99. Lower the threshold');
+
+    const threshold = ((best ?? 0) + (second ?? 0)) / 2;
+    const one = await retrieve('laptop warranty', { topK: 5, threshold });
+    expect([one.data.length, one.channels.vector.hits, one.msg]).toEqual([1, 1, 'Done.']);
+    expect(one.belowThreshold).toEqual({ count: 4, bestScore: second });
+
+    // Words find it as well, so the threshold leaves out the four others.
+    const hybrid = await retrieve('laptop warranty', { enableHybrid: true, threshold: 0.99 });
+    expect(names(hybrid)).toEqual(['warranty.txt']);
+    expect(hybrid.belowThreshold).toEqual({ count: 4, bestScore: second });
+  });
+
+  it('finds the same first fragments whether few or many are asked for', async () => {
+    const query = 'Is the laptop in the package paid within days?';
+    const few = await retrieve(query, { enableHybrid: true, topK: 1 });
+    const many = await retrieve(query, { enableHybrid: true, topK: 5 });
+    expect(few.channels.keyword?.hits).toBe(many.channels.keyword?.hits);
+    expect(few.channels.keyword?.hits).toBeGreaterThan(1);
+    expect(many.data[0]).toEqual(few.data[0]);
+  });
+
   it('fuses both channels by rank, and a number that only words can find comes first', async () => {
     const found = await retrieve('ZX-4711', { enableHybrid: true, hybridAlpha: 0.9, topK: 5 });
     expect(names(found)[0]).toBe('payment.txt');
@@ -173,7 +204,12 @@ describe('retrieval', () => {
     expect(found.data[0]?.originalIndex).toBeGreaterThanOrEqual(0);
     const call = simulator.requests.find(({ path }) => path.endsWith('/rerank'));
     expect((call?.body as { documents: unknown[] }).documents).toHaveLength(3);
-    expect(found.dropped).toHaveLength(2);
+    expect(found.dropped?.map(({ explain }) => explain?.dropped)).toEqual([
+      'beyond the first 1',
+      'beyond the first 1',
+      'beyond the first 3',
+      'beyond the first 3',
+    ]);
   });
 
   it('answers the vector score before fusion and reranker, where there is another score', async () => {
@@ -253,6 +289,136 @@ describe('retrieval', () => {
     expect(await retrieve('x', { knowledgeId: 999_999 })).toMatchObject({ code: 404 });
     expect(await retrieve('x', { topK: 0 })).toMatchObject({ code: 400 });
     expect(await retrieve('x', { hybridAlpha: 1.5 })).toMatchObject({ code: 400 });
+  });
+
+  describe('with metadata', () => {
+    let base: number;
+    const ids = new Map<string, number>();
+
+    async function uploadWith(metadata: unknown, ...files: string[]): Promise<Answer> {
+      const form = new FormData();
+      form.append('knowledgeId', String(base));
+      form.append('autoParse', 'true');
+      form.append('metadata', typeof metadata === 'string' ? metadata : JSON.stringify(metadata));
+      for (const name of files)
+        form.append('file', new Blob([`The ${name} of the harbour.`]), name);
+      return admin.upload('/system/attach/upload', form);
+    }
+
+    const search = async (filter: unknown, more: object = {}): Promise<string[]> => {
+      const given = { knowledgeId: base, topK: 50, filter, ...more };
+      const found = await retrieve('harbour', given);
+      expect(found.code).toBe(200);
+      return names(found).sort();
+    };
+    const put = (id: number | undefined, metadata: unknown): Promise<Answer> =>
+      admin.put(`/system/attach/${id}/metadata`, { metadata });
+
+    beforeAll(async () => {
+      base = await createKnowledge(admin, {
+        name: 'Harbour',
+        embeddingModel: `sim-embed-${DIMENSION}`,
+      });
+      const sent = { department: 'sales', year: 2024, issued: '2024-05-01', tags: ['a', 'b'] };
+      expect((await uploadWith(sent, 'a.txt', 'b.txt')).code).toBe(200);
+      expect((await uploadWith({ department: 'law', year: '2024' }, 'c.txt')).code).toBe(200);
+      await upload(admin, base, [['d.txt', 'The d.txt of the harbour.']]);
+      for (const { id, name } of await settled(admin, base)) ids.set(name, id);
+      expect([...ids.keys()].sort()).toEqual(['a.txt', 'b.txt', 'c.txt', 'd.txt']);
+    });
+
+    it('finds fragments of the documents that fit in both channels, before the cut', async () => {
+      const law = { key: 'department', op: 'eq', value: 'law' };
+      expect(await search(law)).toEqual(['c.txt']);
+      for (const hybridAlpha of [0, 0.5, 1]) {
+        const hybrid = { enableHybrid: true, hybridAlpha, topK: 1 };
+        expect(await search(law, hybrid)).toEqual(['c.txt']);
+        expect(await search({ not: { key: 'department', op: 'exists' } }, hybrid)).toEqual([
+          'd.txt',
+        ]);
+      }
+      expect(await search({ key: 'year', op: 'gte', value: 2024 })).toEqual(['a.txt', 'b.txt']);
+      expect(await search({ key: 'year', op: 'eq', value: '2024' })).toEqual(['c.txt']);
+      expect(await search({ key: 'tags', op: 'contains', value: 'b' })).toEqual(['a.txt', 'b.txt']);
+      const date = { key: 'issued', op: 'lt', value: '2024-05-01T00:00:01Z' };
+      expect(await search({ and: [date, { not: law }] })).toEqual(['a.txt', 'b.txt']);
+    });
+
+    it('searches nothing when no document fits, and says so', async () => {
+      const none = { key: 'department', op: 'eq', value: 'Sales' };
+      const found = await retrieve('unheard question', { knowledgeId: base, filter: none });
+      expect(found).toMatchObject({ code: 200, data: [], channels: { vector: { hits: 0 } } });
+      expect(found.msg).toContain('No document of the knowledge base has metadata that fits');
+      expect(simulator.requests).toEqual([]);
+    });
+
+    it('counts from the next search on when it is replaced, and shows what is stored', async () => {
+      const moved = { department: 'law', issued: '2025-01-31T10:00:00+02:00', gone: null };
+      const answer = await put(ids.get('a.txt'), moved);
+      const metadata = { department: 'law', issued: '2025-01-31T08:00:00.000Z' };
+      expect(answer).toMatchObject({ code: 200, data: { metadata, status: 2 } });
+      expect(await search({ key: 'department', op: 'eq', value: 'law' })).toEqual([
+        'a.txt',
+        'c.txt',
+      ]);
+      expect(await search({ key: 'year', op: 'exists' })).toEqual(['b.txt', 'c.txt']);
+      expect((await put(ids.get('a.txt'), {})).code).toBe(200);
+      expect(await search({ key: 'department', op: 'exists', value: false })).toEqual([
+        'a.txt',
+        'd.txt',
+      ]);
+    });
+
+    it('stays when the document is parsed again', async () => {
+      const id = ids.get('b.txt');
+      expect((await admin.post(`/system/attach/parse/${id}`)).code).toBe(200);
+      await settled(admin, base);
+      expect(await search({ key: 'tags', op: 'contains', value: 'a' })).toEqual(['b.txt']);
+    });
+
+    it('filters the list of documents, and its keys are listed with their types', async () => {
+      const filter = JSON.stringify({ key: 'department', op: 'in', value: ['sales', 'law'] });
+      const list = await admin.get<{ name: string; metadata: object }[]>(
+        `/system/attach/list?knowledgeId=${base}&orderByColumn=name&filter=${encodeURIComponent(filter)}`,
+      );
+      expect(list.rows.map(({ name }) => name)).toEqual(['b.txt', 'c.txt']);
+      expect(list.rows[1]?.metadata).toEqual({ department: 'law', year: '2024' });
+      const keys = await admin.get(`/system/attach/metadata/${base}`);
+      expect(keys.data).toEqual([
+        { key: 'department', type: 'text', documents: 2 },
+        { key: 'issued', type: 'date', documents: 1 },
+        { key: 'tags', type: 'list', documents: 1 },
+        { key: 'year', type: 'number', documents: 1 },
+        { key: 'year', type: 'text', documents: 1 },
+      ]);
+    });
+
+    it('refuses what cannot be read, names the path, and stores nothing', async () => {
+      const wrong = await retrieve('x', { filter: { and: [{ key: 'year', op: 'gt' }] } });
+      expect(wrong).toMatchObject({
+        code: 400,
+        msg: expect.stringContaining('filter.and[0].value must be a number or a date'),
+      });
+      expect(await uploadWith({ on: true }, 'e.txt')).toMatchObject({
+        code: 400,
+        msg: expect.stringContaining('metadata.on must be a text, a number'),
+      });
+      expect(await uploadWith('{', 'e.txt')).toMatchObject({ code: 400 });
+      expect(await put(ids.get('b.txt'), { on: '2024-02-30' })).toMatchObject({
+        code: 400,
+        msg: expect.stringContaining('metadata.on is 2024-02-30'),
+      });
+      expect(await put(ids.get('b.txt'), undefined)).toMatchObject({ code: 400 });
+      const list = await admin.get(`/system/attach/list?filter=${encodeURIComponent('{"a"')}`);
+      expect(list).toMatchObject({
+        code: 400,
+        msg: expect.stringContaining('filter must be JSON'),
+      });
+      const { rows } = await admin.get<{ name: string }[]>(
+        `/system/attach/list?knowledgeId=${base}`,
+      );
+      expect(rows.map(({ name }) => name)).not.toContain('e.txt');
+    });
   });
 
   it('is for those who may read the base', async () => {

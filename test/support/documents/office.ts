@@ -1,8 +1,8 @@
 import { zipSync } from 'fflate';
 
-const DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
+export const DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
 const RELATIONSHIPS = 'http://schemas.openxmlformats.org/package/2006/relationships';
-const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+export const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
 /** A block of a Word document. */
 export type DocxPart =
@@ -189,7 +189,7 @@ function spreadsheet(root: string, content: string): string {
   return `${DECLARATION}<${root} xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="${OFFICE}">${content}</${root}>`;
 }
 
-function contentTypes(parts: Readonly<Record<string, string>>): string {
+export function contentTypes(parts: Readonly<Record<string, string>>): string {
   const overrides = Object.entries(parts).map(
     ([name, type]) =>
       `<Override PartName="/${name}" ContentType="application/vnd.openxmlformats-officedocument.${type}+xml"/>`,
@@ -197,8 +197,17 @@ function contentTypes(parts: Readonly<Record<string, string>>): string {
   return `${DECLARATION}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${overrides.join('')}</Types>`;
 }
 
+/** Each as its id, its type and what it leads to. */
+export function linked(links: readonly (readonly [string, string, string])[]): string {
+  const written = links.map(
+    ([id, type, target]) =>
+      `<Relationship Id="${id}" Type="${OFFICE}/${type}" Target="${target}"/>`,
+  );
+  return `${DECLARATION}<Relationships xmlns="${RELATIONSHIPS}">${written.join('')}</Relationships>`;
+}
+
 /** By their type; what follows a space only keeps the names apart. */
-function relationships(targets: Readonly<Record<string, string>>): string {
+export function relationships(targets: Readonly<Record<string, string>>): string {
   const links = Object.entries(targets).map(
     ([type, target], index) =>
       `<Relationship Id="rId${index + 1}" Type="${OFFICE}/${type.replace(/ .*/, '')}" Target="${target}"/>`,
@@ -206,7 +215,7 @@ function relationships(targets: Readonly<Record<string, string>>): string {
   return `${DECLARATION}<Relationships xmlns="${RELATIONSHIPS}">${links.join('')}</Relationships>`;
 }
 
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

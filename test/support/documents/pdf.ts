@@ -3,6 +3,70 @@ export function pdfOf(pages: readonly string[]): Buffer {
   return pdfWithContents(pages.map((text) => ({ content: Buffer.from(showing(text), 'latin1') })));
 }
 
+export interface PlacedText {
+  readonly text: string;
+  readonly x: number;
+  /** From the bottom of the page, which is 842 high and 595 wide. */
+  readonly y: number;
+  /** Of the letters; 10 without it. */
+  readonly size?: number;
+}
+
+/** From one point to another. */
+export type DrawnLine = readonly [number, number, number, number];
+
+/** A PDF whose pages have each text at its place, in the order in which they are given, and lines. */
+export function placedPdf(
+  pages: readonly (readonly PlacedText[])[],
+  lines: readonly DrawnLine[] = [],
+): Buffer {
+  const drawn = lines.map(([x, y, toX, toY]) => `${x} ${y} m ${toX} ${toY} l S`);
+  return pdfWithContents(
+    pages.map((texts) => {
+      const shown = texts.map(
+        ({ text, x, y, size = 10 }) =>
+          `BT /F1 ${size} Tf 1 0 0 1 ${x} ${y} Tm (${text.replace(/[\\()]/g, '\\$&')}) Tj ET`,
+      );
+      return { content: Buffer.from([...drawn, ...shown].join('\n'), 'latin1') };
+    }),
+  );
+}
+
+/**
+ * A PDF with one line of glyphs as wide as their font size, which are drawn from left to right; each stands for its text
+ * (a ToUnicode map says so), which may be several characters.
+ */
+export function glyphPdf(glyphs: readonly string[]): Buffer {
+  const codes = glyphs.map((_, index) => (index + 1).toString(16).padStart(4, '0'));
+  const map = glyphs.map((text, index) => {
+    const utf16 = Buffer.from(text, 'utf16le').swap16().toString('hex');
+    return `<${codes[index]}> <${utf16}>`;
+  });
+  const toUnicode = [
+    '/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapType 2 def',
+    '1 begincodespacerange <0000> <FFFF> endcodespacerange',
+    `${map.length} beginbfchar`,
+    ...map,
+    'endbfchar endcmap end end',
+  ].join('\n');
+  const content = `BT /F1 10 Tf 50 800 Td <${codes.join('')}> Tj ET`;
+  const stream = (text: string) => `<< /Length ${text.length} >>\nstream\n${text}\nendstream`;
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [4 0 R] /Count 1 >>',
+    '<< /Type /Font /Subtype /Type0 /BaseFont /Naskh /Encoding /Identity-H /DescendantFonts [6 0 R] /ToUnicode 8 0 R >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 5 0 R /Resources << /Font << /F1 3 0 R >> >> >>',
+    stream(content),
+    '<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Naskh /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /FontDescriptor 7 0 R /DW 1000 >>',
+    '<< /Type /FontDescriptor /FontName /Naskh /Flags 4 /FontBBox [0 -200 1000 900] /ItalicAngle 0 /Ascent 900 /Descent -200 /CapHeight 900 /StemV 90 >>',
+    stream(toUnicode),
+  ];
+  return assembled(
+    objects.map((object) => Buffer.from(object)),
+    '',
+  );
+}
+
 /** A PDF whose pages have these content streams, with the filter they are packed with. */
 export function pdfWithContents(
   pages: readonly { readonly content: Buffer; readonly filter?: 'FlateDecode' }[],

@@ -255,6 +255,10 @@ export const references: Record<string, Record<string, Reference>> = {
   'POST /system/attach/upload': {
     knowledgeId: { kind: knowledgeBase, body: (knowledgeId) => ({ knowledgeId }) },
   },
+  'GET /system/attach/metadata/:knowledgeId': { knowledgeId: { kind: knowledgeBase } },
+  'PUT /system/attach/:id/metadata': {
+    id: { kind: attachment, body: () => ({ metadata: { year: 2026 } }) },
+  },
   'PUT /system/attach': { id: { kind: attachment, body: (id) => ({ id, remark: 'New' }) } },
   'POST /system/attach/parse/:id': { id: { kind: attachment } },
   'POST /system/attach/reparse/knowledge/:knowledgeId': { knowledgeId: { kind: knowledgeBase } },

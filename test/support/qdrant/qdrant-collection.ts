@@ -73,13 +73,16 @@ export class QdrantCollection {
 
   private matching({ must }: Filter): Point[] {
     return [...this.points.values()].filter((point) =>
-      must.every((condition) =>
-        'has_id' in condition
-          ? condition.has_id.includes(point.id)
-          : point.payload[condition.key] === condition.match.value,
-      ),
+      must.every((condition) => fits(point, condition)),
     );
   }
+}
+
+function fits({ id, payload }: Point, condition: Filter['must'][number]): boolean {
+  if ('has_id' in condition) return condition.has_id.includes(id);
+  const { key, match } = condition;
+  const value = payload[key];
+  return 'any' in match ? match.any.some((one) => one === value) : value === match.value;
 }
 
 /** Qdrant normalises the vectors of a collection with cosine distance. */

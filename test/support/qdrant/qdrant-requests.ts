@@ -24,10 +24,15 @@ const matches = formOf<Schemas['FieldCondition']>()({
   match: formOf<Schemas['MatchValue']>()({ value: z.union([z.string(), whole]) }),
 });
 
+const matchesAny = formOf<Schemas['FieldCondition']>()({
+  key: z.literal('attachmentId'),
+  match: formOf<Schemas['MatchAny']>()({ any: z.array(whole) }),
+});
+
 const hasId = formOf<Schemas['HasIdCondition']>()({ has_id: z.array(whole) });
 
 const filter = formOf<Schemas['Filter']>()({
-  must: z.array(z.union([matches, hasId])),
+  must: z.array(z.union([matches, matchesAny, hasId])),
 });
 
 export type Filter = z.output<typeof filter>;

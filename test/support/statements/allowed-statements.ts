@@ -125,6 +125,27 @@ export const allowedStatements: readonly AllowedStatement[] = [
   },
   {
     begins:
+      'SELECT id AS "knowledgeId", tenant_id AS "tenantId", vector_model AS "vectorModel" FROM knowledge_base WHERE id > $1',
+    file: 'src/attach/parsing/lost-vectors.repository.ts',
+    why: 'The sweep of bases of which vectors may be lost: each is then compared with its own tenant.',
+  },
+  {
+    begins: 'SELECT count(*) AS count FROM knowledge_base WHERE vectors_lost_at IS NOT NULL',
+    file: 'src/attach/parsing/lost-vectors.repository.ts',
+    why: 'The metric of incomplete bases: one number over all tenants, no row of any.',
+  },
+  {
+    begins: 'SELECT id, tenant_id AS "tenantId" FROM vector_removal WHERE due_at <= now()',
+    file: 'src/fragment/vector-removal.repository.ts',
+    why: 'The sweep of removals that wait: each is then claimed with its own tenant.',
+  },
+  {
+    begins: 'SELECT count(*) AS count FROM vector_removal',
+    file: 'src/fragment/vector-removal.repository.ts',
+    why: 'The metric of what waits: one number over all tenants, no row of any.',
+  },
+  {
+    begins:
       'WITH waiting AS ( SELECT id, tenant_id, row_number() OVER (ORDER BY due_at, id) - 1 AS ahead FROM attachment WHERE parse_requested',
     file: 'src/attach/attach.repository.ts',
     why: 'The place of own documents in the queue, which is that of all tenants: of the others only their number is told.',

@@ -18,6 +18,7 @@ export type RecognisedPages = ReadonlyMap<number, RecognisedPage>;
 
 /** More than this ends the reading with a Refusal that names the limit. */
 export interface ReadLimits {
+  /** Of a PDF, slides of a presentation and chapters of a book. */
   readonly pages: number;
   /** Bytes of a zip format's parts, unpacked. */
   readonly unpackedBytes: number;
@@ -46,4 +47,43 @@ export class UnreadPages extends Error {
   ) {
     super(`${pages.length} of ${total} pages hold no text.`);
   }
+}
+
+/**
+ * The refusal of a file that does not unpack. The reason that zlib or the reader of zip files gives stands in it; that of
+ * a mistake in a program does not, since it says nothing about the document.
+ */
+export function damaged(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  const reason = isAboutFile(error) ? ` (${error.message.slice(0, 150)})` : '';
+  return new Refusal(
+    `The file is damaged, or its upload was cut off${reason}. Open it, save it again and upload the result.`,
+  );
+}
+
+/** Errors of the language itself have a class of their own: TypeError, RangeError, ... */
+function isAboutFile(error: unknown): error is Error {
+  return error instanceof Error && Object.getPrototypeOf(error) === Error.prototype;
+}
+
+interface PageCount {
+  readonly pages: number;
+  /** What has them: PDF, presentation, ... */
+  readonly of: string;
+  /** What they are called: pages, slides, ... */
+  readonly unit: string;
+}
+
+/** Throws Refusal. */
+export function refuseTooManyPages({ pages, of, unit }: PageCount, limits: ReadLimits): void {
+  if (pages <= limits.pages) return;
+  throw new Refusal(
+    `The ${of} has ${pages} ${unit}, the limit is ${limits.pages} (PARSE_PAGES). Split it into several files.`,
+  );
+}
+
+export function nestedTooDeeply(): Refusal {
+  return new Refusal(
+    'The document is nested too deeply. Save it in a simpler form and upload that.',
+  );
 }

@@ -1,140 +1,495 @@
-import mammoth from 'mammoth';
+import { hex } from 'dingbat-to-unicode';
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
-import { BlockWriter, TableWriter } from './table-writer.js';
+import { missingPart } from './document-package.js';
+import type { DocumentPackage } from './document-package.js';
+import { PAGE_NUMBER, runningLine } from './running-line.js';
+import { StructureWriter } from './structure-writer.js';
+import type { Piece } from './structure-writer.js';
+import { BlockWriter } from './table-writer.js';
 import { storable } from './text/text-encoding.js';
+import { attributeOf, isOn } from './xml-reader.js';
+import type { XmlAttributes, XmlHandler } from './xml-reader.js';
 
-/** What mammoth makes of a document before it turns it into HTML: just the properties that are read here. */
-interface DocxElement {
-  readonly type: string;
-  readonly children?: readonly DocxElement[];
-  /** Of a text. */
-  readonly value?: string;
-  readonly styleName?: string | null;
-  readonly numbering?: { readonly level: string } | null;
-  readonly colSpan?: number;
-  readonly rowSpan?: number;
-  readonly checked?: boolean;
+interface Style {
+  name: string;
+  basedOn: string | undefined;
+  outline: number | undefined;
+  numbered: boolean;
 }
 
-interface DocxDocument extends DocxElement {
-  readonly notes: {
-    resolve(reference: DocxElement): { readonly body: readonly DocxElement[] } | null;
-  };
-}
-
-/** As Word names them in every language, and as two others that write .docx do. */
+/** As Word names them in every language, and as two others that write .docx do; ids have no blank. */
 const HEADING = /^(?:heading|标题|標題|見出し) ?([1-9])$/i;
 
-/** Word has 63 columns at most. */
-const COLUMN_LIMIT = 1_000;
+/** A longer paragraph with an outline level is text that someone wanted to see in the outline. */
+const LONGEST_HEADING = 250;
 
-/** Headings, paragraphs, list items, tables and foot notes of a Word document, in their order. No pictures. */
-export async function readDocx(bytes: Buffer): Promise<SourceDocument> {
+/** Of a chain of styles that are based on each other. */
+const STYLE_CHAIN = 20;
+
+/** What a footer counts for itself: numbers of the page that is printed, which no text has. */
+const PAGE_FIELD = /^\s*(?:PAGE|NUMPAGES|SECTIONPAGES)\b/i;
+
+/** Deleted and moved text, the older of two forms, phonetic guides, and properties that name elements of text. */
+const SKIPPED = new Set([
+  'del',
+  'moveFrom',
+  'Fallback',
+  'rt',
+  'tabs',
+  'pPrChange',
+  'rPrChange',
+  'tcPrChange',
+  'sectPr',
+]);
+
+/** Elements that stand for a character. */
+const CHARACTERS = new Map([
+  ['tab', '\t'],
+  ['ptab', '\t'],
+  ['br', '\n'],
+  ['cr', '\n'],
+  ['noBreakHyphen', '\u2011'],
+  ['softHyphen', '\u00ad'],
+]);
+
+/**
+ * Headings, paragraphs, list items, tables, text boxes and notes of a Word document, in their order; what its headers
+ * say at the start, and its footers at the end. No pictures.
+ */
+export async function readDocx(document: DocumentPackage): Promise<SourceDocument> {
+  const main = await document.mainPart('word/document.xml');
+  const links = await document.relationshipsOf(main);
+  const targets = (type: string) => links.filter((link) => link.type === type);
+  const linked = (type: string) => targets(type)[0]?.target ?? `word/${type}.xml`;
+  const styles = new StyleReader();
+  await document.readXml(linked('styles'), styles);
+  const notes: Notes = { footnote: new Map(), endnote: new Map() };
+  await document.readXml(linked('footnotes'), new NoteReader(styles, notes.footnote));
+  await document.readXml(linked('endnotes'), new NoteReader(styles, notes.endnote));
+  const runningLines = async (type: string) => {
+    const lines = new Set<string>();
+    for (const { target } of targets(type)) {
+      await document.readXml(target, new RunningLineReader(styles, lines));
+    }
+    return lines;
+  };
+  const headers = await runningLines('header');
+  const footers = await runningLines('footer');
+
   const writer = new BlockWriter();
-  await mammoth.convertToHtml(
-    { buffer: bytes },
-    {
-      transformDocument: (document: DocxDocument) => {
-        new DocxReader(writer, document).read();
-        // Nothing is left to be turned into HTML.
-        return { ...document, children: [] };
-      },
-    },
-  );
+  const structure = new StructureWriter(writer);
+  for (const line of headers) structure.paragraph(line);
+  if (!(await document.readXml(main, new BodyReader(structure, styles, notes)))) {
+    throw missingPart(main);
+  }
+  structure.end();
+  for (const line of footers) if (!headers.has(line)) structure.paragraph(line);
   return { kind: 'document', ...writer.end() };
 }
 
-class DocxReader {
+class StyleReader implements XmlHandler {
+  private readonly styles = new Map<string, Style>();
+  private style: Style | undefined;
+
+  open(name: string, attributes: XmlAttributes): void {
+    const value = attributeOf(attributes, 'val');
+    if (name === 'style') {
+      this.style = { name: '', basedOn: undefined, outline: undefined, numbered: false };
+      this.styles.set(attributeOf(attributes, 'styleId') ?? '', this.style);
+    } else if (!this.style) return;
+    else if (name === 'name') this.style.name = value ?? '';
+    else if (name === 'basedOn') this.style.basedOn = value;
+    else if (name === 'outlineLvl') this.style.outline = outlineLevel(value);
+    else if (name === 'numId') this.style.numbered = value !== '0';
+  }
+
+  close(name: string): void {
+    if (name === 'style') this.style = undefined;
+  }
+
+  headingLevel(id: string | undefined): number | undefined {
+    for (const { name, outline } of this.chain(id)) {
+      if (name === 'Title') return 1;
+      const level = HEADING.exec(name)?.[1];
+      if (level !== undefined) return Number(level);
+      if (outline !== undefined) return outline;
+    }
+    return undefined;
+  }
+
+  isNumbered(id: string | undefined): boolean {
+    return this.chain(id).some(({ numbered }) => numbered);
+  }
+
+  /** The style and those it is based on; of an id without a style, one of that name. */
+  private chain(id: string | undefined): Style[] {
+    const chain: Style[] = [];
+    for (let next = id; next !== undefined && chain.length < STYLE_CHAIN;) {
+      const style = this.styles.get(next);
+      if (!style && chain.length === 0) {
+        return [{ name: next, basedOn: undefined, outline: undefined, numbered: false }];
+      }
+      if (!style) break;
+      chain.push(style);
+      next = style.basedOn;
+    }
+    return chain;
+  }
+}
+
+/** From 1 for the outermost; undefined for body text. */
+function outlineLevel(value: string | undefined): number | undefined {
+  const level = Number(value ?? NaN);
+  return level >= 0 && level < 9 ? level + 1 : undefined;
+}
+
+interface Notes {
+  readonly footnote: Map<string, string>;
+  readonly endnote: Map<string, string>;
+}
+
+interface Paragraph {
+  text: string;
+  style: string | undefined;
+  outline: number | undefined;
+  list: { level: number; on: boolean } | undefined;
+  /** Its end was deleted, so that it goes on in the next paragraph. */
+  joined: boolean;
+  readonly notes: string[];
+  /** The text boxes in it. */
+  readonly boxes: Piece[];
+}
+
+interface Field {
+  instruction: string;
+  result: boolean;
+}
+
+class BodyReader implements XmlHandler {
+  private readonly path: string[] = [];
+  /** How deep the element lies that is left out. */
+  private skippedFrom: number | undefined;
+  private readonly paragraphs: Paragraph[] = [];
+  private readonly fields: Field[] = [];
+  private readonly controls: { checked: boolean | undefined }[] = [];
+  private checkBox: { checked: boolean } | undefined;
+  private span: { columns: number; continued: boolean } | undefined;
+  private reading = false;
+  private carried = '';
+
   constructor(
-    private readonly writer: BlockWriter,
-    private readonly document: DocxDocument,
+    protected readonly structure: StructureWriter,
+    private readonly styles: StyleReader,
+    private readonly notes: Notes,
   ) {}
 
-  read(): void {
-    this.blocks(this.document.children);
-  }
-
-  private blocks(elements: readonly DocxElement[] = []): void {
-    for (const element of elements) {
-      if (element.type === 'paragraph') this.paragraph(element);
-      else if (element.type === 'table') this.table(element);
-      else this.blocks(element.children);
-    }
-  }
-
-  private paragraph(paragraph: DocxElement): void {
-    const text = textOf(paragraph).trim();
-    const level = headingLevel(paragraph.styleName);
-    if (level !== undefined) this.writer.heading(text.replace(/\s+/g, ' '), level);
-    else if (paragraph.numbering) this.writer.paragraph(listItem(text, paragraph.numbering.level));
-    else this.writer.paragraph(text);
-    // A foot note stands nowhere better than below what it explains.
-    for (const reference of noteReferences(paragraph)) {
-      const note = this.document.notes.resolve(reference);
-      this.writer.paragraph((note?.body ?? []).map(textOf).join('\n').trim());
-    }
-  }
-
-  private table(table: DocxElement): void {
-    const rows = (table.children ?? []).map(({ children = [] }) => children);
-    // A frame around text, or columns side by side: no table for a reader.
-    if (rows.length < 2 || rows.every((cells) => cells.length < 2)) {
-      this.blocks(table.children);
+  open(name: string, attributes: XmlAttributes): void {
+    const parent = this.path.at(-1);
+    this.path.push(name);
+    if (this.skippedFrom !== undefined) return;
+    const paragraph = this.paragraphs.at(-1);
+    if (name === 'del' && parent === 'rPr') {
+      if (paragraph && this.path.at(-3) === 'pPr') paragraph.joined = true;
       return;
     }
-    const writer = new TableWriter(this.writer);
-    withSpans(rows).forEach((cells, index) => writer.add(index + 1, cells));
-    writer.end();
+    if (name === 'instrText') this.reading = true;
+    else if (SKIPPED.has(name)) this.skippedFrom = this.path.length;
+    else this.start(name, attributes, paragraph);
+  }
+
+  text(text: string): void {
+    if (!this.reading) return;
+    if (this.path.at(-1) === 'instrText') {
+      const field = this.fields.at(-1);
+      if (field && field.instruction.length < 100) field.instruction += text;
+      return;
+    }
+    if (this.isPageNumber()) this.append(PAGE_NUMBER);
+    else this.append(storable(text));
+  }
+
+  close(name: string): void {
+    const depth = this.path.length;
+    this.path.pop();
+    if (this.skippedFrom !== undefined) {
+      if (depth === this.skippedFrom) this.skippedFrom = undefined;
+      return;
+    }
+    if (name === 't' || name === 'instrText') this.reading = false;
+    else this.finish(name);
+  }
+
+  /** What is done with the text of a paragraph. */
+  protected write(paragraph: Paragraph): void {
+    const text = paragraph.text.replaceAll(PAGE_NUMBER, '').trim();
+    const { structure } = this;
+    const level = this.levelOf(paragraph, text);
+    if (level !== undefined) structure.heading(text, level);
+    else if (this.isListItem(paragraph)) {
+      structure.paragraph(listItem(text, paragraph.list?.level ?? 0));
+    } else structure.paragraph(text);
+    // A foot note stands nowhere better than below what it explains.
+    for (const note of paragraph.notes) structure.paragraph(note);
+  }
+
+  private start(name: string, attributes: XmlAttributes, paragraph: Paragraph | undefined): void {
+    const value = attributeOf(attributes, 'val');
+    const characters = CHARACTERS.get(name);
+    if (characters !== undefined) {
+      this.append(characters);
+      return;
+    }
+    switch (name) {
+      case 'p':
+        this.paragraphs.push(newParagraph(this.carried));
+        this.carried = '';
+        break;
+      case 't':
+        this.reading = true;
+        break;
+      case 'sym':
+        this.append(symbolOf(attributes));
+        break;
+      case 'footnoteReference':
+      case 'endnoteReference': {
+        const notes = name === 'endnoteReference' ? this.notes.endnote : this.notes.footnote;
+        const note = notes.get(attributeOf(attributes, 'id') ?? '');
+        if (note !== undefined) paragraph?.notes.push(note);
+        break;
+      }
+      case 'tbl':
+      case 'tr':
+      case 'tc':
+      case 'gridSpan':
+      case 'vMerge':
+        this.startOfTable(name, value);
+        break;
+      case 'txbxContent':
+        this.startCell();
+        this.structure.capture();
+        break;
+      default:
+        if (!paragraph || !setProperty(paragraph, name, value)) this.startOfField(name, attributes);
+    }
+  }
+
+  private startOfTable(name: string, value: string | undefined): void {
+    if (name !== 'gridSpan' && name !== 'vMerge') this.startCell();
+    if (name === 'tbl') this.structure.beginTable();
+    else if (name === 'tr') this.structure.beginRow();
+    else if (name === 'tc') this.span = { columns: 1, continued: false };
+    else if (this.span && name === 'gridSpan') this.span.columns = Number(value) || 1;
+    else if (this.span) this.span.continued = value !== 'restart';
+  }
+
+  /** Fields, check boxes and what controls of a form hold. */
+  private startOfField(name: string, attributes: XmlAttributes): void {
+    const value = attributeOf(attributes, 'val');
+    const control = this.controls.at(-1);
+    switch (name) {
+      case 'fldChar':
+        this.fieldCharacter(attributeOf(attributes, 'fldCharType'));
+        break;
+      case 'fldSimple':
+        this.fields.push({ instruction: attributeOf(attributes, 'instr') ?? '', result: true });
+        break;
+      case 'sdt':
+        this.controls.push({ checked: undefined });
+        break;
+      case 'checkbox':
+        if (control) control.checked = false;
+        break;
+      case 'sdtContent':
+        // The symbol in a check box is that of its font.
+        if (control?.checked !== undefined && this.paragraphs.length > 0) {
+          this.append(mark(control.checked));
+          this.skippedFrom = this.path.length;
+        }
+        break;
+      case 'checkBox':
+        this.checkBox = { checked: false };
+        break;
+      case 'default':
+      case 'checked':
+        if (this.checkBox) this.checkBox.checked = isOn(value);
+        else if (control?.checked !== undefined) control.checked = isOn(value);
+        break;
+      default:
+    }
+  }
+
+  private finish(name: string): void {
+    switch (name) {
+      case 'tcPr':
+        this.startCell();
+        break;
+      case 'p': {
+        this.startCell();
+        const paragraph = this.paragraphs.pop();
+        if (paragraph) this.endParagraph(paragraph);
+        break;
+      }
+      case 'tc':
+        this.startCell();
+        this.structure.endCell();
+        break;
+      case 'tr':
+        this.structure.endRow();
+        break;
+      case 'tbl':
+        this.structure.endTable();
+        break;
+      case 'txbxContent': {
+        const pieces = this.structure.release();
+        const paragraph = this.paragraphs.at(-1);
+        if (paragraph) for (const piece of pieces) paragraph.boxes.push(piece);
+        else this.structure.put(pieces);
+        break;
+      }
+      case 'fldSimple':
+        this.fields.pop();
+        break;
+      case 'sdt':
+        this.controls.pop();
+        break;
+      case 'checkBox':
+        if (this.checkBox) this.append(mark(this.checkBox.checked));
+        this.checkBox = undefined;
+        break;
+      default:
+    }
+  }
+
+  /** The properties of a cell come before its text, or are absent. */
+  private startCell(): void {
+    const { span } = this;
+    if (!span) return;
+    this.span = undefined;
+    this.structure.beginCell(span);
+  }
+
+  private endParagraph(paragraph: Paragraph): void {
+    if (paragraph.joined) {
+      this.carried = paragraph.text;
+      paragraph.text = '';
+    }
+    this.write(paragraph);
+    this.structure.put(paragraph.boxes);
+  }
+
+  private fieldCharacter(type: string | undefined): void {
+    const field = this.fields.at(-1);
+    if (type === 'begin') this.fields.push({ instruction: '', result: false });
+    else if (type === 'separate' && field) field.result = true;
+    else if (type === 'end') this.fields.pop();
+  }
+
+  private isPageNumber(): boolean {
+    const field = this.fields.at(-1);
+    return field?.result === true && PAGE_FIELD.test(field.instruction);
+  }
+
+  private append(text: string): void {
+    const paragraph = this.paragraphs.at(-1);
+    if (paragraph) paragraph.text += text;
+  }
+
+  private levelOf({ style, outline }: Paragraph, text: string): number | undefined {
+    const level = this.styles.headingLevel(style);
+    return level ?? (text.length <= LONGEST_HEADING ? outline : undefined);
+  }
+
+  private isListItem({ list, style }: Paragraph): boolean {
+    return list ? list.on : this.styles.isNumbered(style);
   }
 }
 
-function headingLevel(styleName: string | null | undefined): number | undefined {
-  if (styleName === 'Title') return 1;
-  const level = HEADING.exec(styleName ?? '')?.[1];
-  return level === undefined ? undefined : Number(level);
+/** Collects the texts of notes by their id, each as one text. */
+class NoteReader extends BodyReader {
+  private id: string | undefined;
+  private readonly lines: string[] = [];
+
+  constructor(
+    styles: StyleReader,
+    private readonly found: Map<string, string>,
+  ) {
+    super(new StructureWriter(new BlockWriter()), styles, {
+      footnote: new Map(),
+      endnote: new Map(),
+    });
+  }
+
+  override open(name: string, attributes: XmlAttributes): void {
+    if (name === 'footnote' || name === 'endnote') this.id = attributeOf(attributes, 'id');
+    super.open(name, attributes);
+  }
+
+  override close(name: string): void {
+    super.close(name);
+    if ((name !== 'footnote' && name !== 'endnote') || this.id === undefined) return;
+    this.found.set(this.id, this.lines.splice(0).join('\n').trim());
+  }
+
+  protected override write({ text }: Paragraph): void {
+    this.lines.push(text.trim());
+  }
 }
 
-function listItem(text: string, level: string): string {
-  return text === '' ? '' : `${'  '.repeat(Math.min(Number(level) || 0, 9))}- ${text}`;
+/** Collects the lines of a header or footer without numbers of pages, each once. */
+class RunningLineReader extends BodyReader {
+  constructor(
+    styles: StyleReader,
+    private readonly lines: Set<string>,
+  ) {
+    super(new StructureWriter(new BlockWriter()), styles, {
+      footnote: new Map(),
+      endnote: new Map(),
+    });
+  }
+
+  protected override write({ text, boxes }: Paragraph): void {
+    const line = runningLine(text);
+    if (line !== '') this.lines.add(line);
+    for (const box of boxes.splice(0)) if (box.type !== 'table') this.lines.add(box.text);
+  }
 }
 
-/** A merged cell takes the place of all its cells: its text in each row, so that every row can be read alone. */
-function withSpans(rows: readonly (readonly DocxElement[])[]): string[][] {
-  const open = new Map<number, { text: string; rows: number }>();
-  return rows.map((row) => {
-    const cells: string[] = [];
-    const fill = () => {
-      for (let span = open.get(cells.length); span; span = open.get(cells.length)) {
-        span.rows -= 1;
-        if (span.rows === 0) open.delete(cells.length);
-        cells.push(span.text);
-      }
-    };
-    for (const cell of row) {
-      fill();
-      const text = textOf(cell);
-      const { rowSpan = 1, colSpan = 1 } = cell;
-      if (rowSpan > 1) open.set(cells.length, { text, rows: rowSpan - 1 });
-      cells.push(text);
-      const columns = Math.min(colSpan, COLUMN_LIMIT - cells.length);
-      for (let column = 1; column < columns; column += 1) cells.push('');
-    }
-    fill();
-    return cells;
-  });
+/** False for an element that is no property of a paragraph. */
+function setProperty(paragraph: Paragraph, name: string, value: string | undefined): boolean {
+  if (name === 'pStyle') paragraph.style = value;
+  else if (name === 'outlineLvl') paragraph.outline = outlineLevel(value);
+  else if (name === 'numPr') paragraph.list = { level: 0, on: true };
+  else if (!paragraph.list) return false;
+  else if (name === 'ilvl') paragraph.list.level = Number(value) || 0;
+  else if (name === 'numId') paragraph.list.on = value !== '0';
+  else return false;
+  return true;
 }
 
-function textOf(element: DocxElement): string {
-  const { type, value = '', children = [], checked } = element;
-  if (type === 'text') return storable(value);
-  if (type === 'tab') return '\t';
-  if (type === 'break') return '\n';
-  if (type === 'checkbox') return checked ? '☑' : '☐';
-  const separator = type === 'tableCell' || type === 'table' || type === 'tableRow' ? ' ' : '';
-  return children.map(textOf).join(separator);
+function newParagraph(text: string): Paragraph {
+  return {
+    text,
+    style: undefined,
+    outline: undefined,
+    list: undefined,
+    joined: false,
+    notes: [],
+    boxes: [],
+  };
 }
 
-function noteReferences(element: DocxElement): DocxElement[] {
-  if (element.type === 'noteReference') return [element];
-  return (element.children ?? []).flatMap(noteReferences);
+function listItem(text: string, level: number): string {
+  return text === '' ? '' : `${'  '.repeat(Math.min(level, 9))}- ${text}`;
+}
+
+function mark(checked: boolean): string {
+  return checked ? '☑' : '☐';
+}
+
+/** A character of a font of symbols; those fonts number theirs from F000, too. Empty for one that is not known. */
+function symbolOf(attributes: XmlAttributes): string {
+  const font = attributeOf(attributes, 'font') ?? '';
+  const char = attributeOf(attributes, 'char') ?? '';
+  const found = hex(font, char) ?? (/^F0..$/i.test(char) ? hex(font, char.slice(2)) : undefined);
+  return found?.string ?? '';
 }

@@ -1,62 +1,72 @@
 import { getDocumentProxy } from 'unpdf';
-import { BlockWriter } from './table-writer.js';
 import { OPS } from 'unpdf/pdfjs';
 import type { ReadDocument, ReadLimits, RecognisedPages } from './document-source.js';
 import { CharacterMaps } from './pdf-character-maps.js';
-import { Refusal, UnreadPages } from './document-source.js';
-import { writeRecognised } from './recognised-page.js';
-import { storable } from './text/text-encoding.js';
+import { Refusal, refuseTooManyPages, UnreadPages } from './document-source.js';
+import { DocumentWriter } from './pdf/document-writer.js';
+import { readSheets } from './pdf/page-glyphs.js';
+import type { PdfDocument, PdfPage, Rule } from './pdf/page-glyphs.js';
+import { blocksOf } from './pdf/page-layout.js';
+import type { PageBlock } from './pdf/page-layout.js';
+import { segmentsOf } from './pdf/page-lines.js';
+import type { Segment } from './pdf/page-lines.js';
+import { joinedRules, ruledTables } from './pdf/ruled-tables.js';
+import type { Table } from './pdf/ruled-tables.js';
+import { withoutRunningLines } from './pdf/running-lines.js';
 
-type Document = Awaited<ReturnType<typeof getDocumentProxy>>;
-type Page = Awaited<ReturnType<Document['getPage']>>;
-type Item = Awaited<ReturnType<Page['getTextContent']>>['items'][number];
+/** More lines than this across a page belong to a drawing. */
+const RULE_LIMIT = 400;
 
-interface Line {
-  readonly text: string;
-  /** Of its base line, from the bottom of the page. */
-  readonly y: number;
+interface PageText {
+  readonly segments: readonly Segment[];
+  readonly tables: readonly Table[];
+  readonly rules: readonly Rule[];
+  /** Text that is written in other directions. */
+  readonly turned: readonly (readonly Segment[])[];
 }
 
-/** A gap this much above the usual one of the page begins a paragraph. */
-const PARAGRAPH_GAP = 1.3;
+const NO_TEXT: PageText = { segments: [], tables: [], rules: [], turned: [] };
+
+function isEmpty({ segments, tables, turned }: PageText): boolean {
+  return segments.length + tables.length + turned.flat().length === 0;
+}
 
 /**
- * The text of a PDF page by page, with a paragraph wherever the lines stand further apart. A page without text has the
- * recognised one; with `recognised`, throws UnreadPages for those that show something and are not in it.
+ * The text of a PDF in the order in which it is read, page by page: columns one after the other, the rows of tables,
+ * paragraphs wherever the lines stand further apart. Headers, footers and page numbers are left out. A page
+ * without text has the recognised one; with `recognised`, throws UnreadPages for those that show something and are not in it.
  */
 export async function readPdf(
   bytes: Buffer,
   limits: ReadLimits,
   recognised?: RecognisedPages,
 ): Promise<ReadDocument> {
-  const document = await openPdf(bytes);
+  // Images that are left out would not be among the operators, by which a page without text is known to show something.
+  const options = { disableFontFace: false, maxImageSize: recognised ? -1 : 1 };
+  const document = await openPdf(bytes, options);
   try {
     const { numPages: pages } = document;
-    if (pages > limits.pages) {
-      throw new Refusal(
-        `The PDF has ${pages} pages, the limit is ${limits.pages} (PARSE_PAGES). Split it into several files.`,
-      );
-    }
-    const writer = new BlockWriter();
-    const pageStarts: number[] = [];
+    refuseTooManyPages({ pages, of: 'PDF', unit: 'pages' }, limits);
+    const texts: PageText[] = [];
     const unread: number[] = [];
     for (let number = 1; number <= pages; number += 1) {
-      writer.separate();
-      pageStarts.push(writer.position);
-      const read = recognised?.get(number);
-      if (read) {
-        writeRecognised(writer, read);
+      if (recognised?.has(number)) {
+        texts.push(NO_TEXT);
         continue;
       }
       const page = await document.getPage(number);
-      const before = writer.position;
-      for (const paragraph of await paragraphsOf(page)) writer.paragraph(paragraph);
-      const isEmpty = writer.position === before;
-      if (recognised && isEmpty && (await showsSomething(page))) unread.push(number);
+      const text = await textOf(page);
+      texts.push(text);
+      if (recognised && isEmpty(text) && (await showsSomething(page))) unread.push(number);
       page.cleanup();
     }
     if (unread.length > 0) throw new UnreadPages(unread, pages);
-    const { text, blocks } = writer.end();
+    const writer = new DocumentWriter();
+    withoutRunningLines(texts).forEach((segments, index) => {
+      const text = texts[index];
+      if (text) writer.page(layoutOf({ ...text, segments }), recognised?.get(index + 1));
+    });
+    const { text, blocks, pageStarts } = writer.end();
     if (text.trim() === '') throw recognised ? new EmptyPdf() : new ScannedPdf();
     return { source: { kind: 'document', text, blocks, pageStarts }, pages };
   } finally {
@@ -82,7 +92,7 @@ class EmptyPdf extends Refusal {
 export async function openPdf(
   bytes: Buffer,
   options: Parameters<typeof getDocumentProxy>[1] = {},
-): Promise<Document> {
+): Promise<PdfDocument> {
   try {
     // A copy, because the reader keeps or detaches what it is given.
     return await getDocumentProxy(new Uint8Array(bytes), {
@@ -120,56 +130,26 @@ const MARKS: readonly number[] = [
 ];
 
 /** Whether an image or a path is drawn on the page: an empty one costs no recognition. */
-async function showsSomething(page: Page): Promise<boolean> {
+async function showsSomething(page: PdfPage): Promise<boolean> {
   const { fnArray } = await page.getOperatorList();
   return fnArray.some((operator) => MARKS.includes(operator));
 }
 
-async function paragraphsOf(page: Page): Promise<string[]> {
-  const { items } = await page.getTextContent();
-  const lines = linesOf(items);
-  const usual = usualGap(lines);
-  const paragraphs: string[] = [];
-  let previous: Line | undefined;
-  for (const line of lines) {
-    const last = paragraphs.at(-1);
-    const apart = previous === undefined || previous.y - line.y > usual * PARAGRAPH_GAP;
-    if (apart || last === undefined) paragraphs.push(line.text);
-    else paragraphs[paragraphs.length - 1] = `${last}\n${line.text}`;
-    previous = line;
-  }
-  return paragraphs;
+async function textOf(page: PdfPage): Promise<PageText> {
+  const [main = { runs: [], rules: [] }, ...turned] = await readSheets(page);
+  const { tables, rest } = ruledTables(main.runs, main.rules);
+  const rules = joinedRules(main.rules.filter(({ horizontal }) => horizontal));
+  return {
+    segments: segmentsOf(rest),
+    tables,
+    rules: rules.length > RULE_LIMIT ? [] : rules,
+    turned: turned.map(({ runs }) => segmentsOf(runs)),
+  };
 }
 
-function linesOf(items: readonly Item[]): Line[] {
-  const lines: Line[] = [];
-  let text = '';
-  let y: number | undefined;
-  for (const item of items) {
-    // The others mark structure only.
-    if (!('str' in item)) continue;
-    text += item.str;
-    if (item.str.trim() !== '') y ??= baseLine(item.transform);
-    if (!item.hasEOL) continue;
-    if (y !== undefined) lines.push({ text: storable(text).trimEnd(), y });
-    text = '';
-    y = undefined;
-  }
-  if (y !== undefined) lines.push({ text: storable(text).trimEnd(), y });
-  return lines;
-}
-
-/** The last number of a PDF matrix: the offset upwards. */
-function baseLine(transform: readonly unknown[]): number {
-  const offset = transform[5];
-  return typeof offset === 'number' ? offset : 0;
-}
-
-/** The median of the gaps between lines; of those below another, for a new column begins above. */
-function usualGap(lines: readonly Line[]): number {
-  const gaps = lines
-    .map(({ y }, index) => (lines[index - 1]?.y ?? 0) - y)
-    .filter((gap, index) => index > 0 && gap > 0)
-    .sort((a, b) => a - b);
-  return gaps[Math.floor((gaps.length - 1) / 2)] ?? 0;
+function layoutOf({ turned, ...parts }: PageText): PageBlock[] {
+  return [
+    ...blocksOf(parts),
+    ...turned.flatMap((segments) => blocksOf({ segments, tables: [], rules: [] })),
+  ];
 }

@@ -1,17 +1,13 @@
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
-import {
-  COMPOUND_FILE,
-  refusalOfCompoundFile,
-  openOfficePackage,
-  ZIP_FILE,
-} from './office-package.js';
+import { COMPOUND_FILE, refusalOfCompoundFile } from './compound-file.js';
 import { readCsv } from './csv.format.js';
+import { DocumentPackage, ZIP_FILE } from './document-package.js';
 import type { ReadDocument, ReadLimits, RecognisedPages, SourceFile } from './document-source.js';
 import { Refusal } from './document-source.js';
+import { decodeMarkup, looksLikeHtml, readHtml } from './html.format.js';
 import { isImage, readImage } from './image-file.js';
 import { refusalOfBinary, refuseMisnamedText } from './misnamed.js';
 import { languageOf, suffixOf } from './text/source-language.js';
-import { decodeText } from './text/text-encoding.js';
 import type { DecodedText } from './text/text-encoding.js';
 
 const PDF = Buffer.from('%PDF-');
@@ -21,6 +17,8 @@ const RICH_TEXT = '{\\rtf';
 const MARKDOWN = ['.md', '.markdown', '.mdx', '.mdown'];
 const JSON_TEXT = ['.json', '.geojson', '.ipynb', '.webmanifest'];
 const TABLES = ['.csv', '.tsv', '.tab', '.psv'];
+const PAGES = ['.html', '.htm', '.xhtml', '.xht'];
+const MAILS = ['.eml', '.mht', '.mhtml'];
 
 /**
  * Reads a document by its content; only the kind of a text follows from its name. Throws Refusal with the reason where it
@@ -50,28 +48,48 @@ async function readByContent(
     return readPdf(bytes, limits, recognised);
   }
   if (isImage(bytes)) return readImage(recognised);
-  if (startsWith(bytes, ZIP_FILE)) return { source: await readOffice(bytes, limits) };
+  if (startsWith(bytes, ZIP_FILE)) return readPackage(bytes, limits);
   if (startsWith(bytes, COMPOUND_FILE)) throw refusalOfCompoundFile(bytes);
+  if (isOf(name, MAILS) || saysNoKind(name)) {
+    const { looksLikeMail, readMail } = await import('./eml.format.js');
+    if (looksLikeMail(bytes)) return readMail(bytes);
+  }
   const { text, encoding } = decoded(bytes, name);
   return { source: sourceOf(text, name), encoding };
 }
 
 function decoded(bytes: Buffer, name: string): DecodedText {
   try {
-    return decodeText(bytes);
+    return decodeMarkup(bytes);
   } catch (error) {
     throw error instanceof Refusal ? refusalOfBinary(error, name) : error;
   }
 }
 
-async function readOffice(bytes: Buffer, limits: ReadLimits): Promise<SourceDocument> {
-  const { kind, bytes: checked } = await openOfficePackage(bytes, limits);
-  if (kind === 'docx') {
-    const { readDocx } = await import('./docx.format.js');
-    return readDocx(checked);
+async function readPackage(bytes: Buffer, limits: ReadLimits): Promise<ReadDocument> {
+  const document = await DocumentPackage.open(bytes, limits);
+  switch (document.kind) {
+    case 'docx': {
+      const { readDocx } = await import('./docx.format.js');
+      return { source: await readDocx(document) };
+    }
+    case 'xlsx': {
+      const { readXlsx } = await import('./xlsx.format.js');
+      return { source: await readXlsx(document) };
+    }
+    case 'pptx': {
+      const { readPptx } = await import('./pptx.format.js');
+      return readPptx(document, limits);
+    }
+    case 'odt': {
+      const { readOdt } = await import('./odt.format.js');
+      return { source: await readOdt(document) };
+    }
+    case 'epub': {
+      const { readEpub } = await import('./epub.format.js');
+      return readEpub(document, limits);
+    }
   }
-  const { readXlsx } = await import('./xlsx.format.js');
-  return readXlsx(checked);
 }
 
 function sourceOf(text: string, name: string): SourceDocument {
@@ -79,12 +97,22 @@ function sourceOf(text: string, name: string): SourceDocument {
     throw new Refusal('Rich text (.rtf) is not supported. Save it as .docx and upload that.');
   }
   refuseMisnamedText(text, name);
-  const suffix = suffixOf(name);
-  if (MARKDOWN.includes(suffix)) return { kind: 'markdown', text };
-  if (JSON_TEXT.includes(suffix)) return { kind: 'json', text };
-  if (TABLES.includes(suffix)) return readCsv(text);
+  if (isOf(name, PAGES) || (saysNoKind(name) && looksLikeHtml(text))) return readHtml(text);
+  if (isOf(name, MARKDOWN)) return { kind: 'markdown', text };
+  if (isOf(name, JSON_TEXT)) return { kind: 'json', text };
+  if (isOf(name, TABLES)) return readCsv(text);
   const language = languageOf(name);
   return language === undefined ? { kind: 'text', text } : { kind: 'code', text, language };
+}
+
+/** Whether the name says nothing about the kind of a text, so that the text itself may. */
+function saysNoKind(name: string): boolean {
+  const kinds = [MARKDOWN, JSON_TEXT, TABLES];
+  return languageOf(name) === undefined && !kinds.some((suffixes) => isOf(name, suffixes));
+}
+
+function isOf(name: string, suffixes: readonly string[]): boolean {
+  return suffixes.includes(suffixOf(name));
 }
 
 /** Some programs write a few bytes before the header, which readers of PDF ignore. */

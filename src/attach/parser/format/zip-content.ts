@@ -6,7 +6,9 @@ export type ZipContent =
   | 'docx'
   | 'xlsx'
   | 'xlsb'
-  | 'powerpoint'
+  | 'pptx'
+  | 'odt'
+  /** OpenDocument of another kind than text. */
   | 'open-document'
   | 'epub'
   /** Files that belong to no format. */
@@ -38,7 +40,7 @@ const officeFormats: readonly {
   { content: 'docx', type: mainPart('wordprocessingml', 'ms-word'), part: 'word/document.xml' },
   { content: 'xlsx', type: mainPart('spreadsheetml', 'ms-excel'), part: 'xl/workbook.xml' },
   {
-    content: 'powerpoint',
+    content: 'pptx',
     type: mainPart('presentationml', 'ms-powerpoint'),
     part: 'ppt/presentation.xml',
   },
@@ -55,13 +57,20 @@ function mainPart(standard: string, macros: string): RegExp {
   );
 }
 
+const READABLE = ['docx', 'xlsx', 'pptx', 'odt', 'epub'] as const;
+
+/** The documents among them that can be parsed. */
+export type ReadableZip = (typeof READABLE)[number];
+
+export function isReadable(content: ZipContent): content is ReadableZip {
+  return READABLE.some((readable) => readable === content);
+}
+
 /** Why the content of a zip cannot be parsed, and what to do instead. */
-export const zipRefusals: Readonly<Record<Exclude<ZipContent, 'docx' | 'xlsx'>, string>> = {
+export const zipRefusals: Readonly<Record<Exclude<ZipContent, ReadableZip>, string>> = {
   xlsb: 'This is a binary Excel workbook (.xlsb). Save it as .xlsx and upload that.',
-  powerpoint: 'PowerPoint files are not supported. Export the presentation as PDF and upload that.',
   'open-document':
-    'OpenDocument files are not supported. Save the document as .docx, .xlsx or PDF and upload that.',
-  epub: 'EPUB files are not supported. Convert the book to PDF and upload that.',
+    'OpenDocument files other than texts (.odt) are not supported. Save a spreadsheet as .xlsx, a presentation as .pptx or PDF, and upload that.',
   archive: 'The file is an archive. Unpack it and upload the documents in it.',
 };
 
@@ -74,6 +83,7 @@ export async function contentOfZip(zip: ZipFile, entries: readonly Entry[]): Pro
   );
   if (office) return office.content;
   const mediaType = await descriptionIn(zip, byName.get(MEDIA_TYPE));
+  if (/^application\/vnd\.oasis\.opendocument\.text\b/.test(mediaType ?? '')) return 'odt';
   if (mediaType?.startsWith('application/vnd.oasis.opendocument')) return 'open-document';
   return mediaType?.startsWith('application/epub') ? 'epub' : 'archive';
 }

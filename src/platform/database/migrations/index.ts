@@ -22,7 +22,12 @@ import { ChatFiles1763683200021 } from './21-chat-files.js';
 import { ChatBranches1763683200022 } from './22-chat-branches.js';
 import { ResponseFormat1763683200023 } from './23-response-format.js';
 import { ExportPermissions1763683200024 } from './24-export-permissions.js';
+import { KnowledgeLanguage1763683200025 } from './25-knowledge-language.js';
+import { KnowledgeDefaults1763683200026 } from './26-knowledge-defaults.js';
+import { KnowledgeNeighbours1763683200027 } from './27-knowledge-neighbours.js';
+import { DocumentMetadata1763683200028 } from './28-document-metadata.js';
 import { KnowledgeOcr1763683200029 } from './29-knowledge-ocr.js';
+import { LostVectors1763683200030 } from './30-lost-vectors.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -50,5 +55,10 @@ export const migrations = [
   ChatBranches1763683200022,
   ResponseFormat1763683200023,
   ExportPermissions1763683200024,
+  KnowledgeLanguage1763683200025,
+  KnowledgeDefaults1763683200026,
+  KnowledgeNeighbours1763683200027,
+  DocumentMetadata1763683200028,
   KnowledgeOcr1763683200029,
+  LostVectors1763683200030,
 ];

@@ -1,0 +1,279 @@
+import { describe, expect, it } from '@jest/globals';
+import { glyphPdf, placedPdf } from '../../../../test/support/documents/pdf.js';
+import type { DrawnLine, PlacedText } from '../../../../test/support/documents/pdf.js';
+import type { TableBlock } from '../../../fragment/splitter/index.js';
+import { readPdf } from './pdf.format.js';
+
+const LIMITS = { pages: 100, unpackedBytes: 2 ** 20 };
+
+const SENTENCE = 'The contract of employment ends with';
+
+async function read(bytes: Buffer) {
+  return (await readPdf(bytes, LIMITS)).source;
+}
+
+async function textOf(pages: readonly (readonly PlacedText[])[], lines?: readonly DrawnLine[]) {
+  return (await read(placedPdf(pages, lines))).text;
+}
+
+/** Lines of full width below each other, each of which begins with the mark and its number. */
+function columnOf(mark: string, x: number, y: number, count: number): PlacedText[] {
+  return Array.from({ length: count }, (_, index) => ({
+    text: `${mark}${index} ${SENTENCE}`,
+    x,
+    y: y - index * 12,
+  }));
+}
+
+function marks(text: string): string[] {
+  return [...text.matchAll(/\b[LRH]\d*(?= )/g)].map(([mark]) => mark);
+}
+
+/** The rows of cells at these places, row by row. */
+function rowsOf(
+  rows: readonly (readonly string[])[],
+  xs: readonly number[],
+  y = 700,
+): PlacedText[] {
+  return rows.flatMap((cells, row) =>
+    cells.map((text, column) => ({ text, x: xs[column] ?? 0, y: y - row * 14 })),
+  );
+}
+
+const CITIES = [
+  ['Country', 'City', 'Days'],
+  ['Germany', 'Berlin', '30'],
+  ['Norway', 'Oslo', '25'],
+  ['Japan', 'Tokyo', '20'],
+];
+
+describe('columns', () => {
+  it('reads one after the other, in bands between lines of full width', async () => {
+    const text = await textOf([
+      [
+        { text: `H1 ${SENTENCE} ${SENTENCE} notice`, x: 60, y: 760, size: 14 },
+        ...columnOf('L', 60, 720, 8),
+        ...columnOf('R', 320, 726, 8),
+        { text: `H2 ${SENTENCE} ${SENTENCE} notice`, x: 60, y: 600, size: 14 },
+        ...columnOf('L', 60, 570, 6),
+        ...columnOf('R', 320, 570, 6),
+      ],
+    ]);
+    const numbered = (mark: string, count: number) =>
+      Array.from({ length: count }, (_, index) => `${mark}${index}`);
+    expect(marks(text)).toEqual([
+      ...['H1', ...numbered('L', 8), ...numbered('R', 8)],
+      ...['H2', ...numbered('L', 6), ...numbered('R', 6)],
+    ]);
+  });
+
+  it('reads a table over both columns row by row', async () => {
+    const rows = Array.from({ length: 5 }, (_, row) =>
+      ['a', 'b', 'c', 'd'].map((column) => `${column}${row}`),
+    );
+    const text = await textOf([
+      [
+        ...rowsOf(rows, [60, 190, 320, 450], 760),
+        {
+          text: 'Table 1. The values of all of the departments in this year and the last one.',
+          x: 60,
+          y: 680,
+        },
+        ...columnOf('L', 60, 640, 8),
+        ...columnOf('R', 320, 640, 8),
+      ],
+    ]);
+    for (const row of rows) expect(text).toContain(row.join(' | '));
+    expect(marks(text).slice(0, 9)).toEqual(['L0', 'L1', 'L2', 'L3', 'L4', 'L5', 'L6', 'L7', 'R0']);
+  });
+});
+
+describe('tables', () => {
+  it('reads rows whose cells are drawn column by column', async () => {
+    const drawn = rowsOf(CITIES, [60, 200, 300]).toSorted((a, b) => a.x - b.x);
+    const source = await read(placedPdf([drawn]));
+    expect(source.text).toBe(CITIES.map((row) => row.join(' | ')).join('\n'));
+    expect(source.blocks?.map(({ type }) => type)).toEqual([
+      'table-header',
+      ...CITIES.slice(1).map(() => 'table-row'),
+    ]);
+  });
+
+  it('keeps the lines of a cell together, by drawn lines and by gaps', async () => {
+    const cells: PlacedText[] = [
+      ...rowsOf([['Country', 'Rule']], [60, 200], 700),
+      { text: 'Germany', x: 60, y: 674 },
+      { text: 'Thirty days for', x: 200, y: 680 },
+      { text: 'every full year', x: 200, y: 668 },
+      { text: 'Norway', x: 60, y: 634 },
+      { text: 'Twenty-five', x: 200, y: 646 },
+      { text: 'days, and one', x: 200, y: 634 },
+      { text: 'more at sixty', x: 200, y: 622 },
+      { text: 'Japan', x: 60, y: 594 },
+      { text: 'Twenty days', x: 200, y: 600 },
+      { text: 'after six years', x: 200, y: 588 },
+    ];
+    const expected = [
+      'Country | Rule',
+      'Germany | Thirty days for every full year',
+      'Norway | Twenty-five days, and one more at sixty',
+      'Japan | Twenty days after six years',
+    ].join('\n');
+    expect(await textOf([cells])).toBe(expected);
+    const ys = [712, 693, 659, 612, 580];
+    const xs = [50, 190, 300];
+    const grid: DrawnLine[] = [
+      ...ys.map((y): DrawnLine => [50, y, 300, y]),
+      ...xs.map((x): DrawnLine => [x, 580, x, 712]),
+    ];
+    expect(await textOf([cells], grid)).toBe(expected);
+  });
+
+  it('keeps the lines of a cell that stand above and below the rest of its row', async () => {
+    const cells = Array.from({ length: 4 }, (_, row) => {
+      const top = 760 - row * 66;
+      return [
+        { text: `Country${row}`, x: 60, y: top - 24 },
+        { text: String(1000 + row), x: 160, y: top - 24 },
+        ...['first', 'second', 'third', 'fourth', 'fifth'].map((word, line) => ({
+          text: `the ${word} line`,
+          x: 220,
+          y: top - line * 12,
+        })),
+      ];
+    });
+    const rows = (await textOf([cells.flat()])).split('\n');
+    expect(rows).toHaveLength(4);
+    expect(rows[0]).toMatch(/^Country0 \| 1000 \| the first line .* the fifth line$/);
+    expect(rows[3]).toMatch(/^Country3 \| 1003 \| the first line .* the fifth line$/);
+  });
+
+  it('goes on with a table at the top of the next page, whose head is not repeated', async () => {
+    const source = await read(
+      placedPdf([
+        rowsOf(CITIES, [60, 200, 300]),
+        rowsOf(
+          [CITIES[0] ?? [], ['Peru', 'Lima', '15'], ['Kenya', 'Nairobi', '21']],
+          [60, 200, 300],
+        ),
+      ]),
+    );
+    expect(source.text.match(/Country/g)).toHaveLength(1);
+    const rows = source.blocks as readonly TableBlock<'table-row'>[];
+    expect(rows.map(({ row }) => row)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(source.text.slice(source.pageStarts?.[1])).toMatch(/^Peru \| Lima \| 15/);
+  });
+
+  it('takes a list for text, and its marks for no column', async () => {
+    const items = ['one thing', 'another thing', 'the last thing'];
+    const text = await textOf([
+      items.flatMap((item, index) => [
+        { text: `${index + 1}.`, x: 60, y: 700 - index * 14 },
+        { text: item, x: 90, y: 700 - index * 14 },
+      ]),
+    ]);
+    expect(text).toBe('1. one thing\n2. another thing\n3. the last thing');
+  });
+});
+
+describe('headers and footers', () => {
+  const page = (number: number, above = 'Employee Handbook'): PlacedText[] => [
+    { text: above, x: 60, y: 800 },
+    { text: `The text of page ${'abcdefgh'[number]} begins here`, x: 60, y: 740 },
+    { text: 'and goes on below it.', x: 60, y: 728 },
+    { text: `Page ${number + 1} of 4`, x: 280, y: 40 },
+  ];
+
+  it('are left out, and page numbers with them', async () => {
+    const text = await textOf([0, 1, 2, 3].map((number) => page(number)));
+    expect(text).not.toMatch(/Handbook|of 4/);
+    expect(text.match(/begins here\nand goes on/g)).toHaveLength(4);
+  });
+
+  it('are left out where only the page number repeats, beside a title of its own', async () => {
+    const pages = [0, 1, 2, 3].map((number) => [
+      ...page(number, `Chapter ${'abcd'[number]}`).slice(0, 3),
+      { text: String(number + 17), x: 500, y: 800 },
+    ]);
+    const text = await textOf(pages);
+    expect(text).not.toMatch(/Chapter|\b1[789]\b|20/);
+    expect(text).toContain('The text of page c');
+  });
+
+  it('are kept where they are all that a page has, or differ', async () => {
+    const only = (text: string) => [{ text, x: 60, y: 800 }];
+    expect(await textOf(['Page 1', 'Page 2', 'Page 3'].map(only))).toBe(
+      'Page 1\n\nPage 2\n\nPage 3',
+    );
+    const forms = ['Invoice 4711', 'Invoice 4712', 'Invoice 4713'].map((title, number) =>
+      page(number, title),
+    );
+    expect(await textOf(forms)).toContain('Invoice 4712');
+  });
+
+  it('are not the head of a table that each page repeats', async () => {
+    const pages = [1, 2, 3].map((number) =>
+      rowsOf(
+        [
+          ['Country', 'City', 'Days'],
+          [`Land${number}`, `Town${number}`, `${number}1`],
+          [`Area${number}`, `Port${number}`, `${number}2`],
+        ],
+        [60, 200, 300],
+        800,
+      ),
+    );
+    expect(await textOf(pages)).toContain('Country | City | Days\nLand1 | Town1 | 11');
+  });
+});
+
+describe('hyphens at the ends of lines', () => {
+  const linesAt = (lines: readonly string[]) =>
+    lines.map((text, index) => ({ text, x: 60, y: 740 - index * 12 }));
+
+  it('join a word that the document writes in one piece, and keep what is a compound', async () => {
+    const text = await textOf([
+      linesAt([
+        'The employment ends. It is cost-effective to end an employ-',
+        'ment, and a decision for the cost-',
+        'effective way needs an un-',
+        'known reason.',
+      ]),
+    ]);
+    expect(text).toContain('to end an employment,\nand a decision for the cost-effective\nway');
+    expect(text).toContain('needs an un-\nknown reason.');
+  });
+
+  it('join the halves of a word that two columns or pages divide', async () => {
+    const first = [...linesAt(['The regulation holds.', 'Every other regu-'])];
+    expect(await textOf([first, linesAt(['lation does not.', 'The end.'])])).toBe(
+      'The regulation holds.\nEvery other regulation\n\ndoes not.\nThe end.',
+    );
+  });
+});
+
+describe('right-to-left text', () => {
+  it('is read in logical order, with ligatures and other forms as letters', async () => {
+    // A ligature of two letters by its map, one by its code, and letters in their initial and final forms.
+    const visual = [
+      '\ufee1',
+      '\u0644\u0627',
+      '\ufeb4',
+      '\ufedf',
+      '\u0627',
+      ' ',
+      '\ufefb',
+      '(',
+      '3',
+      '0',
+      ')',
+    ];
+    const text = (await read(glyphPdf(visual))).text;
+    expect(text).toBe('(30)لا السلام');
+  });
+
+  it('keeps words and numbers of the other direction in theirs', async () => {
+    const visual = [...'בוט', ' ', ...'Word 12.5', ' ', ...'םלוע', ' ', ...'םולש'];
+    expect((await read(glyphPdf(visual))).text).toBe('שלום עולם Word 12.5 טוב');
+  });
+});

@@ -1,0 +1,126 @@
+import type { SourceBlock } from '../../../../fragment/splitter/index.js';
+import { BlockWriter, TableWriter } from '../table-writer.js';
+import { storable } from '../text/text-encoding.js';
+import type { RecognisedPage } from '../document-source.js';
+import { writeRecognised } from '../recognised-page.js';
+import { LineEndHyphens } from './line-end-hyphens.js';
+import type { PageBlock } from './page-layout.js';
+
+interface WrittenDocument {
+  readonly text: string;
+  readonly blocks: readonly SourceBlock[];
+  readonly pageStarts: readonly number[];
+}
+
+interface OpenTable {
+  readonly writer: TableWriter;
+  readonly columns: number;
+  readonly head: string;
+  rows: number;
+}
+
+/**
+ * Writes the pages of a document when all of them are known: words that a line end divides are joined, and a table that
+ * goes on at the top of the next page is one.
+ */
+export class DocumentWriter {
+  private readonly pages: PageBlock[][] = [];
+  private readonly recognised = new Map<number, RecognisedPage>();
+  private readonly hyphens = new LineEndHyphens();
+  private readonly writer = new BlockWriter();
+
+  /** Of a page without text of its own, what text recognition has read. */
+  page(blocks: readonly PageBlock[], recognised?: RecognisedPage): void {
+    if (recognised) this.recognised.set(this.pages.length, recognised);
+    this.pages.push(
+      blocks.map((block) =>
+        block.rows
+          ? { rows: block.rows.map((row) => row.map(storable)) }
+          : { lines: block.lines.map((line) => storable(line).trimEnd()) },
+      ),
+    );
+  }
+
+  end(): WrittenDocument {
+    const paragraphs = this.pages.flat().flatMap((block) => (block.rows ? [] : [block.lines]));
+    this.hyphens.learn(paragraphs.flat());
+    for (const { rows = [] } of this.pages.flat()) {
+      for (const cell of rows.flat()) this.hyphens.learn(cell.split('\n'));
+    }
+    const pageStarts: number[] = [];
+    let open: OpenTable | undefined;
+    for (const [index, blocks] of this.joinedPages().entries()) {
+      this.writer.separate();
+      pageStarts.push(this.writer.position);
+      open = this.write(blocks, open);
+      const recognised = this.recognised.get(index);
+      if (recognised) writeRecognised(this.writer, recognised);
+    }
+    return { ...this.writer.end(), pageStarts };
+  }
+
+  /** The pages with words joined, also those that go on in the next column or on the next page. */
+  private joinedPages(): PageBlock[][] {
+    let last: string[] | undefined;
+    return this.pages.map((blocks) =>
+      blocks.map((block) => {
+        if (block.rows) {
+          last = undefined;
+          return { rows: block.rows.map((row) => row.map((cell) => this.joined(cell))) };
+        }
+        const lines = this.hyphens.join(block.lines);
+        const [end, start] = [last?.at(-1), lines[0]];
+        if (last && end !== undefined && start !== undefined) {
+          const [joined = end, ...rest] = this.hyphens.join([end, start]);
+          if (joined !== end) {
+            last[last.length - 1] = joined;
+            lines.splice(0, 1, ...rest);
+          }
+        }
+        last = lines;
+        return { lines };
+      }),
+    );
+  }
+
+  private joined(cell: string): string {
+    return this.hyphens.join(cell.split('\n')).join(' ');
+  }
+
+  /** The table that the page ends with may go on. */
+  private write(
+    blocks: readonly PageBlock[],
+    before: OpenTable | undefined,
+  ): OpenTable | undefined {
+    let open = before;
+    blocks.forEach((block, index) => {
+      if (block.rows) open = this.table(block.rows, index === 0 ? open : undefined);
+      else {
+        open = undefined;
+        this.writer.paragraph(block.lines.join('\n'));
+      }
+    });
+    return blocks.length > 0 ? open : undefined;
+  }
+
+  private table(rows: readonly (readonly string[])[], before: OpenTable | undefined): OpenTable {
+    const [first = []] = rows;
+    const columns = first.length;
+    const goesOn = before?.columns === columns ? before : undefined;
+    const open = goesOn ?? {
+      writer: new TableWriter(this.writer),
+      columns,
+      head: first.join('\n'),
+      rows: 0,
+    };
+    // A head that is repeated on each page is known already.
+    const isRepeated = goesOn !== undefined && first.join('\n') === open.head;
+    for (const cells of isRepeated ? rows.slice(1) : rows) {
+      open.rows += 1;
+      open.writer.add(open.rows, cells);
+    }
+    // Written before the next page starts; rows that follow are added below.
+    open.writer.end();
+    return open;
+  }
+}

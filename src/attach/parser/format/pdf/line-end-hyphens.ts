@@ -1,0 +1,128 @@
+const HYPHENS = ['-', '\u2010'];
+const HYPHEN = '[-\\u2010]';
+const WORDS = new RegExp(`\\p{L}[\\p{L}\\p{M}]*(?:${HYPHEN}\\p{L}[\\p{L}\\p{M}]*)*`, 'gu');
+const BROKEN = new RegExp(`(\\p{L}[\\p{L}\\p{M}]*(?:${HYPHEN}[\\p{L}\\p{M}]+)*)${HYPHEN}$`, 'u');
+const REST = new RegExp(`^\\p{Ll}[\\p{L}\\p{M}]*(?:${HYPHEN}[\\p{L}\\p{M}]+)*`, 'u');
+
+const LONGEST = 100;
+
+/** Shorter words differ by more than their endings. */
+const STEM_LENGTH = 5;
+const ENDING_LENGTH = 3;
+
+/** So many hyphens of a document that are resolved say how it uses them at the ends of lines. */
+const ENOUGH = 3;
+const MOSTLY = 4;
+
+/**
+ * Joins the halves of words that a line end divides: where the document writes the word (or an inflection of it) in one
+ * piece, and where nothing but such words stands at its line ends and neither half is a word of its own. A compound
+ * that the document writes with a hyphen keeps it; what is unknown stays as it is.
+ */
+export class LineEndHyphens {
+  private readonly words = new Set<string>();
+  private readonly stems = new Set<string>();
+  private readonly compounds = new Set<string>();
+  /** Text whose words are not known yet: most documents break none. */
+  private unread: string[] = [];
+  private readonly broken: (readonly [string, string])[] = [];
+  private divides: boolean | undefined;
+
+  /** Reads the lines of a paragraph or cell. All of them come before the first call of `join`. */
+  learn(lines: readonly string[]): void {
+    let rest = 0;
+    lines.forEach((line, index) => {
+      const found = brokenAt(line, lines[index + 1]);
+      const end = found ? line.length - found.head.length - 1 : line.length;
+      if (end > rest) this.unread.push(line.slice(rest, end));
+      rest = found?.tail.length ?? 0;
+      if (found) this.broken.push([found.head, found.tail]);
+    });
+  }
+
+  /** The lines, without those that nothing is left of. */
+  join(lines: readonly string[]): string[] {
+    const joined: string[] = [];
+    for (const line of lines) {
+      const before = joined.at(-1);
+      const found = before === undefined ? undefined : brokenAt(before, line);
+      const between = found && this.between(found.head, found.tail);
+      if (before === undefined || !found || between === undefined) {
+        joined.push(line);
+        continue;
+      }
+      // With the marks behind the word.
+      const [token = ''] = /^\S+/.exec(line) ?? [];
+      joined[joined.length - 1] = `${before.slice(0, -1)}${between}${token}`;
+      const left = line.slice(token.length).trimStart();
+      if (left !== '') joined.push(left);
+    }
+    return joined;
+  }
+
+  private learnWords(text: string): void {
+    for (const [found] of text.matchAll(WORDS)) {
+      const word = plain(found);
+      if (word.includes('-')) this.compounds.add(word);
+      for (const part of word.split('-')) {
+        this.words.add(part);
+        for (const stem of stemsOf(part)) this.stems.add(stem);
+      }
+    }
+  }
+
+  /** What stands between the halves: nothing, a hyphen, or unknown. */
+  private between(head: string, tail: string): '' | '-' | undefined {
+    const known = this.known(head, tail);
+    if (known !== undefined) return known;
+    this.divides ??= this.dividesWords();
+    const first = plain(head);
+    const isWord = this.words.has(plain(tail)) || (this.words.has(first) && first.length > 3);
+    return this.divides && !isWord && !head.includes('-') ? '' : undefined;
+  }
+
+  private known(head: string, tail: string): '' | '-' | undefined {
+    for (const text of this.unread) this.learnWords(text);
+    this.unread = [];
+    const [first, second] = [plain(head), plain(tail)];
+    if (this.compounds.has(`${first}-${second}`)) return '-';
+    const start = first.slice(first.lastIndexOf('-') + 1);
+    return this.isWord(`${start}${second.split('-')[0] ?? ''}`) ? '' : undefined;
+  }
+
+  private isWord(word: string): boolean {
+    if (this.words.has(word) || (word.length >= STEM_LENGTH && this.stems.has(word))) return true;
+    return stemsOf(word).some((stem) => this.words.has(stem));
+  }
+
+  private dividesWords(): boolean {
+    const known = this.broken.map(([head, tail]) => this.known(head, tail));
+    const words = known.filter((between) => between === '').length;
+    return words >= ENOUGH && words >= MOSTLY * known.filter((between) => between === '-').length;
+  }
+}
+
+/** The word without an ending of up to some letters, where enough is left. */
+function stemsOf(word: string): string[] {
+  const stems: string[] = [];
+  const shortest = Math.max(word.length - ENDING_LENGTH, STEM_LENGTH);
+  for (let length = word.length - 1; length >= shortest; length -= 1) {
+    stems.push(word.slice(0, length));
+  }
+  return stems;
+}
+
+function brokenAt(
+  line: string,
+  next: string | undefined,
+): { readonly head: string; readonly tail: string } | undefined {
+  if (next === undefined || !HYPHENS.includes(line.slice(-1))) return undefined;
+  // No word is longer, and a line may be.
+  const head = BROKEN.exec(line.slice(-LONGEST))?.[1];
+  const tail = REST.exec(next.slice(0, LONGEST))?.[0];
+  return head === undefined || tail === undefined ? undefined : { head, tail };
+}
+
+function plain(word: string): string {
+  return word.toLowerCase().replaceAll('\u2010', '-');
+}

@@ -1,0 +1,233 @@
+import { TableWriter } from './table-writer.js';
+import type { BlockWriter } from './table-writer.js';
+
+/** Columns of a table at most; more is a mistake in its spans. */
+const COLUMN_LIMIT = 1_000;
+
+/** How deep tables and frames may lie within each other. */
+const NESTING_LIMIT = 100;
+
+/** A part of a document that was read before its place is known. */
+export type Piece =
+  | { readonly type: 'heading'; readonly text: string; readonly level: number }
+  | { readonly type: 'paragraph'; readonly text: string }
+  | { readonly type: 'table'; readonly rows: readonly (readonly Cell[])[] };
+
+interface CellSpan {
+  readonly columns?: number;
+  readonly rows?: number;
+  /** It belongs to the cell above it, whose text it repeats. */
+  readonly continued?: boolean;
+}
+
+interface Cell extends CellSpan {
+  readonly pieces: readonly Piece[];
+}
+
+interface OpenTable {
+  /** Rows that are not written yet: all of them until it shows that this is a table for a reader, too. */
+  rows: Cell[][];
+  row: Cell[] | undefined;
+  cell: { readonly span: CellSpan; readonly pieces: Piece[] } | undefined;
+  count: number;
+  wide: boolean;
+  /** Of a table that is written row by row. */
+  target: { readonly table: TableWriter; readonly spans: Spans; written: number } | undefined;
+}
+
+/** What receives the pieces: the cell of an open table, or a capture. */
+type Frame =
+  | { readonly kind: 'table'; readonly table: OpenTable }
+  | { readonly kind: 'capture'; readonly pieces: Piece[] };
+
+/**
+ * Writes what a reader meets from the start to the end of a document: headings, paragraphs and tables, which may lie
+ * within each other. A table with one row, or with one cell in each row, is a frame around text and no table for a
+ * reader: its cells are written one after the other. A large table is written while it is read.
+ */
+export class StructureWriter {
+  private readonly frames: Frame[] = [];
+
+  constructor(private readonly writer: BlockWriter) {}
+
+  heading(text: string, level: number): void {
+    this.put([{ type: 'heading', text: text.replace(/\s+/g, ' ').trim(), level }]);
+  }
+
+  paragraph(text: string): void {
+    this.put([{ type: 'paragraph', text }]);
+  }
+
+  put(pieces: readonly Piece[]): void {
+    const inner = this.receiver(this.frames.length);
+    for (const piece of pieces) {
+      if (piece.type !== 'table' && piece.text.trim() === '') continue;
+      if (inner) inner.push(piece);
+      else this.write(piece);
+    }
+  }
+
+  /** Collects what follows until the release. */
+  capture(): void {
+    this.frames.push({ kind: 'capture', pieces: [] });
+  }
+
+  /** What was collected since the last capture; tables that are still open end here. */
+  release(): readonly Piece[] {
+    while (this.frames.at(-1)?.kind === 'table') this.endTable();
+    const frame = this.frames.pop();
+    return frame?.kind === 'capture' ? frame.pieces : [];
+  }
+
+  beginTable(): void {
+    const table: OpenTable = {
+      rows: [],
+      row: undefined,
+      cell: undefined,
+      count: 0,
+      wide: false,
+      target: undefined,
+    };
+    this.frames.push({ kind: 'table', table });
+  }
+
+  beginRow(): void {
+    const table = this.table();
+    if (!table) return;
+    this.endRow();
+    table.row = [];
+  }
+
+  beginCell(span: CellSpan = {}): void {
+    const table = this.table();
+    if (!table) return;
+    this.endCell();
+    table.row ??= [];
+    table.cell = { span, pieces: [] };
+  }
+
+  endCell(): void {
+    const table = this.table();
+    if (!table?.cell) return;
+    const { span, pieces } = table.cell;
+    table.row?.push({ ...span, pieces });
+    table.cell = undefined;
+  }
+
+  endRow(): void {
+    const table = this.table();
+    if (!table?.row) return;
+    this.endCell();
+    const { row } = table;
+    table.row = undefined;
+    if (row.length === 0) return;
+    table.rows.push(row);
+    table.count += 1;
+    table.wide ||= row.length > 1;
+    if (this.frames.length === 1 && isForReaders(table)) this.flush(table);
+  }
+
+  endTable(): void {
+    const table = this.table();
+    if (!table) return;
+    this.endRow();
+    this.frames.pop();
+    if (table.target) table.target.table.end();
+    else if (isForReaders(table)) this.put([{ type: 'table', rows: table.rows }]);
+    else for (const cell of table.rows.flat()) this.put(cell.pieces);
+  }
+
+  /** Ends what is still open. */
+  end(): void {
+    while (this.frames.length > 0) {
+      if (this.table()) this.endTable();
+      else this.put(this.release());
+    }
+  }
+
+  private table(): OpenTable | undefined {
+    const frame = this.frames.at(-1);
+    return frame?.kind === 'table' ? frame.table : undefined;
+  }
+
+  /** What lies in a table outside of its cells goes before the table. */
+  private receiver(depth: number): Piece[] | undefined {
+    for (let index = depth - 1; index >= 0; index -= 1) {
+      const frame = this.frames[index];
+      if (frame?.kind === 'capture') return frame.pieces;
+      if (frame?.table.cell) return frame.table.cell.pieces;
+    }
+    return undefined;
+  }
+
+  private flush(table: OpenTable): void {
+    table.target ??= { table: new TableWriter(this.writer), spans: new Spans(), written: 0 };
+    const { target } = table;
+    for (const row of table.rows) {
+      target.written += 1;
+      target.table.add(target.written, target.spans.cellsOf(row));
+    }
+    table.rows = [];
+  }
+
+  private write(piece: Piece): void {
+    if (piece.type === 'heading') this.writer.heading(piece.text, piece.level);
+    else if (piece.type === 'paragraph') this.writer.paragraph(piece.text);
+    else {
+      const table = new TableWriter(this.writer);
+      const spans = new Spans();
+      piece.rows.forEach((row, index) => table.add(index + 1, spans.cellsOf(row)));
+      table.end();
+    }
+  }
+}
+
+function isForReaders({ count, wide }: OpenTable): boolean {
+  return count > 1 && wide;
+}
+
+/** A merged cell takes the place of all its cells: its text in each row, so that every row can be read alone. */
+class Spans {
+  private readonly open = new Map<number, { readonly text: string; rows: number }>();
+  private above: readonly string[] = [];
+
+  cellsOf(row: readonly Cell[]): readonly string[] {
+    const cells: string[] = [];
+    for (const cell of row) {
+      this.fill(cells);
+      const { continued = false } = cell;
+      const rows = Math.trunc(cell.rows ?? 1);
+      const columns = Math.trunc(cell.columns ?? 1);
+      const text = continued ? (this.above[cells.length] ?? '') : textOf(cell.pieces, 0);
+      const width = Math.max(1, Math.min(columns, COLUMN_LIMIT - cells.length));
+      if (rows > 1) this.open.set(cells.length, { text, rows: rows - 1 });
+      cells.push(text);
+      for (let column = 1; column < width; column += 1) cells.push('');
+    }
+    this.fill(cells);
+    this.above = cells;
+    return cells;
+  }
+
+  private fill(cells: string[]): void {
+    for (let span = this.open.get(cells.length); span; span = this.open.get(cells.length)) {
+      span.rows -= 1;
+      if (span.rows === 0) this.open.delete(cells.length);
+      cells.push(span.text);
+    }
+  }
+}
+
+function textOf(pieces: readonly Piece[], depth: number): string {
+  if (depth > NESTING_LIMIT) return '';
+  return pieces
+    .map((piece) =>
+      piece.type === 'table'
+        ? piece.rows
+            .flatMap((row) => row.map((cell) => textOf(cell.pieces, depth + 1)))
+            .filter((text) => text !== '')
+            .join(' ')
+        : piece.text,
+    )
+    .join(' ');
+}

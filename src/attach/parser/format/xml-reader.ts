@@ -1,0 +1,127 @@
+import { SaxesParser } from 'saxes';
+import { nestedTooDeeply, Refusal } from './document-source.js';
+
+/** The attributes of an element by their names as written, with their prefixes. */
+export type XmlAttributes = Readonly<Record<string, string>>;
+
+/** Receives the elements of an XML document in their order. Names come without their prefix, which authors choose. */
+export interface XmlHandler {
+  open(name: string, attributes: XmlAttributes): void;
+  close(name: string): void;
+  text?(text: string): void;
+}
+
+/** Real documents lie some dozen elements deep. */
+const DEPTH_LIMIT = 2_000;
+
+/** What real documents contain although XML does not allow it; it can be read all the same. */
+const TOLERATED = /disallowed character|undefined entity/;
+
+/**
+ * Reads XML piece by piece, so that no document is in memory as a whole or as a tree. Entities are never resolved but
+ * the five of XML. Throws Refusal for XML that is not well-formed, nested too deeply or defines entities.
+ */
+export async function readXml(
+  chunks: AsyncIterable<Uint8Array>,
+  handler: XmlHandler,
+): Promise<void> {
+  const reader = new XmlReader(handler);
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  for await (const chunk of chunks) {
+    decoder ??= new TextDecoder(encodingOf(chunk));
+    reader.write(decoder.decode(chunk, { stream: true }));
+  }
+  reader.end(decoder?.decode() ?? '');
+}
+
+/** The attribute of this name in the namespace of the element, whatever its prefix. */
+export function attributeOf(attributes: XmlAttributes, name: string): string | undefined {
+  const plain = attributes[name];
+  if (plain !== undefined) return plain;
+  const end = `:${name}`;
+  for (const key in attributes) if (key.endsWith(end)) return attributes[key];
+  return undefined;
+}
+
+/** The attribute `id` of the namespace of relationships, beside which an element may have an id of its own. */
+export function relationshipIn(attributes: XmlAttributes): string | undefined {
+  for (const key in attributes) if (key.endsWith(':id')) return attributes[key];
+  return undefined;
+}
+
+/** Whether an attribute or element that switches something is on; it is where it has no value. */
+export function isOn(value: string | undefined): boolean {
+  return value === undefined || value === '1' || value === 'true' || value === 'on';
+}
+
+class XmlReader {
+  private readonly parser = new SaxesParser();
+  private depth = 0;
+
+  constructor(handler: XmlHandler) {
+    const { parser } = this;
+    parser.on('opentag', ({ name, attributes }) => {
+      this.depth += 1;
+      if (this.depth > DEPTH_LIMIT) throw nestedTooDeeply();
+      handler.open(localName(name), attributes);
+    });
+    parser.on('closetag', ({ name }) => {
+      this.depth -= 1;
+      handler.close(localName(name));
+    });
+    if (handler.text) {
+      const text = handler.text.bind(handler);
+      parser.on('text', text);
+      parser.on('cdata', text);
+    }
+    parser.on('doctype', (doctype) => {
+      if (doctype.includes('[')) throw definesEntities();
+    });
+    parser.on('error', (error) => {
+      if (!TOLERATED.test(error.message)) throw malformed();
+    });
+  }
+
+  write(text: string): void {
+    this.parser.write(text);
+  }
+
+  end(text: string): void {
+    this.parser.write(text).close();
+  }
+}
+
+function definesEntities(): Refusal {
+  return new Refusal(
+    'The file defines XML entities, which documents of this format never do. Open it, save it again and upload the result.',
+  );
+}
+
+function malformed(): Refusal {
+  return new Refusal(
+    'The file is damaged: its XML is not well-formed. Open it, save it again and upload the result.',
+  );
+}
+
+function localName(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
+}
+
+/** By the byte order mark, else by the declaration, else UTF-8 (XML 1.0, appendix F). */
+function encodingOf(chunk: Uint8Array): string {
+  const [first, second] = chunk;
+  if ((first === 0xff && second === 0xfe) || (first === 0x3c && second === 0)) return 'utf-16le';
+  if ((first === 0xfe && second === 0xff) || (first === 0 && second === 0x3c)) return 'utf-16be';
+  const head = Buffer.from(chunk.subarray(0, 200)).toString('latin1');
+  const label = /^(?:\xef\xbb\xbf)?<\?xml[^>]*\sencoding=["']([\w.:-]+)["']/.exec(head)?.[1];
+  return label !== undefined && isEncoding(label) ? label : 'utf-8';
+}
+
+/** Whether it is a label of the WHATWG Encoding standard that can be decoded here. */
+export function isEncoding(label: string): boolean {
+  try {
+    return new TextDecoder(label).encoding !== '';
+  } catch {
+    return false;
+  }
+}

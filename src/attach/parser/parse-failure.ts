@@ -1,0 +1,22 @@
+import { nestedTooDeeply, Refusal, UnreadPages } from './format/document-source.js';
+import type { ParseOutcome } from './parse-task.js';
+
+/**
+ * The one place where the failure of a reader becomes a sentence for the owner of the document. What an unknown error
+ * says is for the log alone: it names parts of a program, not of the document.
+ */
+export function failureOf(error: unknown): Exclude<ParseOutcome, { readonly type: 'parsed' }> {
+  if (error instanceof UnreadPages) {
+    return { type: 'unread', unread: { pages: error.pages, total: error.total } };
+  }
+  if (error instanceof Refusal) return { type: 'refused', reason: error.message };
+  if (error instanceof RangeError && error.message.includes('call stack')) {
+    return { type: 'refused', reason: nestedTooDeeply().message };
+  }
+  return {
+    type: 'broken',
+    reason:
+      'The document cannot be read; it is damaged or not what its name says. Open it, save it again and upload the result.',
+    cause: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  };
+}

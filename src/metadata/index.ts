@@ -1,0 +1,17 @@
+export {
+  allOf,
+  FILTER_DESCRIPTION,
+  FILTER_EXAMPLE,
+  FILTER_OPERATORS,
+  keysOf,
+  LONGEST_FILTER,
+  readFilter,
+  readFilterText,
+} from './filter.js';
+export type { MetadataFilter } from './filter.js';
+export { jsonPathOf } from './filter.path.js';
+export { METADATA_TYPES, readMetadata, readMetadataText, shownMetadata } from './metadata.js';
+export type { Metadata, StoredMetadata } from './metadata.js';
+export { MetadataModule } from './metadata.module.js';
+export { MetadataRepository } from './metadata.repository.js';
+export type { MetadataKey } from './metadata.repository.js';

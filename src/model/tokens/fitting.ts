@@ -1,0 +1,56 @@
+import type { TokenCounter } from './token-counter.js';
+
+/** How much text fits. */
+export interface TextRoom {
+  readonly characters: number;
+  readonly tokens: number;
+}
+
+/** Code units that a cut may lie before the last place that fits. */
+const PRECISION = 0.01;
+/** The share of a beginning in which a word is looked for that ends it. */
+const LAST_WORD = 0.2;
+
+export function sizeOf(text: string, counter: TokenCounter): TextRoom {
+  return { characters: text.length, tokens: counter.count(text) };
+}
+
+export function fits(size: TextRoom, room: TextRoom): boolean {
+  return size.characters <= room.characters && size.tokens <= room.tokens;
+}
+
+/**
+ * The longest beginning of a text that fits, to about a hundredth, which ends with a word where it can; empty when
+ * nothing fits. `written` is what is sent of a beginning: its tags, its escapes.
+ */
+export function longestBeginning(
+  text: string,
+  room: TextRoom,
+  counter: TokenCounter,
+  written: (beginning: string) => string = (beginning) => beginning,
+): string {
+  let shortest = 0;
+  let longest = Math.min(text.length, room.characters);
+  if (longest <= 0) return '';
+  const isFitting = (length: number): boolean => {
+    const sent = written(text.slice(0, length));
+    // Counting takes longer than looking at the length.
+    return sent.length <= room.characters && counter.count(sent) <= room.tokens;
+  };
+  while (longest - shortest > Math.max(1, shortest * PRECISION)) {
+    const middle = shortest + Math.ceil((longest - shortest) / 2);
+    if (isFitting(middle)) shortest = middle;
+    else longest = middle;
+  }
+  const isOneMore = longest > shortest && isFitting(longest);
+  return wholeWords(text, isOneMore ? longest : shortest);
+}
+
+function wholeWords(text: string, length: number): string {
+  if (length === text.length) return text;
+  const beginning = text.slice(0, length);
+  const earliest = Math.floor(length * (1 - LAST_WORD));
+  const blank = /\s/.test(text[length] ?? '') ? length : beginning.search(/\s\S*$/);
+  const whole = blank > earliest ? beginning.slice(0, blank) : beginning;
+  return whole.replace(/[\ud800-\udbff]$/, '').trimEnd();
+}
