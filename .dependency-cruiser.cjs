@@ -40,7 +40,7 @@ const layers = [...platform.map((name) => `platform/${name}`), ...features];
 /** The rooms of folders that have an order inside. */
 const rooms = {
   agent: ['format', 'tool', 'runtime'],
-  attach: ['parser', 'parsing', 'reconciliation', 'preview', 'loader'],
+  attach: ['parser', 'recognition', 'parsing', 'reconciliation', 'preview', 'loader'],
   harness: [
     'fault',
     'protocol',

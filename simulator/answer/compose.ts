@@ -8,6 +8,8 @@ import { quotable } from './sentences.js';
 import { CHINESE, ENGLISH, type Phrases } from './phrases.js';
 
 const LONG_INPUT = 600;
+const ASKS_FOR_CONTEXT = /^You write one line of context for an excerpt/;
+const ASKS_FOR_TRANSCRIPT = /^You transcribe the images of pages/;
 const ASKS_FOR_SUMMARY = /summar|outline|abstract|key points|总结|概括|摘要|归纳|要点/i;
 
 interface Composition {
@@ -21,6 +23,10 @@ export function compose(request: ChatRequest): Composition {
   if (request.tools.length > 0 && request.model.includes('coder')) return code(request);
   const standalone = standaloneQuestion(request);
   if (standalone !== undefined) return { reasoning: '', text: standalone, toolCalls: [] };
+  const context = contextOf(request);
+  if (context !== undefined) return { reasoning: '', text: context, toolCalls: [] };
+  const transcript = transcriptOf(request);
+  if (transcript !== undefined) return { reasoning: '', text: transcript, toolCalls: [] };
   const { question, passages } = readPrompt(request);
   const phrases = isMostlyCjk(question) ? CHINESE : ENGLISH;
   const toolResult = lastToolResult(request);
@@ -66,6 +72,31 @@ function body({ question, passages, quotes, toolResult, phrases }: Material): st
 function lastToolResult(request: ChatRequest): string | undefined {
   const last = request.messages.at(-1);
   return last?.role === 'tool' ? last.text : undefined;
+}
+
+/** Asked for a line of context for an excerpt: where it is from, and how it begins. */
+function contextOf({ messages }: ChatRequest): string | undefined {
+  if (!messages.some(({ role, text }) => role === 'system' && ASKS_FOR_CONTEXT.test(text))) {
+    return undefined;
+  }
+  const text = messages.at(-1)?.text ?? '';
+  const name = /<document_name>\n(.*)\n/.exec(text)?.[1] ?? '';
+  const excerpt = /<excerpt>\n([^]*?)\n<\/excerpt>/.exec(text)?.[1] ?? '';
+  return `From ${name}, beginning with: ${excerpt.split(/\s+/).slice(0, 5).join(' ')}`;
+}
+
+/** Asked to transcribe the image of a page: what can be said of it without seeing. */
+function transcriptOf({ messages }: ChatRequest): string | undefined {
+  if (!messages.some(({ role, text }) => role === 'system' && ASKS_FOR_TRANSCRIPT.test(text))) {
+    return undefined;
+  }
+  const image = messages.at(-1)?.images.at(-1);
+  const { width = 0, height = 0 } = image?.size ?? {};
+  return [
+    '# Page image',
+    `An image of type ${image?.mime ?? 'unknown'}.`,
+    `| Side | Pixels |\n| --- | --- |\n| Width | ${width} |\n| Height | ${height} |`,
+  ].join('\n\n');
 }
 
 function describeImages(request: ChatRequest, phrases: Phrases): string[] {

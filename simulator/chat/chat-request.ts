@@ -4,6 +4,8 @@ export interface SeenImage {
   mime: string;
   /** Undefined when the image is only linked. */
   bytes: number | undefined;
+  /** Of a PNG, in pixels. */
+  size?: { width: number; height: number };
 }
 
 export interface ChatMessage {
@@ -80,5 +82,15 @@ export function partsOfContent(content: JsonValue | undefined): string[] {
 export function imageOfAddress(address: string): SeenImage {
   const data = /^data:([^;,]+);base64,(.*)$/s.exec(address);
   if (data === null) return { mime: 'linked image', bytes: undefined };
-  return { mime: data[1] ?? '', bytes: Buffer.from(data[2] ?? '', 'base64').length };
+  return imageOfBytes(data[1] ?? '', Buffer.from(data[2] ?? '', 'base64'));
 }
+
+export function imageOfBytes(mime: string, bytes: Buffer): SeenImage {
+  const isPng = bytes.toString('latin1', 1, 4) === 'PNG' && bytes.length >= PNG_HEAD;
+  if (!isPng) return { mime, bytes: bytes.length };
+  const size = { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+  return { mime, bytes: bytes.length, size };
+}
+
+/** Signature and the beginning of the first chunk, which has the size. */
+const PNG_HEAD = 24;

@@ -6,6 +6,7 @@ import {
   type ChatMessage,
   type ChatRequest,
   functionsIn,
+  imageOfBytes,
   requiredMessages,
   requiredModel,
   textOfContent,
@@ -45,7 +46,7 @@ function readMessage(message: JsonObject): ChatMessage {
     text: textOfContent(message['content']),
     images: images.map((image) => {
       const bytes = Buffer.from(stringOf(image), 'base64');
-      return { mime: sniffMime(bytes), bytes: bytes.length };
+      return imageOfBytes(sniffMime(bytes), bytes);
     }),
     // Calls have no ids here: results answer them in their order.
     toolCalls: objectsOf(message['tool_calls']).map((call) => {

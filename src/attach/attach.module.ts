@@ -6,27 +6,31 @@ import { MetadataModule } from '../metadata/index.js';
 import { ModelModule } from '../model/index.js';
 import { StorageModule } from '../platform/storage/index.js';
 import { VectorStoreModule } from '../vector-store/index.js';
-import { Attachment, EmbeddedBatch } from './attachment.entity.js';
+import { Attachment, EmbeddedBatch, ModelAnswer } from './attachment.entity.js';
 import { AttachController } from './attach.controller.js';
 import { AttachRepository } from './attach.repository.js';
 import { AttachService } from './attach.service.js';
 import { DocumentReader } from './document.reader.js';
 import { FolderImport } from './loader/folder-import.js';
 import { DocumentParser } from './parser/index.js';
-import { DocumentIndexer, FragmentEmbedder } from './parsing/document-indexer.js';
+import { ContextWriter } from './parsing/context-writer.js';
+import { DocumentIndexer } from './parsing/document-indexer.js';
+import { FragmentEmbedder } from './parsing/fragment-embedder.js';
 import { LostVectors } from './parsing/lost-vectors.js';
 import { LostVectorsRepository } from './parsing/lost-vectors.repository.js';
+import { PageReader } from './parsing/page-reader.js';
 import { ParsingQueue } from './parsing/parsing.queue.js';
 import { ParsingRepository } from './parsing/parsing.repository.js';
 import { ParsingWorker } from './parsing/parsing.worker.js';
 import { PreviewController } from './preview/preview.controller.js';
 import { PreviewService } from './preview/preview.service.js';
+import { TextRecognitions } from './recognition/index.js';
 import { ReconciliationRepository } from './reconciliation/reconciliation.repository.js';
 import { VectorReconciliation } from './reconciliation/vector-reconciliation.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([Attachment, EmbeddedBatch]),
+    TypeOrmModule.forFeature([Attachment, EmbeddedBatch, ModelAnswer]),
     KnowledgeModule,
     FragmentModule,
     MetadataModule,
@@ -38,6 +42,7 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
   providers: [
     AttachRepository,
     AttachService,
+    ContextWriter,
     DocumentIndexer,
     DocumentParser,
     DocumentReader,
@@ -45,11 +50,13 @@ import { VectorReconciliation } from './reconciliation/vector-reconciliation.js'
     FragmentEmbedder,
     LostVectors,
     LostVectorsRepository,
+    PageReader,
     ParsingQueue,
     ParsingRepository,
     ParsingWorker,
     PreviewService,
     ReconciliationRepository,
+    TextRecognitions,
     VectorReconciliation,
   ],
   exports: [AttachService, DocumentReader, FolderImport, LostVectors],

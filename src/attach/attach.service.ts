@@ -154,7 +154,8 @@ export class AttachService {
     try {
       const openZip = () =>
         openStoredZip(received.size, (range) => this.storage.readReceived(received, range));
-      const refusal = await refusalOf({ ...received, openZip });
+      const recognition = knowledge.enableOcr === 1;
+      const refusal = await refusalOf({ ...received, openZip, recognition });
       if (refusal !== undefined) throw new RefusedFileError(refusal);
       return await this.database.transaction(async () => {
         const attachment = await this.insert(caller, knowledge, { ...received, metadata });

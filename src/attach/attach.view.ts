@@ -45,6 +45,14 @@ export class AttachmentView extends View({
   progressTotal: nullable(
     integer({ example: 120, description: 'Of so many; null until they are known' }),
   ),
+  ocrDone: integer({ example: 0, description: 'Pages read by text recognition so far' }),
+  ocrTotal: nullable(integer({ example: 12, description: 'Of so many; null where none is read' })),
+  contextDone: integer({ example: 0, description: 'Fragments whose context is written so far' }),
+  inputTokens: integer({
+    example: 0,
+    description: 'Tokens that chat models read for the last parsing',
+  }),
+  outputTokens: integer({ example: 0, description: 'Tokens that they wrote' }),
   metadata: schema<Metadata>({
     type: 'object',
     additionalProperties: true,

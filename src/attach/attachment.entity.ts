@@ -11,6 +11,7 @@ import {
   Jsonb,
   Smallint,
   TenantId,
+  Text,
   Timestamp,
   UpdateTime,
   Uuid,
@@ -59,6 +60,17 @@ export class Attachment {
   @Integer({ default: 0 }) progressDone: number;
   @Integer(nullable) progressTotal: number | null;
 
+  /** Pages read by text recognition, of ocrTotal; null where it reads none. */
+  @Integer({ default: 0 }) ocrDone: number;
+  @Integer(nullable) ocrTotal: number | null;
+
+  /** Fragments whose context is written, of progressTotal. */
+  @Integer({ default: 0 }) contextDone: number;
+
+  /** Tokens that chat models took for the last parsing. */
+  @Bigint({ default: 0 }) inputTokens: number;
+  @Bigint({ default: 0 }) outputTokens: number;
+
   /** What the parsing waits for, such as a provider that asked to slow down. */
   @Varchar(200, nullable) waitingFor: string | null;
 
@@ -101,5 +113,19 @@ export class EmbeddedBatch {
 
   /** Little-endian 32-bit floats, one vector after the other. */
   @Bytea() vectors: Buffer;
+  @CreateTime() createTime: Date;
+}
+
+/** What a model has answered for a document whose parsing has not ended. */
+@Entity({ name: 'model_answer' })
+export class ModelAnswer {
+  @Bigint(primary) attachmentId: number;
+
+  /** SHA-256 of the model and what it was asked. */
+  @Char(64, primary) digest: string;
+  @TenantId() tenantId: string;
+  @Text() text: string;
+  @Bigint() inputTokens: number;
+  @Bigint() outputTokens: number;
   @CreateTime() createTime: Date;
 }

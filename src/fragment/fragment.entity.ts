@@ -29,6 +29,9 @@ export class Fragment {
   @Integer() idx: number;
   @Text() content: string;
 
+  /** A line that a model wrote about it. It is embedded and indexed with the text, of which it is no part. */
+  @Text(nullable) context: string | null;
+
   /** Page of its first character, from 1. */
   @Integer(nullable) page: number | null;
 

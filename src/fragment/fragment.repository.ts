@@ -59,9 +59,9 @@ export class FragmentRepository {
   async texts(
     tenantId: string,
     attachmentId: number,
-  ): Promise<Pick<Fragment, 'id' | 'content' | 'headings'>[]> {
+  ): Promise<Pick<Fragment, 'id' | 'content' | 'headings' | 'context'>[]> {
     return this.database.query(
-      `SELECT id, content, headings FROM fragment
+      `SELECT id, content, headings, context FROM fragment
         WHERE tenant_id = $1 AND attachment_id = $2 ORDER BY idx, id`,
       [tenantId, attachmentId],
     );
@@ -175,10 +175,11 @@ export class FragmentRepository {
   ): Promise<void> {
     await this.database.query(
       `INSERT INTO fragment (tenant_id, knowledge_id, attachment_id, doc_id, id, fid, idx, content, page, headings,
-                             location, char_start, char_end, language, term_count)
+                             location, char_start, char_end, language, term_count, context)
        SELECT $1, $2::bigint, $3::bigint, $4, new.*
          FROM unnest($5::bigint[], $6::text[], $7::integer[], $8::text[], $9::integer[], $10::text[], $11::text[],
-                     $12::integer[], $13::integer[], $14::text[], $15::integer[]) AS new`,
+                     $12::integer[], $13::integer[], $14::text[], $15::integer[],
+                     $16::text[]) AS new`,
       [
         tenantId,
         knowledgeId,
@@ -195,6 +196,7 @@ export class FragmentRepository {
         batch.map(({ end }) => end),
         batch.map(({ analysed }) => analysed.language),
         batch.map(({ analysed }) => analysed.termCount),
+        batch.map(({ context }) => context ?? null),
       ],
     );
   }

@@ -64,7 +64,8 @@ export class FragmentService {
     const document = await this.fragments.document(tenantId, docId);
     if (!document) throw new NotFoundError(DOCUMENT);
     const base = await this.knowledge.writable(caller, document.knowledgeId, DOCUMENT);
-    const analysed = await this.analyse({ content, headings: null }, base, document.attachmentId);
+    const text = { content, headings: null, context: null };
+    const analysed = await this.analyse(text, base, document.attachmentId);
     const { language, termCount } = analysed;
     return this.database.transaction(async () => {
       await this.lock(tenantId, document.attachmentId, DOCUMENT);
@@ -199,7 +200,7 @@ export class FragmentService {
   }
 
   private async analyse(
-    fragment: Pick<Fragment, 'content' | 'headings'>,
+    fragment: Pick<Fragment, 'content' | 'headings' | 'context'>,
     { tenantId, id: knowledgeId, language }: KnowledgeBase,
     attachmentId: number,
   ): Promise<AnalysedText> {
@@ -224,6 +225,14 @@ export class FragmentService {
 }
 
 /** The searchable text of a fragment as it is stored. */
-function storedText({ content, headings }: Pick<Fragment, 'content' | 'headings'>): string {
-  return searchableText({ content, headings: headings?.split(HEADING_SEPARATOR) ?? [] });
+function storedText({
+  content,
+  headings,
+  context,
+}: Pick<Fragment, 'content' | 'headings' | 'context'>): string {
+  return searchableText({
+    content,
+    headings: headings?.split(HEADING_SEPARATOR) ?? [],
+    context,
+  });
 }

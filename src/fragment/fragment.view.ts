@@ -18,6 +18,12 @@ export class FragmentView extends View({
   knowledgeId: recordId(),
   idx: integer({ example: 0, description: 'Running number in the document, from 0' }),
   content: text({ example: 'The warranty lasts two years.' }),
+  context: nullable(
+    text({
+      example: 'From the warranty terms of the Model 3 drill.',
+      description: 'A line that a model wrote about it; searched with the text, no part of it',
+    }),
+  ),
   page: nullable(integer({ example: 3, description: 'Page of its first character, from 1' })),
   headings: nullable(text({ example: 'Terms > Warranty' })),
   location: nullable(text({ example: 'lines 10-42' })),
@@ -40,6 +46,7 @@ export const fragmentSheet = sheetOf<FragmentView>('Fragments', {
   docId: 'Document id',
   idx: ['Number', (idx) => idx + 1],
   content: 'Text',
+  context: 'Context',
   page: 'Page',
   headings: 'Headings',
   location: 'Location',

@@ -8,4 +8,4 @@ export { KeywordIndex } from './keyword/keyword-index.js';
 export type { AnalysedFragment } from './keyword/keyword-index.js';
 export type { AttachmentScope, KnowledgeScope } from './keyword/keyword.repository.js';
 export type { DocumentScope, NewFragment } from './new-fragment.js';
-export { randomName, searchableText } from './new-fragment.js';
+export { HEADING_SEPARATOR, randomName, searchableText } from './new-fragment.js';

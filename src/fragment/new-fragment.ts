@@ -7,6 +7,8 @@ export interface NewFragment extends FragmentDraft {
   readonly id: number;
   /** Running number in the document, from 0. */
   readonly idx: number;
+  /** A line that a model wrote about it. */
+  readonly context?: string | null;
   readonly analysed: AnalysedText;
 }
 
@@ -21,16 +23,19 @@ export interface DocumentScope {
 /** Between the headings of a fragment, outermost first, where they are written as one text. */
 export const HEADING_SEPARATOR = ' > ';
 
-/** What stands for a fragment in both channels: its text, below the headings that it does not show itself. */
+/** What stands for a fragment in both channels: its text, below its context and the headings that it does not show itself. */
 export function searchableText({
   content,
   headings,
+  context = null,
 }: {
   readonly content: string;
   readonly headings: readonly string[];
+  readonly context?: string | null;
 }): string {
   const missing = headings.filter((heading) => !content.includes(heading));
-  return missing.length === 0 ? content : `${missing.join(HEADING_SEPARATOR)}\n\n${content}`;
+  const above = missing.length === 0 ? [] : [missing.join(HEADING_SEPARATOR)];
+  return [...(context === null ? [] : [context]), ...above, content].join('\n\n');
 }
 
 const CHARACTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';

@@ -39,6 +39,9 @@ export class KnowledgeListQuery extends Input({
     'neighbours',
     'neighbourCharacters',
     'language',
+    'enableOcr',
+    'ocrModel',
+    'contextModel',
     'remark',
     'createTime',
     'updateTime',
@@ -145,6 +148,22 @@ const knowledgeFields = {
     description:
       'Language of the documents for keyword search; default auto, which recognises it. A change applies to documents that are parsed afterwards',
     example: 'auto',
+  }),
+  enableOcr: ZeroOrOne({
+    optional: true,
+    description: '1: scanned pages and image files are read by text recognition; default 0',
+  }),
+  ocrModel: Text({
+    optional: true,
+    max: 200,
+    description:
+      'modelName of a model of category chat with supportsVision; empty for the program tesseract of the server',
+  }),
+  contextModel: Text({
+    optional: true,
+    max: 200,
+    description:
+      'modelName of a model of category chat that writes a line of context for each fragment, one call each; empty for none',
   }),
   remark: Text({ optional: true, max: 500 }),
 };

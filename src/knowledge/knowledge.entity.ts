@@ -58,6 +58,15 @@ export class KnowledgeBase {
   @Integer({ default: 2000 }) neighbourCharacters: number;
   /** What its words are stemmed by: `auto`, or a text search configuration of PostgreSQL. */
   @Varchar(20, { default: 'auto' }) language: string;
+
+  /** 1: pages without text, and image files, are read by text recognition. */
+  @Smallint({ default: 0 }) enableOcr: number;
+
+  /** modelName of a chat model that sees images; without one, the system's tesseract reads them. */
+  @Varchar(200, nullable) ocrModel: string | null;
+
+  /** modelName of the chat model that writes a line of context for each fragment; without one, there is none. */
+  @Varchar(200, nullable) contextModel: string | null;
   @Varchar(500, nullable) remark: string | null;
 
   /** Since when vectors of its fragments are known to be missing in the vector store; null when none is. */

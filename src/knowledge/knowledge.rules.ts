@@ -75,6 +75,16 @@ export class UnknownModelError extends InvalidInputError {
   }
 }
 
+/** The model is not known to see images. */
+export class NoVisionModelError extends InvalidInputError {
+  constructor(modelName: string) {
+    super(
+      `ocrModel: the model ${modelName} does not read images. Choose a chat model with supportsVision, or set supportsVision of this one if it does.`,
+      { data: { field: 'ocrModel', modelName } },
+    );
+  }
+}
+
 /** Stored vectors depend on these settings, so they cannot be changed without parsing again. */
 export class ReindexNeededError extends ConflictError {
   constructor(fields: readonly string[]) {

@@ -19,6 +19,7 @@ import {
   ReindexNeededError,
   mayRead,
   mayWrite,
+  NoVisionModelError,
   requireSplitSettings,
   SessionKnowledgeError,
   splitSettings,
@@ -232,6 +233,9 @@ export class KnowledgeService {
     requireSplitSettings(splitSettings(values, before));
     await this.requireModel(tenantId, 'embeddingModel', 'vector', { values, before });
     await this.requireModel(tenantId, 'rerankModel', 'rerank', { values, before });
+    await this.requireModel(tenantId, 'ocrModel', 'chat', { values, before });
+    await this.requireModel(tenantId, 'contextModel', 'chat', { values, before });
+    await this.requireVision(tenantId, values, before);
     return joined([this.storeNotice(values, before), rerankNotice({ ...before, ...values })]);
   }
 
@@ -275,7 +279,7 @@ export class KnowledgeService {
 
   private async requireModel(
     tenantId: string,
-    field: 'embeddingModel' | 'rerankModel',
+    field: 'embeddingModel' | 'rerankModel' | 'ocrModel' | 'contextModel',
     category: string,
     { values, before }: { values: KnowledgeValues; before: KnowledgeBase | undefined },
   ): Promise<void> {
@@ -283,6 +287,15 @@ export class KnowledgeService {
     if (!modelName || modelName === before?.[field]) return;
     if (await this.models.exists(tenantId, modelName, category)) return;
     throw new UnknownModelError(field, modelName, category);
+  }
+
+  private async requireVision(
+    tenantId: string,
+    { ocrModel }: KnowledgeValues,
+    before: KnowledgeBase | undefined,
+  ): Promise<void> {
+    if (!ocrModel || ocrModel === before?.ocrModel) return;
+    if (!(await this.models.seesImages(tenantId, ocrModel))) throw new NoVisionModelError(ocrModel);
   }
 
   private async assertNoReindexNeeded(
@@ -297,7 +310,14 @@ export class KnowledgeService {
   }
 }
 
-const NAMES = ['name', 'vectorModel', 'embeddingModel', 'rerankModel'] as const;
+const NAMES = [
+  'name',
+  'vectorModel',
+  'embeddingModel',
+  'rerankModel',
+  'ocrModel',
+  'contextModel',
+] as const;
 
 /** The columns that a body changes. */
 function valuesOf(body: CreateKnowledgeBody | Omit<UpdateKnowledgeBody, 'id'>): KnowledgeValues {

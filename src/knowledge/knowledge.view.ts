@@ -46,6 +46,9 @@ export class KnowledgeView extends View({
     example: 'auto',
     description: 'Language of the documents for keyword search; auto: it is recognised',
   }),
+  enableOcr: zeroOrOne({ example: 0, description: '1: scanned pages and images are read' }),
+  ocrModel: text({ example: '', description: 'Empty: the program tesseract of the server' }),
+  contextModel: text({ example: '', description: 'Writes a line of context for each fragment' }),
   remark: text({ example: '' }),
   documentCount: integer({ example: 12 }),
   vectorsLostTime: nullable(
@@ -92,6 +95,8 @@ export function toKnowledgeView(
     description: knowledge.description ?? '',
     separator: knowledge.separator ?? '',
     rerankModel: knowledge.rerankModel ?? '',
+    ocrModel: knowledge.ocrModel ?? '',
+    contextModel: knowledge.contextModel ?? '',
     remark: knowledge.remark ?? '',
     ...contents,
     vectorsLostTime: wireTime(knowledge.vectorsLostAt),

@@ -1,10 +1,13 @@
 export { inBatches, countedCall } from './counted.call.js';
+export { CompletionClient } from './completion/completion.client.js';
+export type { CompletionOptions, CountedCompletion } from './completion/completion.client.js';
 export {
   EmbeddingClient,
   EmbeddingDimensionError,
   EmbeddingModelChangedError,
 } from './embedding/embedding.client.js';
 export type { EmbedOptions } from './embedding/embedding.client.js';
+export type { WaitListener } from './embedding/model.queue.js';
 export { ModelNotFoundError, WrongCategoryError } from './model.errors.js';
 export { estimateMessageTokens, estimateTokens, sendableTokens } from './model-window.js';
 export { fits, longestBeginning, sizeOf } from './tokens/fitting.js';

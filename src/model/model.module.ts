@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ProviderModule } from '../provider/index.js';
 import { Model } from './model.entity.js';
+import { CompletionClient } from './completion/completion.client.js';
 import { CredentialRepository } from './credential.repository.js';
 import { CredentialRotation } from './credential.rotation.js';
 import { CredentialVault } from './credential.vault.js';
@@ -25,10 +26,11 @@ import { RerankClient } from './reranking/rerank.client.js';
     ModelRepository,
     ModelService,
     ModelResolver,
+    CompletionClient,
     EmbeddingClient,
     RerankClient,
     ModelDiagnosis,
   ],
-  exports: [ModelService, ModelResolver, EmbeddingClient, RerankClient],
+  exports: [ModelService, ModelResolver, CompletionClient, EmbeddingClient, RerankClient],
 })
 export class ModelModule {}

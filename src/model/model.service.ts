@@ -146,6 +146,13 @@ export class ModelService {
     return named.some((model) => storedCategory(model.category) === category);
   }
 
+  /** Whether the chat model of the name is known to see images. */
+  async seesImages(tenantId: string, modelName: string): Promise<boolean> {
+    const named = await this.models.named(tenantId, modelName);
+    const chat = named.find((model) => storedCategory(model.category) === 'chat');
+    return chat?.supportsVision === true;
+  }
+
   /**
    * Records whether a call has shown that the model calls tools. A value set meanwhile is kept. Callers that resolve the
    * model from now on see it.

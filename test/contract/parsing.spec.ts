@@ -1,15 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createCanvas } from '@napi-rs/canvas';
+import { scannedPdf } from '../support/documents/pdf.js';
 import { byTest } from '../support/asked-by-test.js';
 import { startSimulator } from '../../simulator/index.js';
 import type { Simulator } from '../../simulator/index.js';
 import { systemCaller } from '../../src/platform/access/index.js';
 import { ParsingRepository } from '../../src/attach/parsing/parsing.repository.js';
+import { PARSE_JOB } from '../../src/attach/parsing/parsing.queue.js';
 import { VectorReconciliation } from '../../src/attach/reconciliation/vector-reconciliation.js';
 import { Database } from '../../src/platform/database/index.js';
+import { JobQueue } from '../../src/platform/queue/index.js';
 import { VectorStores } from '../../src/vector-store/index.js';
 import {
   attachmentsOf,
@@ -43,10 +47,19 @@ describe('parsing', () => {
   let simulator: Simulator;
   let admin: Session;
   let count = 0;
+  const programs = mkdtempSync(join(tmpdir(), 'plinth-programs-'));
+  const tesseract = join(programs, 'tesseract');
 
   beforeAll(async () => {
     simulator = await startSimulator();
-    plinth = await Plinth.start({ EMBEDDING_BATCH_SIZE: '4', EMBEDDING_CONCURRENCY: '1' });
+    writeFileSync(tesseract, '#!/bin/sh\ncat > /dev/null\necho "Read by tesseract."\n');
+    chmodSync(tesseract, 0o700);
+    plinth = await Plinth.start({
+      EMBEDDING_BATCH_SIZE: '4',
+      EMBEDDING_CONCURRENCY: '1',
+      OCR_CONCURRENCY: '1',
+      OCR_TESSERACT: tesseract,
+    });
     admin = await plinth.signIn();
     await createProvider(admin, 'custom_api');
     for (const [modelName, modelDimension] of [
@@ -63,11 +76,19 @@ describe('parsing', () => {
         apiKey: 'key',
       });
     }
+    for (const [modelName, supportsVision] of [
+      ['sim-vision', true],
+      ['sim-blind', false],
+    ] as const) {
+      const apiHost = `${simulator.url}/v1`;
+      await createModel(admin, { modelName, supportsVision, apiHost, apiKey: 'key' });
+    }
   });
 
   afterAll(async () => {
     await plinth.stop();
     await simulator.close();
+    rmSync(programs, { recursive: true, force: true });
   });
 
   beforeEach(() => simulator.reset());
@@ -96,6 +117,11 @@ describe('parsing', () => {
 
   const embedCalls = (): number =>
     simulator.requests.filter(({ path }) => path.endsWith('/embeddings')).length;
+
+  const embedInputs = (): string[][] =>
+    simulator.requests
+      .filter(({ path }) => path.endsWith('/embeddings'))
+      .map(({ body }) => (body as { input: string[] }).input);
 
   it('goes from pending to parsed, with one vector and its words for each fragment', async () => {
     const id = await base();
@@ -183,6 +209,73 @@ describe('parsing', () => {
     expect([await vectors(id), await rows('fragment', id)]).toEqual([0, 0]);
   });
 
+  it('shares embedding calls among small documents, and drops one that is cancelled', async () => {
+    const id = await base();
+    simulator.script({ hold: true, match: { path: '/embeddings' } });
+    const names = Array.from({ length: 9 }, (_, n) => `small-${n}.txt`);
+    await upload(admin, id, [[names[0] ?? '', 'Small document 0.']]);
+    await eventually(embedCalls, (calls) => calls === 1, PARSING_MS);
+    await upload(
+      admin,
+      id,
+      names.slice(1).map((name, n) => [name, `Small document ${n + 1}.`] as const),
+    );
+    const waiting = await eventually(
+      () => attachmentsOf(admin, id),
+      (rows) => rows.length === 9 && rows.every(({ progressTotal }) => progressTotal === 1),
+      PARSING_MS,
+    );
+    const cancelled = waiting.find(({ name }) => name === 'small-5.txt');
+    done(await admin.post(`/system/attach/${cancelled?.id}/cancel`));
+    await eventually(
+      () => plinth.app.get(JobQueue).counts(PARSE_JOB),
+      ({ active }) => active === 8,
+    );
+    simulator.release();
+    const rows = await settled(admin, id);
+    expect(rows.map(({ name, status }) => [name, status]).sort()).toEqual(
+      names.map((name) => [name, name === 'small-5.txt' ? FAILED : PARSED]),
+    );
+    // The one that was held, and seven documents in batches of four.
+    const sent = embedInputs();
+    expect(sent.map((texts) => texts.length)).toEqual([1, 4, 3]);
+    expect(sent.flat()).not.toContain('Small document 5.');
+    for (const { name, docId, status } of rows) {
+      const fragments = await fragmentsOf(admin, docId);
+      const own = `Small document ${name.replace(/\D/g, '')}.`;
+      expect(fragments.map(({ content }) => content)).toEqual(status === PARSED ? [own] : []);
+    }
+    expect(await vectors(id)).toBe(8);
+  });
+
+  it('sends documents alone whose shared call is refused, and names them in the log', async () => {
+    const id = await base();
+    simulator.script({ hold: true, match: { path: '/embeddings' } });
+    await upload(admin, id, [['first.txt', 'The first one.']]);
+    await eventually(embedCalls, (calls) => calls === 1, PARSING_MS);
+    await upload(admin, id, [
+      ['good.txt', 'A good text.'],
+      ['other.txt', 'Another good text.'],
+    ]);
+    await eventually(
+      () => attachmentsOf(admin, id),
+      (rows) => rows.length === 3 && rows.every(({ progressTotal }) => progressTotal === 1),
+      PARSING_MS,
+    );
+    simulator.script({ status: 400 }, { status: 400 });
+    simulator.release();
+    const rows = await settled(admin, id);
+    const failed = rows.filter(({ status }) => status === FAILED);
+    expect(embedInputs().map((texts) => texts.length)).toEqual([1, 2, 1, 1]);
+    expect(failed.map(({ remark }) => remark)).toEqual([
+      expect.stringMatching(/^The provider rejected the request \(400\)/),
+    ]);
+    const shared = rows.filter(({ name }) => name !== 'first.txt').map((row) => row.id);
+    const line = plinth.log.map((text) => JSON.parse(text) as Record<string, unknown>);
+    const found = line.find(({ msg }) => msg === 'Failed to embed a shared batch');
+    expect(found?.['attachmentIds']).toEqual(expect.arrayContaining(shared));
+  });
+
   it.each(['attachment', 'knowledge base'])(
     'leaves nothing of a deleted %s, also while it is being parsed',
     async (what) => {
@@ -220,7 +313,16 @@ describe('parsing', () => {
     expect(await repository.claim(second)).toBeUndefined();
     await repository.expireAllLeases();
     expect(await repository.claim(second)).toMatchObject({ attempts: 2 });
-    const stale = { done: 1, total: 1, waitingFor: null };
+    const stale = {
+      done: 1,
+      total: 1,
+      waitingFor: null,
+      ocrDone: 0,
+      ocrTotal: null,
+      contextDone: 0,
+      inputTokens: 0,
+      outputTokens: 0,
+    };
     if (!first) throw new Error('Nobody took the document.');
     expect(await repository.renew(first, stale)).toBe(false);
     expect(await repository.finish(first, { fragments: 1, encoding: undefined })).toBe(false);
@@ -293,6 +395,193 @@ describe('parsing', () => {
     const { text } = await admin.raw('GET', '/metrics');
     expect(text).toMatch(/plinth_orphan_vectors 1\n/);
   });
+
+  describe('with text recognition', () => {
+    const chatCalls = () =>
+      simulator.requests.filter(({ path }) => path.endsWith('/chat/completions'));
+    const scan = (pages: number): Buffer => {
+      const canvas = createCanvas(20, 30);
+      const image = canvas.toBuffer('image/jpeg');
+      return scannedPdf(Array.from({ length: pages }, () => ({ image, size: [20, 30] as const })));
+    };
+    const withVision = { enableOcr: 1, ocrModel: 'sim-vision' };
+
+    it('reads scans and images by a model, and shows pages and tokens', async () => {
+      const id = await base(withVision);
+      const sign = createCanvas(64, 48).toBuffer('image/png');
+      const { code, data } = await upload(admin, id, [
+        ['scan.pdf', scan(2)],
+        ['sign.png', sign],
+      ]);
+      expect([code, data.map(({ error }) => error)]).toEqual([200, [undefined, undefined]]);
+      const attachmentId = data[0]?.id;
+      expect(await admin.post(`/system/info/${id}/preview`, { attachmentId })).toMatchObject({
+        code: 400,
+        msg: expect.stringMatching(/text recognition would read \(2\).*Parse the document/),
+      });
+      const rows = await settled(admin, id);
+      const found = new Map(rows.map((row) => [row.name, row]));
+      expect(found.get('scan.pdf')).toMatchObject({ status: PARSED, ocrDone: 2, ocrTotal: 2 });
+      expect(found.get('sign.png')).toMatchObject({ status: PARSED, ocrDone: 1, ocrTotal: 1 });
+      for (const { inputTokens, outputTokens } of rows) {
+        expect(Math.min(inputTokens, outputTokens)).toBeGreaterThan(0);
+      }
+      const [fragment] = await fragmentsOf(admin, found.get('sign.png')?.docId ?? '');
+      expect(fragment?.content).toBe(
+        'Page image\n\nAn image of type image/png.\n\nSide | Pixels\nWidth | 64\nHeight | 48',
+      );
+      expect(await rowsOf('model_answer', found.get('scan.pdf')?.id ?? 0)).toBe(0);
+    });
+
+    it('asks for no page twice when it is cancelled and parsed again', async () => {
+      const id = await base(withVision);
+      const match = { path: '/chat/completions' };
+      simulator.script({ text: 'The first page.', match }, { hold: true, match });
+      await upload(admin, id, [['scan.pdf', scan(2)]]);
+      const [running] = await eventually(
+        () => attachmentsOf(admin, id),
+        ([row]) => row?.ocrDone === 1 && chatCalls().length === 2,
+        PARSING_MS,
+      );
+      expect(running).toMatchObject({ status: 1, ocrTotal: 2 });
+      done(await admin.post(`/system/attach/${running?.id}/cancel`));
+      await eventually(
+        () => chatCalls().every(({ ended }) => ended !== 'open'),
+        (ended) => ended,
+        PARSING_MS,
+      );
+      simulator.reset();
+      simulator.script({ text: 'The second page.', match });
+      done(await admin.post(`/system/attach/parse/${running?.id}`));
+      const [row] = await settled(admin, id);
+      expect(row).toMatchObject({ status: PARSED, ocrDone: 2, ocrTotal: 2 });
+      expect(chatCalls()).toHaveLength(1);
+      const fragments = await fragmentsOf(admin, row?.docId ?? '');
+      expect(fragments.map(({ content }) => content)).toEqual([
+        'The first page.\n\nThe second page.',
+      ]);
+    });
+
+    it('repeats a page that failed in a way that may pass, and fails for good with the reason', async () => {
+      const id = await base(withVision);
+      const match = { path: '/chat/completions' };
+      simulator.script({ status: 500, match }, { text: 'At last.', match });
+      await upload(admin, id, [['scan.pdf', scan(1)]]);
+      expect((await settled(admin, id))[0]).toMatchObject({ status: PARSED, ocrDone: 1 });
+      simulator.script({ length: true, match });
+      const { data } = await upload(admin, id, [['cut.pdf', scan(3)]]);
+      const cut = (await settled(admin, id)).find((row) => row.id === data[0]?.id);
+      expect(cut).toMatchObject({ status: 3, fragmentCount: 0, ocrTotal: 3 });
+      expect(cut?.remark).toMatch(/^The answer of the model sim-vision for page \d .* maxOutput/);
+    });
+
+    it('uses the program tesseract where no model is chosen', async () => {
+      const id = await base({ enableOcr: 1 });
+      await upload(admin, id, [['scan.pdf', scan(1)]]);
+      const [row] = await settled(admin, id);
+      expect(row).toMatchObject({ status: PARSED, ocrDone: 1, inputTokens: 0, outputTokens: 0 });
+      const fragments = await fragmentsOf(admin, row?.docId ?? '');
+      expect(fragments.map(({ content }) => content)).toEqual(['Read by tesseract.']);
+    });
+
+    it('is off by default: scans and images name the switch', async () => {
+      const id = await base();
+      const png = createCanvas(4, 4).toBuffer('image/png');
+      const { data } = await upload(admin, id, [
+        ['scan.pdf', scan(1)],
+        ['sign.png', png],
+      ]);
+      expect(data[1]?.error).toMatch(/Switch it on \(enableOcr\)/);
+      const [row] = await settled(admin, id);
+      expect([row?.status, row?.remark]).toEqual([FAILED, expect.stringContaining('(enableOcr)')]);
+      expect(chatCalls()).toEqual([]);
+    });
+
+    it('takes only models that see images', async () => {
+      const name = 'Blind';
+      const body = { name, embeddingModel: 'sim-embed-64', enableOcr: 1 };
+      expect(await admin.post('/system/info', { ...body, ocrModel: 'sim-blind' })).toMatchObject({
+        code: 400,
+        msg: expect.stringMatching(/sim-blind does not read images.*supportsVision/),
+      });
+      expect((await admin.post('/system/info', { ...body, ocrModel: 'sim-none' })).code).toBe(400);
+    });
+  });
+
+  describe('with context for fragments', () => {
+    const match = { path: '/chat/completions' };
+    const chatCalls = () =>
+      simulator.requests.filter(({ path }) => path.endsWith('/chat/completions'));
+    const text = '# Alpha\n\nFirst part.\n\n# Beta\n\nSecond part.';
+    const small = { contextModel: 'sim-vision', textBlockSize: 25 };
+
+    it('says the cost before, and embeds and finds the line without changing the text', async () => {
+      const id = await base({ textBlockSize: 25 });
+      const { data } = await upload(admin, id, [['terms.md', text]], false);
+      const attachmentId = data[0]?.id ?? 0;
+      const preview = async (body: object = {}) =>
+        (await admin.post<object>(`/system/info/${id}/preview`, { attachmentId, ...body })).data;
+      expect(await preview()).toMatchObject({ total: 2, contextCalls: null });
+      const estimate = await preview({ contextModel: 'sim-vision' });
+      expect(estimate).toMatchObject({ contextCalls: 2, contextOutputTokens: 120 });
+      expect(chatCalls()).toEqual([]);
+      done(await admin.put('/system/info', { id, ...small }));
+      done(await admin.post(`/system/attach/parse/${attachmentId}`));
+      const [row] = await settled(admin, id);
+      expect(row).toMatchObject({ status: PARSED, contextDone: 2, progressTotal: 2 });
+      expect(chatCalls()).toHaveLength(2);
+      const { contextInputTokens } = estimate as { contextInputTokens: number };
+      expect((row?.inputTokens ?? 0) / contextInputTokens).toBeCloseTo(1, 0);
+      const fragments = await fragmentsOf(admin, row?.docId ?? '');
+      expect(fragments.map(({ content, context }) => [content, context])).toEqual([
+        ['# Alpha\n\nFirst part.', 'From terms.md, beginning with: # Alpha First part.'],
+        ['# Beta\n\nSecond part.', 'From terms.md, beginning with: # Beta Second part.'],
+      ]);
+      expect(embedInputs().flat()[0]).toBe(
+        'From terms.md, beginning with: # Alpha First part.\n\n# Alpha\n\nFirst part.',
+      );
+      const found = await plinth.app.get(Database).query<{ n: number }>(
+        `SELECT count(*) AS n FROM fragment WHERE tenant_id = $1 AND knowledge_id = $2
+          AND term_count > 6`,
+        [TENANT, id],
+      );
+      expect(found).toEqual([{ n: 2 }]);
+      expect(await rowsOf('model_answer', attachmentId)).toBe(0);
+    });
+
+    it('repeats what failed in a way that may pass, and fails whole with the reason', async () => {
+      const id = await base(small);
+      simulator.script({ status: 500, match });
+      await upload(admin, id, [['good.md', text]]);
+      expect((await settled(admin, id))[0]).toMatchObject({ status: PARSED, contextDone: 2 });
+      simulator.script({ status: 400, match, times: 2 });
+      const { data } = await upload(admin, id, [['bad.md', text.replace('Second', 'Other')]]);
+      const bad = (await settled(admin, id)).find((row) => row.id === data[0]?.id);
+      expect(bad).toMatchObject({ status: FAILED, fragmentCount: 0 });
+      expect(bad?.remark).toMatch(/^The provider rejected the request \(400\)/);
+      expect(await fragmentsOf(admin, bad?.docId ?? '')).toEqual([]);
+      // Those of the attempt that succeeds now are paid once.
+      simulator.reset();
+      done(await admin.post(`/system/attach/parse/${bad?.id}`));
+      expect((await settled(admin, id)).map(({ status }) => status)).toEqual([PARSED, PARSED]);
+      expect(chatCalls()).toHaveLength(2);
+    });
+
+    it('takes only chat models', async () => {
+      const answer = await admin.post('/system/info', { name: 'No', contextModel: 'sim-embed-64' });
+      expect(answer).toMatchObject({ code: 400, msg: expect.stringMatching(/^contextModel: /) });
+    });
+  });
+
+  /** How many rows the table has of a document. */
+  const rowsOf = (table: string, attachmentId: number): Promise<number> =>
+    plinth.app
+      .get(Database)
+      .query<{ n: number }>(
+        `SELECT count(*) AS n FROM ${table} WHERE tenant_id = $1 AND attachment_id = $2`,
+        [TENANT, attachmentId],
+      )
+      .then(([row]) => row?.n ?? -1);
 
   /** Whether no call of the embedding service is open any more. */
   function embedCallsSettled(): boolean {

@@ -11,6 +11,11 @@ export interface AttachmentRow {
   readonly waitingFor: string | null;
   readonly progressDone: number;
   readonly progressTotal: number | null;
+  readonly ocrDone: number;
+  readonly ocrTotal: number | null;
+  readonly contextDone: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }
 
 export interface FragmentRow {
@@ -18,6 +23,7 @@ export interface FragmentRow {
   readonly fid: string;
   readonly idx: number;
   readonly content: string;
+  readonly context: string | null;
 }
 
 export const PARSED = 2;

@@ -9,8 +9,15 @@ import PQueue from 'p-queue';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import type { SplitSettings } from '../../fragment/splitter/index.js';
-import { BrokenDocumentError, BrokenOffError, ParsingInterruptedError } from './document.errors.js';
-import type { ParsedDocument, ParseTask } from './parse-task.js';
+import {
+  BrokenDocumentError,
+  BrokenOffError,
+  DocumentError,
+  ParsingInterruptedError,
+} from './document.errors.js';
+import type { RecognisedPage, RecognisedPages } from './format/document-source.js';
+import type { PageImage } from './format/page-image.js';
+import type { ParsedDocument, ParserTask, ParseTask, UnreadDocument } from './parse-task.js';
 import { ParserProcess } from './parser-process.js';
 
 const MIB = 2 ** 20;
@@ -18,6 +25,26 @@ const HOUR_MS = 60 * 60_000;
 
 /** An idle parser process is stopped after this time, to free its memory. */
 const IDLE_MS = 30_000;
+
+/** Pages whose images are in memory at a time. */
+const RENDERED_AT_ONCE = 8;
+
+/** Reads the images of pages that hold no text. */
+export interface PageRecognition {
+  /** Of the images, in pixels. */
+  readonly longestSide: number;
+  /** Announces the pages; answers those that are known from an earlier attempt. */
+  readonly begin: (pages: readonly number[]) => Promise<RecognisedPages>;
+  readonly read: (
+    images: readonly PageImage[],
+  ) => Promise<readonly (readonly [page: number, text: RecognisedPage])[]>;
+}
+
+interface Recognising {
+  readonly unread: UnreadDocument;
+  readonly recognition: PageRecognition;
+  readonly signal: AbortSignal;
+}
 
 export interface DocumentFile {
   readonly content: Readable;
@@ -57,7 +84,8 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Reads the file to its end or destroys it. Fails with DocumentError when the document cannot be parsed, with the
+   * Reads the file to its end or destroys it. With `recognition` the pages without text are read from their images; their
+   * number is limited by OCR_PAGES. Fails with DocumentError when the document cannot be parsed, with the
    * signal's reason when that aborts, and with another error when it may succeed later. Time spent waiting for a
    * free process does not count.
    */
@@ -65,6 +93,7 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
     file: DocumentFile,
     settings: SplitSettings,
     signal: AbortSignal,
+    recognition?: PageRecognition,
   ): Promise<ParsedDocument> {
     const path = join(this.folder, randomBytes(16).toString('hex'));
     try {
@@ -73,8 +102,14 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
         pages: this.config.PARSE_PAGES,
         unpackedBytes: this.config.PARSE_UNPACKED_MB * MIB,
       };
-      const task = { path, name: file.name, settings, limits };
-      return await this.slots.add(() => this.run(task, signal), { signal });
+      const task = { type: 'parse', path, name: file.name, settings, limits } as const;
+      if (!recognition) return await this.whole(task, signal);
+      const read = await this.inProcess(task, signal, (process) =>
+        process.parse({ ...task, recognised: new Map() }, signal),
+      );
+      if (!('pages' in read && 'total' in read)) return read;
+      const recognised = await this.recognise(task, { unread: read, recognition, signal });
+      return await this.whole({ ...task, recognised }, signal);
     } finally {
       await rm(path, { force: true });
     }
@@ -98,10 +133,47 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  private async run(task: ParseTask, signal: AbortSignal): Promise<ParsedDocument> {
+  private async whole(task: ParseTask, signal: AbortSignal): Promise<ParsedDocument> {
+    const read = await this.inProcess(task, signal, (process) => process.parse(task, signal));
+    if ('total' in read) throw new BrokenDocumentError('Its pages could not be read twice alike.');
+    return read;
+  }
+
+  /** Reads the images of the pages, some of which are in memory at a time. */
+  private async recognise(
+    { path, name }: ParseTask,
+    { unread, recognition, signal }: Recognising,
+  ): Promise<RecognisedPages> {
+    const { pages, total } = unread;
+    if (pages.length > this.config.OCR_PAGES) {
+      throw new DocumentError(
+        `${pages.length} of ${total} pages of the document are images, the limit of text recognition is ${this.config.OCR_PAGES} (OCR_PAGES). Split it into several files.`,
+      );
+    }
+    const recognised = new Map(await recognition.begin(pages));
+    const missing = pages.filter((page) => !recognised.has(page));
+    for (let start = 0; start < missing.length; start += RENDERED_AT_ONCE) {
+      const { longestSide } = recognition;
+      const some = missing.slice(start, start + RENDERED_AT_ONCE);
+      const task = { type: 'render', path, name, pages: some, longestSide } as const;
+      const images = await this.inProcess(task, signal, (process) => process.render(task, signal));
+      for (const [page, text] of await recognition.read(images)) recognised.set(page, text);
+    }
+    return recognised;
+  }
+
+  private async inProcess<T>(
+    task: ParserTask,
+    signal: AbortSignal,
+    work: (process: ParserProcess) => Promise<T>,
+  ): Promise<T> {
+    return this.slots.add(() => this.run(task, work), { signal });
+  }
+
+  private async run<T>(task: ParserTask, work: (process: ParserProcess) => Promise<T>): Promise<T> {
     const process = this.acquire();
     try {
-      return await process.parse(task, signal);
+      return await work(process);
     } catch (error) {
       if (error instanceof BrokenDocumentError) {
         this.logger.warn({

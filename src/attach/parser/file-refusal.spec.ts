@@ -43,6 +43,22 @@ function withTypes(type: string): Record<string, string> {
 
 describe('refusalOf', () => {
   it.each([
+    ['89504e470d0a1a0a', 'a.png', true, undefined],
+    ['ffd8ffe0', 'scan.pdf', true, undefined],
+    ['524946460000000057454250', 'a.webp', true, undefined],
+    ['89504e470d0a1a0a', 'a.png', false, /^Images .* Switch it on \(enableOcr\)/],
+    ['49492a00', 'a.tif', true, /^Images of this format .* PNG, JPEG or WebP/],
+    ['474946383961', 'a.gif', false, /^Images of this format .* PNG, JPEG or WebP/],
+  ] as const)('of an image %s with text recognition %s', async (hex, name, recognition, reason) => {
+    const bytes = Buffer.from(hex, 'hex');
+    const openZip = () => fromBufferPromise(bytes);
+    const mimeType = typeOf(bytes, name);
+    const found = await refusalOf({ name, mimeType, openZip, recognition });
+    if (reason) expect(found).toMatch(reason);
+    else expect(found).toBeUndefined();
+  });
+
+  it.each([
     ['89504e470d0a1a0a', 'a.txt', /^Images .* OCR/],
     ['ffd8ffe0', 'scan.pdf', /^Images .* OCR/],
     ['494433', 'a.md', /^Audio and video .* transcript/],

@@ -47,6 +47,9 @@ const ARCHIVES = [
   'application/vnd.rar',
 ];
 
+/** Those whose text can be recognised. */
+const READABLE_IMAGES = ['image/png', 'image/jpeg', 'image/webp'];
+
 const ARCHIVE = 'Archives are not supported. Unpack it and upload the documents in it.';
 
 interface CheckedFile {
@@ -55,6 +58,8 @@ interface CheckedFile {
   readonly mimeType: string;
   /** Called for a zip only, whose format shows inside. */
   readonly openZip: () => Promise<ZipFile>;
+  /** Whether text recognition is on; undefined where there is none, as for the files of a chat. */
+  readonly recognition?: boolean;
 }
 
 /**
@@ -64,15 +69,24 @@ interface CheckedFile {
 export async function refusalOf(file: CheckedFile): Promise<string | undefined> {
   const { mimeType } = file;
   const [family] = mimeType.split('/');
-  if (family === 'image') {
-    return 'Images are not supported, since they hold no text. Run OCR (text recognition) over it and upload the resulting PDF.';
-  }
+  if (family === 'image') return refusalOfImage(file);
   if (family === 'audio' || family === 'video') {
     return 'Audio and video files are not supported. Upload a transcript instead.';
   }
   const named = ZIPS[mimeType];
   if (named !== undefined) return refusalOfZip(file, named);
   return ARCHIVES.includes(mimeType) ? ARCHIVE : undefined;
+}
+
+function refusalOfImage({ mimeType, recognition }: CheckedFile): string | undefined {
+  if (recognition === undefined) {
+    return 'Images are not supported, since they hold no text. Run OCR (text recognition) over it and upload the resulting PDF.';
+  }
+  if (!READABLE_IMAGES.includes(mimeType)) {
+    return 'Images of this format are not read. Save it as PNG, JPEG or WebP, or run OCR (text recognition) over it and upload the resulting PDF.';
+  }
+  if (recognition) return undefined;
+  return 'Images are read only by text recognition (OCR), which is off. Switch it on (enableOcr) in the settings of the knowledge base, or run OCR over the image and upload the resulting PDF.';
 }
 
 async function refusalOfZip(

@@ -1,4 +1,4 @@
-import { nestedTooDeeply, Refusal } from './format/document-source.js';
+import { nestedTooDeeply, Refusal, UnreadPages } from './format/document-source.js';
 import type { ParseOutcome } from './parse-task.js';
 
 /**
@@ -6,6 +6,9 @@ import type { ParseOutcome } from './parse-task.js';
  * says is for the log alone: it names parts of a program, not of the document.
  */
 export function failureOf(error: unknown): Exclude<ParseOutcome, { readonly type: 'parsed' }> {
+  if (error instanceof UnreadPages) {
+    return { type: 'unread', unread: { pages: error.pages, total: error.total } };
+  }
   if (error instanceof Refusal) return { type: 'refused', reason: error.message };
   if (error instanceof RangeError && error.message.includes('call stack')) {
     return { type: 'refused', reason: nestedTooDeeply().message };

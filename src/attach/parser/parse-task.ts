@@ -1,14 +1,31 @@
 import type { FragmentDraft, SourceKind, SplitSettings } from '../../fragment/splitter/index.js';
-import type { ReadLimits } from './format/document-source.js';
+import type { ReadLimits, RecognisedPages } from './format/document-source.js';
+import type { PageImage } from './format/page-image.js';
 
 /** What a parser process is asked. */
+export type ParserTask = ParseTask | RenderTask;
+
 export interface ParseTask {
+  readonly type: 'parse';
   /** Of the file to read. */
   readonly path: string;
   /** As the owner knows it. */
   readonly name: string;
   readonly settings: SplitSettings;
   readonly limits: ReadLimits;
+  /** Text recognition is on, and has read these pages so far. */
+  readonly recognised?: RecognisedPages;
+}
+
+/** Asks for the images of pages. */
+export interface RenderTask {
+  readonly type: 'render';
+  /** Of the file to read. */
+  readonly path: string;
+  readonly name: string;
+  readonly pages: readonly number[];
+  /** Of an image, in pixels. */
+  readonly longestSide: number;
 }
 
 /** A document as fragments. */
@@ -25,9 +42,18 @@ export interface ParsedDocument {
   readonly sample?: string;
 }
 
-/** What a parser process answers: fragments in several messages, so that none of them blocks the reader. */
+/** Pages that hold no text, and whose images are not read yet. */
+export interface UnreadDocument {
+  readonly pages: readonly number[];
+  /** Of the whole document. */
+  readonly total: number;
+}
+
+/** What a parser process answers: fragments and images in several messages, so that none of them blocks the reader. */
 export type ParseAnswer =
-  { readonly type: 'fragments'; readonly fragments: readonly FragmentDraft[] } | ParseEnd;
+  | { readonly type: 'fragments'; readonly fragments: readonly FragmentDraft[] }
+  | { readonly type: 'image'; readonly image: PageImage }
+  | ParseEnd;
 
 /** The last answer to a task. */
 export type ParseEnd = ParseOutcome & {
@@ -37,6 +63,8 @@ export type ParseEnd = ParseOutcome & {
 
 export type ParseOutcome =
   | { readonly type: 'parsed'; readonly document: Omit<ParsedDocument, 'fragments'> }
+  | { readonly type: 'unread'; readonly unread: UnreadDocument }
+  | { readonly type: 'rendered' }
   /** The document cannot be parsed; the reason is for its owner. */
   | { readonly type: 'refused'; readonly reason: string }
   /** A reader broke down over the document; the cause is for the log. */

@@ -9,7 +9,16 @@ import {
   ParsingInterruptedError,
   TimeLimitError,
 } from './document.errors.js';
-import type { ParseAnswer, ParsedDocument, ParseTask } from './parse-task.js';
+import type { PageImage } from './format/page-image.js';
+import type {
+  ParseAnswer,
+  ParsedDocument,
+  ParseEnd,
+  ParserTask,
+  ParseTask,
+  RenderTask,
+  UnreadDocument,
+} from './parse-task.js';
 
 const PROGRAM = fileURLToPath(new URL('./parser.worker.js', import.meta.url));
 
@@ -29,6 +38,13 @@ const OUT_OF_MEMORY: readonly (NodeJS.Signals | number | null)[] = [
 export interface ParserLimits {
   readonly memoryMb: number;
   readonly timeoutSeconds: number;
+}
+
+/** What a process has answered to one task. */
+interface Collected {
+  readonly end: Exclude<ParseEnd, { readonly type: 'refused' | 'broken' }>;
+  readonly fragments: readonly FragmentDraft[];
+  readonly images: readonly PageImage[];
 }
 
 /**
@@ -62,9 +78,21 @@ export class ParserProcess {
    * Rejects with a DocumentError for what the document is to blame for, with the signal's reason when it aborts, and
    * with ParsingInterruptedError else. Only a DocumentError from the parser itself leaves the process usable.
    */
-  async parse(task: ParseTask, signal: AbortSignal): Promise<ParsedDocument> {
+  async parse(task: ParseTask, signal: AbortSignal): Promise<ParsedDocument | UnreadDocument> {
+    const { end, fragments } = await this.run(task, signal);
+    if (end.type === 'unread') return end.unread;
+    if (end.type === 'parsed') return { ...end.document, fragments };
+    throw new ParsingInterruptedError(`A parser process answered ${end.type}.`);
+  }
+
+  /** The images of the pages. Rejects as `parse` does. */
+  async render(task: RenderTask, signal: AbortSignal): Promise<readonly PageImage[]> {
+    return (await this.run(task, signal)).images;
+  }
+
+  private async run(task: ParserTask, signal: AbortSignal): Promise<Collected> {
     signal.throwIfAborted();
-    const answer = Promise.withResolvers<ParsedDocument>();
+    const answer = Promise.withResolvers<Collected>();
     const stopWith = (error: unknown) => {
       answer.reject(error);
       this.stop();
@@ -100,18 +128,24 @@ export class ParserProcess {
     this.child.kill('SIGKILL');
   }
 
-  private collector({ resolve, reject }: PromiseWithResolvers<ParsedDocument>) {
+  private collector({ resolve, reject }: PromiseWithResolvers<Collected>) {
     const fragments: FragmentDraft[] = [];
+    const images: PageImage[] = [];
     return (message: unknown) => {
       const answer = message as ParseAnswer;
       if (answer.type === 'fragments') {
         for (const fragment of answer.fragments) fragments.push(fragment);
         return;
       }
+      if (answer.type === 'image') {
+        images.push(answer.image);
+        return;
+      }
       if (answer.grown) this.stop();
-      if (answer.type === 'parsed') resolve({ ...answer.document, fragments });
-      else if (answer.type === 'refused') reject(new DocumentError(answer.reason));
-      else reject(new BrokenDocumentError(answer.reason, { cause: answer.cause }));
+      if (answer.type === 'refused') reject(new DocumentError(answer.reason));
+      else if (answer.type === 'broken') {
+        reject(new BrokenDocumentError(answer.reason, { cause: answer.cause }));
+      } else resolve({ end: answer, fragments, images });
     };
   }
 

@@ -6,10 +6,10 @@ import type { FragmentDraft } from '../../fragment/splitter/index.js';
 import { readDocument } from './format/read-document.js';
 import { Refusal } from './format/document-source.js';
 import { failureOf } from './parse-failure.js';
-import type { ParseAnswer, ParseOutcome, ParseTask } from './parse-task.js';
+import type { ParseAnswer, ParseOutcome, ParserTask, ParseTask, RenderTask } from './parse-task.js';
 
 /**
- * The program of a parser process: answers each ParseTask with ParseAnswers, the last of which is not of type fragments.
+ * The program of a parser process: answers each ParserTask with ParseAnswers, the last of which is a ParseEnd.
  * Its only argument is the bytes of memory it may take.
  */
 
@@ -27,14 +27,23 @@ const GROWN_SHARE = 0.25;
 const limitBytes = Number(process.argv[2]);
 const startMemory = process.memoryUsage.rss();
 
-async function answer(task: ParseTask): Promise<void> {
-  const outcome = await parse(task).catch(failureOf);
+async function answer(task: ParserTask): Promise<void> {
+  const outcome = await (task.type === 'parse' ? parse(task) : render(task)).catch(failureOf);
   const grown = process.memoryUsage.rss() > startMemory + limitBytes * GROWN_SHARE;
   await send({ ...outcome, grown });
 }
 
-async function parse({ path, name, settings, limits }: ParseTask): Promise<ParseOutcome> {
-  const read = await readDocument({ bytes: await readFile(path), name }, limits);
+async function render({ path, ...how }: RenderTask): Promise<ParseOutcome> {
+  const { renderPages } = await import('./format/page-image.js');
+  for await (const image of renderPages(await readFile(path), how)) {
+    await send({ type: 'image', image });
+  }
+  return { type: 'rendered' };
+}
+
+async function parse(task: ParseTask): Promise<ParseOutcome> {
+  const { path, name, settings, limits, recognised } = task;
+  const read = await readDocument({ bytes: await readFile(path), name }, limits, recognised);
   const { source, encoding, pages } = read;
   const fragments = split(source, settings);
   if (fragments.length > FRAGMENT_LIMIT) {
@@ -85,4 +94,4 @@ guard.unref();
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 process.on('disconnect', () => process.exit());
-process.on('message', (task: ParseTask) => void answer(task));
+process.on('message', (task: ParserTask) => void answer(task));

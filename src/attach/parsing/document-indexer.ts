@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
-import { Injectable, Inject } from '@nestjs/common';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Injectable } from '@nestjs/common';
 import PQueue from 'p-queue';
-import { Lease } from '../../platform/lease/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
@@ -9,23 +8,21 @@ import { FragmentService, KeywordIndex, searchableText } from '../../fragment/in
 import type { NewFragment } from '../../fragment/index.js';
 import { isOfSession, KnowledgeService, NoEmbeddingModelError } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
-import {
-  EmbeddingClient,
-  EmbeddingModelChangedError,
-  inBatches,
-  ModelResolver,
-} from '../../model/index.js';
+import { ModelResolver } from '../../model/index.js';
 import type { ResolvedEmbeddingModel } from '../../model/index.js';
 import { ContentMissingError, StorageService } from '../../platform/storage/index.js';
 import { VectorStores } from '../../vector-store/index.js';
 import type { VectorEntry, VectorScope, VectorStore } from '../../vector-store/index.js';
-import { CONFIG } from '../../platform/config/index.js';
-import type { Config } from '../../platform/config/index.js';
 import { DocumentParser } from '../parser/index.js';
 import type { ParsedDocument } from '../parser/index.js';
+import { TextRecognitions } from '../recognition/index.js';
+import { ContextWriter } from './context-writer.js';
+import { FragmentEmbedder } from './fragment-embedder.js';
 import { LostVectors } from './lost-vectors.js';
-import { LEASE_SECONDS, ParsingRepository } from './parsing.repository.js';
-import type { Claim, Progress, ClaimedAttachment } from './parsing.repository.js';
+import { PageReader } from './page-reader.js';
+import type { DocumentLease } from './document-lease.js';
+import { ParsingRepository } from './parsing.repository.js';
+import type { ClaimedAttachment } from './parsing.repository.js';
 import {
   LeaseLostError,
   MissingVectorsError,
@@ -33,142 +30,6 @@ import {
   SourceElsewhereError,
   SourceGoneError,
 } from './parsing.errors.js';
-
-const TIMES = { renewMs: (LEASE_SECONDS * 1_000) / 3 };
-
-/** Renews the lease of the claim and stores the progress; answers why the work must end, undefined when it may continue. */
-type RenewClaim = (claim: Claim, progress: Progress) => Promise<Error | undefined>;
-
-/** The right to write the parsing of one document. Its signal aborts with LeaseLostError when another has the right. */
-export class DocumentLease {
-  private readonly lease: Lease;
-  private progress: Progress = { done: 0, total: null, waitingFor: null };
-
-  constructor(
-    readonly claim: Claim,
-    renew: RenewClaim,
-  ) {
-    this.lease = new Lease(() => renew(claim, this.progress), TIMES);
-  }
-
-  get signal(): AbortSignal {
-    return this.lease.signal;
-  }
-
-  /** Stored with the next renewal. */
-  report(progress: Partial<Progress>): void {
-    this.progress = { ...this.progress, ...progress };
-  }
-
-  /** Renews now; throws the reason why the work must end. Call it before anything that cannot be taken back. */
-  async check(): Promise<void> {
-    await this.lease.renewNow();
-    this.signal.throwIfAborted();
-  }
-
-  async end(): Promise<void> {
-    await this.lease.end();
-  }
-}
-
-/** Receives the progress of the embedding of one document. */
-interface EmbeddingWatch {
-  /** How many texts have their vector. */
-  readonly onProgress: (done: number) => void;
-  /** The reason for waiting; undefined when it continues. */
-  readonly onWait: (reason: string | undefined) => void;
-}
-
-interface Batch {
-  readonly texts: readonly string[];
-  readonly digest: string;
-}
-
-const FLOAT_BYTES = 4;
-
-/** Embeds the fragments of a document batch by batch, and keeps each batch until the document is parsed. */
-@Injectable()
-export class FragmentEmbedder {
-  constructor(
-    @Inject(CONFIG) private readonly config: Config,
-    private readonly embedder: EmbeddingClient,
-    private readonly repository: ParsingRepository,
-  ) {}
-
-  /**
-   * One vector a text, in their order. A batch that an earlier attempt has embedded is not sent again; after the first
-   * batch that fails for good no other is begun.
-   */
-  async embed(
-    claim: Claim,
-    what: { readonly model: ResolvedEmbeddingModel; readonly texts: readonly string[] },
-    how: EmbeddingWatch & { readonly signal: AbortSignal },
-  ): Promise<Float32Array[]> {
-    const { model, texts } = what;
-    const batches = batchesOf(model, texts, this.embedder.batchSizeOf(model));
-    const kept = await this.repository.embeddedBatches(claim.tenantId, claim.id);
-    const failure = new AbortController();
-    const signal = AbortSignal.any([how.signal, failure.signal]);
-    let done = 0;
-    const queue = new PQueue({ concurrency: this.config.EMBEDDING_CONCURRENCY });
-    const embedOne = async ({ texts: inputs, digest }: Batch): Promise<Float32Array[]> => {
-      signal.throwIfAborted();
-      const earlier = kept.get(digest);
-      const vectors = earlier
-        ? unpacked(earlier, inputs.length)
-        : await this.embedder.embed(model, inputs, {
-            signal,
-            purpose: 'document',
-            onWait: how.onWait,
-          });
-      // A document of one batch has nothing to resume.
-      if (!earlier && batches.length > 1) {
-        await this.repository.keepBatch(claim, { digest, vectors: packed(vectors) });
-      }
-      done += inputs.length;
-      how.onProgress(done);
-      return vectors;
-    };
-    try {
-      return (await Promise.all(batches.map((batch) => queue.add(() => embedOne(batch))))).flat();
-    } catch (error) {
-      queue.clear();
-      failure.abort(error);
-      await queue.onIdle();
-      throw error instanceof EmbeddingModelChangedError ? new SettingsChangedError() : error;
-    }
-  }
-}
-
-function batchesOf(model: ResolvedEmbeddingModel, texts: readonly string[], size: number): Batch[] {
-  return inBatches(texts, size).map((batch) => ({ texts: batch, digest: digestOf(model, batch) }));
-}
-
-/** Equal only for the same texts embedded by the same model at the same address. */
-function digestOf(model: ResolvedEmbeddingModel, texts: readonly string[]): string {
-  const { id, modelName, providerCode, modelDimension, connection } = model;
-  const facts = [id, modelName, providerCode, modelDimension ?? '', connection.address];
-  return createHash('sha256')
-    .update(JSON.stringify([facts, texts]))
-    .digest('hex');
-}
-
-function packed(vectors: readonly Float32Array[]): Buffer {
-  return Buffer.concat(
-    vectors.map(({ buffer, byteOffset, byteLength }) =>
-      Buffer.from(buffer, byteOffset, byteLength),
-    ),
-  );
-}
-
-function unpacked(bytes: Buffer, count: number): Float32Array[] {
-  // A copy, because a view of floats must begin at a multiple of four.
-  const floats = new Float32Array(new Uint8Array(bytes).buffer);
-  const dimension = bytes.length / FLOAT_BYTES / count;
-  return Array.from({ length: count }, (_, index) =>
-    floats.slice(index * dimension, (index + 1) * dimension),
-  );
-}
 
 /** One attempt at one document. */
 interface Attempt {
@@ -194,12 +55,18 @@ interface PreparedDocument {
  */
 @Injectable()
 export class DocumentIndexer {
+  private readonly large = new PQueue({ concurrency: LARGE_AT_ONCE });
+  private readonly writing = new PQueue({ concurrency: WRITING_AT_ONCE });
+
   constructor(
     private readonly database: Database,
     private readonly knowledge: KnowledgeService,
     private readonly models: ModelResolver,
     private readonly storage: StorageService,
     private readonly parser: DocumentParser,
+    private readonly recognitions: TextRecognitions,
+    private readonly pages: PageReader,
+    private readonly contexts: ContextWriter,
     private readonly embedder: FragmentEmbedder,
     private readonly keywords: KeywordIndex,
     private readonly fragments: FragmentService,
@@ -213,7 +80,38 @@ export class DocumentIndexer {
    * has to be parsed with other settings.
    */
   async run(attempt: Attempt): Promise<void> {
-    const prepared = await this.prepare(attempt);
+    const { attachment, lease, signal } = attempt;
+    if (attachment.byteSize <= SMALL_BYTES) return this.ingest(attempt);
+    lease.report({ waitingFor: LARGE_BEFORE });
+    await inTurn(this.large, signal, () => {
+      lease.report({ waitingFor: null });
+      return this.ingest(attempt);
+    });
+  }
+
+  private async ingest(attempt: Attempt): Promise<void> {
+    await this.announced(attempt, async (knowledge, model) => {
+      const prepared = await this.prepare(attempt, knowledge, model);
+      await inTurn(this.writing, attempt.signal, () => this.write(attempt, prepared));
+    });
+  }
+
+  /** Other documents of the model wait for this one with their shared call while the work runs. */
+  private async announced(
+    attempt: Attempt,
+    work: (knowledge: KnowledgeBase, model: ResolvedEmbeddingModel | undefined) => Promise<void>,
+  ): Promise<void> {
+    const knowledge = await this.knowledgeOf(attempt);
+    const model = await this.modelOf(attempt.caller, knowledge);
+    const leave = model && this.embedder.announce(model);
+    try {
+      await work(knowledge, model);
+    } finally {
+      leave?.();
+    }
+  }
+
+  private async write(attempt: Attempt, prepared: PreparedDocument): Promise<void> {
     await attempt.lease.check();
     const store = this.stores.of(prepared.knowledge.vectorModel);
     try {
@@ -232,13 +130,19 @@ export class DocumentIndexer {
    * Makes the vectors of the stored fragments again, because they were lost; reads no file and changes no fragment. Adds
    * and replaces, so that what is there stays searchable. Rejects as `run` does.
    */
-  async restoreVectors(attempt: Attempt): Promise<void> {
+  restoreVectors(attempt: Attempt): Promise<void> {
+    return this.announced(attempt, (knowledge, model) => this.restore(attempt, knowledge, model));
+  }
+
+  private async restore(
+    attempt: Attempt,
+    knowledge: KnowledgeBase,
+    model: ResolvedEmbeddingModel | undefined,
+  ): Promise<void> {
     const { caller, attachment, lease, signal } = attempt;
     const { tenantId } = caller;
     const { knowledgeId } = attachment;
     const { claim } = lease;
-    const knowledge = await this.knowledgeOf(attempt);
-    const model = await this.modelOf(caller, knowledge);
     const stored = model ? await this.fragments.searchableTexts(tenantId, claim.id) : [];
     const texts = stored.map(({ text }) => text);
     const vectors = (await this.vectorsOf(attempt, model, texts)) ?? [];
@@ -258,7 +162,7 @@ export class DocumentIndexer {
         if (!present) throw new LeaseLostError();
         if (!this.fragments.areVectorsShared(knowledge, present)) throw new SettingsChangedError();
         if (!(await this.repository.finishVectors(claim))) throw new LeaseLostError();
-        await this.repository.dropBatches(tenantId, claim.id);
+        await this.repository.dropKept(tenantId, claim.id);
         await this.database.afterCommit(() => this.lost.clear(scope));
       });
     } catch (error) {
@@ -271,22 +175,41 @@ export class DocumentIndexer {
     }
   }
 
-  private async prepare(attempt: Attempt): Promise<PreparedDocument> {
-    const knowledge = await this.knowledgeOf(attempt);
-    const model = await this.modelOf(attempt.caller, knowledge);
+  private async prepare(
+    attempt: Attempt,
+    knowledge: KnowledgeBase,
+    model: ResolvedEmbeddingModel | undefined,
+  ): Promise<PreparedDocument> {
     const document = await this.parse(attempt, knowledge);
-    const texts = document.fragments.map(searchableText);
+    const contexts = await this.contextsOf(attempt, knowledge, document);
+    const drafts = document.fragments.map((draft, idx) => ({
+      ...draft,
+      context: contexts?.[idx] ?? null,
+    }));
+    const texts = drafts.map(searchableText);
     const vectors = await this.vectorsOf(attempt, model, texts);
     const ids = await this.fragments.reserveIds(texts.length);
     const { tenantId, id: knowledgeId, language } = knowledge;
     const analysed = await this.keywords.analyse(texts, { tenantId, knowledgeId, language });
-    const fragments = document.fragments.flatMap((draft, idx): NewFragment[] => {
+    const fragments = drafts.flatMap((draft, idx): NewFragment[] => {
       const [id, terms] = [ids[idx], analysed[idx]];
       return id === undefined || terms === undefined
         ? []
         : [{ ...draft, id, idx, analysed: terms }];
     });
     return { knowledge, document, fragments, vectors };
+  }
+
+  /** Undefined for a base without a model that writes context. */
+  private async contextsOf(
+    { caller, attachment: { name }, lease, signal }: Attempt,
+    { contextModel }: KnowledgeBase,
+    document: ParsedDocument,
+  ): Promise<readonly string[] | undefined> {
+    if (!contextModel) return undefined;
+    lease.report({ total: document.fragments.length });
+    const model = await this.models.resolveChat(caller, contextModel);
+    return this.contexts.write(lease, model, { source: { ...document, name }, signal });
   }
 
   private async knowledgeOf({ caller, attachment }: Attempt): Promise<KnowledgeBase> {
@@ -329,16 +252,18 @@ export class DocumentIndexer {
   }
 
   private async parse(
-    { caller, attachment, signal }: Attempt,
+    { caller, attachment, lease, signal }: Attempt,
     knowledge: KnowledgeBase,
   ): Promise<ParsedDocument> {
     const { ossId, name, byteSize } = attachment;
     if (ossId === null) throw new SourceGoneError();
+    const recognition = await this.recognitions.of(caller, knowledge);
+    const pages = recognition && this.pages.recognitionOf(lease, recognition, signal);
     const { textBlockSize, overlapChar, separator } = knowledge;
     try {
       const { content } = await this.storage.open(caller.tenantId, ossId);
       const settings = { textBlockSize, overlapChar, separator: separator ?? '' };
-      return await this.parser.parse({ content, name, byteSize }, settings, signal);
+      return await this.parser.parse({ content, name, byteSize }, settings, signal, pages);
     } catch (error) {
       if (error instanceof ContentMissingError) throw new SourceElsewhereError(error);
       throw error instanceof NotFoundError ? new SourceGoneError() : error;
@@ -380,7 +305,7 @@ export class DocumentIndexer {
         { tenantId, knowledgeId, attachmentId: claim.id, docId },
         fragments,
       );
-      await this.repository.dropBatches(tenantId, claim.id);
+      await this.repository.dropKept(tenantId, claim.id);
       if (present.vectorsLostAt) {
         await this.database.afterCommit(() => this.lost.clear({ tenantId, knowledgeId }));
       }
@@ -417,7 +342,35 @@ export class DocumentIndexer {
   }
 }
 
+/** Runs the work when the queue has a place, in the context of the caller: the tenant that it is bound to. */
+function inTurn(queue: PQueue, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  const inContext = AsyncLocalStorage.snapshot();
+  return queue.add(() =>
+    inContext(async () => {
+      signal.throwIfAborted();
+      await work();
+    }),
+  );
+}
+
 const WITHDRAWAL_MS = 10_000;
 
+/** A file up to this size is small: many of them are ingested at the same time, because they wait for a shared call. */
+const SMALL_BYTES = 256 * 1_024;
+/** Their fragments and vectors are in memory. */
+const LARGE_AT_ONCE = 4;
+const LARGE_BEFORE = 'Other large documents are parsed first.';
+
+/** Each of them holds a connection of the pool. */
+const WRITING_AT_ONCE = 4;
+
 /** What the fragments of a document and their terms depend on. */
-const MADE_BY = ['textBlockSize', 'overlapChar', 'separator', 'language'] as const;
+const MADE_BY = [
+  'textBlockSize',
+  'overlapChar',
+  'separator',
+  'language',
+  'enableOcr',
+  'ocrModel',
+  'contextModel',
+] as const;

@@ -37,6 +37,15 @@ export class SourceGoneError extends InvalidInputError {
   }
 }
 
+/** The model answered, but wrote nothing. */
+export class NoContextError extends InvalidInputError {
+  constructor(modelName: string, fragment: number) {
+    super(
+      `The model ${modelName} wrote no context for fragment ${fragment}. Choose another contextModel in the settings of the knowledge base, or clear it.`,
+    );
+  }
+}
+
 export class MissingVectorsError extends DomainError {
   readonly code = 500;
 

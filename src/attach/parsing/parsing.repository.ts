@@ -29,6 +29,18 @@ export interface Progress {
   readonly done: number;
   readonly total: number | null;
   readonly waitingFor: string | null;
+  readonly ocrDone: number;
+  readonly ocrTotal: number | null;
+  readonly contextDone: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** What a model has answered, and its cost. */
+export interface KeptAnswer {
+  readonly text: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }
 
 /** How a document is released. */
@@ -68,7 +80,8 @@ export class ParsingRepository {
     const rows = await this.database.query<{ id: number }>(
       `UPDATE attachment
           SET parse_requested = true, vectors_only = false, status = ${pending}, remark = NULL,
-              waiting_for = NULL, attempts = 0, progress_done = 0, progress_total = NULL, requested_by = $3,
+              waiting_for = NULL, attempts = 0, progress_done = 0, progress_total = NULL, ocr_done = 0,
+              ocr_total = NULL, context_done = 0, input_tokens = 0, output_tokens = 0, requested_by = $3,
               requested_home = $4, requested_at = now(), due_at = now(), update_time = now()
          FROM (SELECT id FROM attachment
                 WHERE tenant_id = $1 AND id = ANY ($2::bigint[]) AND status <> ${parsing}
@@ -110,9 +123,23 @@ export class ParsingRepository {
   async renew({ tenantId, id, token }: Claim, progress: Progress): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE attachment
-          SET lease_until = ${LEASE}, progress_done = $4, progress_total = $5, waiting_for = $6
+          SET lease_until = ${LEASE}, progress_done = $4, progress_total = $5, waiting_for = $6,
+              ocr_done = $7, ocr_total = $8, input_tokens = $9, output_tokens = $10,
+              context_done = $11
         WHERE ${MINE} RETURNING id`,
-      [tenantId, id, token, progress.done, progress.total, progress.waitingFor],
+      [
+        tenantId,
+        id,
+        token,
+        progress.done,
+        progress.total,
+        progress.waitingFor,
+        progress.ocrDone,
+        progress.ocrTotal,
+        progress.inputTokens,
+        progress.outputTokens,
+        progress.contextDone,
+      ],
     );
     return rows.length > 0;
   }
@@ -242,9 +269,35 @@ export class ParsingRepository {
     );
   }
 
-  async dropBatches(tenantId: string, attachmentId: number): Promise<void> {
+  /** What models have answered in an earlier attempt, by the digest of the question. */
+  async modelAnswers({ tenantId, id }: Claim): Promise<Map<string, KeptAnswer>> {
+    const rows = await this.database.query<KeptAnswer & { digest: string }>(
+      `SELECT digest, text, input_tokens AS "inputTokens", output_tokens AS "outputTokens"
+         FROM model_answer WHERE tenant_id = $1 AND attachment_id = $2`,
+      [tenantId, id],
+    );
+    return new Map(rows.map(({ digest, ...answer }) => [digest, answer]));
+  }
+
+  async keepAnswer(
+    { tenantId, id }: Claim,
+    { digest, text, inputTokens, outputTokens }: KeptAnswer & { readonly digest: string },
+  ): Promise<void> {
+    await this.database.query(
+      `INSERT INTO model_answer (tenant_id, attachment_id, digest, text, input_tokens, output_tokens)
+       VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (attachment_id, digest) DO NOTHING`,
+      [tenantId, id, digest, text, inputTokens, outputTokens],
+    );
+  }
+
+  /** Forgets what was kept for another attempt. */
+  async dropKept(tenantId: string, attachmentId: number): Promise<void> {
     await this.database.query(
       'DELETE FROM embedded_batch WHERE tenant_id = $1 AND attachment_id = $2',
+      [tenantId, attachmentId],
+    );
+    await this.database.query(
+      'DELETE FROM model_answer WHERE tenant_id = $1 AND attachment_id = $2',
       [tenantId, attachmentId],
     );
   }

@@ -14,7 +14,8 @@ import { UpstreamError } from '../../provider/index.js';
 import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
 import { VectorStoreError } from '../../vector-store/index.js';
-import { DocumentIndexer, DocumentLease } from './document-indexer.js';
+import { DocumentIndexer } from './document-indexer.js';
+import { DocumentLease } from './document-lease.js';
 import { ATTEMPTS, ParsingRepository } from './parsing.repository.js';
 import {
   LeaseLostError,

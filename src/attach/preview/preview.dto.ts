@@ -14,4 +14,9 @@ export class PreviewBody extends Input({
     max: 255,
     description: 'The two characters \\n mean a line feed',
   }),
+  contextModel: Text({
+    optional: true,
+    max: 200,
+    description: 'Estimates what a line of context for each fragment costs with this chat model',
+  }),
 }) {}

@@ -1,4 +1,4 @@
-import { integer, nullable, recordId, text, View } from '../../platform/http/index.js';
+import { integer, list, nullable, recordId, text, View } from '../../platform/http/index.js';
 import type { FragmentDraft } from '../../fragment/splitter/index.js';
 
 /** A fragment as the settings would make it. */
@@ -16,9 +16,20 @@ export class PreviewView extends View({
   attachmentId: recordId(),
   total: integer({ example: 120 }),
   encoding: nullable(text({ example: 'utf-8' })),
-}) {
-  fragments: PreviewedFragmentView[];
-}
+  contextCalls: nullable(
+    integer({
+      example: 120,
+      description: 'Calls of the model that writes context; null without a contextModel',
+    }),
+  ),
+  contextInputTokens: nullable(
+    integer({ example: 96_000, description: 'Tokens that it would read, estimated' }),
+  ),
+  contextOutputTokens: nullable(
+    integer({ example: 7_200, description: 'Tokens that it would write, estimated' }),
+  ),
+  fragments: list(PreviewedFragmentView),
+}) {}
 
 export function toPreviewedFragment(draft: FragmentDraft, idx: number): PreviewedFragmentView {
   const { content, page, headings, location } = draft;

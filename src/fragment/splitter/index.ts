@@ -1,3 +1,4 @@
+export { markdownBlocks } from './markdown.js';
 export { split } from './split.js';
 export type {
   FragmentDraft,

@@ -10,6 +10,7 @@ import {
   onOff,
   optionalHeaderValue,
   seconds,
+  tesseractLanguages,
   text,
   url,
   variable,
@@ -214,7 +215,27 @@ export const variables = {
     'Unpacked size of an Office, OpenDocument or EPUB file at most (MiB)',
     10_240,
   ),
-  PARSE_JOBS: count(4, 'Documents that one process ingests at the same time', 64),
+  PARSE_JOBS: count(
+    16,
+    'Documents that one process ingests at the same time, at most 4 of them larger than 256 KiB; small ones share embedding calls',
+    64,
+  ),
+  OCR_PAGES: count(500, 'Text recognition: pages of one document that are read from their images'),
+  OCR_TIMEOUT_SECONDS: seconds(2 * MINUTE, 'Text recognition: time limit of one page'),
+  OCR_CONCURRENCY: count(2, 'Text recognition: pages read at the same time per process', 64),
+  OCR_TESSERACT: variable(text, {
+    default: 'tesseract',
+    example: '/usr/bin/tesseract',
+    description: 'Text recognition: the program that bases without an ocrModel use',
+  }),
+  OCR_LANGUAGES: variable(tesseractLanguages, {
+    default: 'eng',
+    example: 'eng+deu',
+    description:
+      'Text recognition: languages of the program tesseract, whose data must be installed',
+  }),
+  CONTEXT_CONCURRENCY: count(4, 'Context of fragments: concurrent calls per process', 100),
+  CONTEXT_TIMEOUT_SECONDS: seconds(60, 'Context of fragments: time limit of one call'),
   RECONCILE_MINUTES: count(
     60,
     'Interval of the comparison of vectors and fragments (minutes)',

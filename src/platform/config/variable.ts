@@ -79,6 +79,11 @@ const hostName = z
   .toLowerCase()
   .regex(/^[a-z\d-]+(\.[a-z\d-]+)+$/, 'must be host names, without https:// and port');
 
+/** Languages of tesseract, such as eng or chi_sim+eng. */
+export const tesseractLanguages = z
+  .string()
+  .regex(/^[a-zA-Z]\w*(\+[a-zA-Z]\w*)*$/, 'must be languages of tesseract with + between them');
+
 /** Two host names. */
 export const hostPair: z.ZodType<[string, string]> = commaList.pipe(
   z.tuple([hostName, hostName], { error: 'must be two host names with a comma between them' }),

@@ -97,6 +97,11 @@ describe('an upload to a knowledge base', () => {
         metadata: {},
         progressDone: 0,
         progressTotal: null,
+        ocrDone: 0,
+        ocrTotal: null,
+        contextDone: 0,
+        inputTokens: 0,
+        outputTokens: 0,
         createTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
         updateTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
         parsedTime: null,
@@ -129,7 +134,12 @@ describe('an upload to a knowledge base', () => {
         name: 'large.txt',
         error: 'The file is larger than 1 MiB, which is the limit. Upload a smaller one.',
       },
-      { name: 'picture.txt', error: expect.stringContaining('Images are not supported') },
+      {
+        name: 'picture.txt',
+        error: expect.stringContaining(
+          'Images are read only by text recognition (OCR), which is off',
+        ),
+      },
       { id: expect.any(Number), name: 'two.txt', status: 0 },
       { name: 'again.txt', error: expect.stringContaining('already uploaded') },
     ]);
@@ -148,7 +158,7 @@ describe('an upload to a knowledge base', () => {
     });
     expect(await upload(owner, base, [['bird.pdf', PNG]])).toMatchObject({
       code: 400,
-      msg: expect.stringContaining('Images are not supported'),
+      msg: expect.stringContaining('Images are read only by text recognition (OCR), which is off'),
     });
     expect(await attachmentsOf(owner, base)).toEqual([]);
     expect(await filesOnDisk()).toBe(before);

@@ -134,6 +134,7 @@ describe('fragments', () => {
           knowledgeId: base,
           idx: 0,
           content: 'The kestrel hovers.',
+          context: null,
           page: null,
           headings: null,
           location: null,

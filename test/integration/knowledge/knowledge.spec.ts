@@ -121,6 +121,9 @@ describe('knowledge bases', () => {
           neighbours: 'none',
           neighbourCharacters: 2000,
           language: 'auto',
+          enableOcr: 0,
+          ocrModel: '',
+          contextModel: '',
           remark: '',
           documentCount: 0,
           vectorsLostTime: null,
@@ -151,6 +154,7 @@ describe('knowledge bases', () => {
         neighbours: 'section',
         neighbourCharacters: '1500',
         language: 'german',
+        enableOcr: '1',
         remark: 'note',
         kind: 'dropped',
       });
@@ -174,6 +178,7 @@ describe('knowledge bases', () => {
         neighbours: 'section',
         neighbourCharacters: 1500,
         language: 'german',
+        enableOcr: 1,
         remark: 'note',
       });
     });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { DocumentParser } from '../../../src/attach/parser/index.js';
-import type { ParsedDocument } from '../../../src/attach/parser/index.js';
+import type { PageRecognition, ParsedDocument } from '../../../src/attach/parser/index.js';
 import { loadConfig } from '../../../src/platform/config/index.js';
 
 export const SETTINGS = { textBlockSize: 500, overlapChar: 50, separator: '' };
@@ -28,19 +28,32 @@ export class TestParser implements AsyncDisposable {
   parse(
     name: string,
     bytes: Buffer,
-    { signal = new AbortController().signal, settings = SETTINGS } = {},
+    {
+      signal = new AbortController().signal,
+      settings = SETTINGS,
+      recognition,
+    }: {
+      readonly signal?: AbortSignal;
+      readonly settings?: typeof SETTINGS;
+      readonly recognition?: PageRecognition;
+    } = {},
   ): Promise<ParsedDocument> {
     return this.parser.parse(
       { content: Readable.from([bytes]), name, byteSize: bytes.length },
       settings,
       signal,
+      recognition,
     );
   }
 
   /** The message of the DocumentError it ends with; fails when it is parsed. */
-  async reason(name: string, bytes: Buffer): Promise<string> {
+  async reason(
+    name: string,
+    bytes: Buffer,
+    options?: { readonly recognition: PageRecognition },
+  ): Promise<string> {
     try {
-      await this.parse(name, bytes);
+      await this.parse(name, bytes, options);
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 400) return error.message;
       throw error;

@@ -169,3 +169,47 @@ function showing(text: string): string {
     .join(' ');
   return `BT /F1 12 Tf 50 800 Td 14 TL ${lines} ET`;
 }
+
+/** A page of a scanned PDF: an image over the whole page, a text, or nothing. */
+export interface ScannedPage {
+  readonly image?: Buffer;
+  /** How the image is compressed; JPEG unless given. */
+  readonly filter?: string;
+  readonly size?: readonly [width: number, height: number];
+  readonly text?: string;
+}
+
+/** A PDF whose pages are images, as scanners make it. */
+export function scannedPdf(pages: readonly ScannedPage[]): Buffer {
+  const idOf = (page: number) => 4 + 3 * page;
+  const kids = pages.map((_, page) => `${idOf(page)} 0 R`).join(' ');
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    `<< /Type /Pages /Kids [${kids}] /Count ${pages.length} >>`,
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>',
+  ].map((object) => Buffer.from(object));
+  pages.forEach(({ image, filter = 'DCTDecode', size: [width, height] = [1, 1], text }, page) => {
+    const id = idOf(page);
+    const draw = image ? 'q 595 0 0 842 0 0 cm /I Do Q' : showing(text ?? '');
+    const color =
+      filter === 'DCTDecode' ? '/DeviceRGB /BitsPerComponent 8' : '/DeviceGray /BitsPerComponent 1';
+    const parameters =
+      filter === 'CCITTFaxDecode'
+        ? `/DecodeParms << /K -1 /Columns ${width} /Rows ${height} >>`
+        : '';
+    objects.push(
+      Buffer.from(
+        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents ${id + 1} 0 R /Resources << /Font << /F1 3 0 R >> /XObject << /I ${id + 2} 0 R >> >> >>`,
+      ),
+      Buffer.from(`<< /Length ${draw.length} >>\nstream\n${draw}\nendstream`),
+      Buffer.concat([
+        Buffer.from(
+          `<< /Type /XObject /Subtype /Image /Width ${width} /Height ${height} /ColorSpace ${color} /Filter /${filter} ${parameters} /Length ${image?.length ?? 0} >>\nstream\n`,
+        ),
+        image ?? Buffer.alloc(0),
+        Buffer.from('\nendstream'),
+      ]),
+    );
+  });
+  return assembled(objects, '');
+}

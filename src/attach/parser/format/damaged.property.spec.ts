@@ -65,8 +65,8 @@ async function outcomeOf(name: string, bytes: Buffer): Promise<{ type: string; r
     await readDocument({ name, bytes }, LIMITS);
     return { type: 'parsed', reason: '' };
   } catch (error) {
-    const { type, reason } = failureOf(error);
-    return { type, reason };
+    const failure = failureOf(error);
+    return { type: failure.type, reason: 'reason' in failure ? failure.reason : '' };
   }
 }
 

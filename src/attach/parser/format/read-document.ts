@@ -2,9 +2,10 @@ import type { SourceDocument } from '../../../fragment/splitter/index.js';
 import { COMPOUND_FILE, refusalOfCompoundFile } from './compound-file.js';
 import { readCsv } from './csv.format.js';
 import { DocumentPackage, ZIP_FILE } from './document-package.js';
-import type { ReadDocument, ReadLimits, SourceFile } from './document-source.js';
+import type { ReadDocument, ReadLimits, RecognisedPages, SourceFile } from './document-source.js';
 import { Refusal } from './document-source.js';
 import { decodeMarkup, looksLikeHtml, readHtml } from './html.format.js';
+import { isImage, readImage } from './image-file.js';
 import { refusalOfBinary, refuseMisnamedText } from './misnamed.js';
 import { languageOf, suffixOf } from './text/source-language.js';
 import type { DecodedText } from './text/text-encoding.js';
@@ -21,10 +22,15 @@ const MAILS = ['.eml', '.mht', '.mhtml'];
 
 /**
  * Reads a document by its content; only the kind of a text follows from its name. Throws Refusal with the reason where it
- * cannot be read, holds no text, or is text under the name of a binary format.
+ * cannot be read, holds no text, or is text under the name of a binary format. With `recognised`, which switches text
+ * recognition on, throws UnreadPages for pages without text that are not in it.
  */
-export async function readDocument(file: SourceFile, limits: ReadLimits): Promise<ReadDocument> {
-  const document = await readByContent(file, limits);
+export async function readDocument(
+  file: SourceFile,
+  limits: ReadLimits,
+  recognised?: RecognisedPages,
+): Promise<ReadDocument> {
+  const document = await readByContent(file, limits, recognised);
   if (document.source.text.trim() === '') {
     throw new Refusal('The document holds no text. Upload one that does.');
   }
@@ -34,12 +40,14 @@ export async function readDocument(file: SourceFile, limits: ReadLimits): Promis
 async function readByContent(
   { bytes, name }: SourceFile,
   limits: ReadLimits,
+  recognised: RecognisedPages | undefined,
 ): Promise<ReadDocument> {
   if (isPdf(bytes, name)) {
     // Loaded when it is needed: the readers are large, and most processes meet few of the formats.
     const { readPdf } = await import('./pdf.format.js');
-    return readPdf(bytes, limits);
+    return readPdf(bytes, limits, recognised);
   }
+  if (isImage(bytes)) return readImage(recognised);
   if (startsWith(bytes, ZIP_FILE)) return readPackage(bytes, limits);
   if (startsWith(bytes, COMPOUND_FILE)) throw refusalOfCompoundFile(bytes);
   if (isOf(name, MAILS) || saysNoKind(name)) {

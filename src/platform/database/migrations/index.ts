@@ -26,6 +26,7 @@ import { KnowledgeLanguage1763683200025 } from './25-knowledge-language.js';
 import { KnowledgeDefaults1763683200026 } from './26-knowledge-defaults.js';
 import { KnowledgeNeighbours1763683200027 } from './27-knowledge-neighbours.js';
 import { DocumentMetadata1763683200028 } from './28-document-metadata.js';
+import { KnowledgeOcr1763683200029 } from './29-knowledge-ocr.js';
 import { LostVectors1763683200030 } from './30-lost-vectors.js';
 
 /** In the order in which they run. */
@@ -58,5 +59,6 @@ export const migrations = [
   KnowledgeDefaults1763683200026,
   KnowledgeNeighbours1763683200027,
   DocumentMetadata1763683200028,
+  KnowledgeOcr1763683200029,
   LostVectors1763683200030,
 ];

@@ -1,6 +1,8 @@
 import type { SourceBlock } from '../../../../fragment/splitter/index.js';
 import { BlockWriter, TableWriter } from '../table-writer.js';
 import { storable } from '../text/text-encoding.js';
+import type { RecognisedPage } from '../document-source.js';
+import { writeRecognised } from '../recognised-page.js';
 import { LineEndHyphens } from './line-end-hyphens.js';
 import type { PageBlock } from './page-layout.js';
 
@@ -23,10 +25,13 @@ interface OpenTable {
  */
 export class DocumentWriter {
   private readonly pages: PageBlock[][] = [];
+  private readonly recognised = new Map<number, RecognisedPage>();
   private readonly hyphens = new LineEndHyphens();
   private readonly writer = new BlockWriter();
 
-  page(blocks: readonly PageBlock[]): void {
+  /** Of a page without text of its own, what text recognition has read. */
+  page(blocks: readonly PageBlock[], recognised?: RecognisedPage): void {
+    if (recognised) this.recognised.set(this.pages.length, recognised);
     this.pages.push(
       blocks.map((block) =>
         block.rows
@@ -44,10 +49,12 @@ export class DocumentWriter {
     }
     const pageStarts: number[] = [];
     let open: OpenTable | undefined;
-    for (const blocks of this.joinedPages()) {
+    for (const [index, blocks] of this.joinedPages().entries()) {
       this.writer.separate();
       pageStarts.push(this.writer.position);
       open = this.write(blocks, open);
+      const recognised = this.recognised.get(index);
+      if (recognised) writeRecognised(this.writer, recognised);
     }
     return { ...this.writer.end(), pageStarts };
   }

@@ -1,0 +1,184 @@
+import { createHash } from 'node:crypto';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import PQueue from 'p-queue';
+import { CONFIG } from '../../platform/config/index.js';
+import type { Config } from '../../platform/config/index.js';
+import { EmbeddingClient, EmbeddingModelChangedError, inBatches } from '../../model/index.js';
+import type { ResolvedEmbeddingModel } from '../../model/index.js';
+import { SettingsChangedError } from './parsing.errors.js';
+import { ParsingRepository } from './parsing.repository.js';
+import type { Claim } from './parsing.repository.js';
+import { SharedBatches } from './shared-batches.js';
+
+interface EmbeddedTexts {
+  readonly model: ResolvedEmbeddingModel;
+  readonly texts: readonly string[];
+}
+
+/** Ends the embedding of one document, and receives its progress. */
+interface EmbeddingWatch {
+  readonly signal: AbortSignal;
+  /** How many texts have their vector. */
+  readonly onProgress: (done: number) => void;
+  /** The reason for waiting; undefined when it continues. */
+  readonly onWait: (reason: string | undefined) => void;
+}
+
+interface Batch {
+  readonly texts: readonly string[];
+  readonly digest: string;
+}
+
+/** How long a small document waits for others of its model that are being prepared. */
+const LINGER_MS = 500;
+
+const FLOAT_BYTES = 4;
+
+/**
+ * Embeds the fragments of documents. A document of several batches is sent batch by batch, and each is kept until the
+ * document is parsed. Those that fit into one share calls with others of the model (SharedBatches).
+ */
+@Injectable()
+export class FragmentEmbedder {
+  private readonly logger = new Logger('Parsing');
+  /** By what decides which vectors a model answers. */
+  private readonly shared = new Map<string, SharedBatches>();
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly embedder: EmbeddingClient,
+    private readonly repository: ParsingRepository,
+  ) {}
+
+  /** Announces a document that is being prepared for `embed`. Call the answer once when its ingestion has ended. */
+  announce(model: ResolvedEmbeddingModel): () => void {
+    const key = keyOf(model);
+    const batches = this.sharedBy(key, model);
+    const leave = batches.announce();
+    return () => {
+      leave();
+      if (batches.isIdle && this.shared.get(key) === batches) this.shared.delete(key);
+    };
+  }
+
+  /**
+   * One vector a text, in their order. A batch that an earlier attempt has embedded is not sent again; after the first
+   * batch that fails for good no other is begun.
+   */
+  async embed(claim: Claim, what: EmbeddedTexts, how: EmbeddingWatch): Promise<Float32Array[]> {
+    try {
+      const size = this.embedder.batchSizeOf(what.model);
+      const isSmall = what.texts.length < size;
+      return await (isSmall
+        ? this.embedShared(claim, what, how)
+        : this.embedAlone(claim, what, how));
+    } catch (error) {
+      throw error instanceof EmbeddingModelChangedError ? new SettingsChangedError() : error;
+    }
+  }
+
+  private async embedShared(
+    { id }: Claim,
+    { model, texts }: EmbeddedTexts,
+    { signal, onWait, onProgress }: EmbeddingWatch,
+  ): Promise<Float32Array[]> {
+    const document = { id, texts, signal, onWait };
+    const vectors = await this.sharedBy(keyOf(model), model).embed(document);
+    onProgress(texts.length);
+    return [...vectors];
+  }
+
+  private sharedBy(key: string, model: ResolvedEmbeddingModel): SharedBatches {
+    const known = this.shared.get(key);
+    if (known) return known;
+    const batches = new SharedBatches({
+      size: this.embedder.batchSizeOf(model),
+      concurrency: this.config.EMBEDDING_CONCURRENCY,
+      lingerMs: LINGER_MS,
+      embed: (texts, how) => this.embedder.embed(model, texts, { ...how, purpose: 'document' }),
+      onFailure: (error, { documents, alone }) => {
+        const msg = 'Failed to embed a shared batch';
+        this.logger.warn({ msg, attachmentIds: documents, alone, err: error });
+      },
+    });
+    this.shared.set(key, batches);
+    return batches;
+  }
+
+  private async embedAlone(
+    claim: Claim,
+    { model, texts }: EmbeddedTexts,
+    how: EmbeddingWatch,
+  ): Promise<Float32Array[]> {
+    const batches = batchesOf(model, texts, this.embedder.batchSizeOf(model));
+    const kept = await this.repository.embeddedBatches(claim.tenantId, claim.id);
+    const failure = new AbortController();
+    const signal = AbortSignal.any([how.signal, failure.signal]);
+    let done = 0;
+    const queue = new PQueue({ concurrency: this.config.EMBEDDING_CONCURRENCY });
+    const embedOne = async ({ texts: inputs, digest }: Batch): Promise<Float32Array[]> => {
+      signal.throwIfAborted();
+      const earlier = kept.get(digest);
+      const vectors = earlier
+        ? unpacked(earlier, inputs.length)
+        : await this.embedder.embed(model, inputs, {
+            signal,
+            purpose: 'document',
+            onWait: how.onWait,
+          });
+      // A document of one batch has nothing to resume.
+      if (!earlier && batches.length > 1) {
+        await this.repository.keepBatch(claim, { digest, vectors: packed(vectors) });
+      }
+      done += inputs.length;
+      how.onProgress(done);
+      return vectors;
+    };
+    try {
+      return (await Promise.all(batches.map((batch) => queue.add(() => embedOne(batch))))).flat();
+    } catch (error) {
+      queue.clear();
+      failure.abort(error);
+      await queue.onIdle();
+      throw error;
+    }
+  }
+}
+
+function batchesOf(model: ResolvedEmbeddingModel, texts: readonly string[], size: number): Batch[] {
+  return inBatches(texts, size).map((batch) => ({ texts: batch, digest: digestOf(model, batch) }));
+}
+
+/** Equal only for the same texts embedded by the same model at the same address. */
+function digestOf(model: ResolvedEmbeddingModel, texts: readonly string[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify([factsOf(model), texts]))
+    .digest('hex');
+}
+
+/** What decides which vectors the model answers. */
+function factsOf(model: ResolvedEmbeddingModel): readonly (string | number)[] {
+  const { id, modelName, providerCode, modelDimension, connection } = model;
+  return [id, modelName, providerCode, modelDimension ?? '', connection.address];
+}
+
+function keyOf(model: ResolvedEmbeddingModel): string {
+  return JSON.stringify(factsOf(model));
+}
+
+function packed(vectors: readonly Float32Array[]): Buffer {
+  return Buffer.concat(
+    vectors.map(({ buffer, byteOffset, byteLength }) =>
+      Buffer.from(buffer, byteOffset, byteLength),
+    ),
+  );
+}
+
+function unpacked(bytes: Buffer, count: number): Float32Array[] {
+  // A copy, because a view of floats must begin at a multiple of four.
+  const floats = new Float32Array(new Uint8Array(bytes).buffer);
+  const dimension = bytes.length / FLOAT_BYTES / count;
+  return Array.from({ length: count }, (_, index) =>
+    floats.slice(index * dimension, (index + 1) * dimension),
+  );
+}
