@@ -36,14 +36,18 @@ export class QdrantCollections {
     return `${this.prefix}_${dimension}`;
   }
 
-  /** The names of all existing collections. */
+  /** The names of all existing collections; one that this process is creating has its indexes. */
   async names(signal: AbortSignal): Promise<string[]> {
     const answer = await this.calls.send(signal, (api, init) => api.getCollections({}, init));
-    const names = answer?.collections.map(({ name }) => name) ?? [];
-    return names.filter(
-      (name) =>
-        name.startsWith(`${this.prefix}_`) && /^\d+$/.test(name.slice(this.prefix.length + 1)),
-    );
+    const names = (answer?.collections ?? [])
+      .map(({ name }) => name)
+      .filter(
+        (name) =>
+          name.startsWith(`${this.prefix}_`) && /^\d+$/.test(name.slice(this.prefix.length + 1)),
+      );
+    const made = [...this.ready].filter(([dimension]) => names.includes(this.nameOf(dimension)));
+    await Promise.allSettled(made.map(([, creation]) => creation));
+    return names;
   }
 
   /** Creates the collection if it is missing. Not aborted by the first caller's signal, because others wait. */
