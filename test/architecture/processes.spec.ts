@@ -9,6 +9,8 @@ const source = fileURLToPath(new URL('../../src', import.meta.url));
 const STARTERS = [
   // The parser of documents: the service's own code.
   'attach/parser/parser-process.ts',
+  // The program tesseract, which gets images on its input and none of this process's environment.
+  'attach/recognition/tesseract-recognition.ts',
   // The simulator of the demo: the service's own code.
   'demo/demo.simulator.ts',
   // Commands of the coding harness, in bwrap and nowhere else.
