@@ -1,5 +1,6 @@
 import type { KeywordHit } from '../fragment/index.js';
 import type { VectorHit } from '../vector-store/index.js';
+import { DEPTH } from './retrieval.js';
 import type { BelowThreshold, Explanation, RetrievalSettings } from './retrieval.js';
 
 /** Ranks of a fragment in the two channels, from 1; absent if a channel did not find it. */
@@ -96,6 +97,24 @@ function alone({ fragmentId, score }: VectorHit, index: number): Candidate {
   };
 }
 
+/**
+ * The places that count. One beyond DEPTH counts only for a fragment that no channel has within it: a deeper search then
+ * scores what a shallower one has found as that did, and puts no other fragment among the first 45, which score more than
+ * two places beyond DEPTH together.
+ */
+function counted<V extends Place, W extends Place>(
+  vector: V | undefined,
+  words: W | undefined,
+): [V | undefined, W | undefined] {
+  const isFar = (place: Place | undefined): boolean => place !== undefined && place.rank > DEPTH;
+  if (isFar(vector) === isFar(words)) return [vector, words];
+  return isFar(vector) ? [words ? undefined : vector, words] : [vector, vector ? undefined : words];
+}
+
+interface Place {
+  readonly rank: number;
+}
+
 function fused(near: readonly VectorHit[], { keyword }: Found, alpha: number): Candidate[] {
   const vectorPlaces = new Map(
     near.map((hit, index) => [hit.fragmentId, { ...hit, rank: index + 1 }]),
@@ -105,8 +124,7 @@ function fused(near: readonly VectorHit[], { keyword }: Found, alpha: number): C
   );
   const ids = new Set([...vectorPlaces.keys(), ...keywordPlaces.keys()]);
   const scored = [...ids].map((fragmentId) => {
-    const vector = vectorPlaces.get(fragmentId);
-    const words = keywordPlaces.get(fragmentId);
+    const [vector, words] = counted(vectorPlaces.get(fragmentId), keywordPlaces.get(fragmentId));
     const score = fusedScore({ vectorRank: vector?.rank, keywordRank: words?.rank }, alpha);
     return { fragmentId, score, vector, words };
   });

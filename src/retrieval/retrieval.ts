@@ -23,7 +23,7 @@ export interface RetrievalSettings {
   readonly rerankModel: string;
   /** Less than topK where rerankTopN is smaller. */
   readonly limit: number;
-  /** How many fragments each channel searches for; the same for every topK. */
+  /** How many fragments each channel searches for. */
   readonly depth: number;
   /** To how many the list of both channels is cut, and how many the reranker gets. */
   readonly candidates: number;
@@ -101,10 +101,12 @@ const DEFAULT_LIMIT = 10;
 const POOL = 3;
 
 /**
- * Three times the largest topK. Fusion counts the rank of a fragment in both channels, so a search of another depth has
- * another order: with one depth for every topK, a larger topK only makes the result longer.
+ * Fusion adds the ranks of a fragment in both channels, so a search of another depth has another order. Therefore there
+ * are two depths only: this one for a topK up to 50, and three times the largest topK for a larger one, whose ranks beyond
+ * the first depth add nothing to fragments that are within it (candidates.ts).
  */
-const DEPTH = POOL * MOST_RETRIEVED;
+export const DEPTH = 150;
+const LARGEST_DEPTH = POOL * MOST_RETRIEVED;
 
 /** The value of the request, else the saved one (docs/WIRE.md, Retrieval). */
 export function settingsOf(knowledge: KnowledgeBase, given: RetrievalOverrides): RetrievalSettings {
@@ -119,7 +121,7 @@ export function settingsOf(knowledge: KnowledgeBase, given: RetrievalOverrides):
     enableRerank,
     rerankModel,
     limit: enableRerank ? Math.min(topK, knowledge.rerankTopN ?? topK) : topK,
-    depth: DEPTH,
+    depth: topK * POOL <= DEPTH ? DEPTH : LARGEST_DEPTH,
     candidates: enableRerank ? topK * POOL : topK,
     rerankScoreThreshold: knowledge.rerankScoreThreshold ?? undefined,
   };
