@@ -16,7 +16,7 @@ import { PARSE_JOB } from './parsing.queue.js';
 const PAGE = 1_000;
 /** Jobs that are added at once; the sweep of waiting documents adds those of the others. */
 const JOBS = 500;
-/** How long a base in which a search found no vector is not looked at again. */
+/** How long a base in which a search found no vector is not checked again. */
 const AGAIN_MS = 30_000;
 const BASES = 1_000;
 

@@ -6,14 +6,13 @@
 // DATABASE_URL names the server, on which each build gets a database of its own; --embedded uses the embedded one, --qdrant
 // the stand-in of the tests as vector store.
 import { fork } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import { build, root } from '../../../scripts/prepare.mjs';
 import { median } from '../chat/median.mjs';
+import { ownDatabase } from '../own-database.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -106,27 +105,6 @@ async function start(name, dist, simulatorUrl) {
     ready: message.ready,
     times: { vector: [], keyword: [], hybrid: [] },
   };
-}
-
-async function ownDatabase(url) {
-  const name = `plinth_bench_${randomBytes(6).toString('hex')}`;
-  await onServer(url, `CREATE DATABASE ${name}`);
-  const own = new URL(url);
-  own.pathname = `/${name}`;
-  return {
-    url: own.href,
-    drop: () => onServer(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
-  };
-}
-
-async function onServer(url, sql) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
 }
 
 /** Written in TypeScript, which the hooks of the tests compile. */

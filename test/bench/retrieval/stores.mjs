@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
+import { ownDatabase } from '../own-database.mjs';
 
 const TENANT = '000000';
 
 /** Runs `work` on a Plinth of its own: embedded, or on a new database of the server at `url`. */
 export async function withPlinth(url, work) {
   const folder = mkdtempSync(join(tmpdir(), 'plinth-bench-'));
-  const database = url ? await createDatabase(url) : undefined;
+  const database = url ? await ownDatabase(url) : undefined;
   try {
     const { createApp } = await import('../../../dist/src/app.js');
     const { inTenant } = await import('../../../dist/src/platform/database/index.js');
@@ -52,25 +52,4 @@ export async function makeKnowledge(app) {
     return id;
   };
   return { scope: { tenantId: TENANT, knowledgeId }, addDocument };
-}
-
-async function createDatabase(server) {
-  const name = `plinth_bench_${randomBytes(6).toString('hex')}`;
-  await onServer(server, `CREATE DATABASE ${name}`);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  return {
-    url: url.href,
-    drop: () => onServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
-  };
-}
-
-async function onServer(url, sql) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
 }
