@@ -1,0 +1,62 @@
+import {
+  IconAddressBook,
+  IconBook2,
+  IconBrandStackshare,
+  IconBuilding,
+  IconCode,
+  IconCpu,
+  IconDeviceDesktop,
+  IconFiles,
+  IconHistory,
+  IconHome,
+  IconLogin2,
+  IconMessage,
+  IconPhoto,
+  IconRobot,
+  IconShieldLock,
+  IconThumbUp,
+  IconUsers,
+} from '@tabler/icons-react';
+import type { Icon } from '@tabler/icons-react';
+import type app from './texts.en.json';
+
+/** A page that the menu and the command palette offer. */
+export interface Entry {
+  readonly path: string;
+  readonly title: keyof (typeof app)['pages'];
+  readonly icon: Icon;
+  /** One of these is needed to open the page; none: every signed-in user. */
+  readonly permissions: readonly string[];
+}
+
+const entry = (
+  path: string,
+  title: Entry['title'],
+  icon: Icon,
+  ...permissions: readonly string[]
+): Entry => ({ path, title, icon, permissions });
+
+export const WORK: readonly Entry[] = [
+  entry('/', 'home', IconHome),
+  entry('/chat', 'chat', IconMessage),
+  entry('/knowledge', 'knowledge', IconBook2, 'system:info:list'),
+  entry('/agents', 'agents', IconRobot, 'agent:agent:list'),
+  entry('/media', 'media', IconPhoto),
+  entry('/harness', 'harness', IconCode, 'coding:harness:use'),
+];
+
+export const ADMINISTRATION: readonly Entry[] = [
+  entry('/providers', 'providers', IconBrandStackshare, 'system:provider:list'),
+  entry('/models', 'models', IconCpu, 'system:model:list'),
+  entry('/users', 'users', IconUsers, 'system:user:list'),
+  entry('/roles', 'roles', IconShieldLock, 'system:role:list'),
+  entry('/tenants', 'tenants', IconBuilding, 'system:tenant:list'),
+  entry('/clients', 'clients', IconDeviceDesktop, 'system:client:list'),
+  entry('/dictionary', 'dictionary', IconAddressBook, 'system:dict:list'),
+  entry('/sign-ins', 'signIns', IconLogin2, 'monitor:online:list'),
+  entry('/audit', 'audit', IconHistory, 'monitor:audit:list'),
+  entry('/feedback', 'feedback', IconThumbUp, 'chat:feedback:list'),
+  entry('/files', 'files', IconFiles, 'system:oss:list'),
+];
+
+export const ENTRIES: readonly Entry[] = [...WORK, ...ADMINISTRATION];

@@ -1,0 +1,337 @@
+import {
+  ActionIcon,
+  AppShell,
+  Avatar,
+  Box,
+  Burger,
+  Group,
+  Kbd,
+  Menu,
+  NavLink,
+  ScrollArea,
+  Stack,
+  Text,
+  Tooltip,
+  UnstyledButton,
+  useMantineColorScheme,
+} from '@mantine/core';
+import { useDisclosure, useHotkeys, useLocalStorage, useMediaQuery } from '@mantine/hooks';
+import {
+  IconBuildingSkyscraper,
+  IconChevronDown,
+  IconDeviceLaptop,
+  IconLanguage,
+  IconLayoutSidebarLeftCollapse,
+  IconLayoutSidebarLeftExpand,
+  IconLogout,
+  IconMoon,
+  IconSearch,
+  IconSun,
+  IconUser,
+} from '@tabler/icons-react';
+import { loginLogout } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { changeLanguage, LANGUAGES, language } from '../i18n';
+import type { Language } from '../i18n';
+import { Failure, Forbidden } from '../ui/failure';
+import { OfflineBanner } from '../ui/offline-banner';
+import { PageSkeleton } from '../ui/skeleton';
+import { ApprovalCount } from '../harness/approval-count';
+import { meQuery, useMe } from './me';
+import { ADMINISTRATION, WORK } from './navigation';
+import type { Entry } from './navigation';
+import { permissionsOf } from './router';
+import { session } from './session';
+import styles from './shell.module.css';
+
+const Palette = lazy(() => import('./palette'));
+const TenantSwitch = lazy(() => import('./tenant-switch'));
+
+/** The menu on the left and the page beside it; a drawer under 768 px. */
+export default function Shell() {
+  const { t } = useTranslation();
+  const isNarrow = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });
+  const [drawer, { toggle: toggleDrawer, close: closeDrawer }] = useDisclosure();
+  const [collapsed, setCollapsed] = useLocalStorage({
+    key: 'plinth.menu-collapsed',
+    defaultValue: false,
+    getInitialValueInEffect: false,
+  });
+  const [searching, setSearching] = useState(false);
+  useHotkeys([['mod+K', () => setSearching(true)]], []);
+  const small = collapsed && !isNarrow;
+
+  return (
+    <AppShell
+      layout="alt"
+      padding={0}
+      header={{ height: 48, collapsed: !isNarrow }}
+      navbar={{
+        width: small ? 60 : 232,
+        breakpoint: 'sm',
+        collapsed: { mobile: !drawer },
+      }}
+      transitionDuration={120}
+    >
+      <a className="skip-link" href="#page">
+        {t('skipToPage')}
+      </a>
+      <AppShell.Header className={styles['header']} hiddenFrom="sm">
+        <Burger
+          opened={drawer}
+          onClick={toggleDrawer}
+          size="sm"
+          aria-label={t(drawer ? 'closeMenu' : 'openMenu')}
+        />
+        <Text fw={600}>Plinth</Text>
+        <ActionIcon aria-label={t('search')} onClick={() => setSearching(true)} size="lg">
+          <IconSearch size={18} stroke={1.5} />
+        </ActionIcon>
+      </AppShell.Header>
+
+      <AppShell.Navbar className={styles['navbar']} aria-label={t('menu')}>
+        <Group justify={small ? 'center' : 'space-between'} className={styles['brand']}>
+          {!small && (
+            <Link to="/" className={styles['name']} onClick={closeDrawer}>
+              <img src="/icon.svg" alt="" width={20} height={20} />
+              Plinth
+            </Link>
+          )}
+          {isNarrow ? (
+            <Burger opened onClick={closeDrawer} size="sm" aria-label={t('closeMenu')} />
+          ) : (
+            <Tooltip label={t(small ? 'expandMenu' : 'collapseMenu')}>
+              <ActionIcon
+                aria-label={t(small ? 'expandMenu' : 'collapseMenu')}
+                onClick={() => setCollapsed(!collapsed)}
+              >
+                {small ? (
+                  <IconLayoutSidebarLeftExpand size={18} stroke={1.5} />
+                ) : (
+                  <IconLayoutSidebarLeftCollapse size={18} stroke={1.5} />
+                )}
+              </ActionIcon>
+            </Tooltip>
+          )}
+        </Group>
+        <Box px="xs" pb="xs">
+          <SearchButton small={small} onOpen={() => setSearching(true)} />
+        </Box>
+        <ScrollArea className={styles['entries']} scrollbarSize={6}>
+          <Entries entries={WORK} small={small} onOpen={closeDrawer} />
+          <AdministrationEntries small={small} onOpen={closeDrawer} />
+        </ScrollArea>
+        <AccountMenu small={small} onOpen={closeDrawer} />
+      </AppShell.Navbar>
+
+      <AppShell.Main id="page" className={styles['main']} tabIndex={-1}>
+        <OfflineBanner />
+        <Suspense fallback={<PageSkeleton />}>
+          <AllowedPage />
+        </Suspense>
+      </AppShell.Main>
+      {searching && (
+        <Suspense>
+          <Palette onClose={() => setSearching(false)} />
+        </Suspense>
+      )}
+    </AppShell>
+  );
+}
+
+function SearchButton({ small, onOpen }: { readonly small: boolean; readonly onOpen: () => void }) {
+  const { t } = useTranslation();
+  if (small) {
+    return (
+      <Tooltip label={`${t('search')} (Ctrl K)`} position="right">
+        <ActionIcon aria-label={t('search')} onClick={onOpen} size="lg" mx="auto" display="block">
+          <IconSearch size={18} stroke={1.5} />
+        </ActionIcon>
+      </Tooltip>
+    );
+  }
+  return (
+    <UnstyledButton className={styles['search']} onClick={onOpen}>
+      <IconSearch size={16} stroke={1.5} />
+      <span>{t('search')}</span>
+      <Kbd size="xs">Ctrl K</Kbd>
+    </UnstyledButton>
+  );
+}
+
+interface EntriesProps {
+  readonly small: boolean;
+  readonly onOpen: () => void;
+}
+
+function Entries({
+  entries,
+  small,
+  onOpen,
+}: EntriesProps & { readonly entries: readonly Entry[] }) {
+  const { may } = useMe();
+  const allowed = entries.filter(({ permissions }) => may(...permissions));
+  return allowed.map((entry) => (
+    <EntryLink key={entry.path} entry={entry} small={small} onOpen={onOpen} />
+  ));
+}
+
+function AdministrationEntries({ small, onOpen }: EntriesProps) {
+  const { t } = useTranslation();
+  const { may } = useMe();
+  if (!ADMINISTRATION.some(({ permissions }) => may(...permissions))) return null;
+  return (
+    <>
+      {small ? (
+        <div className={styles['divider']} />
+      ) : (
+        <Text className={styles['group']}>{t('administration')}</Text>
+      )}
+      <Entries entries={ADMINISTRATION} small={small} onOpen={onOpen} />
+    </>
+  );
+}
+
+function EntryLink({ entry, small, onOpen }: EntriesProps & { readonly entry: Entry }) {
+  const { t } = useTranslation();
+  const { pathname } = useLocation();
+  const { path, icon: Icon } = entry;
+  const active = path === '/' ? pathname === '/' : `${pathname}/`.startsWith(`${path}/`);
+  const title = t(`pages.${entry.title}`);
+  const link = (
+    <NavLink
+      renderRoot={(props) => <Link to={path as never} {...props} />}
+      active={active}
+      aria-current={active ? 'page' : undefined}
+      aria-label={title}
+      label={small ? undefined : title}
+      leftSection={<Icon size={18} stroke={1.5} />}
+      rightSection={path === '/harness' && <ApprovalCount small={small} />}
+      className={small ? styles['smallEntry'] : styles['entry']}
+      onClick={onOpen}
+    />
+  );
+  return small ? (
+    <Tooltip label={title} position="right">
+      {link}
+    </Tooltip>
+  ) : (
+    link
+  );
+}
+
+function AccountMenu({ small, onOpen }: EntriesProps) {
+  const { t } = useTranslation();
+  const { user, may } = useMe();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const [switching, setSwitching] = useState(false);
+  const name = user?.nickName || user?.userName || '';
+  const signOut = async (): Promise<void> => {
+    // The sign-in ends in this browser even if the service cannot be reached.
+    await loginLogout().catch(() => undefined);
+    session.end();
+  };
+  return (
+    <div className={styles['account']}>
+      <Menu position="top-start" width={232}>
+        <Menu.Target>
+          <UnstyledButton className={styles['accountButton']} aria-label={t('account', { name })}>
+            <Avatar size={28} radius="xl" color="indigo" name={name} src={user?.avatar} />
+            {!small && (
+              <>
+                <Stack gap={0} className={styles['accountName']}>
+                  <Text size="sm" truncate>
+                    {name}
+                  </Text>
+                  <Text size="xs" c="dimmed" truncate>
+                    {user?.tenantId}
+                  </Text>
+                </Stack>
+                <IconChevronDown size={14} stroke={1.5} />
+              </>
+            )}
+          </UnstyledButton>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item
+            leftSection={<IconUser size={16} stroke={1.5} />}
+            renderRoot={(props) => <Link to="/account" {...props} />}
+            onClick={onOpen}
+          >
+            {t('pages.account')}
+          </Menu.Item>
+          {may('system:tenant:query') && (
+            <Menu.Item
+              leftSection={<IconBuildingSkyscraper size={16} stroke={1.5} />}
+              onClick={() => setSwitching(true)}
+            >
+              {t('switchTenant')}
+            </Menu.Item>
+          )}
+          <Menu.Divider />
+          <Menu.Label>{t('theme')}</Menu.Label>
+          <Group gap={4} px="xs" pb={4} role="radiogroup" aria-label={t('theme')}>
+            {(
+              [
+                ['light', IconSun],
+                ['dark', IconMoon],
+                ['auto', IconDeviceLaptop],
+              ] as const
+            ).map(([scheme, Icon]) => (
+              <Tooltip key={scheme} label={t(`themes.${scheme}`)}>
+                <ActionIcon
+                  role="radio"
+                  aria-checked={colorScheme === scheme}
+                  aria-label={t(`themes.${scheme}`)}
+                  variant={colorScheme === scheme ? 'light' : 'subtle'}
+                  onClick={() => setColorScheme(scheme)}
+                >
+                  <Icon size={16} stroke={1.5} />
+                </ActionIcon>
+              </Tooltip>
+            ))}
+          </Group>
+          <Menu.Label>{t('language')}</Menu.Label>
+          {Object.entries(LANGUAGES).map(([code, title]) => (
+            <Menu.Item
+              key={code}
+              lang={code}
+              leftSection={<IconLanguage size={16} stroke={1.5} />}
+              fw={language() === code ? 600 : 400}
+              onClick={() => void changeLanguage(code as Language)}
+            >
+              {title}
+            </Menu.Item>
+          ))}
+          <Menu.Divider />
+          <Menu.Item
+            leftSection={<IconLogout size={16} stroke={1.5} />}
+            onClick={() => void signOut()}
+          >
+            {t('signOut')}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {switching && (
+        <Suspense>
+          <TenantSwitch onClose={() => setSwitching(false)} />
+        </Suspense>
+      )}
+    </div>
+  );
+}
+
+/** The page of the address, or why the user cannot have it. */
+function AllowedPage() {
+  const { pathname } = useLocation();
+  const { may } = useMe();
+  const { error, isPending, refetch } = useQuery(meQuery);
+  if (isPending) return <PageSkeleton />;
+  if (error) return <Failure error={error} onRetry={() => void refetch()} />;
+  const permissions = permissionsOf(pathname);
+  if (!may(...permissions)) return <Forbidden permissions={permissions} />;
+  return <Outlet />;
+}

@@ -1,0 +1,62 @@
+import { Button, Group, Modal, Select, Stack } from '@mantine/core';
+import { tenantEnter, tenantLeave, tenantList } from '@plinth/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../ui/action';
+import { useMe } from './me';
+
+/** Lets a super administrator work in another tenant. All that was loaded belongs to the tenant before, and is dropped. */
+export default function TenantSwitch({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation();
+  const { user } = useMe();
+  const router = useRouter();
+  const queries = useQueryClient();
+  const [tenantId, setTenantId] = useState(user?.tenantId ?? null);
+  const { data } = useQuery({
+    queryKey: ['tenants', 'choices'],
+    queryFn: ({ signal }) => tenantList({ query: { pageSize: 1_000 }, signal }),
+  });
+  const after = async (): Promise<void> => {
+    onClose();
+    await queries.resetQueries();
+    await router.invalidate();
+  };
+  const rows = data?.rows ?? [];
+  const name = rows.find((one) => one.tenantId === tenantId)?.companyName ?? '';
+  const enter = useAction((id: string) => tenantEnter({ path: { tenantId: id } }), {
+    done: t('tenant.entered', { name }),
+    after: () => void after(),
+  });
+  const leave = useAction(() => tenantLeave(), {
+    done: t('tenant.left'),
+    after: () => void after(),
+  });
+  return (
+    <Modal opened onClose={onClose} title={t('tenant.switch')}>
+      <Stack>
+        <Select
+          label={t('tenant.current')}
+          data={rows.map((one) => ({ value: one.tenantId, label: one.companyName }))}
+          value={tenantId}
+          onChange={setTenantId}
+          searchable
+          data-autofocus
+        />
+        <Group justify="flex-end">
+          <Button variant="default" loading={leave.isPending} onClick={() => leave.mutate()}>
+            {t('tenant.leave')}
+          </Button>
+          <Button
+            loading={enter.isPending}
+            disabled={tenantId === null}
+            onClick={() => tenantId !== null && enter.mutate(tenantId)}
+          >
+            {t('tenant.switch')}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,35 @@
+import 'i18next';
+import type account from '../account/texts.en.json';
+import type administration from '../administration/texts.en.json';
+import type agent from '../agent/texts.en.json';
+import type app from '../app/texts.en.json';
+import type chat from '../chat/texts.en.json';
+import type harness from '../harness/texts.en.json';
+import type home from '../home/texts.en.json';
+import type knowledge from '../knowledge/texts.en.json';
+import type media from '../media/texts.en.json';
+import type model from '../model/texts.en.json';
+import type provider from '../provider/texts.en.json';
+import type signIn from '../sign-in/texts.en.json';
+import type ui from '../ui/texts.en.json';
+
+declare module 'i18next' {
+  interface CustomTypeOptions {
+    defaultNS: 'app';
+    resources: {
+      account: typeof account;
+      administration: typeof administration;
+      agent: typeof agent;
+      app: typeof app;
+      chat: typeof chat;
+      harness: typeof harness;
+      home: typeof home;
+      knowledge: typeof knowledge;
+      media: typeof media;
+      model: typeof model;
+      provider: typeof provider;
+      'sign-in': typeof signIn;
+      ui: typeof ui;
+    };
+  }
+}

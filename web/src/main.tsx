@@ -1,0 +1,46 @@
+import '@mantine/core/styles.css';
+import '@mantine/notifications/styles.css';
+import './app/app.css';
+import { MantineProvider } from '@mantine/core';
+import { ModalsProvider } from '@mantine/modals';
+import { Notifications } from '@mantine/notifications';
+import { configure } from '@plinth/client';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { queryClient } from './app/query-client';
+import { router } from './app/router';
+import { session } from './app/session';
+import { cssVariables, theme } from './app/theme';
+import { CLIENT_ID } from './app/client-id';
+import { language, ready } from './i18n';
+
+configure({
+  token: () => session.current?.token,
+  clientId: () => session.current?.clientId ?? CLIENT_ID,
+  language,
+  onUnauthenticated: () => session.end(),
+});
+
+// A sign-out, here or in another tab, leaves nothing of the user behind and keeps the way back.
+session.subscribe(() => {
+  if (!session.current) queryClient.clear();
+  void router.invalidate();
+});
+
+const place = document.getElementById('root');
+if (!place) throw new Error('The page has no element with the id root.');
+await ready;
+createRoot(place).render(
+  <StrictMode>
+    <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
+      <QueryClientProvider client={queryClient}>
+        <ModalsProvider>
+          <Notifications position="bottom-right" />
+          <RouterProvider router={router} />
+        </ModalsProvider>
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,156 @@
+import {
+  Alert,
+  Box,
+  Button,
+  Group,
+  Image,
+  PasswordInput,
+  Select,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+  UnstyledButton,
+} from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { loginCode, loginLogin, loginTenants } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAddress } from '../app/address';
+import { CLIENT_ID } from '../app/client-id';
+import { session } from '../app/session';
+import { changeLanguage, LANGUAGES, language } from '../i18n';
+import type { Language } from '../i18n';
+import { messageOf } from '../ui/failure';
+import { useTitle } from '../ui/page';
+import styles from './sign-in.module.css';
+
+const DEFAULT_TENANT = '000000';
+
+/** The tenant is asked for when there are several, the captcha when the service wants one. */
+export default function SignInPage() {
+  const { t } = useTranslation('sign-in');
+  useTitle(t('title'));
+  const router = useRouter();
+  const [{ next }] = useAddress();
+  const [failure, setFailure] = useState<string>();
+  const [running, setRunning] = useState(false);
+  const tenants = useQuery({
+    queryKey: ['sign-in', 'tenants'],
+    queryFn: ({ signal }) => loginTenants({ signal }),
+  });
+  const captcha = useQuery({
+    queryKey: ['sign-in', 'captcha'],
+    queryFn: ({ signal }) => loginCode({ signal }),
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+  const form = useForm({
+    initialValues: { tenantId: DEFAULT_TENANT, username: '', password: '', code: '' },
+    validate: {
+      username: (value) => (value.trim() === '' ? t('usernameMissing') : null),
+      password: (value) => (value === '' ? t('passwordMissing') : null),
+    },
+  });
+  const choices = tenants.data?.voList ?? [];
+
+  const submit = form.onSubmit(async ({ code, ...given }) => {
+    setRunning(true);
+    setFailure(undefined);
+    try {
+      const asked = captcha.data?.captchaEnabled ? { code, uuid: captcha.data.uuid ?? '' } : {};
+      const body = { ...given, ...asked, clientId: CLIENT_ID, grantType: 'password' };
+      const { access_token: token, client_id: clientId } = await loginLogin({ body });
+      session.begin({ token, clientId, tenantId: given.tenantId });
+      // Only a path of this origin: an address given in a link must not lead elsewhere.
+      const path = next && /^\/(?![/\\])/.test(next) ? next : '/';
+      await router.navigate({ href: path, replace: true } as never);
+    } catch (error) {
+      setFailure(messageOf(error));
+      setRunning(false);
+      form.setFieldValue('code', '');
+      void captcha.refetch();
+    }
+  });
+
+  return (
+    <main className={styles['page']}>
+      <Box className={styles['card']}>
+        <Stack gap={4} mb="lg">
+          <img src="/icon.svg" alt="" width={36} height={36} />
+          <Title order={1} mt="sm">
+            {t('title')}
+          </Title>
+          <Text c="dimmed">{t('subtitle')}</Text>
+        </Stack>
+        <form onSubmit={submit} noValidate>
+          <Stack>
+            {choices.length > 1 && (
+              <Select
+                label={t('tenant')}
+                data={choices.map((one) => ({ value: one.tenantId, label: one.companyName }))}
+                searchable
+                allowDeselect={false}
+                {...form.getInputProps('tenantId')}
+              />
+            )}
+            <TextInput
+              label={t('username')}
+              autoComplete="username"
+              autoFocus
+              {...form.getInputProps('username')}
+            />
+            <PasswordInput
+              label={t('password')}
+              autoComplete="current-password"
+              visibilityToggleButtonProps={{ 'aria-label': t('showPassword') }}
+              {...form.getInputProps('password')}
+            />
+            {captcha.data?.captchaEnabled && (
+              <Group align="flex-end" gap="sm" wrap="nowrap">
+                <TextInput
+                  label={t('captcha')}
+                  autoComplete="off"
+                  className={styles['grow']}
+                  {...form.getInputProps('code')}
+                />
+                <UnstyledButton aria-label={t('newCaptcha')} onClick={() => void captcha.refetch()}>
+                  <Image
+                    src={`data:image/png;base64,${captcha.data.img ?? ''}`}
+                    alt={t('captchaPicture')}
+                    h={36}
+                    w="auto"
+                    radius="sm"
+                  />
+                </UnstyledButton>
+              </Group>
+            )}
+            {failure && (
+              <Alert color="red" role="alert">
+                {failure}
+              </Alert>
+            )}
+            <Button type="submit" loading={running} fullWidth>
+              {t('signIn')}
+            </Button>
+          </Stack>
+        </form>
+        <Group gap="md" mt="xl" justify="center">
+          {Object.entries(LANGUAGES).map(([code, title]) => (
+            <UnstyledButton
+              key={code}
+              lang={code}
+              className={styles['language']}
+              aria-pressed={language() === code}
+              onClick={() => void changeLanguage(code as Language)}
+            >
+              {title}
+            </UnstyledButton>
+          ))}
+        </Group>
+      </Box>
+    </main>
+  );
+}

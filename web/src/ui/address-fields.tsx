@@ -1,0 +1,58 @@
+import { Select, TextInput } from '@mantine/core';
+import type { SelectProps } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { IconSearch } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useAddress } from '../app/address';
+
+const PAUSE_MS = 250;
+
+interface Props {
+  /** The parameter of the address. */
+  readonly name: string;
+  readonly label: string;
+}
+
+/** A search field whose text is a parameter of the address, a moment after it was typed. */
+export function AddressSearch({ name, label }: Props) {
+  const [address, change] = useAddress();
+  const [text, setText] = useState(address[name] ?? '');
+  const keep = useDebouncedCallback(
+    (value: string) => change({ [name]: value || undefined, page: undefined }),
+    PAUSE_MS,
+  );
+  return (
+    <TextInput
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      leftSection={<IconSearch size={16} stroke={1.5} />}
+      w={{ base: '100%', xs: 240 }}
+      value={text}
+      onChange={({ currentTarget }) => {
+        setText(currentTarget.value);
+        keep(currentTarget.value);
+      }}
+    />
+  );
+}
+
+/** A choice that is a parameter of the address. */
+export function AddressSelect({
+  name,
+  label,
+  data,
+}: Props & { readonly data: NonNullable<SelectProps['data']> }) {
+  const [address, change] = useAddress();
+  return (
+    <Select
+      aria-label={label}
+      placeholder={label}
+      data={data}
+      value={address[name] ?? null}
+      clearable
+      w={{ base: '100%', xs: 180 }}
+      onChange={(value) => change({ [name]: value ?? undefined, page: undefined })}
+    />
+  );
+}

@@ -1,0 +1,380 @@
+import {
+  ActionIcon,
+  Box,
+  Button,
+  Checkbox,
+  Group,
+  Menu,
+  Pagination,
+  Select,
+  Table,
+  Text,
+  Tooltip,
+  UnstyledButton,
+} from '@mantine/core';
+import { useLocalStorage } from '@mantine/hooks';
+import {
+  IconArrowDown,
+  IconArrowUp,
+  IconColumns,
+  IconDotsVertical,
+  IconDownload,
+} from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAddress } from '../app/address';
+import type { Address } from '../app/address';
+import { Failure } from './failure';
+import { number } from './format';
+import { useAction } from './action';
+import { RowsSkeleton } from './skeleton';
+import styles from './data-table.module.css';
+
+export interface Column<Row> {
+  readonly id: string;
+  readonly title: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** The field by which the service sorts; absent: not sortable. */
+  readonly sort?: string;
+  readonly align?: 'right';
+  readonly width?: number | string;
+  /** Not shown until it is chosen. */
+  readonly optional?: boolean;
+}
+
+/** What a list of the service takes. */
+export interface ListQuery {
+  readonly pageNum: number;
+  readonly pageSize: number;
+  readonly orderByColumn?: string;
+  readonly isAsc?: 'asc' | 'desc';
+}
+
+interface Props<Row> {
+  /** The key of its queries, and of the chosen columns. */
+  readonly name: string;
+  /** What a screen reader calls the table. */
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly load: (
+    query: ListQuery,
+    filters: Address,
+    signal: AbortSignal,
+  ) => Promise<{ readonly rows: readonly Row[]; readonly total: number }>;
+  readonly rowKey: (row: Row) => string | number;
+  /** The parameters of the address that filter. */
+  readonly filters?: readonly string[];
+  /** The inputs of the filters, on the left above the table. */
+  readonly toolbar?: ReactNode;
+  readonly empty: ReactNode;
+  readonly onOpen?: (row: Row) => void;
+  /** Entries of the menu of a row. */
+  readonly rowActions?: (row: Row) => ReactNode;
+  /** What can be done with the chosen rows. */
+  readonly bulkActions?: (rows: readonly Row[], clear: () => void) => ReactNode;
+  /** Downloads the rows of the list as they are filtered. */
+  readonly onExport?: (query: Address) => Promise<unknown>;
+  /** Asks again after so many milliseconds; false never. */
+  readonly refetchInterval?: number | false | ((rows: readonly Row[]) => number | false);
+}
+
+const SIZES = ['20', '50', '100'];
+
+/**
+ * A list of the service as a table: pages, order, filters kept in the address, columns by choice, rows to choose for
+ * bulk actions, export. It scrolls sideways by itself where it does not fit.
+ */
+export function DataTable<Row>({
+  name,
+  label,
+  columns,
+  load,
+  rowKey,
+  filters = [],
+  toolbar,
+  empty,
+  onOpen,
+  rowActions,
+  bulkActions,
+  onExport,
+  refetchInterval = false,
+}: Props<Row>) {
+  const { t } = useTranslation('ui');
+  const [address, change] = useAddress();
+  const [chosen, setChosen] = useState<ReadonlySet<string | number>>(new Set());
+  const [shown, setShown] = useLocalStorage<readonly string[]>({
+    key: `plinth.columns.${name}`,
+    defaultValue: columns.filter(({ optional }) => !optional).map(({ id }) => id),
+    getInitialValueInEffect: false,
+  });
+  const page = Number(address['page'] ?? 1);
+  const size = Number(address['size'] ?? SIZES[0]);
+  const given = Object.fromEntries(filters.map((filter) => [filter, address[filter]]));
+  const order = orderOf(address['sort']);
+  const query = { pageNum: page, pageSize: size, ...order };
+  const { data, error, refetch, isPlaceholderData } = useQuery({
+    queryKey: [name, 'list', query, given],
+    queryFn: ({ signal }) => load(query, given, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) =>
+      typeof refetchInterval === 'function'
+        ? refetchInterval(state.data?.rows ?? [])
+        : refetchInterval,
+  });
+  const exporting = useAction(async () => onExport?.({ ...order, ...given }));
+
+  if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />;
+  const rows = data?.rows ?? [];
+  const total = data?.total ?? 0;
+  const filtered = Object.values(given).some((value) => value !== undefined && value !== '');
+  if (data && total === 0 && !filtered && page === 1) return empty;
+
+  const visible = columns.filter(({ id }) => shown.includes(id));
+  const selected = rows.filter((row) => chosen.has(rowKey(row)));
+  const clear = (): void => setChosen(new Set());
+  const toggle = (keys: readonly (string | number)[], on: boolean): void => {
+    const next = new Set(chosen);
+    for (const key of keys) {
+      if (on) next.add(key);
+      else next.delete(key);
+    }
+    setChosen(next);
+  };
+
+  return (
+    <Box>
+      <Group justify="space-between" mb="sm" gap="xs" mih={36}>
+        <Group gap="xs" className={styles['toolbar']}>
+          {bulkActions && selected.length > 0 ? (
+            <>
+              <Text fw={600}>{t('chosenRows', { count: selected.length })}</Text>
+              {bulkActions(selected, clear)}
+              <Button variant="subtle" color="gray" onClick={clear}>
+                {t('clearChoice')}
+              </Button>
+            </>
+          ) : (
+            toolbar
+          )}
+        </Group>
+        <Group gap={4}>
+          <ColumnChoice columns={columns} shown={shown} onChange={setShown} />
+          {onExport && (
+            <Tooltip label={t('export')}>
+              <ActionIcon
+                size="lg"
+                aria-label={t('export')}
+                loading={exporting.isPending}
+                onClick={() => exporting.mutate()}
+              >
+                <IconDownload size={18} stroke={1.5} />
+              </ActionIcon>
+            </Tooltip>
+          )}
+        </Group>
+      </Group>
+      {error && <Failure error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <RowsSkeleton />}
+      {data && (
+        <Table.ScrollContainer minWidth={480} type="native" className={styles['scroll']}>
+          <Table aria-label={label} aria-busy={isPlaceholderData}>
+            <Table.Thead>
+              <Table.Tr>
+                {bulkActions && (
+                  <Table.Th w={36}>
+                    <Checkbox
+                      size="xs"
+                      aria-label={t('chooseAll')}
+                      checked={rows.length > 0 && selected.length === rows.length}
+                      indeterminate={selected.length > 0 && selected.length < rows.length}
+                      onChange={({ currentTarget }) =>
+                        toggle(rows.map(rowKey), currentTarget.checked)
+                      }
+                    />
+                  </Table.Th>
+                )}
+                {visible.map((column) => (
+                  <HeadCell
+                    key={column.id}
+                    column={column}
+                    order={order}
+                    onSort={(sort) => change({ sort, page: undefined })}
+                  />
+                ))}
+                {rowActions && (
+                  <Table.Th w={44}>
+                    <span className="only-for-readers">{t('actions')}</span>
+                  </Table.Th>
+                )}
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {rows.map((row) => (
+                <Table.Tr
+                  key={rowKey(row)}
+                  className={onOpen && styles['open']}
+                  onClick={(event) => {
+                    // A link, a switch or a menu in the row is no click on the row.
+                    const inside = (event.target as Element).closest('a, button, input, label');
+                    if (!inside && event.currentTarget.contains(event.target as Node))
+                      onOpen?.(row);
+                  }}
+                >
+                  {bulkActions && (
+                    <Table.Td>
+                      <Checkbox
+                        size="xs"
+                        aria-label={t('chooseRow')}
+                        checked={chosen.has(rowKey(row))}
+                        onChange={({ currentTarget }) =>
+                          toggle([rowKey(row)], currentTarget.checked)
+                        }
+                      />
+                    </Table.Td>
+                  )}
+                  {visible.map(({ id, cell, align }, place) => (
+                    <Table.Td key={id} align={align}>
+                      {place === 0 && onOpen ? (
+                        <UnstyledButton className={styles['name']} onClick={() => onOpen(row)}>
+                          {cell(row)}
+                        </UnstyledButton>
+                      ) : (
+                        cell(row)
+                      )}
+                    </Table.Td>
+                  ))}
+                  {rowActions && (
+                    <Table.Td>
+                      <Menu>
+                        <Menu.Target>
+                          <ActionIcon aria-label={t('actions')}>
+                            <IconDotsVertical size={16} stroke={1.5} />
+                          </ActionIcon>
+                        </Menu.Target>
+                        <Menu.Dropdown>{rowActions(row)}</Menu.Dropdown>
+                      </Menu>
+                    </Table.Td>
+                  )}
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+      {data && rows.length === 0 && (
+        <Text c="dimmed" ta="center" py="xl">
+          {t('noMatch')}
+        </Text>
+      )}
+      {total > Number(SIZES[0]) && (
+        <Group justify="space-between" mt="md">
+          <Group gap="xs">
+            <Text size="sm" c="dimmed">
+              {t('rowsInAll', { count: total, shown: number(total) })}
+            </Text>
+            <Select
+              aria-label={t('rowsPerPage')}
+              data={SIZES}
+              value={String(size)}
+              allowDeselect={false}
+              w={76}
+              size="xs"
+              onChange={(value) => change({ size: value ?? undefined, page: undefined })}
+            />
+          </Group>
+          <Pagination
+            size="sm"
+            total={Math.ceil(total / size)}
+            value={page}
+            onChange={(value) => change({ page: value === 1 ? undefined : String(value) })}
+            getControlProps={(control) => ({ 'aria-label': t(`pagination.${control}`) })}
+            getItemProps={(item) => ({ 'aria-label': t('pageNumber', { page: item }) })}
+          />
+        </Group>
+      )}
+    </Box>
+  );
+}
+
+/** `name` ascending, `-name` descending. */
+function orderOf(sort: string | undefined): Pick<ListQuery, 'orderByColumn' | 'isAsc'> {
+  if (!sort) return {};
+  const descending = sort.startsWith('-');
+  return {
+    orderByColumn: descending ? sort.slice(1) : sort,
+    isAsc: descending ? 'desc' : 'asc',
+  };
+}
+
+interface HeadCellProps<Row> {
+  readonly column: Column<Row>;
+  readonly order: Pick<ListQuery, 'orderByColumn' | 'isAsc'>;
+  readonly onSort: (sort: string | undefined) => void;
+}
+
+function HeadCell<Row>({
+  column: { title, sort, align, width },
+  order,
+  onSort,
+}: HeadCellProps<Row>) {
+  const sorted = sort !== undefined && order.orderByColumn === sort ? order.isAsc : undefined;
+  if (sort === undefined) {
+    return (
+      <Table.Th w={width} ta={align}>
+        {title}
+      </Table.Th>
+    );
+  }
+  const next = { asc: `-${sort}`, desc: undefined, none: sort }[sorted ?? 'none'];
+  const Arrow = sorted === 'desc' ? IconArrowDown : IconArrowUp;
+  return (
+    <Table.Th
+      w={width}
+      ta={align}
+      aria-sort={sorted === undefined ? 'none' : sorted === 'asc' ? 'ascending' : 'descending'}
+    >
+      <UnstyledButton className={styles['sort']} onClick={() => onSort(next)}>
+        {title}
+        <Arrow size={13} stroke={1.5} className={sorted ? undefined : styles['unsorted']} />
+      </UnstyledButton>
+    </Table.Th>
+  );
+}
+
+interface ColumnChoiceProps<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly shown: readonly string[];
+  readonly onChange: (shown: readonly string[]) => void;
+}
+
+function ColumnChoice<Row>({ columns, shown, onChange }: ColumnChoiceProps<Row>) {
+  const { t } = useTranslation('ui');
+  if (!columns.some(({ optional }) => optional)) return null;
+  return (
+    <Menu closeOnItemClick={false}>
+      <Menu.Target>
+        <Tooltip label={t('columns')}>
+          <ActionIcon size="lg" aria-label={t('columns')}>
+            <IconColumns size={18} stroke={1.5} />
+          </ActionIcon>
+        </Tooltip>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {columns.map(({ id, title }, place) => (
+          <Menu.CheckboxItem
+            key={id}
+            checked={shown.includes(id)}
+            disabled={place === 0}
+            onChange={(on: boolean) =>
+              onChange(on ? [...shown, id] : shown.filter((one) => one !== id))
+            }
+          >
+            {title}
+          </Menu.CheckboxItem>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

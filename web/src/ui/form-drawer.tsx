@@ -1,0 +1,86 @@
+import { Alert, Button, Drawer, Group, Stack } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { ApiError } from '@plinth/client';
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { messageOf, RequestId } from './failure';
+
+interface Props<Values> {
+  readonly title: string;
+  readonly form: UseFormReturnType<Values>;
+  /** A verb with its object: "Add user". */
+  readonly action: string;
+  readonly onSubmit: (values: Values) => Promise<unknown>;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/**
+ * The form of a small record. What the service refuses is shown in the drawer, and nothing typed is lost. Closing a changed
+ * form asks first.
+ */
+export function FormDrawer<Values>({
+  title,
+  form,
+  action,
+  onSubmit,
+  onClose,
+  children,
+}: Props<Values>) {
+  const { t } = useTranslation('ui');
+  const [failure, setFailure] = useState<unknown>();
+  const [saving, setSaving] = useState(false);
+  const [leaving, setLeaving] = useState(false);
+  const submit = form.onSubmit(async (values) => {
+    setSaving(true);
+    setFailure(undefined);
+    try {
+      await onSubmit(values);
+      onClose();
+    } catch (error) {
+      setFailure(error);
+    } finally {
+      setSaving(false);
+    }
+  });
+  const close = (): void => {
+    if (form.isDirty() && !leaving) setLeaving(true);
+    else onClose();
+  };
+  return (
+    <Drawer opened onClose={close} title={title} closeButtonProps={{ 'aria-label': t('close') }}>
+      <form onSubmit={submit} noValidate>
+        <Stack>
+          {children}
+          {failure !== undefined && <FormFailure error={failure} />}
+          {leaving && (
+            <Alert color="yellow" role="alert">
+              {t('unsaved')}
+            </Alert>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              {t(leaving ? 'discard' : 'cancel')}
+            </Button>
+            <Button type="submit" loading={saving}>
+              {action}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Drawer>
+  );
+}
+
+/** Why the service refused what was entered. */
+export function FormFailure({ error }: { readonly error: unknown }) {
+  return (
+    <Alert color="red" role="alert">
+      <Stack gap={4}>
+        {messageOf(error)}
+        {error instanceof ApiError && error.requestId && <RequestId id={error.requestId} />}
+      </Stack>
+    </Alert>
+  );
+}

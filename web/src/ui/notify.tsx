@@ -1,0 +1,28 @@
+import { Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { ApiError, ConnectionError } from '@plinth/client';
+import i18next from 'i18next';
+import { messageOf, RequestId } from './failure';
+
+/** "Saved." and the like. Goes away by itself. */
+export function said(message: string): void {
+  notifications.show({ message, withBorder: true });
+}
+
+/** A failed action: the service's message with its request id. Stays until it is closed. */
+export function failed(error: unknown): void {
+  const lost = error instanceof ConnectionError;
+  notifications.show({
+    color: 'red',
+    autoClose: false,
+    withBorder: true,
+    role: 'alert',
+    title: i18next.t(lost ? 'ui:connectionLost' : 'ui:failed'),
+    message: (
+      <Stack gap={4}>
+        <Text size="sm">{lost ? i18next.t('ui:connectionLostHint') : messageOf(error)}</Text>
+        {error instanceof ApiError && error.requestId && <RequestId id={error.requestId} />}
+      </Stack>
+    ),
+  });
+}

@@ -1,0 +1,48 @@
+import { Alert } from '@mantine/core';
+import { IconPlugConnectedX } from '@tabler/icons-react';
+import { ConnectionError } from '@plinth/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useSyncExternalStore } from 'react';
+import { useTranslation } from 'react-i18next';
+
+const ASK_AGAIN_MS = 2_000;
+
+/** Shown while the service cannot be reached; goes away by itself, and what failed meanwhile is loaded again. */
+export function OfflineBanner() {
+  const { t } = useTranslation('ui');
+  const queries = useQueryClient();
+  const lost = useSyncExternalStore(
+    (changed) => queries.getQueryCache().subscribe(changed),
+    () =>
+      queries
+        .getQueryCache()
+        .getAll()
+        .some(({ state }) => (state.error ?? state.fetchFailureReason) instanceof ConnectionError),
+  );
+  const { data: back } = useQuery({
+    queryKey: ['reachable'],
+    queryFn: async ({ signal }) => (await fetch('/health/live', { signal })).ok,
+    enabled: lost,
+    retry: false,
+    refetchInterval: ASK_AGAIN_MS,
+    gcTime: 0,
+  });
+  useEffect(() => {
+    if (!lost || !back) return;
+    void queries.refetchQueries({
+      predicate: ({ state }) => state.error instanceof ConnectionError,
+    });
+  }, [lost, back, queries]);
+  if (!lost) return null;
+  return (
+    <Alert
+      role="status"
+      color="yellow"
+      radius={0}
+      icon={<IconPlugConnectedX size={18} stroke={1.5} />}
+      title={t('offline')}
+    >
+      {t('offlineHint')}
+    </Alert>
+  );
+}
