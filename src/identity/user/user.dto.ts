@@ -35,8 +35,14 @@ export class UserListQuery extends Input({
   ...userPage,
   userName: Text({ optional: true, description: 'Part of the name' }),
   nickName: Text({ optional: true, description: 'Part of the name' }),
+  keyword: Text({
+    optional: true,
+    max: 100,
+    description: 'Part of the user name, the display name or the e-mail address',
+  }),
   phonenumber: Text({ optional: true, description: 'Part of the number' }),
   status: Text({ optional: true, description: '0 enabled, 1 disabled' }),
+  roleId: Id({ optional: true, description: 'Users that have this role' }),
   params: TimeRangeField(),
 }) {}
 
