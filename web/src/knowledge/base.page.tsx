@@ -1,11 +1,13 @@
 import { Alert, Badge, Group, Skeleton, Tabs } from '@mantine/core';
 import { IconAlertTriangle, IconEye } from '@tabler/icons-react';
+import { ApiError } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Address } from '../app/address';
 import { Failure } from '../ui/failure';
+import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
 import { Time } from '../ui/time';
@@ -31,6 +33,7 @@ export default function BasePage() {
   const tab: Tab = TABS.find((one) => one === address['tab']) ?? 'documents';
   const { data: base, error, refetch } = useQuery(baseQuery(id));
   const access = useBaseAccess(base);
+  if (error instanceof ApiError && error.code === 404) return <NotFound />;
   if (error && !base) return <Failure error={error} onRetry={() => void refetch()} />;
   // A tab has parameters of its own, so the address begins anew.
   const open = (next: string | null): void => {

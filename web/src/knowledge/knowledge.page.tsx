@@ -15,8 +15,8 @@ import { Empty } from '../ui/empty';
 import { number } from '../ui/format';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
+import { saveFile } from '../ui/download';
 import { NewBase } from './new-base';
-import { saveAs } from './save-as';
 
 /** The knowledge bases that the user may read. */
 export default function KnowledgePage() {
@@ -157,7 +157,7 @@ export default function KnowledgePage() {
         )}
         {...(may('system:info:export') && {
           onExport: async ({ name, share, ...order }) =>
-            saveAs(
+            saveFile(
               await knowledgeExport({
                 body: {
                   ...order,

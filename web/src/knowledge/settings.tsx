@@ -16,17 +16,19 @@ import {
   Title,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import type { UseFormReturnType } from '@mantine/form';
 import { IconTrash } from '@tabler/icons-react';
 import { attachList, knowledgeRemove, knowledgeUpdate } from '@plinth/client';
 import type { KnowledgeView, UpdateKnowledgeBody } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useBlocker, useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
 import { FormFailure } from '../ui/form-drawer';
+import { LeaveGuard } from '../ui/leave-guard';
 import { ModelPicker } from '../ui/pickers';
 import { baseKey, useBaseAccess } from './base';
 import {
@@ -68,10 +70,6 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
   const changed = changedOf(base, form.values);
   const again = base.documentCount > 0 ? changed.filter(needsParsing) : [];
   const required = again.some(requiresParsing);
-  useBlocker({
-    shouldBlockFn: () => changed.length > 0 && !window.confirm(t('settings.leave')),
-    enableBeforeUnload: () => changed.length > 0,
-  });
   const save = useAction(
     () =>
       knowledgeUpdate({
@@ -350,6 +348,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
           </div>
         )}
       </form>
+      <LeaveGuard dirty={changed.length > 0 && !save.isPending} />
       {can('system:info:remove') && <DangerZone base={base} />}
     </>
   );
@@ -366,7 +365,7 @@ function toWire(field: Field, value: unknown): unknown {
 }
 
 function optionalNumber(
-  form: ReturnType<typeof useForm<Values>>,
+  form: Pick<UseFormReturnType<Values>, 'getInputProps' | 'setFieldValue'>,
   name: 'rerankTopN' | 'rerankScoreThreshold',
 ) {
   const {

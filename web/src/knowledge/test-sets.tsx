@@ -20,9 +20,9 @@ import type { Column } from '../ui/data-table';
 import { Empty } from '../ui/empty';
 import { number } from '../ui/format';
 import { Time } from '../ui/time';
+import { saveFile } from '../ui/download';
 import { baseKey, useBaseAccess } from './base';
 import { Evaluations } from './evaluations';
-import { saveAs } from './save-as';
 import { TestQueryDrawer } from './test-query-drawer';
 import styles from './knowledge.module.css';
 
@@ -55,7 +55,7 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
   const give = useAction(async (part: 'queries' | 'qrels') => {
     const text = await testSetExport({ path, query: { part } });
     const type = 'text/plain';
-    saveAs(new Blob([text], { type }), part === 'queries' ? 'queries.jsonl' : 'qrels.tsv');
+    saveFile(new Blob([text], { type }), part === 'queries' ? 'queries.jsonl' : 'qrels.tsv');
   });
   const deleteAll = (queries: readonly TestQueryView[], after?: () => void): void => {
     const count = queries.length;

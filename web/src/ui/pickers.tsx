@@ -1,5 +1,5 @@
 import { Select } from '@mantine/core';
-import { modelEntries } from '@plinth/client';
+import { modelOptions } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -19,18 +19,24 @@ interface ModelPickerProps extends PickerProps {
   /** chat, vector, rerank, image, audio or video. */
   readonly category: string;
   /** The modelName; empty for none. */
-  readonly value: string;
+  readonly value?: string;
   readonly onChange: (modelName: string) => void;
   /** Whether no model may be chosen. */
   readonly clearable?: boolean;
 }
 
 /** A choice among the models of a category that can be used. A stored name that is no longer among them stays visible. */
-export function ModelPicker({ category, value, onChange, clearable, ...rest }: ModelPickerProps) {
+export function ModelPicker({
+  category,
+  value = '',
+  onChange,
+  clearable,
+  ...rest
+}: ModelPickerProps) {
   const { t } = useTranslation('ui');
   const { data, error, isPending } = useQuery({
     queryKey: ['models', 'choices', category],
-    queryFn: ({ signal }) => modelEntries({ query: { category, pageSize: 1_000 }, signal }),
+    queryFn: ({ signal }) => modelOptions({ query: { category, pageSize: 1_000 }, signal }),
     staleTime: 30_000,
   });
   const choices = (data?.rows ?? []).map(({ modelName, modelDescribe, providerCode }) => ({
