@@ -101,6 +101,13 @@ export class ProfileDto extends Input({
   sex: OneOf(SEX, { optional: true }),
 }) {}
 
+export class OwnInfoQuery extends Input({
+  keepTenant: Flag({
+    optional: true,
+    description: 'A switch to another tenant stays; without it, it ends',
+  }),
+}) {}
+
 export class OwnPasswordDto extends Input({
   oldPassword: Text({ max: 200 }),
   newPassword: Text(PASSWORD),
