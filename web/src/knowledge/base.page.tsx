@@ -1,4 +1,4 @@
-import { Alert, Badge, Group, Skeleton, Tabs } from '@mantine/core';
+import { Alert, Badge, Group, Tabs } from '@mantine/core';
 import { IconAlertTriangle, IconEye } from '@tabler/icons-react';
 import { ApiError } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
@@ -46,19 +46,19 @@ export default function BasePage() {
   return (
     <Page
       title={base?.name ?? ''}
-      description={base ? base.description || undefined : <Skeleton height={14} width={280} />}
+      description={base?.description}
       above={[{ title: ofApp('pages.knowledge'), path: '/knowledge' }]}
       width={tab === 'retrieval' ? 'full' : 'table'}
       actions={
         base && (
           <Group gap={6}>
             {base.share === 1 && (
-              <Badge variant="default" fw={400}>
+              <Badge tt="none" variant="default" fw={400}>
                 {t('base.shared')}
               </Badge>
             )}
             {access.readOnly && (
-              <Badge
+              <Badge tt="none"
                 variant="default"
                 fw={400}
                 leftSection={<IconEye size={12} stroke={1.5} />}

@@ -198,9 +198,8 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
       <UploadList knowledgeId={base.id} />
       {failed > 0 && mayEdit && address['status'] !== String(FAILED) && (
         <Alert
-          color="red"
-          variant="light"
-          icon={<IconAlertTriangle size={18} stroke={1.5} />}
+          variant="default"
+          icon={<IconAlertTriangle size={18} stroke={1.5} className={styles['bad']} />}
           role="status"
         >
           <Group justify="space-between" gap="xs">

@@ -275,12 +275,12 @@ export function Difference({ value }: { readonly value: number }) {
   const rounded = Math.round(value * 1_000) / 1_000;
   if (rounded === 0)
     return (
-      <Badge variant="default" fw={400}>
+      <Badge tt="none" variant="default" fw={400}>
         ±0
       </Badge>
     );
   return (
-    <Badge variant="light" color={rounded > 0 ? 'teal' : 'red'}>
+    <Badge tt="none" variant="light" color={rounded > 0 ? 'teal' : 'red'}>
       {rounded > 0 ? '+' : '−'}
       {Math.abs(rounded).toFixed(3)}
     </Badge>

@@ -448,7 +448,7 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
           />
         )}
       </div>
-      <div className={styles['content']} data-clamped={!whole || undefined}>
+      <div className={styles['content']} data-clamped={(isLong(hit) && !whole) || undefined}>
         {piecesOf(hit.content, keyword?.terms ?? []).map(({ text, matched }, part) =>
           matched ? (
             <mark key={part} className={styles['mark']}>
@@ -459,7 +459,7 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
           ),
         )}
       </div>
-      {hit.content.length > 360 && (
+      {isLong(hit) && (
         <Button
           size="compact-xs"
           variant="subtle"
@@ -475,19 +475,24 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
   );
 }
 
+/** More than the six lines that a card shows. */
+function isLong({ content }: RetrievedFragmentView): boolean {
+  return content.length > 600 || content.split('\n').length > 6;
+}
+
 /** How its place differs from that with the other settings. */
 function Moved({ place, before }: { readonly place: number; readonly before: number }) {
   const { t } = useTranslation('knowledge');
   if (before === place) return null;
   if (before === -1)
     return (
-      <Badge size="sm" variant="light" color="indigo">
+      <Badge tt="none" size="sm" variant="light" color="indigo">
         {t('retrieval.isNew')}
       </Badge>
     );
   const up = before - place;
   return (
-    <Badge size="sm" variant="light" color={up > 0 ? 'teal' : 'gray'}>
+    <Badge tt="none" size="sm" variant="light" color={up > 0 ? 'teal' : 'gray'}>
       {t(up > 0 ? 'retrieval.up' : 'retrieval.down', { count: Math.abs(up) })}
     </Badge>
   );

@@ -8,6 +8,7 @@ import {
   NumberInput,
   Radio,
   Select,
+  SimpleGrid,
   Stack,
   Switch,
   Text,
@@ -135,7 +136,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
               />
             </Section>
             <Section title={t('settings.splitting')} about={<TrySplit base={base} />}>
-              <Group align="flex-start" grow preventGrowOverflow={false}>
+              <SimpleGrid cols={{ base: 1, xs: 2 }}>
                 <NumberInput
                   label={t('field.textBlockSize')}
                   description={describe('textBlockSize', t('help.textBlockSize'))}
@@ -151,7 +152,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
                   step={10}
                   {...form.getInputProps('overlapChar')}
                 />
-              </Group>
+              </SimpleGrid>
               <TextInput
                 label={t('field.separator')}
                 description={describe('separator', t('help.separator'))}
@@ -208,7 +209,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
               />
             </Section>
             <Section title={t('settings.search')} about={t('settings.searchAbout')}>
-              <Group align="flex-start" grow preventGrowOverflow={false}>
+              <SimpleGrid cols={{ base: 1, xs: 2 }}>
                 <NumberInput
                   label={t('field.retrieveLimit')}
                   description={t('help.retrieveLimit')}
@@ -225,7 +226,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
                   decimalScale={3}
                   {...form.getInputProps('similarityThreshold')}
                 />
-              </Group>
+              </SimpleGrid>
               <Switch
                 label={t('field.enableHybrid')}
                 description={t('help.enableHybrid')}
@@ -261,7 +262,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
                       {t('settings.noRerankModel')}
                     </Alert>
                   )}
-                  <Group align="flex-start" grow preventGrowOverflow={false}>
+                  <SimpleGrid cols={{ base: 1, xs: 2 }}>
                     <NumberInput
                       label={t('field.rerankTopN')}
                       description={t('help.rerankTopN')}
@@ -275,7 +276,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
                       decimalScale={4}
                       {...optionalNumber(form, 'rerankScoreThreshold')}
                     />
-                  </Group>
+                  </SimpleGrid>
                 </>
               )}
             </Section>
