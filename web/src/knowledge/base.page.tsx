@@ -58,7 +58,8 @@ export default function BasePage() {
               </Badge>
             )}
             {access.readOnly && (
-              <Badge tt="none"
+              <Badge
+                tt="none"
                 variant="default"
                 fw={400}
                 leftSection={<IconEye size={12} stroke={1.5} />}

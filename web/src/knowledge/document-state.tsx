@@ -63,7 +63,12 @@ export function DocumentState({ document, base, mayParse }: Props) {
   return (
     <Stack gap={4} py={4} className={styles['state']}>
       <Group gap={8} wrap="nowrap">
-        <Badge tt="none" variant="light" color={COLOURS[status] ?? 'gray'} className={styles['stateBadge']}>
+        <Badge
+          tt="none"
+          variant="light"
+          color={COLOURS[status] ?? 'gray'}
+          className={styles['stateBadge']}
+        >
           {t(`document.state.${state}`)}
         </Badge>
         {status === PARSING && <ParsingProgress document={document} />}

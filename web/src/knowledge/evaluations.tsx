@@ -280,7 +280,13 @@ export function Difference({ value }: { readonly value: number }) {
       </Badge>
     );
   return (
-    <Badge tt="none" variant="light" color={rounded > 0 ? 'teal' : 'red'}>
+    <Badge
+      tt="none"
+      flex="none"
+      miw="max-content"
+      variant="light"
+      color={rounded > 0 ? 'teal' : 'red'}
+    >
       {rounded > 0 ? '+' : '−'}
       {Math.abs(rounded).toFixed(3)}
     </Badge>
