@@ -29,7 +29,7 @@ describeConsole('the media workspace of the console', () => {
   it('follows a task, pauses it, keeps its id and goes on, also after a reload', async () => {
     const page = await console.signedIn({ language: 'en', width: 390 });
     await page.goto('/media?kind=video');
-    await page.getByRole('textbox', { name: 'Model' }).click();
+    await page.getByRole('combobox', { name: 'Model' }).click();
     await page.getByRole('option', { name: /demo-video-task/ }).click();
     await page.getByLabel('What is to happen').fill('Waves roll onto a beach');
     await page.getByRole('button', { name: 'Make video' }).click();
