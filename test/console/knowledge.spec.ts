@@ -161,7 +161,7 @@ describeConsole('the pages of knowledge bases', () => {
     await page
       .getByRole('textbox', { name: /Question or words/ })
       .fill('How long is the warranty of a drill?');
-    await button('Search').click();
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
     await page.locator('mark', { hasText: 'warranty' }).first().waitFor();
     await text(/below the similarity threshold/).waitFor();
     await button(/^Why not\?/).click();

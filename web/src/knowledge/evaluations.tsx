@@ -286,6 +286,7 @@ export function Difference({ value }: { readonly value: number }) {
       miw="max-content"
       variant="light"
       color={rounded > 0 ? 'teal' : 'red'}
+      c={rounded > 0 ? 'var(--plinth-good)' : 'var(--plinth-bad)'}
     >
       {rounded > 0 ? '+' : '−'}
       {Math.abs(rounded).toFixed(3)}

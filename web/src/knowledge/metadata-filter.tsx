@@ -67,8 +67,8 @@ export function MetadataFilter({ knowledgeId, value, onChange }: Props) {
       trapFocus
       withinPortal
     >
-      <Popover.Target>
-        <Indicator disabled={applied === 0} label={applied} size={16} offset={4}>
+      <Indicator disabled={applied === 0} label={applied} size={16} offset={4}>
+        <Popover.Target>
           <Button
             variant="default"
             leftSection={<IconFilter size={16} stroke={1.5} />}
@@ -79,8 +79,8 @@ export function MetadataFilter({ knowledgeId, value, onChange }: Props) {
           >
             {t('filter.title')}
           </Button>
-        </Indicator>
-      </Popover.Target>
+        </Popover.Target>
+      </Indicator>
       <Popover.Dropdown w={{ base: 'calc(100vw - 32px)', xs: 480 }} aria-label={t('filter.title')}>
         <Stack gap="xs">
           {error && <Failure error={error} />}

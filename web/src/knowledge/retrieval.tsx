@@ -414,7 +414,14 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
         )}
       </Group>
       {dropped !== null && (
-        <Badge variant="light" color="yellow" mb={8} tt="none" className={styles['reason']}>
+        <Badge
+          variant="light"
+          color="yellow"
+          c="var(--plinth-warn)"
+          mb={8}
+          tt="none"
+          className={styles['reason']}
+        >
           {reason ? t(`retrieval.reason.${reason.reason}`, { limit: reason.limit }) : dropped}
         </Badge>
       )}
@@ -486,13 +493,19 @@ function Moved({ place, before }: { readonly place: number; readonly before: num
   if (before === place) return null;
   if (before === -1)
     return (
-      <Badge tt="none" size="sm" variant="light" color="indigo">
+      <Badge tt="none" size="sm" variant="light" color="indigo" c="var(--mantine-color-anchor)">
         {t('retrieval.isNew')}
       </Badge>
     );
   const up = before - place;
   return (
-    <Badge tt="none" size="sm" variant="light" color={up > 0 ? 'teal' : 'gray'}>
+    <Badge
+      tt="none"
+      size="sm"
+      variant="light"
+      color={up > 0 ? 'teal' : 'gray'}
+      c={up > 0 ? 'var(--plinth-good)' : 'var(--mantine-color-text)'}
+    >
       {t(up > 0 ? 'retrieval.up' : 'retrieval.down', { count: Math.abs(up) })}
     </Badge>
   );
