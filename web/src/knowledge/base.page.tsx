@@ -2,10 +2,10 @@ import { Alert, Badge, Group, Tabs } from '@mantine/core';
 import { IconAlertTriangle, IconEye } from '@tabler/icons-react';
 import { ApiError } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Address } from '../app/address';
+import { useAddress } from '../app/address';
 import { Failure } from '../ui/failure';
 import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
@@ -26,16 +26,16 @@ type Tab = (typeof TABS)[number];
 export default function BasePage() {
   const { t } = useTranslation('knowledge');
   const { t: ofApp } = useTranslation('app');
-  const { knowledgeId } = useParams({ strict: false }) as { knowledgeId: string };
+  const { knowledgeId = '' } = useParams({ strict: false });
   const id = Number(knowledgeId);
   const navigate = useNavigate();
-  const address = useSearch({ strict: false }) as Address;
+  const [address] = useAddress();
   const tab: Tab = TABS.find((one) => one === address['tab']) ?? 'documents';
   const { data: base, error, refetch } = useQuery(baseQuery(id));
   const access = useBaseAccess(base);
   if (error instanceof ApiError && error.code === 404) return <NotFound />;
   if (error && !base) return <Failure error={error} onRetry={() => void refetch()} />;
-  // A tab has parameters of its own, so the address begins anew.
+  // A tab has parameters of its own, so none of the others stays.
   const open = (next: string | null): void => {
     void navigate({
       to: '/knowledge/$knowledgeId',

@@ -53,10 +53,7 @@ export default function DocumentPage() {
   const { t } = useTranslation('knowledge');
   const { t: ofApp } = useTranslation('app');
   const { may } = useMe();
-  const { knowledgeId, documentId } = useParams({ strict: false }) as {
-    knowledgeId: string;
-    documentId: string;
-  };
+  const { knowledgeId = '', documentId = '' } = useParams({ strict: false });
   const id = Number(knowledgeId);
   const navigate = useNavigate();
   const [address, change] = useAddress();

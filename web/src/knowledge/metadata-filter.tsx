@@ -18,7 +18,7 @@ import { useTranslation } from 'react-i18next';
 import { Failure } from '../ui/failure';
 import { baseKey } from './base';
 import { conditionsOf, filterOf, isDate, OPS_OF } from './metadata';
-import type { Condition, MetadataType, Op } from './metadata';
+import type { Condition, MetadataType } from './metadata';
 
 interface Props {
   readonly knowledgeId: number;
@@ -173,7 +173,7 @@ function ConditionFields({
         w={120}
         comboboxProps={{ withinPortal: false }}
         onChange={(chosen) =>
-          chosen !== null && onChange({ op: chosen as Op, value: chosen === 'exists' ? true : '' })
+          chosen !== null && onChange({ op: chosen, value: chosen === 'exists' ? true : '' })
         }
       />
       {op === 'exists' ? (

@@ -20,7 +20,7 @@ import { useForm } from '@mantine/form';
 import type { UseFormReturnType } from '@mantine/form';
 import { IconTrash } from '@tabler/icons-react';
 import { attachList, knowledgeRemove, knowledgeUpdate } from '@plinth/client';
-import type { KnowledgeView, UpdateKnowledgeBody } from '@plinth/client';
+import type { KnowledgeView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
@@ -34,10 +34,10 @@ import { ModelPicker } from '../ui/pickers';
 import { baseKey, useBaseAccess } from './base';
 import {
   changedOf,
-  FIELDS,
   languageChoices,
   needsParsing,
   requiresParsing,
+  settingsOf,
   useShownSetting,
 } from './base-settings';
 import type { Field, Settings as Values } from './base-settings';
@@ -51,7 +51,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
   const [reparse, setReparse] = useState(true);
   const shown = useShownSetting();
   const form = useForm<Values>({
-    initialValues: valuesOf(base),
+    initialValues: settingsOf(base),
     validate: {
       name: (name) => (name.trim() === '' ? t('base.nameMissing') : null),
       textBlockSize: (size) => (size >= 1 ? null : t('help.sizeWrong')),
@@ -63,10 +63,9 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
   useEffect(() => {
     const dirty = changedOf(base, form.values);
     if (dirty.length === 0 || !form.isDirty()) {
-      form.setValues(valuesOf(base));
-      form.resetDirty(valuesOf(base));
+      form.setValues(settingsOf(base));
+      form.resetDirty(settingsOf(base));
     }
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- Only a new answer of the service counts.
   }, [base]);
   const changed = changedOf(base, form.values);
   const again = base.documentCount > 0 ? changed.filter(needsParsing) : [];
@@ -78,7 +77,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
           id: base.id,
           ...Object.fromEntries(changed.map((field) => [field, toWire(field, form.values[field])])),
           ...(again.length > 0 && (reparse || required) && { reindex: true }),
-        } as UpdateKnowledgeBody,
+        },
       }),
     {
       done: t('settings.saved'),
@@ -336,7 +335,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
               <Button
                 variant="default"
                 onClick={() => {
-                  form.setValues(valuesOf(base));
+                  form.setValues(settingsOf(base));
                   setFailure(undefined);
                 }}
               >
@@ -353,10 +352,6 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
       {can('system:info:remove') && <DangerZone base={base} />}
     </>
   );
-}
-
-function valuesOf(base: KnowledgeView): Values {
-  return Object.fromEntries(FIELDS.map((field) => [field, base[field]])) as unknown as Values;
 }
 
 /** An emptied number is cleared: rerankTopN by 0, the score by an empty text. */

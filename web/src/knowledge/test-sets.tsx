@@ -8,7 +8,7 @@ import {
   IconTrash,
   IconUpload,
 } from '@tabler/icons-react';
-import { testSetExport, testSetImport, testSetList, testSetRemove } from '@plinth/client';
+import { importTestSet, testSetExport, testSetList, testSetRemove } from '@plinth/client';
 import type { KnowledgeView, TestQueryView } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -39,8 +39,7 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
     { done: t('test.deleted'), changes },
   );
   const take = useAction(
-    // Both files of the layout go in one request: the judgements name questions of the other file.
-    (files: File[]) => testSetImport({ path, body: { file: files as unknown as File } }),
+    (files: readonly File[]) => importTestSet({ knowledgeId: base.id, files }),
     {
       done: ({ added, replaced, skipped, unknown }) =>
         t('test.imported', {
