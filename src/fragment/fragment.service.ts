@@ -60,8 +60,12 @@ export class FragmentService {
 
   async create(caller: Caller, body: CreateFragmentBody): Promise<Answer<FragmentView>> {
     const { tenantId } = caller;
-    const { docId, content, idx, remark = null } = body;
-    const document = await this.fragments.document(tenantId, docId);
+    const { attachId, content, idx, remark = null } = body;
+    const docId = body.docId?.trim() || undefined;
+    if (docId === undefined && attachId === undefined) {
+      throw new InvalidInputError('docId or attachId is required: which document it is added to.');
+    }
+    const document = await this.fragments.document(tenantId, { docId, attachId });
     if (!document) throw new NotFoundError(DOCUMENT);
     const base = await this.knowledge.writable(caller, document.knowledgeId, DOCUMENT);
     const text = { content, headings: null, context: null };
@@ -69,7 +73,7 @@ export class FragmentService {
     const { language, termCount } = analysed;
     return this.database.transaction(async () => {
       await this.lock(tenantId, document.attachmentId, DOCUMENT);
-      const scope = { tenantId, ...document, docId };
+      const scope = { tenantId, ...document };
       const values = { content, language, termCount, idx, remark };
       const fragment = await this.fragments.insertEdited(scope, values);
       await this.keywords.replaceFragment(scope, fragment.id, analysed);

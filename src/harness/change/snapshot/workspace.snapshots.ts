@@ -11,7 +11,7 @@ import { blobRoot } from '../blob.path.js';
 import { inTurns } from '../../protocol/turns.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
-import type { Changes, ChangesTask, Place, TakeTask } from './snapshot.worker.js';
+import type { Changes, ChangesTask, LookTask, Place, TakeTask } from './snapshot.worker.js';
 
 const WORKER = fileURLToPath(new URL('./snapshot.worker.js', import.meta.url));
 /** One that has had nothing to do for so long ends. */
@@ -32,6 +32,7 @@ export interface SnapshotTarget {
 type Work = {
   readonly limitMs: number;
 } & (
+  | { readonly name: 'look'; readonly task: LookTask }
   | { readonly name: 'take'; readonly task: TakeTask }
   | { readonly name: 'changes'; readonly task: ChangesTask }
   | { readonly name: 'protectedPathsOf'; readonly task: Place & { readonly hash: string } }
@@ -64,24 +65,30 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   }
 
   /**
-   * The workspace as it is now, with the protected paths that are there; its contents are kept. Answers the hash of what
-   * was stored. Before a command: fails with ToolError TOO_LARGE where that is more than can be looked through.
+   * The workspace as it is now, with the protected paths that are there, which may still be looked for; its contents are
+   * kept. Answers the hash of what was stored. Before a command: fails with ToolError TOO_LARGE where that is more than
+   * can be looked through.
    */
   async take(
     target: SnapshotTarget,
     signal: AbortSignal,
-    protectedPaths: readonly ProtectedPath[] = [],
+    protectedPaths: readonly ProtectedPath[] | Promise<readonly ProtectedPath[]> = [],
   ): Promise<string> {
-    const task = { ...this.placeOf(target), protectedPaths, known: this.taken.get(keyOf(target)) };
-    const taken = await this.run({ name: 'take', task, limitMs: TAKE_MS }, signal).catch(
-      (error: unknown) => {
+    const place = { ...this.placeOf(target), known: this.taken.get(keyOf(target)) };
+    const run = async (work: Work): Promise<unknown> => {
+      const found = await this.run(work, signal).catch((error: unknown) => {
         if (isTimeOut(error)) return undefined;
         throw error;
-      },
-    );
-    if (taken === undefined) throw tooLarge();
-    this.taken.set(keyOf(target), taken as string);
-    return taken as string;
+      });
+      if (found === undefined) throw tooLarge();
+      return found;
+    };
+    const look = run({ name: 'look', task: place, limitMs: TAKE_MS });
+    const [paths] = await Promise.all([protectedPaths, look]);
+    const task = { ...place, protectedPaths: paths };
+    const taken = (await run({ name: 'take', task, limitMs: TAKE_MS })) as string;
+    this.taken.set(keyOf(target), taken);
+    return taken;
   }
 
   /** The protected paths that were there when it was taken; undefined when it is lost. */
