@@ -6,6 +6,8 @@ import { DomainError, InvalidInputError } from '../../platform/error/index.js';
 import { inputPipe, readWorkbook, sheetOf } from '../../platform/http/index.js';
 import { isRefused, StorageService } from '../../platform/storage/index.js';
 import type { UploadedPart } from '../../platform/storage/index.js';
+import { msg, sentences } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { Passwords } from '../password/passwords.js';
 import type { Role } from '../role/role.entity.js';
@@ -96,10 +98,10 @@ export class UserImport {
 
   private async content(parts: readonly UploadedPart[]): Promise<Buffer> {
     const [part] = parts;
-    if (parts.length !== 1 || !part) throw new InvalidInputError('Send one file as `file`.');
+    if (parts.length !== 1 || !part) throw new InvalidInputError(msg`Send one file as \`file\`.`);
     if (isRefused(part)) throw part.refusal;
     if (part.size > MOST_BYTES) {
-      throw new InvalidInputError('The workbook is larger than 1 MiB. Split it.');
+      throw new InvalidInputError(msg`The workbook is larger than 1 MiB. Split it.`);
     }
     return buffer(await this.storage.readReceived(part, { start: 0, end: part.size }));
   }
@@ -111,20 +113,20 @@ export class UserImport {
   ): Promise<readonly Change[]> {
     const roles = await this.roles.all(caller.tenantId);
     const changes: Change[] = [];
-    const problems: string[] = [];
+    const problems: Message[] = [];
     for (const [row, values] of rows) {
       try {
         changes.push({ row, ...(await this.changeOf(caller, values, { roles, mayUpdate })) });
       } catch (error) {
         if (!(error instanceof InvalidInputError)) throw error;
-        problems.push(`Row ${row}: ${error.message}`);
+        problems.push(msg`Row ${row}: ${error.message}`);
       }
     }
     if (problems.length === 0) return changes;
     const more = problems.length - SHOWN;
-    const others = more > 0 ? [`${more} more rows are refused.`] : [];
+    const others = more > 0 ? [msg`${more} more rows are refused.`] : [];
     throw new InvalidInputError(
-      ['Nothing was imported.', ...problems.slice(0, SHOWN), ...others].join(' '),
+      sentences([msg`Nothing was imported.`, ...problems.slice(0, SHOWN), ...others]),
     );
   }
 
@@ -143,7 +145,7 @@ export class UserImport {
     if (!existing) return { create: await this.input(NewUserDto, { ...given, password }) };
     if (!mayUpdate) {
       throw new InvalidInputError(
-        'there is a user of this name. Allow changes of existing users, or remove the row.',
+        msg`there is a user of this name. Allow changes of existing users, or remove the row.`,
       );
     }
     return { update: await this.input(ChangedUserDto, { ...given, userId: existing.id }) };
@@ -174,7 +176,7 @@ function rowsOf(
   const fields = headers.map((header) => fieldOf(header));
   if (!fields.includes('userName')) {
     throw new InvalidInputError(
-      `The first row has no column "${COLUMNS.userName}". Use the headers of the template.`,
+      msg`The first row has no column "${COLUMNS.userName}". Use the headers of the template.`,
     );
   }
   const found = rows.flatMap((cells, index) => {
@@ -185,9 +187,9 @@ function rowsOf(
     return values.length === 0 ? [] : [[index + 2, Object.fromEntries(values)] as const];
   });
   if (found.length === 0)
-    throw new InvalidInputError('The workbook has no rows below its headers.');
+    throw new InvalidInputError(msg`The workbook has no rows below its headers.`);
   if (found.length <= MOST_ROWS) return found;
-  throw new InvalidInputError(`The workbook has more than ${MOST_ROWS} rows. Split it.`);
+  throw new InvalidInputError(msg`The workbook has more than ${MOST_ROWS} rows. Split it.`);
 }
 
 function fieldOf(header: string): keyof UserRow | undefined {
@@ -203,7 +205,7 @@ function roleIdsOf(names: string, roles: readonly Role[]): number[] {
     .map((name) => {
       const role = roles.find(({ roleName, roleKey }) => [roleName, roleKey].includes(name));
       if (role) return role.id;
-      throw new InvalidInputError('it names a role that does not exist.');
+      throw new InvalidInputError(msg`it names a role that does not exist.`);
     });
 }
 
@@ -214,6 +216,8 @@ async function ofRow(row: number, work: () => Promise<void>): Promise<void> {
     if (!(error instanceof DomainError) || error.code >= 500) throw error;
     // Existing clients show the message as HTML, and it may have a name of the file in it.
     const message = error.message.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-    throw new InvalidInputError(`Nothing was imported. Row ${row}: ${message}`);
+    throw new InvalidInputError(
+      sentences([msg`Nothing was imported.`, msg`Row ${row}: ${message}`]),
+    );
   }
 }

@@ -8,6 +8,7 @@ import {
   TenantScoped,
 } from '../../platform/database/index.js';
 import type { Page } from '../../platform/http/index.js';
+import { phrase } from '../../platform/message/index.js';
 import type { RoleMemberQuery, UserListQuery } from './user.dto.js';
 import { User } from './user.entity.js';
 
@@ -16,7 +17,7 @@ export class UserRepository {
   readonly users: TenantScoped<User>;
 
   constructor(private readonly database: Database) {
-    this.users = new TenantScoped(database, User, 'The user');
+    this.users = new TenantScoped(database, User, phrase`The user`);
   }
 
   async page(tenantId: string, query: UserListQuery): Promise<Page<User>> {
