@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Any } from 'typeorm';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
+import { phrase } from '../platform/message/index.js';
 import type { CreateFragmentBody, FragmentListQuery } from './fragment.dto.js';
 import { Fragment } from './fragment.entity.js';
 import type { DocumentScope, NewFragment } from './new-fragment.js';
@@ -31,7 +32,7 @@ export class FragmentRepository {
   private readonly fragments: TenantScoped<Fragment>;
 
   constructor(private readonly database: Database) {
-    this.fragments = new TenantScoped(database, Fragment, 'The fragment');
+    this.fragments = new TenantScoped(database, Fragment, phrase`The fragment`);
   }
 
   async page(

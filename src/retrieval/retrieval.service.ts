@@ -5,6 +5,8 @@ import type { Caller } from '../platform/access/index.js';
 import { EmbeddingClient, ModelResolver, RerankClient } from '../model/index.js';
 import { unavailableError } from '../platform/database/index.js';
 import { InvalidInputError, DomainError } from '../platform/error/index.js';
+import { msg, phrase, sentences } from '../platform/message/index.js';
+import type { Message, Phrase } from '../platform/message/index.js';
 import { KeywordIndex } from '../fragment/index.js';
 import type { KeywordHit } from '../fragment/index.js';
 import { isOfSession, NoEmbeddingModelError } from '../knowledge/index.js';
@@ -28,7 +30,7 @@ import type {
 
 class EmptyQueryError extends InvalidInputError {
   constructor() {
-    super('query must not be empty. Enter what you are looking for.');
+    super(msg`query must not be empty. Enter what you are looking for.`);
   }
 }
 
@@ -76,7 +78,7 @@ interface Ranking {
   readonly kept: readonly RetrievedFragment[];
   readonly dropped: readonly RetrievedFragment[];
   /** Why the order before the reranker is used, for all or for some. */
-  readonly notice?: string;
+  readonly notice?: Message;
 }
 
 const CACHED_QUERIES = 2_000;
@@ -84,8 +86,7 @@ const CACHED_QUERIES = 2_000;
 /** Hits of deleted documents displace live ones; a search is repeated at most this often to replace them. */
 const REFILLS = 3;
 
-const INCOMPLETE =
-  'Vector search is incomplete, because vectors of the knowledge base were lost and are being made again. Fragments may be missing from this result until that is done.';
+const INCOMPLETE = msg`Vector search is incomplete, because vectors of the knowledge base were lost and are being made again. Fragments may be missing from this result until that is done.`;
 
 /** Characters of a question that are searched for; the rest adds no information. */
 const LONGEST_QUERY = 4_000;
@@ -127,8 +128,8 @@ export class RetrievalService {
     const ranking = await this.ranked(fragmentsOf(kept, live), request, settings);
     const notices = [
       request.attachmentIds?.length === 0 ? NO_DOCUMENT : undefined,
-      failureNotice('Vector', vector),
-      failureNotice('Keyword', keyword),
+      failureNotice(phrase`Vector`, vector),
+      failureNotice(phrase`Keyword`, keyword),
       vector.report.incomplete ? INCOMPLETE : undefined,
       ranking.notice,
       kept.length === 0 && belowThreshold.count > 0 ? thresholdNotice(settings) : undefined,
@@ -265,7 +266,7 @@ export class RetrievalService {
       if (!(error instanceof DomainError)) {
         this.logger.error({ msg: 'Retrieval channel failed', err: error });
       }
-      const failure = error instanceof DomainError ? error.message : 'The log has the reason.';
+      const failure = error instanceof DomainError ? error.message : msg`The log has the reason.`;
       const report = { hits: 0, milliseconds: took(), failure };
       return { hits: [], report, error: asError(error) };
     }
@@ -311,11 +312,11 @@ export class RetrievalService {
     error: unknown,
   ): Ranking {
     this.logger.warn({ msg: 'Reranking failed', err: error });
-    const reason = error instanceof DomainError ? error.message : 'The log has the reason.';
+    const reason = error instanceof DomainError ? error.message : msg`The log has the reason.`;
     return {
       state: 'fallback',
       ...cut(candidates, settings),
-      notice: `Reranking failed, so the order before it is shown. ${reason}`,
+      notice: sentences([msg`Reranking failed, so the order before it is shown.`, reason]),
     };
   }
 
@@ -371,8 +372,7 @@ function wantedOf<Row extends { readonly attachmentId: number }>(
   return asked ? rows.filter(({ attachmentId }) => asked.has(attachmentId)) : rows;
 }
 
-const NO_DOCUMENT =
-  'No document of the knowledge base has metadata that fits the filter. Check its keys, values and their types.';
+const NO_DOCUMENT = msg`No document of the knowledge base has metadata that fits the filter. Check its keys, values and their types.`;
 
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error('Unknown failure', { cause: error });
@@ -405,14 +405,20 @@ function withVectorScore(
   return scale === 'cosine' || !vector ? fragment : { ...fragment, rawScore: vector.score };
 }
 
-function failureNotice(channel: string, result: ChannelResult<unknown> | null): string | undefined {
+function failureNotice(
+  channel: Phrase,
+  result: ChannelResult<unknown> | null,
+): Message | undefined {
   if (result?.report.failure === undefined) return undefined;
-  return `${channel} search failed and is missing from this result. ${result.report.failure}`;
+  return sentences([
+    msg`${channel} search failed and is missing from this result.`,
+    result.report.failure,
+  ]);
 }
 
 /** The same for every question, because an evaluation counts how often a notice occurs. */
-function thresholdNotice({ threshold }: RetrievalSettings): string {
-  return `Every fragment found is below the similarity threshold ${threshold}. Lower the threshold to see them; belowThreshold has the best similarity.`;
+function thresholdNotice({ threshold }: RetrievalSettings): Message {
+  return msg`Every fragment found is below the similarity threshold ${threshold}. Lower the threshold to see them; belowThreshold has the best similarity.`;
 }
 
 function scaleOf(
@@ -474,13 +480,13 @@ function rerankedBy(
     if (kept.length < limit) kept.push(fragment);
     else dropped.push(withReason(fragment, `beyond the first ${limit}`));
   }
-  const notice = `The rerank model scored ${ranked.length} of ${candidates.length} fragments. The others follow in the order before it.`;
+  const notice = msg`The rerank model scored ${ranked.length} of ${candidates.length} fragments. The others follow in the order before it.`;
   return { state: 'applied', kept, dropped, notice };
 }
 
 class NoRerankModelError extends InvalidInputError {
   constructor() {
-    super('Reranking is on, but no rerank model is chosen. Choose a model of category rerank.');
+    super(msg`Reranking is on, but no rerank model is chosen. Choose a model of category rerank.`);
   }
 }
 

@@ -6,6 +6,8 @@ import PQueue from 'p-queue';
 import { Piscina } from 'piscina';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
+import { msg, phrase } from '../../../platform/message/index.js';
+import type { Message } from '../../../platform/message/index.js';
 import { ToolError } from '../../fault/tool.error.js';
 import { blobRoot } from '../blob.path.js';
 import { inTurns } from '../../protocol/turns.js';
@@ -130,16 +132,16 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   async restorable(
     { root }: Pick<SnapshotTarget, 'root'>,
     signal: AbortSignal,
-  ): Promise<string | null> {
+  ): Promise<Message | null> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
     const work = { name: 'countUnkept', task: root, limitMs: COUNT_MS } as const;
     const count = (await this.run(work, limit)) as number | undefined;
     if (count === undefined) {
-      return 'The workspace has so many files that commands are refused until it has fewer.';
+      return msg`The workspace has so many files that commands are refused until it has fewer.`;
     }
     if (count === 0) return null;
-    const files = count === 1 ? '1 file' : `${count} files`;
-    return `Changes of ${files} could not be undone: they are larger than 2 MiB, or beyond the first 20,000 files and 500 MiB of the workspace.`;
+    const files = count === 1 ? phrase`1 file` : phrase`${count} files`;
+    return msg`Changes of ${files} could not be undone: they are larger than 2 MiB, or beyond the first 20,000 files and 500 MiB of the workspace.`;
   }
 
   private placeOf(target: SnapshotTarget): Place {
