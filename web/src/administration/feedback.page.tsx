@@ -31,6 +31,7 @@ import { FormFailure } from '../ui/form-drawer';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
 import { orderOf } from './order';
+import { Verdict } from './verdict';
 import styles from './feedback.module.css';
 
 function filterOf({ vote, model }: Address): Pick<FeedbackListQuery, 'vote' | 'modelName'> {
@@ -163,14 +164,9 @@ function Vote({ vote }: { readonly vote: FeedbackView['vote'] }) {
   const { t } = useTranslation('administration');
   const Mark = vote === 'up' ? IconThumbUp : IconThumbDown;
   return (
-    <Badge
-      variant="light"
-      tt="none"
-      color={vote === 'up' ? 'green' : 'red'}
-      leftSection={<Mark size={12} stroke={1.5} />}
-    >
+    <Verdict good={vote === 'up'} icon={<Mark size={12} stroke={1.5} />}>
       {t(`feedback.votes.${vote}`)}
-    </Badge>
+    </Verdict>
   );
 }
 
@@ -327,7 +323,6 @@ function MakeTestQuery({ feedback, onClose }: TestProps) {
               value={chosen}
               onChange={setChosen}
               searchable
-              data-autofocus
             />
             {failure !== undefined && <FormFailure error={failure} />}
             <Group justify="flex-end">

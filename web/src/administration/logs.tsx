@@ -1,4 +1,4 @@
-import { Badge, Code } from '@mantine/core';
+import { Code } from '@mantine/core';
 import { IconHistory, IconLogin2 } from '@tabler/icons-react';
 import {
   consoleLogExportOperations,
@@ -19,6 +19,7 @@ import { Empty } from '../ui/empty';
 import { Time } from '../ui/time';
 import { ACTIONS, TARGETS } from './audit-words';
 import { orderOf } from './order';
+import { Verdict } from './verdict';
 import styles from './logs.module.css';
 
 const TYPES = ['1', '2', '3', '4', '7', '0'] as const;
@@ -148,9 +149,7 @@ export function SignInLog() {
           title: t('audit.result'),
           sort: 'status',
           cell: ({ status }) => (
-            <Badge variant="light" tt="none" color={status === '0' ? 'green' : 'red'}>
-              {t(`audit.results.${status}`)}
-            </Badge>
+            <Verdict good={status === '0'}>{t(`audit.results.${status}`)}</Verdict>
           ),
         },
         { id: 'msg', title: t('audit.message'), cell: ({ msg }) => msg || '–' },
