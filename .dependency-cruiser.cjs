@@ -1,6 +1,7 @@
 /** The architecture: a folder imports only from folders listed before it. docs/ARCHITECTURE.md explains each one. */
 const platform = [
   'config',
+  'message',
   'error',
   'dependency',
   'filesystem',
