@@ -58,9 +58,7 @@ function keysOf(value: object, above = ''): string[] {
 }
 
 function texts(area: string, language: string): object {
-  return JSON.parse(
-    readFileSync(join(SOURCES, area, `texts.${language}.json`), 'utf8'),
-  ) as object;
+  return JSON.parse(readFileSync(join(SOURCES, area, `texts.${language}.json`), 'utf8')) as object;
 }
 
 /** Keys without the ending that counts, each once. */
@@ -70,7 +68,8 @@ function stems(area: string, language: string): string[] {
 
 function isUsed(area: string, key: string): boolean {
   return files.some(({ namespaces, literals, templates }) => {
-    const here = namespaces.has(area) && (literals.has(key) || templates.some((one) => one.test(key)));
+    const here =
+      namespaces.has(area) && (literals.has(key) || templates.some((one) => one.test(key)));
     return here || literals.has(`${area}:${key}`);
   });
 }
