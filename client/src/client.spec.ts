@@ -149,6 +149,23 @@ describe('a function of the client', () => {
     expect(requests[0]?.body).toBe('{"category":"chat"}');
   });
 
+  it('answers a text file as a file as well', async () => {
+    answers = [
+      (_request, response) => {
+        response.writeHead(200, {
+          'Content-Type': 'text/plain; charset=utf-8',
+          'Content-Disposition': 'attachment; filename="notes.txt"',
+        });
+        response.end('hello');
+      },
+    ];
+
+    const file = await modelExport({ body: {} });
+
+    expect(file.name).toBe('notes.txt');
+    expect(await file.text()).toBe('hello');
+  });
+
   it('throws ApiError for a failure in an envelope', async () => {
     answers = [json({ code: 409, msg: 'The name is taken.', data: { errorCode: 'TAKEN' } })];
 

@@ -63,7 +63,9 @@ export class FragmentService {
     const { attachId, content, idx, remark = null } = body;
     const docId = body.docId?.trim() || undefined;
     if (docId === undefined && attachId === undefined) {
-      throw new InvalidInputError('docId or attachId is required: which document it is added to.');
+      throw new InvalidInputError(
+        msg`docId or attachId is required: which document it is added to.`,
+      );
     }
     const document = await this.fragments.document(tenantId, { docId, attachId });
     if (!document) throw new NotFoundError(DOCUMENT);

@@ -84,7 +84,8 @@ beforeAll(async () => {
   // Nobody listens where the models are: one attempt tells as much as several.
   plinth = await Plinth.start({ CHAT_ATTEMPTS: '1', MEDIA_REQUESTS_PER_MINUTE: '1000000' });
   world = await createWorld(plinth);
-  readQuery = plinth.app.getHttpAdapter().getInstance().get('query parser fn');
+  const express = plinth.app.getHttpAdapter().getInstance();
+  readQuery = express.get('query parser fn') as typeof readQuery;
   routes = routeTable(plinth.app).filter(({ key }) => key.includes(chosenRoutes));
 }, 120_000);
 

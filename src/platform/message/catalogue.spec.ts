@@ -88,6 +88,7 @@ describe('the catalogue', () => {
     ['a text that a template with a name and a message could make', 'Error: connect ECONNREFUSED'],
     ['a message with something behind it', 'Done. The moon is up.'],
     ['a message with something before it', 'The moon is up. Done.'],
+    ['a message with a reason that it does not know', msg`Row ${1}: ${'The moon is up.'}`],
     ['an empty text', ''],
   ])('leaves %s', (_, text) => {
     expect(catalogue.translate(text)).toBeUndefined();

@@ -145,6 +145,7 @@ class Reading {
     let best: Translated | undefined;
     for (const { translation, values, fixed } of this.matches(this.messages, text)) {
       const found = this.written(translation, values, { fixed, depth });
+      if (!found) continue;
       const isSure = values.size === 0 || found.fixed >= FEWEST_FIXED;
       if (isSure && found.fixed > (best?.fixed ?? 0)) best = found;
     }
@@ -165,15 +166,18 @@ class Reading {
     translation: string,
     values: ReadonlyMap<string, string>,
     given: { readonly fixed: number; readonly depth: number },
-  ): Translated {
+  ): Translated | undefined {
     let { fixed } = given;
+    let unread = 0;
     const text = translation.replace(VALUE, (place, index?: string, kind?: string) => {
       const value = values.get(index === undefined ? place : `{${index}}`) ?? place;
       const part = this.part(value, kind, given.depth);
       fixed += part?.fixed ?? 0;
+      // A message that is half in another language would be harder to read than one in English.
+      if (kind === 'message' && !part) unread += 1;
       return part?.text ?? value;
     });
-    return { text, fixed };
+    return unread === 0 ? { text, fixed } : undefined;
   }
 
   private part(value: string, kind: string | undefined, depth: number): Translated | undefined {
