@@ -1,3 +1,4 @@
+import { getSchemaPath } from '@nestjs/swagger';
 import {
   Answer,
   decimal,
@@ -77,7 +78,11 @@ export const besideRetrieved = {
     description: 'What failed or is missing, and what to do; the same texts as in msg',
   },
   settings: { type: 'object', description: 'With which it was searched' },
-  dropped: { type: 'array', items: { type: 'object' }, description: 'Left out, and why' },
+  dropped: {
+    type: 'array',
+    items: { $ref: getSchemaPath(RetrievedFragmentView) },
+    description: 'Left out, and why',
+  },
 };
 
 /** Those of them that are there without an explanation, too. */

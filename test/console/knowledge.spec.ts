@@ -131,6 +131,7 @@ describeConsole('the pages of knowledge bases', () => {
       .or(page.getByRole('searchbox'))
       .fill('thirty');
     await text('Tools are returned within').waitFor();
+    await page.getByText('Keep the receipt.').waitFor({ state: 'detached' });
     await page
       .getByRole('button', { name: /^Actions of fragment/ })
       .first()

@@ -291,7 +291,7 @@ function Results({ base, label, query, result, against }: ResultsProps) {
 }
 
 function droppedOf({ dropped = [] }: RetrievalSearchResponse): readonly RetrievedFragmentView[] {
-  return dropped as readonly RetrievedFragmentView[];
+  return dropped;
 }
 
 function placeIn(hits: readonly RetrievedFragmentView[], hit: RetrievedFragmentView): number {
