@@ -2,8 +2,9 @@ import { ConflictError, NotFoundError } from '../../platform/error/index.js';
 
 /** Also the answer for a run of another user. */
 export class RunNotFoundError extends NotFoundError {
-  constructor() {
-    super('The run', { data: { errorCode: 'RUN_NOT_FOUND' } });
+  /** `place`: where the request names it, such as `{ field: 'runs.2' }`. */
+  constructor(place: { readonly field?: string } = {}) {
+    super('The run', { data: { errorCode: 'RUN_NOT_FOUND', ...place } });
   }
 }
 
