@@ -85,6 +85,8 @@ export default tseslint.config(
   {
     ignores: [
       'dist/',
+      'client/dist/',
+      'client/src/generated/',
       'node_modules/',
       'coverage/',
       'data/',
@@ -162,6 +164,11 @@ export default tseslint.config(
   {
     files: ['src/**/*.ts'],
     ignores: specs,
+    rules: { 'plinth/plain-words': 'error' },
+  },
+  {
+    files: ['{client,web}/src/**/*.{ts,tsx}'],
+    ignores: ['**/*.spec.*'],
     rules: { 'plinth/plain-words': 'error' },
   },
   {

@@ -1,7 +1,7 @@
 // Runs on the system's Node and with nothing installed: only built-in modules, nothing newer than Node 20.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 export const node = join(root, 'node_modules', '.bin', 'node');
 
 const installStamp = join(root, 'node_modules', '.plinth-install');
+
 const buildStamp = join(root, 'dist', '.plinth-build');
 const buildInputs = [
   'src',
@@ -20,6 +21,20 @@ const buildInputs = [
   'tsconfig.json',
   'tsconfig.build.json',
   'nest-cli.json',
+  'package-lock.json',
+];
+
+/** The OpenAPI document, which the client is made from: a change that leaves it as it is builds no client. */
+const apiDocument = join('dist', 'openapi.json');
+const clientStamp = join(root, 'client', 'dist', '.plinth-build');
+const clientInputs = [
+  apiDocument,
+  'client/src',
+  'client/document.mjs',
+  'client/generate.mjs',
+  'client/package.json',
+  'client/tsconfig.json',
+  'client/tsconfig.build.json',
   'package-lock.json',
 ];
 
@@ -39,13 +54,32 @@ export function install() {
   writeFileSync(installStamp, wanted);
 }
 
-/** Compiles the sources into dist, unless that is what dist already holds. */
+/** Builds the service and the client package, each unless its sources are those that it was built from. */
 export function build() {
+  buildService();
+  buildClient();
+}
+
+/** Compiles the sources into dist, and writes the OpenAPI document there. */
+function buildService() {
   const wanted = digest(buildInputs);
   if (stampOf(buildStamp) === wanted) return;
   console.log('Building …');
   quietly(node, [join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build']);
+  quietly(node, [join(root, 'dist', 'src', 'describe.js'), join(root, apiDocument)]);
   writeFileSync(buildStamp, wanted);
+}
+
+function buildClient() {
+  const wanted = digest(clientInputs);
+  if (stampOf(clientStamp) === wanted) return;
+  console.log('Building the client …');
+  const client = join(root, 'client');
+  rmSync(join(client, 'dist'), { recursive: true, force: true });
+  quietly(node, [join(client, 'generate.mjs'), join(root, apiDocument)]);
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  quietly(node, [compiler, '--project', join(client, 'tsconfig.build.json')]);
+  writeFileSync(clientStamp, wanted);
 }
 
 /**
@@ -103,7 +137,7 @@ function filesBelow(path) {
   if (!existsSync(join(root, path))) return [];
   if (!statSync(join(root, path)).isDirectory()) return [path];
   return readdirSync(join(root, path))
-    .filter((name) => !name.endsWith('.spec.ts'))
+    .filter((name) => !name.endsWith('.spec.ts') && name !== 'generated')
     .sort()
     .flatMap((name) => filesBelow(join(path, name)));
 }

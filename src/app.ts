@@ -31,6 +31,16 @@ export function apiDocument(app: NestExpressApplication): OpenAPIObject {
   return openApiOf(app, FAILURES);
 }
 
+/** The same document without a running application: nothing is created, opened or connected. */
+export async function describeApi(config: Config): Promise<OpenAPIObject> {
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.for(config), {
+    preview: true,
+    logger: false,
+    abortOnError: false,
+  });
+  return apiDocument(app);
+}
+
 /** The complete application, ready to listen: used by main.ts and the tests. */
 export async function createApp(
   config: Config,

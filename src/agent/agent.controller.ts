@@ -130,7 +130,7 @@ export class McpToolController {
   @Get('all')
   @RequirePermission('agent:agent:list')
   @AnswersArray(McpToolView)
-  all(): McpToolView[] {
+  list(): McpToolView[] {
     return [];
   }
 }

@@ -52,7 +52,7 @@ export class MessageController {
   @Get(':id')
   @RequirePermission('system:message:query')
   @Answers(MessageView)
-  detail(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<MessageView> {
+  get(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<MessageView> {
     return this.messages.detail(caller, id);
   }
 

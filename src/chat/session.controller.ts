@@ -57,7 +57,7 @@ export class SessionController {
   @Get(':id')
   @RequirePermission('system:session:query')
   @Answers(SessionView)
-  detail(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<SessionView> {
+  get(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<SessionView> {
     return this.sessions.detail(caller, id);
   }
 

@@ -67,7 +67,7 @@ export class DictionaryTypeController {
   @Get(':dictId')
   @RequirePermission('system:dict:query')
   @Answers(DictionaryTypeView)
-  detail(
+  get(
     @CurrentCaller() caller: Caller,
     @Param('dictId', IdPipe) dictId: number,
   ): Promise<DictionaryTypeView> {
@@ -155,7 +155,7 @@ export class DictionaryEntryController {
   @Get(':dictCode')
   @RequirePermission('system:dict:query')
   @Answers(DictionaryEntryView)
-  detail(
+  get(
     @CurrentCaller() caller: Caller,
     @Param('dictCode', IdPipe) dictCode: number,
   ): Promise<DictionaryEntryView> {

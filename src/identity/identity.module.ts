@@ -23,7 +23,7 @@ import { RoleRepository } from './role/role.repository.js';
 import { RoleService } from './role/role.service.js';
 import { Captcha, CaptchaStore } from './sign-in/captcha.js';
 import { EmailCodeController } from './sign-in/email-code.controller.js';
-import { LoginController } from './sign-in/login.controller.js';
+import { AuthController } from './sign-in/auth.controller.js';
 import { LoginService } from './sign-in/login.service.js';
 import { SessionCallerResolver } from './sign-in/session.caller-resolver.js';
 import { SignInController } from './sign-in/sign-in.controller.js';
@@ -50,7 +50,7 @@ import { UserService } from './user/user.service.js';
     StorageModule,
   ],
   controllers: [
-    LoginController,
+    AuthController,
     EmailCodeController,
     // Before the users, whose route `:userId` matches its paths.
     ProfileController,

@@ -5,11 +5,11 @@ import { ModelModule } from '../model/index.js';
 import { MediaTask } from './task/task.entity.js';
 import { ContentClient } from './content/content.client.js';
 import type { ContentClientOptions } from './content/content.client.js';
-import { ContentController } from './content/content.controller.js';
+import { MediaContentController } from './content/content.controller.js';
 import { ContentService } from './content/content.service.js';
 import { MediaController } from './media.controller.js';
 import { MediaService } from './media.service.js';
-import { TaskController } from './task/task.controller.js';
+import { MediaTaskController } from './task/task.controller.js';
 import { TaskRepository } from './task/task.repository.js';
 
 /** For tests alone: no setting changes any of it. */
@@ -25,7 +25,7 @@ export class MediaModule implements OnApplicationShutdown {
     return {
       module: MediaModule,
       imports: [TypeOrmModule.forFeature([MediaTask]), ModelModule],
-      controllers: [MediaController, ContentController, TaskController],
+      controllers: [MediaController, MediaContentController, MediaTaskController],
       providers: [
         MediaService,
         TaskRepository,

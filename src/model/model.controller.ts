@@ -54,7 +54,7 @@ export class ModelController {
   @Get('modelList')
   @RequirePermission('system:model:list', 'coding:harness:use')
   @AnswersArrayAndPage(ModelEntryView)
-  entries(
+  options(
     @CurrentCaller() caller: Caller,
     @Query() query: ModelEntriesQuery,
   ): Promise<Answer<readonly ModelEntryView[]>> {

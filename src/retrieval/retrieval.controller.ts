@@ -30,7 +30,7 @@ export class RetrievalController {
   @Post('retrieval')
   @RequirePermission('system:fragment:list')
   @AnswersArray(RetrievedFragmentView, besideRetrieved, alwaysBesideRetrieved)
-  async retrieve(
+  async search(
     @CurrentCaller() caller: Caller,
     @Body() body: RetrievalBody,
     @WhileConnected() signal: AbortSignal,

@@ -1,9 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import ts from 'typescript';
+import { describeApi } from '../../src/app.js';
+import { loadConfig } from '../../src/platform/config/index.js';
 import { isKnownPermission } from '../../src/platform/access/index.js';
 import { Plinth } from '../support/plinth.js';
 import {
@@ -280,6 +283,7 @@ describe('every input', () => {
 
 describe('the OpenAPI document', () => {
   interface Operation {
+    readonly operationId?: string;
     readonly 'x-permission'?: string;
     readonly tags?: string[];
     readonly responses: Record<string, { content?: Record<string, { schema?: object }> }>;
@@ -336,6 +340,26 @@ describe('the OpenAPI document', () => {
     look(document, '');
 
     expect(wrong).toEqual([]);
+  });
+
+  it('names each operation by its controller and method, once', () => {
+    const ids = routes.map((route) => operationOf(route)?.operationId ?? route.key);
+
+    expect(ids).toContain('chat.send');
+    expect(ids.filter((id) => !/^[a-z][A-Za-z]*\.[a-z][A-Za-z]*$/.test(id))).toEqual([]);
+    // The client package makes a function of each.
+    const functions = ids.map((id) => id.replace('.', '').toLowerCase());
+    expect(functions.filter((name, at) => functions.indexOf(name) !== at)).toEqual([]);
+  });
+
+  it('is the same without a running application, where the client package is made from it', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'plinth-describe-'));
+    try {
+      const described = await describeApi(loadConfig({ DATA_DIR: dataDir, DEMO: 'off' }));
+      expect(JSON.parse(JSON.stringify(described))).toEqual(document);
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true });
+    }
   });
 
   it('has every route with its permission, a tag and the schema of its answer', () => {

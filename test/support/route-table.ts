@@ -33,7 +33,7 @@ export interface Route {
   readonly parameters: readonly RouteParameter[];
   readonly body: Type | undefined;
   readonly query: Type | undefined;
-  /** `LoginController.login`. */
+  /** `AuthController.login`. */
   readonly handler: string;
 }
 

@@ -16,7 +16,7 @@ export class PreviewController {
   @Post(':id/preview')
   @RequirePermission('system:info:query')
   @Answers(PreviewView)
-  preview(
+  split(
     @CurrentCaller() caller: Caller,
     @Param('id', IdPipe) id: number,
     @Body() body: PreviewBody,

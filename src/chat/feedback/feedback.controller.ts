@@ -65,7 +65,7 @@ export class FeedbackController {
   @Put(':messageId')
   @LoginOnly()
   @AnswersStatus()
-  put(
+  vote(
     @CurrentCaller() caller: Caller,
     @Param('messageId', IdPipe) messageId: number,
     @Body() body: FeedbackBody,

@@ -46,7 +46,7 @@ export class ClientController {
   @Get(':id')
   @RequirePermission('system:client:query')
   @Answers(ClientView)
-  detail(@Param('id', IdPipe) id: number): Promise<ClientView> {
+  get(@Param('id', IdPipe) id: number): Promise<ClientView> {
     return this.clients.detail(id);
   }
 

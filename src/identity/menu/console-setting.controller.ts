@@ -21,7 +21,7 @@ export class ConsoleSettingController {
   @Get('configKey/:configKey')
   @LoginOnly()
   @AnswersText('true')
-  value(@Param('configKey') configKey: string): string {
+  get(@Param('configKey') configKey: string): string {
     return SETTINGS.get(configKey) ?? '';
   }
 }

@@ -72,10 +72,7 @@ export class RoleController {
   @Get(':roleId')
   @RequirePermission('system:role:query')
   @Answers(RoleView)
-  detail(
-    @CurrentCaller() caller: Caller,
-    @Param('roleId', IdPipe) roleId: number,
-  ): Promise<RoleView> {
+  get(@CurrentCaller() caller: Caller, @Param('roleId', IdPipe) roleId: number): Promise<RoleView> {
     return this.roles.detail(caller, roleId);
   }
 

@@ -108,7 +108,7 @@ export class TenantController {
   @Get(':id')
   @RequirePermission('system:tenant:query')
   @Answers(TenantView)
-  detail(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<TenantView> {
+  get(@CurrentCaller() caller: Caller, @Param('id', IdPipe) id: number): Promise<TenantView> {
     return this.tenants.detail(caller, id);
   }
 

@@ -23,7 +23,7 @@ export class ProfileController {
   /** The profile of the caller. */
   @Get('profile')
   @Answers(ProfileView)
-  profile(@CurrentCaller() caller: Caller): Promise<ProfileView> {
+  get(@CurrentCaller() caller: Caller): Promise<ProfileView> {
     return this.profiles.profile(caller);
   }
 

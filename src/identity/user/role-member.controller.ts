@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Put, Query } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { AnswersPage, AnswersStatus } from '../../platform/http/index.js';
@@ -8,7 +8,7 @@ import { RoleMemberDto, RoleMemberQuery, RoleMembersQuery } from './user.dto.js'
 import { UserService } from './user.service.js';
 import { UserView } from './user.view.js';
 
-/** The users of a role. The operation ids are part of the API and older than this class. */
+/** The users of a role. */
 @ApiTags('roles')
 @Controller('system/role/authUser')
 export class RoleMemberController {
@@ -16,22 +16,17 @@ export class RoleMemberController {
 
   /** The users that have the role. */
   @Get('allocatedList')
-  @ApiOperation({ operationId: 'RoleController_having' })
   @RequirePermission('system:role:list')
   @AnswersPage(UserView)
-  having(
-    @CurrentCaller() caller: Caller,
-    @Query() query: RoleMemberQuery,
-  ): Promise<Page<UserView>> {
+  list(@CurrentCaller() caller: Caller, @Query() query: RoleMemberQuery): Promise<Page<UserView>> {
     return this.users.members(caller, query, 'having');
   }
 
   /** The users that do not have the role. */
   @Get('unallocatedList')
-  @ApiOperation({ operationId: 'RoleController_lacking' })
   @RequirePermission('system:role:list')
   @AnswersPage(UserView)
-  lacking(
+  candidates(
     @CurrentCaller() caller: Caller,
     @Query() query: RoleMemberQuery,
   ): Promise<Page<UserView>> {
@@ -40,7 +35,6 @@ export class RoleMemberController {
 
   /** Removes the role from one user. */
   @Put('cancel')
-  @ApiOperation({ operationId: 'RoleController_take' })
   @RequirePermission('system:role:edit')
   @AnswersStatus()
   remove(@CurrentCaller() caller: Caller, @Body() body: RoleMemberDto): Promise<void> {
@@ -49,7 +43,6 @@ export class RoleMemberController {
 
   /** Removes the role from several users. */
   @Put('cancelAll')
-  @ApiOperation({ operationId: 'RoleController_takeAll' })
   @RequirePermission('system:role:edit')
   @AnswersStatus()
   removeAll(@CurrentCaller() caller: Caller, @Query() query: RoleMembersQuery): Promise<void> {
@@ -58,7 +51,6 @@ export class RoleMemberController {
 
   /** Assigns the role to several users. */
   @Put('selectAll')
-  @ApiOperation({ operationId: 'RoleController_giveAll' })
   @RequirePermission('system:role:edit')
   @AnswersStatus()
   addAll(@CurrentCaller() caller: Caller, @Query() query: RoleMembersQuery): Promise<void> {

@@ -127,7 +127,7 @@ export class UserController {
   @Get(':userId')
   @RequirePermission('system:user:query')
   @Answers(UserDetailView)
-  detail(
+  get(
     @CurrentCaller() caller: Caller,
     @Param('userId', IdPipe) userId: number,
   ): Promise<UserDetailView> {

@@ -9,7 +9,7 @@ import { ContentService } from './content.service.js';
 
 @ApiTags('media')
 @Controller('media')
-export class ContentController {
+export class MediaContentController {
   constructor(private readonly content: ContentService) {}
 
   /** The picture, sound or film of a completed prediction. */
@@ -17,7 +17,7 @@ export class ContentController {
   @NoEnvelope()
   @LoginOnly()
   @AnswersRaw('*/*', 'The resource in its own type, at most 64 MiB')
-  send(
+  get(
     @CurrentCaller() caller: Caller,
     @Query() query: ContentQuery,
     @WhileConnected() disconnected: AbortSignal,

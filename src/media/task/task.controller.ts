@@ -9,7 +9,7 @@ import { TaskRepository } from './task.repository.js';
 
 @ApiTags('media')
 @Controller('media/task')
-export class TaskController {
+export class MediaTaskController {
   constructor(private readonly tasks: TaskRepository) {}
 
   /** The caller's own tasks, newest first, with what is needed to look them up. */

@@ -78,7 +78,9 @@ export function openApiOf(
     .addExtension('x-envelope-codes', ENVELOPE_CODES)
     .build();
   const extraModels = [FailureData, ...failures.map(({ data }) => data)];
-  const document = withoutCreated(SwaggerModule.createDocument(app, settings, { extraModels }));
+  const document = withoutCreated(
+    SwaggerModule.createDocument(app, settings, { extraModels, operationIdFactory: operationIdOf }),
+  );
   const codes = Object.keys(ENVELOPE_CODES).map(Number);
   describeFailures(
     document,
@@ -88,6 +90,12 @@ export function openApiOf(
   describeNulls(document.components?.schemas);
   describeNulls(document.paths);
   return document;
+}
+
+/** `knowledgeQuery.list` for the method `list` of KnowledgeQueryController: the client package names its functions after it. */
+function operationIdOf(controller: string, method: string): string {
+  const name = controller.replace(/Controller$/, '');
+  return `${name.charAt(0).toLowerCase()}${name.slice(1)}.${method}`;
 }
 
 /** The build's plugin, which turns docstrings into summaries, assumes 201 for POST; every answer here is 200. */

@@ -20,7 +20,7 @@ export class EvaluationController {
   @Post('evaluate')
   @RequirePermission('system:info:edit')
   @Answers(NewEvaluationView)
-  evaluate(
+  run(
     @CurrentCaller() caller: Caller,
     @Param('knowledgeId', IdPipe) knowledgeId: number,
     @Body() body: EvaluateBody,

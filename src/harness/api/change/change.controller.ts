@@ -206,7 +206,7 @@ export class ChangeController {
   @Get('artifacts/:artifactId')
   @NoEnvelope()
   @AnswersRaw('*/*', 'The bytes of the artifact')
-  async send(
+  async artifact(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
@@ -357,7 +357,7 @@ export class UndoController {
   /** Takes back what a finished run has changed. Needs coding:harness:write, too. */
   @Post('undo')
   @Answers(UndoResultView)
-  async take(
+  async apply(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,

@@ -74,7 +74,7 @@ export class ControlController {
   /** What the harness of this server can do: its tools, limits, modes and policies. */
   @Get('capabilities')
   @Answers(CapabilitiesView)
-  async can(): Promise<CapabilitiesView> {
+  async capabilities(): Promise<CapabilitiesView> {
     // Right after a start it is still being found out.
     await this.sandbox.ready();
     const { available, reason } = this.sandbox.capability;
@@ -104,7 +104,7 @@ export class ControlController {
     @Body() { enabled }: SwitchWritesBody,
   ): Promise<CapabilitiesView> {
     await this.switches.setWrites(caller, enabled);
-    return this.can();
+    return this.capabilities();
   }
 
   /** A run has fewer: its mode, policy and phase decide. */

@@ -58,7 +58,7 @@ export class ReportController {
   @RequirePermission('coding:harness:use')
   @Answers(RunReportView)
   @ApiProduces('application/json', 'text/markdown')
-  async report(
+  async get(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,

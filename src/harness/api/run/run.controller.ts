@@ -64,7 +64,7 @@ export class RunController {
   /** One run as it is now. */
   @Get(':runId')
   @Answers(RunView)
-  async detail(
+  async get(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,
@@ -76,7 +76,7 @@ export class RunController {
   @Post(':runId/inputs')
   @LargeBody()
   @Answers(RunView)
-  async say(
+  async addInput(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
     @Param('runId', UuidPipe) runId: string,

@@ -177,7 +177,7 @@ export class HarnessSessionController {
   /** One session, deleted or not. */
   @Get(':sessionId')
   @Answers(HarnessSessionView)
-  async detail(
+  async get(
     @CurrentCaller() caller: Caller,
     @Param('sessionId', UuidPipe) sessionId: string,
   ): Promise<HarnessSessionView> {
@@ -194,7 +194,7 @@ export class HarnessSessionController {
   ): Promise<HarnessSessionView> {
     const { tenantId, id } = await this.runs.sessionOf(caller, sessionId);
     await this.sessions.setPinned(tenantId, id, pinned);
-    return this.detail(caller, sessionId);
+    return this.get(caller, sessionId);
   }
 
   /** Hides the session and cancels its unfinished run. */
@@ -210,7 +210,7 @@ export class HarnessSessionController {
     // this cancels what is still unfinished.
     const { tenantId, activeRunId } = await this.runs.sessionOf(caller, sessionId);
     if (activeRunId) await this.ending.requestCancel(caller, { tenantId, id: activeRunId });
-    return this.detail(caller, sessionId);
+    return this.get(caller, sessionId);
   }
 
   /** Brings a deleted session back. */
@@ -222,7 +222,7 @@ export class HarnessSessionController {
     @Param('sessionId', UuidPipe) sessionId: string,
   ): Promise<HarnessSessionView> {
     await this.setDeleted(caller, sessionId, false);
-    return this.detail(caller, sessionId);
+    return this.get(caller, sessionId);
   }
 
   private async setDeleted(caller: Caller, sessionId: string, deleted: boolean): Promise<void> {

@@ -20,7 +20,7 @@ const Origin = createParamDecorator((_: unknown, context: ExecutionContext): Sig
 @Public()
 @SmallBody()
 @Controller('auth')
-export class LoginController {
+export class AuthController {
   constructor(
     private readonly logins: LoginService,
     private readonly sessions: LoginSessionService,

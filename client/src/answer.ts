@@ -1,0 +1,88 @@
+import { isEnvelope } from './envelope.js';
+import { ApiError, ConnectionError } from './errors.js';
+import { reportUnauthenticated } from './settings.js';
+
+const UNAUTHENTICATED = 401;
+
+/** Waits for a part of a request. What fails without an abort is a lost connection. */
+export async function reach<Part>(
+  part: () => Promise<Part>,
+  signal: AbortSignal | null | undefined,
+): Promise<Part> {
+  try {
+    return await part();
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new ConnectionError('No connection to the server. Check the network and try again.', {
+      cause: error,
+    });
+  }
+}
+
+/** The part of an answer that fetch and XMLHttpRequest both give. */
+export interface AnswerHead {
+  readonly status: number;
+  readonly header: (name: string) => string | null;
+}
+
+export function headOf({ status, headers }: Response): AnswerHead {
+  return { status, header: (name) => headers.get(name) };
+}
+
+/** Reads a JSON answer as it came, in its envelope; throws ApiError for a failure and for what is not JSON. */
+export function readJson(head: AnswerHead, text: string): unknown {
+  const body = parsed(text);
+  const { status } = head;
+  const isOk = status >= 200 && status < 300;
+  if (isEnvelope(body)) {
+    if (isOk && body.code === 200) return body;
+    throw failure(head, { code: body.code, message: body.msg, data: body.data ?? null });
+  }
+  if (isOk && body !== undefined) return body;
+  throw unreadable(head, body ?? null);
+}
+
+/** The failure of an answer that is no envelope, such as that of a proxy. */
+export function unreadable(head: AnswerHead, data: unknown = null): ApiError {
+  const { status } = head;
+  const message =
+    status >= 200 && status < 300
+      ? 'The answer of the server cannot be read. Check the address of the server.'
+      : `The server answered with HTTP status ${status}. Try again later.`;
+  return failure(head, { code: status, message, data });
+}
+
+function failure(
+  { status, header }: AnswerHead,
+  said: { readonly code: number; readonly message: string; readonly data: unknown },
+): ApiError {
+  if (said.code === UNAUTHENTICATED) reportUnauthenticated();
+  return new ApiError({ ...said, status, requestId: header('X-Request-Id') ?? undefined });
+}
+
+/** Undefined for what is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isJson({ header }: AnswerHead): boolean {
+  return /^application\/(.+\+)?json\b/i.test(header('Content-Type') ?? '');
+}
+
+/** The name that the server gives to a file that it sends. */
+export function fileNameOf({ header }: AnswerHead): string | undefined {
+  const disposition = header('Content-Disposition') ?? '';
+  const encoded = /filename\*\s*=\s*UTF-8''([^;]+)/i.exec(disposition)?.[1];
+  if (encoded !== undefined) {
+    try {
+      return decodeURIComponent(encoded.trim());
+    } catch {
+      // The plain name stands beside it.
+    }
+  }
+  return /filename\s*=\s*(?:"([^"]*)"|([^;\s]+))/i.exec(disposition)?.slice(1).find(Boolean);
+}

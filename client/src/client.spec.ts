@@ -1,0 +1,385 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  ApiError,
+  authLogin,
+  configure,
+  ConnectionError,
+  modelExport,
+  modelList,
+  modelRemove,
+  retrievalSearch,
+  storageUpload,
+  streamChat,
+  streamNotices,
+  streamRunEvents,
+  uploadDocuments,
+} from './index.js';
+import type { ChatEvent } from './index.js';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+let server: Server;
+let url: string;
+let requests: { line: string; headers: IncomingMessage['headers']; body: string }[] = [];
+/** The answers to the next requests; the last one answers all others. */
+let answers: Handler[] = [];
+let ended = 0;
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('latin1').on('data', (text: string) => (body += text));
+    request.on('end', () => {
+      requests.push({ line: `${request.method} ${request.url}`, headers: request.headers, body });
+      const [answer] = answers.length > 1 ? answers.splice(0, 1) : answers;
+      answer?.(request, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+beforeEach(() => {
+  requests = [];
+  ended = 0;
+  configure({
+    baseUrl: `${url}/`,
+    token: () => 'the-token',
+    clientId: () => 'the-client',
+    language: () => 'zh-CN',
+    onUnauthenticated: () => void (ended += 1),
+  });
+});
+
+function json(body: unknown, status = 200): Handler {
+  return (_request, response) => {
+    response.writeHead(status, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'X-Request-Id': 'request-1',
+    });
+    response.end(JSON.stringify(body));
+  };
+}
+
+/** Sends the frames; then `end` ends the stream, `cut` breaks the connection. */
+function stream(frames: string, then: 'end' | 'cut' = 'end'): Handler {
+  return (_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Request-Id': 'request-2' });
+    response.write(frames, () => {
+      if (then === 'end') response.end();
+      else response.destroy();
+    });
+  };
+}
+
+async function thrownBy(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const seen: Item[] = [];
+  for await (const item of items) seen.push(item);
+  return seen;
+}
+
+describe('a function of the client', () => {
+  it('answers the contents of an envelope, and says who calls', async () => {
+    answers = [json({ code: 200, msg: 'Done.', total: 1, rows: [{ id: 7 }] })];
+
+    const { rows, total } = await modelList({ query: { pageSize: 20, modelName: 'gpt 4' } });
+
+    expect({ id: rows[0]?.id, total }).toEqual({ id: 7, total: 1 });
+    expect(requests[0]?.line).toBe('GET /system/model/list?pageSize=20&modelName=gpt%204');
+    expect(requests[0]?.headers).toMatchObject({
+      authorization: 'Bearer the-token',
+      clientid: 'the-client',
+      'accept-language': 'zh-CN',
+    });
+  });
+
+  it('answers data where it stands alone, and null for a status', async () => {
+    answers = [
+      json({ code: 200, msg: 'Done.', data: { access_token: 'new' } }),
+      json({ code: 200, msg: 'Done.', data: null }),
+    ];
+
+    const login = await authLogin({
+      body: { clientId: 'web', username: 'ann', password: 'secret', grantType: 'password' },
+    });
+
+    expect(login.access_token).toBe('new');
+    expect(await modelRemove({ path: { ids: ['1', '2'] } })).toBeNull();
+    expect(requests[1]?.line).toBe('DELETE /system/model/1,2');
+  });
+
+  it('keeps what stands beside data', async () => {
+    answers = [json({ code: 200, msg: 'Done.', data: [], channels: {}, scale: 'cosine' })];
+
+    const found = await retrievalSearch({ body: { knowledgeId: 1, query: 'warranty' } });
+
+    expect(found).toEqual({ data: [], channels: {}, scale: 'cosine' });
+  });
+
+  it('answers a workbook as a file with its name', async () => {
+    answers = [
+      (_request, response) => {
+        response.writeHead(200, {
+          'Content-Type': 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+          'Content-Disposition': `attachment; filename="models.xlsx"; filename*=UTF-8''mod%C3%A8les.xlsx`,
+        });
+        response.end('PK');
+      },
+    ];
+
+    const file = await modelExport({ body: { category: 'chat' } });
+
+    expect(file.name).toBe('modèles.xlsx');
+    expect(await file.text()).toBe('PK');
+    expect(requests[0]?.body).toBe('{"category":"chat"}');
+  });
+
+  it('throws ApiError for a failure in an envelope', async () => {
+    answers = [json({ code: 409, msg: 'The name is taken.', data: { errorCode: 'TAKEN' } })];
+
+    const error = await thrownBy(modelList());
+
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({
+      code: 409,
+      status: 200,
+      message: 'The name is taken.',
+      data: { errorCode: 'TAKEN' },
+      requestId: 'request-1',
+    });
+    expect(ended).toBe(0);
+  });
+
+  it('reports a sign-in that has ended', async () => {
+    answers = [json({ code: 401, msg: 'Sign in again.', data: null })];
+
+    expect(await thrownBy(modelList())).toMatchObject({ code: 401 });
+    expect(ended).toBe(1);
+  });
+
+  it('throws ApiError for a failure of a proxy and for an answer that is not JSON', async () => {
+    const page =
+      (status: number): Handler =>
+      (_request, response) => {
+        response.writeHead(status, { 'Content-Type': 'text/html' }).end('<html></html>');
+      };
+    answers = [
+      page(502),
+      page(200),
+      (_request, response) => {
+        response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"code":2');
+      },
+    ];
+
+    expect(await thrownBy(modelList())).toMatchObject({ name: 'ApiError', code: 502, status: 502 });
+    const unreadable = { name: 'ApiError', message: expect.stringContaining('cannot be read') };
+    expect(await thrownBy(modelList())).toMatchObject(unreadable);
+    expect(await thrownBy(modelList())).toMatchObject(unreadable);
+  });
+
+  it('throws ConnectionError when the connection is lost, also in the middle of an answer', async () => {
+    answers = [
+      (_request, response) => response.destroy(),
+      (_request, response) => {
+        response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '99' });
+        response.write('{"code":', () => response.destroy());
+      },
+    ];
+
+    expect(await thrownBy(modelList())).toBeInstanceOf(ConnectionError);
+    expect(await thrownBy(modelList())).toBeInstanceOf(ConnectionError);
+  });
+
+  it('ends with the reason of its signal', async () => {
+    const leaving = new AbortController();
+    answers = [() => leaving.abort(new Error('The page was left.'))];
+
+    expect(await thrownBy(modelList({ signal: leaving.signal }))).toMatchObject({
+      message: 'The page was left.',
+    });
+  });
+});
+
+describe('an upload', () => {
+  it('sends files and fields as a form', async () => {
+    answers = [json({ code: 200, msg: 'Done.', data: [{ name: 'a.txt' }, { name: 'b.txt' }] })];
+
+    const outcomes = await uploadDocuments({
+      knowledgeId: 3,
+      file: [new File(['one'], 'a.txt'), new File(['two'], 'b.txt')],
+      autoParse: true,
+      metadata: { department: 'sales' },
+    });
+
+    expect(outcomes).toHaveLength(2);
+    const body = requests[0]?.body ?? '';
+    expect(body.match(/name="file"; filename="[ab]\.txt"/g)).toHaveLength(2);
+    expect(body).toContain('{"department":"sales"}');
+    expect(requests[0]?.headers['authorization']).toBe('Bearer the-token');
+  });
+
+  it('throws the outcomes of the files when one was refused', async () => {
+    answers = [json({ code: 400, msg: 'b.exe is no document.', data: [{ name: 'b.exe' }] })];
+
+    const upload = uploadDocuments({ knowledgeId: 3, file: new File(['x'], 'b.exe') });
+
+    expect(await thrownBy(upload)).toMatchObject({ code: 400, data: [{ name: 'b.exe' }] });
+  });
+
+  it('goes through the generated function as well', async () => {
+    answers = [json({ code: 200, msg: 'Done.', data: { ossId: '5' } })];
+
+    const { ossId } = await storageUpload({ body: { file: new File(['x'], 'x.txt') } });
+
+    expect(ossId).toBe('5');
+    expect(requests[0]?.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+  });
+});
+
+const content = (text: string): string =>
+  `event: content\ndata: ${JSON.stringify({ event: 'content', content: text })}\n\n`;
+const done = 'event: done\ndata: {"event":"done","done":true,"finishReason":"stop"}\n\n';
+
+describe('streamChat', () => {
+  it('reads the events up to done, and leaves out what it does not know', async () => {
+    answers = [
+      stream(
+        `: connected\n\n${content('Grüß')}event: later\ndata: {}\n\n${content(' dich')}${done}`,
+      ),
+    ];
+
+    const events = await all(streamChat({ content: 'Hi' }, { idempotencyKey: 'key-1' }));
+
+    expect(events.map(({ event }) => event)).toEqual(['content', 'content', 'done']);
+    expect(events[0]).toEqual({ event: 'content', content: 'Grüß' });
+    expect(requests[0]).toMatchObject({ line: 'POST /chat/send', body: '{"content":"Hi"}' });
+    expect(requests[0]?.headers).toMatchObject({
+      accept: 'text/event-stream',
+      'idempotency-key': 'key-1',
+      authorization: 'Bearer the-token',
+    });
+  });
+
+  it('throws the failure of a turn after what came before it', async () => {
+    const failure = 'event: error\ndata: {"event":"error","error":"No key."}\n\n';
+    answers = [stream(`${content('So')}${failure}event: [ERROR]\ndata: {"msg":"No key."}\n\n`)];
+    const seen: ChatEvent[] = [];
+
+    const reading = (async () => {
+      for await (const event of streamChat({ content: 'Hi' })) seen.push(event);
+    })();
+
+    expect(await thrownBy(reading)).toMatchObject({
+      name: 'ApiError',
+      message: 'No key.',
+      requestId: 'request-2',
+    });
+    expect(seen).toEqual([{ event: 'content', content: 'So' }]);
+  });
+
+  it('throws a refusal in an envelope', async () => {
+    answers = [json({ code: 401, msg: 'Sign in again.', data: null })];
+
+    expect(await thrownBy(all(streamChat({ content: 'Hi' })))).toMatchObject({ code: 401 });
+    expect(ended).toBe(1);
+  });
+
+  it.each(['end', 'cut'] as const)('throws ConnectionError at an early %s', async (then) => {
+    answers = [stream(content('So'), then)];
+
+    expect(await thrownBy(all(streamChat({ content: 'Hi' })))).toBeInstanceOf(ConnectionError);
+  });
+
+  it('closes the connection when its reader leaves', async () => {
+    const closed = new Promise<void>((resolve) => {
+      answers = [
+        (_request, response) => {
+          response.once('close', resolve);
+          response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+          response.write(content('So'));
+        },
+      ];
+    });
+
+    for await (const event of streamChat({ content: 'Hi' })) {
+      expect(event.event).toBe('content');
+      break;
+    }
+
+    await closed;
+  });
+});
+
+const runEvent = (sequence: number, type: string): string =>
+  `id: ${sequence}\nevent: ${type}\ndata: ${JSON.stringify({ sequence, type, data: {} })}\n\n`;
+
+describe('streamRunEvents', () => {
+  it('goes on after a lost connection and a stop of the server, each event once', async () => {
+    const states: string[] = [];
+    answers = [
+      stream(runEvent(3, 'run.started') + runEvent(4, 'plan.created')),
+      json({ code: 503, msg: 'Stopping.', data: null }, 503),
+      stream(runEvent(4, 'plan.created') + runEvent(5, 'run.completed')),
+    ];
+
+    const events = await all(
+      streamRunEvents('s 1', 'r1', { after: 2, onConnection: (state) => states.push(state) }),
+    );
+
+    expect(events.map(({ sequence }) => sequence)).toEqual([3, 4, 5]);
+    const path = '/coding/harness/sessions/s%201/runs/r1/events/stream';
+    expect(requests.map(({ line }) => line)).toEqual([
+      `GET ${path}?afterSequence=2`,
+      `GET ${path}?afterSequence=4`,
+      `GET ${path}?afterSequence=4`,
+    ]);
+    expect(states).toEqual(['connected', 'reconnecting', 'reconnecting', 'connected']);
+  });
+
+  it('ends at a run that has nothing more', async () => {
+    answers = [(_request, response) => response.writeHead(204).end()];
+
+    expect(await all(streamRunEvents('s1', 'r1', { after: 9 }))).toEqual([]);
+  });
+
+  it('throws what no second try changes', async () => {
+    answers = [json({ code: 404, msg: 'No such run.', data: { errorCode: 'RUN_NOT_FOUND' } })];
+
+    expect(await thrownBy(all(streamRunEvents('s1', 'r1')))).toMatchObject({ code: 404 });
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('streamNotices', () => {
+  it('reads notices until its signal aborts', async () => {
+    const leaving = new AbortController();
+    answers = [stream('event: approval\ndata: 4\n\n')];
+    const seen: unknown[] = [];
+
+    const reading = (async () => {
+      for await (const notice of streamNotices({ signal: leaving.signal })) {
+        seen.push(notice);
+        leaving.abort();
+      }
+    })();
+
+    expect(await thrownBy(reading)).toMatchObject({ name: 'AbortError' });
+    expect(seen).toEqual([{ event: 'approval', data: '4' }]);
+    expect(requests[0]?.line).toBe('GET /resource/sse');
+  });
+});

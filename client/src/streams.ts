@@ -1,0 +1,286 @@
+import { createParser } from 'eventsource-parser';
+import type { EventSourceMessage } from 'eventsource-parser';
+import { headOf, isJson, reach, readJson, unreadable } from './answer.js';
+import { ApiError, ConnectionError } from './errors.js';
+import type { EventView, SendBody } from './generated/types.gen.js';
+import { addCallerHeaders, addressOf } from './settings.js';
+
+export type ChatSendBody = SendBody;
+
+/** Where a fragment comes from. */
+interface FragmentReference {
+  readonly knowledgeId: number;
+  readonly docId: string;
+  readonly fid: string;
+  readonly document: string;
+  readonly page: number | null;
+  readonly headings: string | null;
+  readonly location: string | null;
+  readonly score: number;
+}
+
+/** A fragment that was sent to the model. */
+export interface ChatSource extends FragmentReference {
+  /** The number by which the answer cites it. */
+  readonly number: number;
+  readonly content?: string;
+  /** Characters of the whole fragment, of which only the beginning was sent. */
+  readonly cutFrom?: number;
+  /** Indexes of the first and the last fragment that were sent with it, itself included. */
+  readonly firstIndex?: number;
+  readonly lastIndex?: number;
+}
+
+/** A fragment that was found and not sent to the model. */
+export interface LeftOutSource extends FragmentReference {
+  /** `room`: it did not fit. `pieces`: as many as are sent at most come before it. */
+  readonly reason: 'room' | 'pieces';
+}
+
+/** The events of an answer (docs/API.md, POST /chat/send), but the failure, which is thrown. */
+export type ChatEvent =
+  | {
+      readonly event: 'sources';
+      readonly sources: ChatSource[];
+      readonly leftOut?: LeftOutSource[];
+      readonly leftOutCount?: number;
+      readonly fallback?: boolean;
+      readonly incomplete?: boolean;
+    }
+  | { readonly event: 'content'; readonly content: string; readonly reasoning_content?: string }
+  | {
+      readonly event: 'tool_call';
+      readonly number: number;
+      readonly id: string;
+      readonly name: string;
+      readonly arguments: string;
+    }
+  | {
+      readonly event: 'tool_result';
+      readonly number: number;
+      readonly id: string;
+      readonly name: string;
+      readonly state: 'done' | 'failed' | 'timeout' | 'stopped';
+      readonly summary: string;
+      readonly durationMs: number | null;
+    }
+  | {
+      readonly event: 'usage';
+      readonly usage: {
+        readonly inputTokens: number;
+        readonly outputTokens: number;
+        readonly totalTokens: number;
+        readonly estimated: boolean;
+      };
+    }
+  | {
+      readonly event: 'done';
+      readonly done: true;
+      readonly finishReason: string;
+      readonly citations?: { readonly cited: number[]; readonly unknown: number[] };
+      /** False while the database is away: the answer is kept and stored later. */
+      readonly stored?: boolean;
+      /** The content is JSON in the form that was asked for. */
+      readonly structured?: boolean;
+    };
+
+const CHAT_EVENTS: readonly string[] = [
+  'sources',
+  'content',
+  'tool_call',
+  'tool_result',
+  'usage',
+  'done',
+] satisfies readonly ChatEvent['event'][];
+
+export type HarnessEvent = EventView;
+
+/** A notice to the signed-in user. */
+export interface Notice {
+  readonly event: string;
+  readonly data: string;
+}
+
+export interface ChatStreamOptions {
+  readonly signal?: AbortSignal;
+  /** A repeated send with the same key answers the stored turn. */
+  readonly idempotencyKey?: string;
+}
+
+export interface FollowOptions {
+  readonly signal?: AbortSignal;
+  /** Says when the connection is there and when it is lost and being made again. */
+  readonly onConnection?: (state: 'connected' | 'reconnecting') => void;
+}
+
+/**
+ * Sends a message and reads its answer. A refusal and a failed turn throw ApiError, a stream that ends before `done` throws
+ * ConnectionError. Leaving the loop closes the connection, which stops the turn.
+ */
+export async function* streamChat(
+  body: ChatSendBody,
+  { signal, idempotencyKey }: ChatStreamOptions = {},
+): AsyncGenerator<ChatEvent, void, undefined> {
+  const headers = new Headers({ 'Content-Type': 'application/json' });
+  if (idempotencyKey !== undefined) headers.set('Idempotency-Key', idempotencyKey);
+  const init = { method: 'POST', headers, body: JSON.stringify(body) };
+  for await (const { event = '', data, requestId } of framesOf('/chat/send', init, signal)) {
+    if (event === 'error') {
+      const { error: message } = JSON.parse(data) as { error: string };
+      throw new ApiError({ code: 500, message, data: null, status: 200, requestId });
+    }
+    if (!CHAT_EVENTS.includes(event)) continue;
+    const received = JSON.parse(data) as ChatEvent;
+    yield received;
+    if (received.event === 'done') return;
+  }
+  throw new ConnectionError('The connection was lost before the answer was complete.');
+}
+
+const RUN_ENDS = ['run.completed', 'run.failed', 'run.cancelled'];
+
+/**
+ * The events of a run after the sequence `after`, those that are stored and those that come, until the run is over. A lost
+ * connection is made again from the last event.
+ */
+export async function* streamRunEvents(
+  sessionId: string,
+  runId: string,
+  { after = 0, ...options }: FollowOptions & { readonly after?: number } = {},
+): AsyncGenerator<HarnessEvent, void, undefined> {
+  const path = `/coding/harness/sessions/${encodeURIComponent(sessionId)}/runs/${encodeURIComponent(runId)}/events/stream`;
+  let last = after;
+  const frames = followed(() => `${path}?afterSequence=${last}`, options);
+  for await (const { data } of frames) {
+    const event = JSON.parse(data) as HarnessEvent;
+    if (event.sequence <= last) continue;
+    last = event.sequence;
+    yield event;
+    if (RUN_ENDS.includes(event.type)) return;
+  }
+}
+
+/** The notices to the signed-in user, until the signal aborts or the sign-in ends, which throws ApiError. */
+export async function* streamNotices(
+  options: FollowOptions = {},
+): AsyncGenerator<Notice, void, undefined> {
+  for await (const { event = 'message', data } of followed(() => '/resource/sse', options)) {
+    yield { event, data };
+  }
+}
+
+const FIRST_DELAY_MS = 500;
+const LONGEST_DELAY_MS = 10_000;
+
+/** The frames of a stream that is opened again whenever it ends, until the server has nothing more to send. */
+async function* followed(
+  path: () => string,
+  { signal, onConnection }: FollowOptions,
+): AsyncGenerator<Frame, void, undefined> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      const frames = framesOf(path(), {}, signal, () => onConnection?.('connected'));
+      for await (const frame of frames) {
+        attempt = 0;
+        yield frame;
+      }
+    } catch (error) {
+      if (error instanceof StreamOver) return;
+      if (!isPassing(error)) throw error;
+    }
+    onConnection?.('reconnecting');
+    await delay(Math.min(FIRST_DELAY_MS * 2 ** attempt, LONGEST_DELAY_MS), signal);
+  }
+}
+
+/** Whether the same request may succeed later. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof ApiError)
+    return error.code === 429 || error.status >= 500 || error.code === 503;
+  return error instanceof ConnectionError;
+}
+
+/** The server has answered that nothing more will come. */
+class StreamOver extends Error {}
+
+type Frame = EventSourceMessage & { readonly requestId: string | undefined };
+
+/** The server sends a comment at least every 30 seconds: a connection that is silent for longer is lost. */
+const SILENCE_MS = 75_000;
+
+/** Opens an event stream and reads its frames until it ends. */
+async function* framesOf(
+  path: string,
+  init: RequestInit & { readonly headers?: Headers },
+  signal?: AbortSignal,
+  onOpen?: () => void,
+): AsyncGenerator<Frame, void, undefined> {
+  const silence = new AbortController();
+  const watch = setInterval(() => {
+    if (Date.now() - lastReceived > SILENCE_MS) silence.abort();
+  }, SILENCE_MS / 5);
+  let lastReceived = Date.now();
+  try {
+    const either = signal ? AbortSignal.any([signal, silence.signal]) : silence.signal;
+    const response = await open(path, { ...init, signal: either }, signal);
+    onOpen?.();
+    const requestId = response.headers.get('X-Request-Id') ?? undefined;
+    const frames: EventSourceMessage[] = [];
+    const parser = createParser({ onEvent: (frame) => frames.push(frame) });
+    for await (const text of textsOf(response, signal)) {
+      lastReceived = Date.now();
+      parser.feed(text);
+      for (const frame of frames.splice(0)) yield { ...frame, requestId };
+    }
+  } finally {
+    clearInterval(watch);
+    silence.abort();
+  }
+}
+
+async function open(
+  path: string,
+  { headers = new Headers(), ...init }: RequestInit & { readonly headers?: Headers },
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  headers.set('Accept', 'text/event-stream');
+  addCallerHeaders(headers);
+  const response = await reach(() => fetch(addressOf(path), { ...init, headers }), signal);
+  if (response.status === 204) throw new StreamOver();
+  const head = headOf(response);
+  if (response.ok && (head.header('Content-Type') ?? '').startsWith('text/event-stream')) {
+    return response;
+  }
+  if (isJson(head)) readJson(head, await reach(() => response.text(), signal));
+  throw unreadable(head);
+}
+
+async function* textsOf(
+  { body }: Response,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string, void, undefined> {
+  if (!body) return;
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  for (;;) {
+    const { done, value } = await reach(() => reader.read(), signal);
+    if (done) return;
+    yield decoder.decode(value, { stream: true });
+  }
+}
+
+/** Resolves after the time; rejects with the reason of the signal when that aborts earlier. */
+function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  ApiError,
+  attachList,
+  authLogin,
+  chatStop,
+  configure,
+  knowledgeCreate,
+  knowledgeList,
+  modelCreate,
+  modelExport,
+  modelList,
+  providerCreate,
+  sessionCreate,
+  streamChat,
+  uploadDocuments,
+} from '@plinth/client';
+import type { ChatEvent } from '@plinth/client';
+import { startSimulator } from '../../../simulator/index.js';
+import type { Simulator } from '../../../simulator/index.js';
+import { Plinth } from '../../support/plinth.js';
+import { ADMIN_PASSWORD, FULL_CLIENT } from '../../support/template.js';
+
+let plinth: Plinth;
+let simulator: Simulator;
+let token: string | undefined;
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  plinth = await Plinth.start();
+  configure({ baseUrl: plinth.url, token: () => token, clientId: () => FULL_CLIENT });
+  const { access_token } = await authLogin({
+    body: {
+      tenantId: '000000',
+      username: 'admin',
+      password: ADMIN_PASSWORD,
+      grantType: 'password',
+      clientId: FULL_CLIENT,
+    },
+  });
+  token = access_token;
+});
+
+afterAll(async () => {
+  await plinth.stop();
+  await simulator.close();
+});
+
+describe('the client package against the service', () => {
+  it('creates, lists and exports models', async () => {
+    await providerCreate({ body: { providerName: 'Client', providerCode: 'custom_api' } });
+    const created = await modelCreate({
+      body: {
+        providerCode: 'custom_api',
+        category: 'chat',
+        modelName: 'demo-chat',
+        apiHost: simulator.url,
+        apiKey: 'sk-client',
+      },
+    });
+
+    const { rows, total } = await modelList({ query: { pageSize: 20, modelName: 'demo-chat' } });
+
+    expect(total).toBe(1);
+    expect(rows[0]?.id).toBe(created.id);
+    const file = await modelExport({ body: { modelName: 'demo-chat' } });
+    expect(file.name).toMatch(/\.xlsx$/);
+    expect(file.size).toBeGreaterThan(1_000);
+  });
+
+  it('throws a refusal with its request id', async () => {
+    const refused = modelCreate({ body: { modelName: '', providerCode: 'x', category: 'chat' } });
+
+    const error: unknown = await refused.catch((thrown: unknown) => thrown);
+
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ code: 400, status: 200, requestId: expect.any(String) });
+  });
+
+  it('streams the answer of a chat', async () => {
+    const sessionId = await sessionCreate({ body: { sessionTitle: 'By the client' } });
+    const events: ChatEvent[] = [];
+    for await (const event of streamChat({
+      content: 'Say hello',
+      model: 'demo-chat',
+      sessionId: Number(sessionId),
+    })) {
+      events.push(event);
+    }
+
+    expect(events.some(({ event }) => event === 'content')).toBe(true);
+    expect(events.at(-1)).toMatchObject({ event: 'done', done: true });
+    expect(await chatStop({ path: { sessionId: Number(sessionId) } })).toEqual({ stopped: false });
+  });
+
+  it('throws the failure of a turn', async () => {
+    const failing = (async () => {
+      for await (const { event } of streamChat({ content: 'Hi', model: 'no-such-model' })) {
+        expect(event).not.toBe('done');
+      }
+    })();
+
+    await expect(failing).rejects.toThrow('no-such-model');
+  });
+
+  it('uploads documents', async () => {
+    await knowledgeCreate({ body: { name: 'Manuals' } });
+    const bases = await knowledgeList({ query: { name: 'Manuals' } });
+    const knowledgeId = Number(bases.rows[0]?.id);
+
+    const outcomes = await uploadDocuments({
+      knowledgeId,
+      file: [new File(['One year.'], 'warranty.txt'), new File(['Two days.'], 'delivery.txt')],
+      autoParse: false,
+    });
+
+    expect(outcomes).toHaveLength(2);
+    const { total } = await attachList({ query: { knowledgeId } });
+    expect(total).toBe(2);
+  });
+});
