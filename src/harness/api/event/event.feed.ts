@@ -107,7 +107,7 @@ const LAST_EVENTS: ReadonlySet<string> = new Set(['run.completed', 'run.failed',
 const CHUNK_CHARACTERS = 32_768;
 
 /** Events of a run that follow each other, ready to be written; readers at the same place share one. */
-export interface EventPage {
+interface EventPage {
   /** Whole frames as UTF-8. */
   readonly chunks: readonly Buffer[];
   /** Number of the last event; the position that was asked for when there is none. */

@@ -153,7 +153,12 @@ export class FollowController {
       isStale: () => stale,
       count: async () => {
         stale = false;
-        return this.approvals.countWaiting(tenantId, userId);
+        try {
+          return await this.approvals.countWaiting(tenantId, userId);
+        } catch (error) {
+          stale = true;
+          throw error;
+        }
       },
       leave: () => {
         clearInterval(timer);

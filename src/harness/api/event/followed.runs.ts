@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sseFrame } from '../../../platform/http/index.js';
 import { RETRY_MS } from './event.feed.js';
-import type { EventPage, Follower, StreamTarget } from './event.feed.js';
+import type { Follower, StreamTarget } from './event.feed.js';
 
 interface FollowedRun {
   readonly sessionId: string;
@@ -24,7 +24,8 @@ interface Sources {
   readonly woken: EventTarget;
 }
 
-interface State extends FollowedRun {
+/** A run and how far the stream has come in it. */
+interface Progress extends FollowedRun {
   more: boolean;
   synced: boolean;
 }
@@ -34,62 +35,82 @@ interface State extends FollowedRun {
  * memory than one page. `run.synced` says that the stored events of a run are written, `run.over` that no more will come of
  * it, `inbox.count` how much waits for a decision. Ends with the signal; never throws.
  */
-export async function writeFollowed(
-  target: StreamTarget,
-  { followed, inbox, woken }: Sources,
-): Promise<void> {
-  const { signal, writer } = target;
-  const runs = new Set<State>(followed.map((run) => ({ ...run, more: true, synced: false })));
-  const isAborted = (): boolean => signal.aborted;
-  let counted: number | undefined;
-
-  const news = (): State[] => [...runs].filter(({ more, follower }) => more || follower.isStale);
-
-  while (!isAborted()) {
-    let failed = false;
-    const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
-      try {
-        return await work();
-      } catch (error) {
-        target.onFailure(error);
-        failed = true;
-        return undefined;
-      }
-    };
-    if (inbox.isStale()) {
-      const count = (await attempt(() => inbox.count())) ?? counted;
-      if (count !== undefined && count !== counted)
-        writer.write(sseFrame('inbox.count', { count }));
-      counted = count;
-    }
-    for (const run of news()) {
-      if (isAborted()) return;
-      const wasOver = run.follower.isOver;
-      const page = await attempt(() => run.follower.read());
-      if (!page) continue;
-      await writeChunks(target, page);
-      run.more = page.more;
-      if (page.more) continue;
-      const { sessionId, runId } = run;
-      if (!run.synced) {
-        writer.write(sseFrame('run.synced', { sessionId, runId, sequence: page.last }));
-        run.synced = true;
-      }
-      if (!wasOver && !page.ended) continue;
-      writer.write(sseFrame('run.over', { sessionId, runId, sequence: page.last }));
-      run.follower.leave();
-      runs.delete(run);
-    }
-    if (failed) await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
-    else if (!inbox.isStale() && news().length === 0 && !isAborted()) {
-      await once(woken, 'wake', { signal }).catch(() => undefined);
-    }
-  }
+export async function writeFollowed(target: StreamTarget, sources: Sources): Promise<void> {
+  await new FollowedRuns(target, sources).write();
 }
 
-async function writeChunks({ writer, signal }: StreamTarget, page: EventPage): Promise<void> {
-  for (const chunk of page.chunks) {
-    if (signal.aborted) return;
-    if (!writer.write(chunk)) await writer.drained(signal);
+class FollowedRuns {
+  private readonly runs: Set<Progress>;
+  private counted: number | undefined;
+
+  constructor(
+    private readonly target: StreamTarget,
+    private readonly sources: Sources,
+  ) {
+    this.runs = new Set(sources.followed.map((run) => ({ ...run, more: true, synced: false })));
+  }
+
+  async write(): Promise<void> {
+    const { signal, onFailure } = this.target;
+    while (!this.isAborted()) {
+      try {
+        await this.writeNews();
+        await this.news();
+      } catch (error) {
+        onFailure(error);
+        await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  private isAborted(): boolean {
+    return this.target.signal.aborted;
+  }
+
+  private get unread(): Progress[] {
+    return [...this.runs].filter(({ more, follower }) => more || follower.isStale);
+  }
+
+  /** Resolves when there may be something to write. */
+  private async news(): Promise<void> {
+    const { signal } = this.target;
+    const { inbox, woken } = this.sources;
+    if (this.unread.length > 0 || inbox.isStale() || signal.aborted) return;
+    await once(woken, 'wake', { signal }).catch(() => undefined);
+  }
+
+  private async writeNews(): Promise<void> {
+    const { inbox } = this.sources;
+    if (inbox.isStale()) await this.writeCount(await inbox.count());
+    for (const run of this.unread) {
+      if (!this.isAborted()) await this.writePage(run);
+    }
+  }
+
+  private async writeCount(count: number): Promise<void> {
+    if (count === this.counted) return;
+    this.counted = count;
+    await this.put(sseFrame('inbox.count', { count }));
+  }
+
+  private async writePage(run: Progress): Promise<void> {
+    const { sessionId, runId, follower } = run;
+    const wasOver = follower.isOver;
+    const page = await follower.read();
+    for (const chunk of page.chunks) await this.put(chunk);
+    run.more = page.more;
+    if (page.more) return;
+    const place = { sessionId, runId, sequence: page.last };
+    if (!run.synced) await this.put(sseFrame('run.synced', place));
+    run.synced = true;
+    if (!wasOver && !page.ended) return;
+    await this.put(sseFrame('run.over', place));
+    follower.leave();
+    this.runs.delete(run);
+  }
+
+  private async put(frames: string | Buffer): Promise<void> {
+    const { writer, signal } = this.target;
+    if (!signal.aborted && !writer.write(frames)) await writer.drained(signal);
   }
 }
