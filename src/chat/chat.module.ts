@@ -32,6 +32,8 @@ import { ChatStep } from './step/step.entity.js';
 import { StepRepository } from './step/step.repository.js';
 import { TurnLease } from './turn-lease.entity.js';
 import { TurnRepository } from './turn.repository.js';
+import { UseController } from './use/use.controller.js';
+import { UseRepository } from './use/use.repository.js';
 
 @Module({
   imports: [
@@ -50,7 +52,13 @@ import { TurnRepository } from './turn.repository.js';
     RetrievalModule,
     AgentModule,
   ],
-  controllers: [ChatController, FeedbackController, SessionController, MessageController],
+  controllers: [
+    ChatController,
+    FeedbackController,
+    SessionController,
+    MessageController,
+    UseController,
+  ],
   providers: [
     ChatService,
     AnswerStore,
@@ -66,6 +74,7 @@ import { TurnRepository } from './turn.repository.js';
     StepRepository,
     StructuredAnswers,
     TurnRepository,
+    UseRepository,
     SessionService,
     MessageService,
   ],

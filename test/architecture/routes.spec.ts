@@ -72,6 +72,7 @@ const loginOnlyRoutes: Record<string, string> = {
 /** Under each path, the permissions that fit it: a route may not ask for that of another feature. */
 const permissionsOfPaths: Record<string, RegExp> = {
   '/system/permission': /^system:role:/,
+  '/monitor/use': /^monitor:use:/,
   '/monitor/audit': /^monitor:audit:/,
   '/monitor/operlog': /^monitor:operlog:/,
   '/monitor/logininfor': /^monitor:logininfor:/,

@@ -73,6 +73,12 @@ export const permissionCatalogue: readonly PermissionInfo[] = [
     actions: ['list'],
     more: { forceLogout: 'End the sign-in of another user' },
   }),
+  ...group({
+    name: 'use of models',
+    prefix: 'monitor:use',
+    actions: [],
+    more: { query: 'See turns, tokens, times and failures of the chat' },
+  }),
   ...group({ name: 'audit log', prefix: 'monitor:audit', actions: ['list', 'export'] }),
   ...group({ name: 'operation log', prefix: 'monitor:operlog', actions: ['list', 'export'] }),
   ...group({ name: 'sign-in log', prefix: 'monitor:logininfor', actions: ['list', 'export'] }),

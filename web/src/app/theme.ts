@@ -20,8 +20,8 @@ const night: MantineColorsTuple = [
   '#c6cad2',
   '#a3a9b4',
   '#868d99',
-  '#4b525e',
-  '#383e49',
+  '#363d48',
+  '#30363f',
   '#2a2f38',
   '#1c2027',
   '#14171d',
@@ -84,6 +84,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
   variables: { '--plinth-reading-width': '720px', '--plinth-table-width': '1200px' },
   light: {
     '--mantine-color-text': '#1b2029',
+    '--mantine-color-default-border': '#cbd1da',
     '--mantine-color-dimmed': '#5a6372',
     '--mantine-color-placeholder': '#68717f',
     '--mantine-color-error': '#b3261e',
@@ -98,6 +99,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
   dark: {
     '--mantine-color-body': '#14171d',
     '--mantine-color-text': '#e2e5ea',
+    '--mantine-color-default-border': '#3b424e',
     '--mantine-color-dimmed': '#9da5b2',
     '--mantine-color-placeholder': '#8b93a1',
     '--mantine-color-error': '#ff8a80',

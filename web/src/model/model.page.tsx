@@ -1,7 +1,385 @@
+import {
+  Alert,
+  Button,
+  Divider,
+  Group,
+  NumberInput,
+  PasswordInput,
+  Select,
+  Stack,
+  Switch,
+  Text,
+  Textarea,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { useForm } from '@mantine/form';
+import {
+  ApiError,
+  modelCreate,
+  modelGet,
+  modelProviderOptions,
+  modelUpdate,
+  providerList,
+} from '@plinth/client';
+import type { ModelView, ProviderView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useAddress } from '../app/address';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { Failure } from '../ui/failure';
+import { FormFailure } from '../ui/form-drawer';
+import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
+import { PageSkeleton } from '../ui/skeleton';
+import { CATEGORIES, isCategory } from './categories';
+import type { Category } from './categories';
+import { Diagnosis } from './diagnosis';
+import styles from './model.module.css';
 
+const ALL = { pageSize: 1_000 } as const;
+
+/** A new model at /models/new, or an existing one. */
 export default function ModelPage() {
-  const { t } = useTranslation();
-  return <Page title={t('pages.models')}>{null}</Page>;
+  const { modelId = 'new' } = useParams({ strict: false });
+  const isNew = modelId === 'new';
+  const model = useQuery({
+    queryKey: ['models', modelId],
+    queryFn: ({ signal }) => modelGet({ path: { id: Number(modelId) }, signal }),
+    enabled: !isNew,
+  });
+  const providers = useQuery({
+    queryKey: ['providers', 'choices'],
+    queryFn: ({ signal }) => providerList({ query: ALL, signal }),
+  });
+  const error = model.error ?? providers.error;
+  if (error instanceof ApiError && error.code === 404) return <NotFound />;
+  if (error) {
+    const retry = (): void => void Promise.all([model.refetch(), providers.refetch()]);
+    return <Failure error={error} onRetry={retry} />;
+  }
+  if (!providers.data || (!isNew && !model.data)) return <PageSkeleton />;
+  return <ModelForm key={modelId} model={model.data} providers={providers.data.rows} />;
+}
+
+interface FormProps {
+  readonly model: ModelView | undefined;
+  readonly providers: readonly ProviderView[];
+}
+
+/** A number field left empty stands for "unknown". */
+type OptionalNumber = number | '';
+const orNull = (value: OptionalNumber): number | null => (value === '' ? null : value);
+
+function initialValues(model: ModelView | undefined, providerCode: string, category: string) {
+  return {
+    providerCode: model?.providerCode ?? providerCode,
+    category: (model?.category ?? category) as Category,
+    apiHost: model?.apiHost ?? '',
+    apiKey: '',
+    modelName: model?.modelName ?? '',
+    modelDescribe: model?.modelDescribe ?? '',
+    modelShow: (model?.modelShow ?? 'Y') === 'Y',
+    modelDimension: (model?.modelDimension ?? '') as OptionalNumber,
+    contextWindow: (model?.contextWindow ?? '') as OptionalNumber,
+    maxOutput: (model?.maxOutput ?? '') as OptionalNumber,
+    supportsTools: booleanText(model?.supportsTools),
+    supportsVision: booleanText(model?.supportsVision),
+    inputPrice: (model?.inputPrice ?? '') as OptionalNumber,
+    outputPrice: (model?.outputPrice ?? '') as OptionalNumber,
+    remark: model?.remark ?? '',
+  };
+}
+
+function booleanText(value: boolean | null | undefined): 'yes' | 'no' | 'unknown' {
+  return value == null ? 'unknown' : value ? 'yes' : 'no';
+}
+
+const BOOLEANS = { yes: true, no: false, unknown: null } as const;
+
+function ModelForm({ model, providers }: FormProps) {
+  const { t } = useTranslation('model');
+  const { may } = useMe();
+  const navigate = useNavigate();
+  const [address] = useAddress();
+  const [failure, setFailure] = useState<unknown>();
+  const [testedAt, setTestedAt] = useState(0);
+  const [replacesKey, setReplacesKey] = useState(!model?.hasApiKey);
+  const canEdit = may(model ? 'system:model:edit' : 'system:model:add');
+  const canTest = may('system:model:test');
+  const { data: codes } = useQuery({
+    queryKey: ['provider-codes'],
+    queryFn: ({ signal }) => modelProviderOptions({ signal }),
+    staleTime: Infinity,
+  });
+  const form = useForm({
+    initialValues: initialValues(model, '', address['category'] ?? 'chat'),
+    validate: {
+      providerCode: (value) => (value === '' ? t('providerMissing') : null),
+      modelName: (value) => (value.trim() === '' ? t('nameMissing') : null),
+      apiHost: (value, { providerCode }) =>
+        isCustom(providerCode) && value.trim() === '' ? t('addressMissing') : null,
+      modelDimension: (value, { category }) =>
+        category === 'vector' && value === '' ? t('dimensionMissing') : null,
+    },
+  });
+  const { providerCode, category, supportsTools, supportsVision } = form.values;
+  const save = useAction(
+    async ({ apiKey, ...values }: typeof form.values) => {
+      const body = {
+        ...values,
+        // An empty key keeps the stored one.
+        ...(apiKey !== '' && { apiKey }),
+        modelShow: values.modelShow ? ('Y' as const) : ('N' as const),
+        modelDimension: orNull(values.modelDimension),
+        contextWindow: orNull(values.contextWindow),
+        maxOutput: orNull(values.maxOutput),
+        inputPrice: orNull(values.inputPrice),
+        outputPrice: orNull(values.outputPrice),
+        supportsTools: BOOLEANS[supportsTools],
+        supportsVision: BOOLEANS[supportsVision],
+      };
+      if (!model) return Number(await modelCreate({ body: body as never }));
+      await modelUpdate({ body: { id: model.id, ...body } as never });
+      return model.id;
+    },
+    { done: t('saved'), changes: [['models'], ['home']], onFailure: setFailure },
+  );
+  const submit = (after: (id: number) => void) =>
+    form.onSubmit((values) => {
+      setFailure(undefined);
+      void save.mutateAsync(values).then(
+        (id) => {
+          form.setFieldValue('apiKey', '');
+          form.resetDirty();
+          after(id);
+        },
+        () => undefined,
+      );
+    });
+  /** A new model gets its own address; the test runs there, after the key was cleared from the form. */
+  const saved = (id: number, isTested: boolean): void => {
+    const search = isTested ? { test: 'now' } : {};
+    const params = { modelId: String(id) };
+    if (!model) void navigate({ to: '/models/$modelId', params, search, replace: true });
+    else if (isTested) setTestedAt(Date.now());
+  };
+
+  const chooseProvider = (code: string | null): void => {
+    const chosen = providers.find((one) => one.providerCode === code);
+    // The address of a regular provider is copied; one of an own protocol is entered for each model.
+    form.setValues({
+      providerCode: code ?? '',
+      apiHost: code === null || isCustom(code) ? '' : (chosen?.apiHost ?? ''),
+    });
+  };
+  const title = model ? model.modelDescribe || model.modelName : t('add');
+  return (
+    <Page title={title} width="reading" above={[{ title: t('title'), path: '/models' }]}>
+      {!canEdit && (
+        <Alert mb="md" color="gray">
+          {t('readOnly')}
+        </Alert>
+      )}
+      <form onSubmit={submit((id) => saved(id, false))} noValidate>
+        <fieldset disabled={!canEdit} className={styles['fieldset']}>
+          <Stack gap="lg">
+            <Stack className={styles['section']}>
+              <Title order={2}>{t('sections.provider')}</Title>
+              <div className={styles['columns']}>
+                <Select
+                  label={t('provider')}
+                  withAsterisk
+                  searchable
+                  allowDeselect={false}
+                  disabled={!canEdit}
+                  data={providers.map((one) => ({
+                    value: one.providerCode,
+                    label: `${one.providerName}${one.status === 0 ? '' : ` (${t('providerDisabled')})`}`,
+                    disabled: one.status !== 0,
+                  }))}
+                  nothingFoundMessage={t('noProvider')}
+                  {...form.getInputProps('providerCode')}
+                  onChange={chooseProvider}
+                />
+                <Select
+                  label={t('categoryTitle')}
+                  withAsterisk
+                  allowDeselect={false}
+                  disabled={!canEdit}
+                  data={[
+                    ...CATEGORIES.map((value) => ({ value, label: t(`category.${value}`) })),
+                    ...(isCategory(category) ? [] : [{ value: category, label: category }]),
+                  ]}
+                  {...form.getInputProps('category')}
+                />
+              </div>
+              {providers.length === 0 && (
+                <Text size="sm" c="dimmed">
+                  {t('noProviderHint')} <Link to="/providers">{t('toProviders')}</Link>
+                </Text>
+              )}
+            </Stack>
+
+            <Stack className={styles['section']}>
+              <Title order={2}>{t('sections.address')}</Title>
+              <TextInput
+                label={t('address')}
+                description={addressHelp()}
+                inputWrapperOrder={['label', 'input', 'description', 'error']}
+                placeholder="https://api.example.com/v1"
+                withAsterisk={isCustom(providerCode)}
+                {...form.getInputProps('apiHost')}
+              />
+              {replacesKey ? (
+                <PasswordInput
+                  label={t(model?.hasApiKey ? 'newKey' : 'key')}
+                  description={t(model?.hasApiKey ? 'newKeyHelp' : 'keyHelp')}
+                  inputWrapperOrder={['label', 'input', 'description', 'error']}
+                  autoComplete="off"
+                  visibilityToggleButtonProps={{ 'aria-label': t('showKey') }}
+                  {...form.getInputProps('apiKey')}
+                />
+              ) : (
+                <Group>
+                  <Text>{t('keyIsStored')}</Text>
+                  <Button variant="default" size="xs" onClick={() => setReplacesKey(true)}>
+                    {t('replaceKey')}
+                  </Button>
+                </Group>
+              )}
+            </Stack>
+
+            <Stack className={styles['section']}>
+              <Title order={2}>{t('sections.model')}</Title>
+              <div className={styles['columns']}>
+                <TextInput
+                  label={t('name')}
+                  description={t('nameHelp')}
+                  inputWrapperOrder={['label', 'input', 'description', 'error']}
+                  withAsterisk
+                  {...form.getInputProps('modelName')}
+                />
+                <TextInput
+                  label={t('shownName')}
+                  description={t('shownNameHelp')}
+                  inputWrapperOrder={['label', 'input', 'description', 'error']}
+                  {...form.getInputProps('modelDescribe')}
+                />
+                {category === 'vector' && (
+                  <NumberInput
+                    label={t('dimension')}
+                    description={t('dimensionHelp')}
+                    inputWrapperOrder={['label', 'input', 'description', 'error']}
+                    withAsterisk
+                    min={1}
+                    allowDecimal={false}
+                    thousandSeparator
+                    {...form.getInputProps('modelDimension')}
+                  />
+                )}
+                {category === 'chat' && (
+                  <>
+                    <NumberInput
+                      label={t('contextWindow')}
+                      description={t('contextWindowHelp')}
+                      inputWrapperOrder={['label', 'input', 'description', 'error']}
+                      min={1}
+                      allowDecimal={false}
+                      thousandSeparator
+                      {...form.getInputProps('contextWindow')}
+                    />
+                    <NumberInput
+                      label={t('maxOutput')}
+                      description={t('maxOutputHelp')}
+                      inputWrapperOrder={['label', 'input', 'description', 'error']}
+                      min={1}
+                      allowDecimal={false}
+                      thousandSeparator
+                      {...form.getInputProps('maxOutput')}
+                    />
+                    {(['supportsTools', 'supportsVision'] as const).map((ability) => (
+                      <Select
+                        key={ability}
+                        label={t(ability)}
+                        allowDeselect={false}
+                        disabled={!canEdit}
+                        data={(['unknown', 'yes', 'no'] as const).map((value) => ({
+                          value,
+                          label: t(`answer.${value}`),
+                        }))}
+                        {...form.getInputProps(ability)}
+                      />
+                    ))}
+                    {(['inputPrice', 'outputPrice'] as const).map((price) => (
+                      <NumberInput
+                        key={price}
+                        label={t(price)}
+                        description={t('priceHelp')}
+                        inputWrapperOrder={['label', 'input', 'description', 'error']}
+                        min={0}
+                        {...form.getInputProps(price)}
+                      />
+                    ))}
+                  </>
+                )}
+              </div>
+              <Textarea
+                label={t('remark')}
+                autosize
+                minRows={2}
+                {...form.getInputProps('remark')}
+              />
+              <Switch
+                label={t('shownHelp')}
+                {...form.getInputProps('modelShow', { type: 'checkbox' })}
+              />
+            </Stack>
+
+            {failure !== undefined && <FormFailure error={failure} />}
+            {canEdit && (
+              <Group justify="flex-end">
+                {canTest && (
+                  <Button
+                    variant="default"
+                    loading={save.isPending}
+                    onClick={() => submit((id) => saved(id, true))()}
+                  >
+                    {t('test.saveAndRun')}
+                  </Button>
+                )}
+                <Button type="submit" loading={save.isPending}>
+                  {t('save')}
+                </Button>
+              </Group>
+            )}
+          </Stack>
+        </fieldset>
+      </form>
+      {model && (testedAt > 0 || address['test'] !== undefined) && (
+        <>
+          <Divider my="lg" />
+          <Title order={2} mb="sm">
+            {t('test.title', { name: model.modelName })}
+          </Title>
+          <Diagnosis key={testedAt} modelId={model.id} />
+        </>
+      )}
+    </Page>
+  );
+
+  function addressHelp(): string {
+    const option = codes?.find(({ value }) => value === providerCode);
+    if (isCustom(providerCode)) return t('addressCustom');
+    if (option?.defaultAddress) return t('addressDefault', { address: option.defaultAddress });
+    return t('addressHelp');
+  }
+}
+
+/** Codes of an own protocol, whose address differs from model to model. */
+function isCustom(code: string): boolean {
+  return code.startsWith('custom_');
 }

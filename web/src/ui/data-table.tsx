@@ -178,7 +178,7 @@ export function DataTable<Row>({
       {error && <Failure error={error} onRetry={() => void refetch()} />}
       {!data && !error && <RowsSkeleton />}
       {data && (
-        <Table.ScrollContainer minWidth={480} type="native" className={styles['scroll']}>
+        <Table.ScrollContainer minWidth={visible.length * 120} type="native" className={styles['scroll']}>
           <Table aria-label={label} aria-busy={isPlaceholderData}>
             <Table.Thead>
               <Table.Tr>

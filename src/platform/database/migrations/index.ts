@@ -28,6 +28,7 @@ import { KnowledgeNeighbours1763683200027 } from './27-knowledge-neighbours.js';
 import { DocumentMetadata1763683200028 } from './28-document-metadata.js';
 import { KnowledgeOcr1763683200029 } from './29-knowledge-ocr.js';
 import { LostVectors1763683200030 } from './30-lost-vectors.js';
+import { AnswerTime1763683200031 } from './31-answer-time.js';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -61,4 +62,5 @@ export const migrations = [
   DocumentMetadata1763683200028,
   KnowledgeOcr1763683200029,
   LostVectors1763683200030,
+  AnswerTime1763683200031,
 ];

@@ -1,0 +1,7 @@
+/** The categories of the specification that the console offers; the service also keeps older ones. */
+export const CATEGORIES = ['chat', 'vector', 'rerank', 'image', 'audio', 'video'] as const;
+export type Category = (typeof CATEGORIES)[number];
+
+export function isCategory(text: string): text is Category {
+  return (CATEGORIES as readonly string[]).includes(text);
+}

@@ -1,0 +1,44 @@
+import { PasswordInput, Text } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { modelChangeKeys } from '@plinth/client';
+import type { ProviderView } from '@plinth/client';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../ui/action';
+import { FormDrawer } from '../ui/form-drawer';
+
+interface Props {
+  readonly provider: ProviderView;
+  readonly onClose: () => void;
+}
+
+/** Gives every model of a provider the same new key. */
+export function KeyDrawer({ provider, onClose }: Props) {
+  const { t } = useTranslation('provider');
+  const form = useForm({
+    initialValues: { apiKey: '' },
+    validate: { apiKey: (value) => (value === '' ? t('key.missing') : null) },
+  });
+  const replace = useAction(
+    ({ apiKey }: typeof form.values) =>
+      modelChangeKeys({ body: { providerCode: provider.providerCode, apiKey } }),
+    { done: t('key.replaced'), changes: [['models']], onFailure: () => undefined },
+  );
+  return (
+    <FormDrawer
+      title={t('key.replace')}
+      action={t('key.replace')}
+      form={form}
+      onSubmit={(values) => replace.mutateAsync(values)}
+      onClose={onClose}
+    >
+      <Text>{t('key.about', { name: provider.providerName })}</Text>
+      <PasswordInput
+        label={t('key.new')}
+        autoComplete="off"
+        data-autofocus
+        visibilityToggleButtonProps={{ 'aria-label': t('key.show') }}
+        {...form.getInputProps('apiKey')}
+      />
+    </FormDrawer>
+  );
+}

@@ -1,0 +1,101 @@
+import { Autocomplete, NumberInput, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { modelProviderOptions, providerCreate, providerUpdate } from '@plinth/client';
+import type { ProviderView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../ui/action';
+import { FormDrawer } from '../ui/form-drawer';
+
+interface Props {
+  /** Absent: a new one. */
+  readonly provider: ProviderView | undefined;
+  readonly onClose: () => void;
+}
+
+export function ProviderDrawer({ provider, onClose }: Props) {
+  const { t } = useTranslation('provider');
+  const { data: codes } = useQuery({
+    queryKey: ['provider-codes'],
+    queryFn: ({ signal }) => modelProviderOptions({ signal }),
+    staleTime: Infinity,
+  });
+  const form = useForm({
+    initialValues: {
+      providerName: provider?.providerName ?? '',
+      providerCode: provider?.providerCode ?? '',
+      apiHost: provider?.apiHost ?? '',
+      protocolVersion: provider?.protocolVersion ?? '',
+      providerDesc: provider?.providerDesc ?? '',
+      sortOrder: provider?.sortOrder ?? 0,
+      remark: provider?.remark ?? '',
+    },
+    validate: {
+      providerName: (value) => (value.trim() === '' ? t('nameMissing') : null),
+      providerCode: (value) => (value.trim() === '' ? t('codeMissing') : null),
+    },
+  });
+  const save = useAction(
+    (values: typeof form.values) =>
+      provider
+        ? providerUpdate({ body: { id: provider.id, ...values } })
+        : providerCreate({ body: values }),
+    {
+      done: t('saved'),
+      changes: [['providers'], ['models'], ['home']],
+      onFailure: () => undefined,
+    },
+  );
+  const label = codes?.find(({ value }) => value === form.values.providerCode)?.label;
+  return (
+    <FormDrawer
+      title={t(provider ? 'edit' : 'add')}
+      action={t(provider ? 'save' : 'add')}
+      form={form}
+      onSubmit={(values) => save.mutateAsync(values)}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('name')}
+        withAsterisk
+        data-autofocus
+        {...form.getInputProps('providerName')}
+      />
+      <Autocomplete
+        label={t('code')}
+        description={label ? t('codeIs', { label }) : t('codeHelp')}
+        inputWrapperOrder={['label', 'input', 'description', 'error']}
+        withAsterisk
+        data={codes?.map(({ value }) => value) ?? []}
+        renderOption={({ option }) =>
+          `${option.value} · ${codes?.find(({ value }) => value === option.value)?.label ?? ''}`
+        }
+        {...form.getInputProps('providerCode')}
+      />
+      <TextInput
+        label={t('address')}
+        description={t('addressHelp')}
+        inputWrapperOrder={['label', 'input', 'description', 'error']}
+        placeholder="https://api.example.com/v1"
+        type="url"
+        {...form.getInputProps('apiHost')}
+      />
+      {form.values.providerCode === 'custom_messages' && (
+        <TextInput
+          label={t('protocolVersion')}
+          placeholder="2023-06-01"
+          {...form.getInputProps('protocolVersion')}
+        />
+      )}
+      <TextInput label={t('description')} {...form.getInputProps('providerDesc')} />
+      <NumberInput
+        label={t('order')}
+        description={t('orderHelp')}
+        inputWrapperOrder={['label', 'input', 'description', 'error']}
+        allowDecimal={false}
+        {...form.getInputProps('sortOrder')}
+      />
+      <Textarea label={t('remark')} autosize minRows={2} {...form.getInputProps('remark')} />
+    </FormDrawer>
+  );
+}
