@@ -2,17 +2,24 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY client/package.json ./client/package.json
+COPY web/package.json ./web/package.json
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json nest-cli.json ormconfig.ts ./
 COPY scripts/prepare.mjs ./scripts/prepare.mjs
 COPY simulator ./simulator
 COPY src ./src
+COPY client ./client
+COPY web ./web
 RUN npm run build
 
 FROM node:24-bookworm-slim AS production-packages
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --no-audit --no-fund
+COPY client/package.json ./client/package.json
+COPY web/package.json ./web/package.json
+# The console and the client are in the build; their packages are not needed to serve it.
+RUN npm ci --omit=dev --workspaces=false --no-audit --no-fund
 
 FROM node:24-bookworm-slim
 # For the commands of the coding harness: their sandbox, and what they want most beside Node.

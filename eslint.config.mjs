@@ -91,7 +91,7 @@ export default tseslint.config(
       'coverage/',
       'data/',
       '.plinth/',
-      'web/',
+      'web/public/',
       'test/architecture/violations/',
     ],
   },
@@ -105,7 +105,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: {
       parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
@@ -228,4 +228,16 @@ export default tseslint.config(
     },
   },
   { files: ['test/bench/**/*.ts'], rules: { 'no-console': 'off' } },
+  {
+    files: ['web/**/*.{ts,tsx}'],
+    rules: {
+      // A component is its markup, which reads from top to bottom.
+      'max-lines-per-function': 'off',
+      // The router is told of a redirect by throwing it.
+      '@typescript-eslint/only-throw-error': [
+        'error',
+        { allow: [{ from: 'package', package: '@tanstack/router-core', name: 'Redirect' }] },
+      ],
+    },
+  },
 );

@@ -8,6 +8,8 @@ import { root } from './prepare.mjs';
 /** They say how the container runs, not what is in it. */
 const SETTINGS = ['ENV', 'USER', 'VOLUME', 'EXPOSE', 'STOPSIGNAL', 'HEALTHCHECK', 'CMD'];
 
+const LEFT_OUT = /\.spec\.tsx?$|(^|\/)node_modules$|^client\/(dist|src\/generated)$/;
+
 const target = resolve(process.argv[2] ?? 'image');
 const stages = [];
 
@@ -59,7 +61,8 @@ function copy(words) {
 
 /** What .dockerignore keeps out of the folders that the Dockerfile copies. */
 function isKept(path) {
-  return relative(root, path).startsWith('..') || !path.endsWith('.spec.ts');
+  const place = relative(root, path);
+  return place.startsWith('..') || !LEFT_OUT.test(place);
 }
 
 function runNpm(command) {

@@ -3,8 +3,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants as zlib, gzipSync } from 'node:zlib';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -38,6 +39,17 @@ const clientInputs = [
   'package-lock.json',
 ];
 
+const consoleFolder = join('dist', 'web');
+const consoleStamp = join(root, consoleFolder, '.plinth-build');
+const consoleInputs = ['web', 'client/dist', 'package-lock.json'];
+
+/** Kinds of files that get smaller, from this many bytes on. */
+const COMPRESSED = ['.js', '.css', '.html', '.svg', '.json', '.wasm', '.txt'];
+const COMPRESSED_BYTES = 1_024;
+
+/** What a build or an editor leaves beside the sources, and suites. */
+const noInputs = /^(generated|node_modules|\.plinth-build)$|\.spec\.tsx?$/;
+
 /** Installs the packages of package-lock.json, unless that is what node_modules already holds. */
 export function install() {
   // A tree that a container shares with its host must not run the other one's binaries.
@@ -54,10 +66,11 @@ export function install() {
   writeFileSync(installStamp, wanted);
 }
 
-/** Builds the service and the client package, each unless its sources are those that it was built from. */
+/** Builds the service, the client package and the console, each unless its sources are those that it was built from. */
 export function build() {
   buildService();
   buildClient();
+  buildConsole();
 }
 
 /** Compiles the sources into dist, and writes the OpenAPI document there. */
@@ -65,6 +78,10 @@ function buildService() {
   const wanted = digest(buildInputs);
   if (stampOf(buildStamp) === wanted) return;
   console.log('Building …');
+  const built = join(root, 'dist');
+  for (const name of existsSync(built) ? readdirSync(built) : []) {
+    if (name !== 'web') rmSync(join(built, name), { recursive: true, force: true });
+  }
   quietly(node, [join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build']);
   quietly(node, [join(root, 'dist', 'src', 'describe.js'), join(root, apiDocument)]);
   writeFileSync(buildStamp, wanted);
@@ -80,6 +97,26 @@ function buildClient() {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   quietly(node, [compiler, '--project', join(client, 'tsconfig.build.json')]);
   writeFileSync(clientStamp, wanted);
+}
+
+/** Builds the console into dist/web, with a brotli and a gzip file beside each file that they make smaller. */
+function buildConsole() {
+  const wanted = digest(consoleInputs);
+  if (stampOf(consoleStamp) === wanted) return;
+  console.log('Building the console …');
+  const web = join(root, 'web');
+  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+  quietly(node, [vite, 'build', web, '--logLevel', 'warn']);
+  for (const path of filesBelow(consoleFolder)) compress(join(root, path));
+  writeFileSync(consoleStamp, wanted);
+}
+
+function compress(file) {
+  const content = readFileSync(file);
+  if (!COMPRESSED.includes(extname(file)) || content.length < COMPRESSED_BYTES) return;
+  const quality = { [zlib.BROTLI_PARAM_QUALITY]: zlib.BROTLI_MAX_QUALITY };
+  writeFileSync(`${file}.br`, brotliCompressSync(content, { params: quality }));
+  writeFileSync(`${file}.gz`, gzipSync(content, { level: zlib.Z_BEST_COMPRESSION }));
 }
 
 /**
@@ -137,7 +174,7 @@ function filesBelow(path) {
   if (!existsSync(join(root, path))) return [];
   if (!statSync(join(root, path)).isDirectory()) return [path];
   return readdirSync(join(root, path))
-    .filter((name) => !name.endsWith('.spec.ts') && name !== 'generated')
+    .filter((name) => !noInputs.test(name))
     .sort()
     .flatMap((name) => filesBelow(join(path, name)));
 }

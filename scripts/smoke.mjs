@@ -21,6 +21,7 @@ let service;
 
 try {
   await step('starts with nothing but the defaults', start);
+  await step('serves the console and its script', loadConsole);
   const session = await step('lets admin sign in', signIn);
   const model = await step('lists the models of the demo', () => firstModel(session));
   await step(`streams an answer of ${model}`, () => chat(session, model));
@@ -101,6 +102,18 @@ async function end(signal) {
   const code = await service.ended;
   clearTimeout(limit);
   return code;
+}
+
+/** The page as a browser asks for it, and the first script that it names. */
+async function loadConsole() {
+  const headers = { accept: 'text/html', 'accept-encoding': 'br' };
+  const page = await fetch(`${address}/`, { headers });
+  const [, script] = /<script type="module"[^>]* src="([^"]+)"/.exec(await page.text()) ?? [];
+  if (!script) throw new Error(`GET / answered ${page.status} and no page of the console.`);
+  const answer = await fetch(new URL(script, address), { headers });
+  const kind = `${answer.status} ${answer.headers.get('content-type')}`;
+  if (!answer.ok || !kind.includes('javascript')) throw new Error(`${script} answered ${kind}.`);
+  if (answer.headers.get('content-encoding') !== 'br') throw new Error(`${script} is not brotli.`);
 }
 
 async function signIn() {

@@ -6,6 +6,7 @@ import { AgentModule } from './agent/index.js';
 import { AttachModule } from './attach/index.js';
 import { AuditModule } from './platform/audit/index.js';
 import { ChatModule } from './chat/index.js';
+import { ConsoleFiles, ConsoleModule } from './platform/console/index.js';
 import { ConfigModule } from './platform/config/index.js';
 import type { Config } from './platform/config/index.js';
 import { DatabaseModule, unavailableError } from './platform/database/index.js';
@@ -61,6 +62,7 @@ export class AppModule {
         AccessModule,
         AuditModule,
         ObservabilityModule,
+        ConsoleModule,
         StorageModule,
         IdentityModule,
         DictionaryModule,
@@ -79,7 +81,14 @@ export class AppModule {
         ...DemoModule.for(config),
       ],
       providers: [
-        { provide: APP_FILTER, useValue: new ErrorFilter(CODED_ERRORS, unavailableError) },
+        {
+          provide: APP_FILTER,
+          useFactory: (pages: ConsoleFiles) =>
+            new ErrorFilter(CODED_ERRORS, unavailableError, (request, response) =>
+              pages.answerNotFound(request, response),
+            ),
+          inject: [ConsoleFiles],
+        },
         { provide: APP_PIPE, useFactory: inputPipe },
         BodyBudget,
         BodyReader,

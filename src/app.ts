@@ -6,6 +6,7 @@ import { AppModule, CODED_ERRORS } from './app.module.js';
 import type { AppOptions } from './app.module.js';
 import { HarnessFailureData } from './harness/index.js';
 import type { Config } from './platform/config/index.js';
+import { ConsoleFiles } from './platform/console/index.js';
 import { closeHalfSent, requestContext } from './platform/http/index.js';
 import {
   createLogger,
@@ -64,6 +65,7 @@ export async function createApp(
   app.use(requestLog(logger, app.get(Metrics)));
   app.use(app.get(Shutdown).admit);
   app.use(securityHeaders());
+  app.use(app.get(ConsoleFiles).serve);
   if (config.CORS_ORIGINS.length > 0) {
     app.enableCors({ origin: [...config.CORS_ORIGINS], credentials: true, maxAge: 1_800 });
   }
@@ -75,7 +77,7 @@ export async function createApp(
   return app;
 }
 
-/** For the API documentation and a web console; generated media may come from any https host. */
+/** For the API documentation and consoles of others; the page of the own console has a stricter policy. */
 function securityHeaders(): ReturnType<typeof helmet> {
   return helmet({
     contentSecurityPolicy: {

@@ -16,6 +16,7 @@ export const places = [
     folders: ['test/architecture', 'test/integration', 'test/e2e'],
     onServers: true,
   },
+  { name: 'console', folders: ['test/console'], onServers: true },
   { name: 'contract', folders: ['test/contract'], onServers: true, repeat: true },
 ];
 

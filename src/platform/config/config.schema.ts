@@ -145,6 +145,11 @@ export const variables = {
       description: 'Time zone of every time on the wire',
     },
   ),
+  CONSOLE: variable(onOff, {
+    default: 'on',
+    example: 'off',
+    description: 'The web console at /, where the installation has its build',
+  }),
   CORS_ORIGINS: variable(commaList, {
     default: '',
     example: 'https://app.example.com,https://admin.example.com',

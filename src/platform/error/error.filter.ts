@@ -26,6 +26,9 @@ interface ErrorEnvelope {
 /** The error to answer for one that is not a DomainError; undefined for an unexpected one. */
 export type ErrorTranslation = (error: unknown) => DomainError | undefined;
 
+/** Answers a request that no route takes; false leaves it to the envelope. */
+export type NotFoundAnswer = (request: Request, response: Response) => boolean;
+
 /**
  * Turns every error into the envelope `{code, msg, data}` with HTTP 200. What is neither a DomainError nor translated
  * becomes a 500 that holds the request id and nothing of the cause, which is logged instead. The data of each
@@ -38,11 +41,13 @@ export class ErrorFilter implements ExceptionFilter {
   constructor(
     private readonly coded: RegExp,
     private readonly translate: ErrorTranslation,
+    private readonly answerNotFound: NotFoundAnswer = () => false,
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const response = http.getResponse<Response>();
+    if (isUnrouted(thrown) && this.answerNotFound(http.getRequest<Request>(), response)) return;
     const error = thrown instanceof DomainError ? thrown : (this.translate(thrown) ?? thrown);
     // The client disconnected, which aborted the work: this is not a failure, and no answer is read.
     if (response.destroyed && error instanceof Error && error.name === 'AbortError') return;
@@ -121,4 +126,9 @@ function requestId(request: Request): string {
 /** The data of an error with an `errorCode` in it: its own, or the one of the envelope code. */
 function withErrorCode(code: ErrorCode, data: unknown): object {
   return { errorCode: ERROR_CODES[code], ...(typeof data === 'object' && data) };
+}
+
+/** The router alone throws it: features throw a DomainError where a record is missing. */
+function isUnrouted(thrown: unknown): boolean {
+  return thrown instanceof HttpException && thrown.getStatus() === 404;
 }

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { packageFolder } from '../filesystem/index.js';
 import { FailureData } from '../http/index.js';
 import { describeFailures, describeNulls } from './open-api.answers.js';
 import type { FailureViews } from './open-api.answers.js';
@@ -104,15 +104,7 @@ function withoutCreated(document: OpenAPIObject): OpenAPIObject {
   return document;
 }
 
-/** The version of package.json, which lies above both the sources and the built files. */
 function version(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json'))) {
-    if (folder === dirname(folder)) return 'unknown';
-    folder = dirname(folder);
-  }
-  const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
-    version: string;
-  };
-  return about.version;
+  const file = join(packageFolder(import.meta.url), 'package.json');
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

@@ -29,7 +29,7 @@ import {
   IconSun,
   IconUser,
 } from '@tabler/icons-react';
-import { loginLogout } from '@plinth/client';
+import { authLogout } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
@@ -231,7 +231,7 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
   const name = user?.nickName || user?.userName || '';
   const signOut = async (): Promise<void> => {
     // The sign-in ends in this browser even if the service cannot be reached.
-    await loginLogout().catch(() => undefined);
+    await authLogout().catch(() => undefined);
     session.end();
   };
   return (

@@ -13,7 +13,7 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { loginCode, loginLogin, loginTenants } from '@plinth/client';
+import { authCode, authLogin, authTenants } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -39,11 +39,11 @@ export default function SignInPage() {
   const [running, setRunning] = useState(false);
   const tenants = useQuery({
     queryKey: ['sign-in', 'tenants'],
-    queryFn: ({ signal }) => loginTenants({ signal }),
+    queryFn: ({ signal }) => authTenants({ signal }),
   });
   const captcha = useQuery({
     queryKey: ['sign-in', 'captcha'],
-    queryFn: ({ signal }) => loginCode({ signal }),
+    queryFn: ({ signal }) => authCode({ signal }),
     staleTime: Infinity,
     gcTime: 0,
   });
@@ -62,7 +62,7 @@ export default function SignInPage() {
     try {
       const asked = captcha.data?.captchaEnabled ? { code, uuid: captcha.data.uuid ?? '' } : {};
       const body = { ...given, ...asked, clientId: CLIENT_ID, grantType: 'password' };
-      const { access_token: token, client_id: clientId } = await loginLogin({ body });
+      const { access_token: token, client_id: clientId } = await authLogin({ body });
       session.begin({ token, clientId, tenantId: given.tenantId });
       // Only a path of this origin: an address given in a link must not lead elsewhere.
       const path = next && /^\/(?![/\\])/.test(next) ? next : '/';

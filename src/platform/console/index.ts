@@ -1,0 +1,2 @@
+export { ConsoleFiles } from './console-files.js';
+export { ConsoleModule } from './console.module.js';

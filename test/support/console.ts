@@ -1,0 +1,227 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import { describe } from '@jest/globals';
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { startSimulator } from '../../simulator/index.js';
+import type { Simulator } from '../../simulator/index.js';
+import { AgentService } from '../../src/agent/index.js';
+import { AttachService } from '../../src/attach/index.js';
+import { DemoKnowledge } from '../../src/demo/demo.knowledge.js';
+import { DemoSeed } from '../../src/demo/demo.seed.js';
+import { KnowledgeService } from '../../src/knowledge/index.js';
+import { ModelService } from '../../src/model/index.js';
+import { TenantRevision } from '../../src/platform/access/index.js';
+import { CONFIG } from '../../src/platform/config/index.js';
+import type { Config } from '../../src/platform/config/index.js';
+import { UploadEngine } from '../../src/platform/storage/index.js';
+import { ProviderService } from '../../src/provider/index.js';
+import { Plinth } from './plinth.js';
+import { ADMIN_PASSWORD, FULL_CLIENT } from './template.js';
+
+const executablePath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
+const missing = missingPart();
+if (missing !== undefined) {
+  // .ci/run has installed both: there nothing may be left out.
+  if (process.env['PLINTH_CONSOLE_TESTS'] === 'required') throw new Error(missing);
+  process.stdout.write(`Skipped: ${missing}\n`);
+}
+
+/** As describe; skipped where there is no Chromium or no built console. */
+export const describeConsole = missing === undefined ? describe : describe.skip;
+
+/** Playwright's own limit for one step is 30 seconds, which a loaded machine needs for a page at times. */
+const STEP_MS = 60_000;
+/** The keys under which the console keeps a choice in localStorage. */
+const KEYS = {
+  session: 'plinth.session',
+  language: 'plinth.language',
+  theme: 'mantine-color-scheme-value',
+};
+
+export type Theme = 'light' | 'dark';
+
+export interface Look {
+  readonly language?: 'en' | 'zh';
+  readonly theme?: Theme;
+  readonly width?: number;
+  readonly height?: number;
+}
+
+export interface SignedIn extends Look {
+  /** Default: admin, the super administrator of tenant 000000. */
+  readonly user?: { readonly name: string; readonly password: string; readonly tenantId?: string };
+}
+
+/** A running Plinth with its console, and one browser for all pages of a suite. */
+export class Console {
+  private readonly problems: string[] = [];
+  private expected: readonly RegExp[] = [];
+  private readonly contexts = new Set<BrowserContext>();
+
+  private constructor(
+    readonly plinth: Plinth,
+    readonly simulator: Simulator,
+    readonly browser: Browser,
+  ) {}
+
+  /** Boots both. The models are those of the offline demo; `settings` overrides variables. */
+  static async open({
+    settings = {},
+  }: { settings?: Record<string, string> } = {}): Promise<Console> {
+    const simulator = await startSimulator();
+    const plinth = await Plinth.start(settings);
+    try {
+      await seedOf(plinth).apply(simulator.url);
+      // A sandbox of its own needs rights that a container does not give.
+      const args = ['--no-sandbox', '--disable-dev-shm-usage'];
+      const browser = await chromium.launch({ executablePath, args });
+      return new Console(plinth, simulator, browser);
+    } catch (error) {
+      await plinth.stop();
+      await simulator.close();
+      throw error;
+    }
+  }
+
+  get url(): string {
+    return this.plinth.url;
+  }
+
+  /** Problems that belong to the tests of this suite, such as the 404 of a page that is not there. */
+  expectProblems(...patterns: readonly RegExp[]): void {
+    this.expected = [...this.expected, ...patterns];
+  }
+
+  /** A page of a browser of its own that has never been here. */
+  async visitor({
+    language = 'en',
+    theme = 'light',
+    width = 1440,
+    height = 900,
+  }: Look = {}): Promise<Page> {
+    return this.page({ width, height, theme }, { [KEYS.language]: language, [KEYS.theme]: theme });
+  }
+
+  /** A page of a browser that is signed in. It is blank: go to an address first. */
+  async signedIn({ user, ...look }: SignedIn = {}): Promise<Page> {
+    const { language = 'en', theme = 'light', width = 1440, height = 900 } = look;
+    return this.page(
+      { width, height, theme },
+      {
+        [KEYS.language]: language,
+        [KEYS.theme]: theme,
+        [KEYS.session]: JSON.stringify(await this.session(user)),
+      },
+    );
+  }
+
+  /** Closes everything. Throws what the pages of the suite have complained about and no test has expected. */
+  async close(): Promise<void> {
+    for (const context of this.contexts) await context.close();
+    await this.browser.close();
+    await this.plinth.stop();
+    await this.simulator.close();
+    const unexpected = this.problems.filter((text) => !this.expected.some((one) => one.test(text)));
+    if (unexpected.length > 0) {
+      throw new Error(`Problems in the browser:\n  ${[...new Set(unexpected)].join('\n  ')}`);
+    }
+  }
+
+  private async page(
+    { width, height, theme }: { width: number; height: number; theme: Theme },
+    kept: Readonly<Record<string, string>>,
+  ): Promise<Page> {
+    const context = await this.browser.newContext({
+      baseURL: this.url,
+      viewport: { width, height },
+      colorScheme: theme,
+      reducedMotion: 'reduce',
+    });
+    this.contexts.add(context);
+    context.setDefaultTimeout(STEP_MS);
+    // Once for each browser: what a page changes stays after a reload.
+    const entries = JSON.stringify(Object.entries(kept));
+    await context.addInitScript({
+      content: `if (location.protocol.startsWith('http') && !localStorage.getItem('plinth.test')) {
+        localStorage.setItem('plinth.test', '1');
+        for (const [key, value] of ${entries}) localStorage.setItem(key, value);
+      }`,
+    });
+    this.watch(context);
+    return context.newPage();
+  }
+
+  private watch(context: BrowserContext): void {
+    context.on('console', (message) => {
+      if (message.type() !== 'error') return;
+      this.problems.push(`console: ${message.text()} (${message.location().url})`);
+    });
+    context.on('weberror', (problem) => this.problems.push(`page: ${problem.error().message}`));
+    context.on('requestfailed', (request) => {
+      const reason = request.failure()?.errorText ?? '';
+      // A page that is left ends its requests.
+      if (reason === 'net::ERR_ABORTED') return;
+      this.problems.push(`request: ${request.method()} ${request.url()} ${reason}`);
+    });
+  }
+
+  private async session(user: SignedIn['user']): Promise<object> {
+    const {
+      name: username,
+      password,
+      tenantId = '000000',
+    } = user ?? {
+      name: 'admin',
+      password: ADMIN_PASSWORD,
+    };
+    const login = { tenantId, username, password, clientId: FULL_CLIENT, grantType: 'password' };
+    const answer = await this.plinth
+      .anonymous()
+      .post<{ access_token: string }>('/auth/login', login);
+    if (answer.code !== 200) throw new Error(`Sign-in failed: ${answer.msg}`);
+    return { token: answer.data.access_token, clientId: FULL_CLIENT, tenantId };
+  }
+}
+
+/** Fails for what axe calls serious or critical, in both themes. */
+export async function expectNoViolations(page: Page): Promise<void> {
+  const found: string[] = [];
+  for (const theme of ['light', 'dark'] as const) {
+    await page.evaluate(`document.documentElement.dataset.mantineColorScheme = '${theme}'`);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    for (const { id, impact, help, nodes } of violations) {
+      if (impact !== 'serious' && impact !== 'critical') continue;
+      const places = nodes.map(({ target }) => target.join(' ')).slice(0, 5);
+      found.push(`${theme}: ${id} (${impact}), ${help}: ${places.join(', ')}`);
+    }
+  }
+  if (found.length > 0) throw new Error(`axe, ${page.url()}:\n  ${found.join('\n  ')}`);
+}
+
+/** The records of the offline demo, whose own simulator is a program of the build. */
+function seedOf({ app }: Plinth): DemoSeed {
+  const find = <T>(token: abstract new (...given: never[]) => T): T =>
+    app.get<T>(token, { strict: false });
+  return new DemoSeed(
+    app.get<Config>(CONFIG, { strict: false }),
+    find(ProviderService),
+    find(ModelService),
+    new DemoKnowledge(
+      find(KnowledgeService),
+      find(AttachService),
+      find(UploadEngine),
+      find(AgentService),
+    ),
+    find(TenantRevision),
+  );
+}
+
+function missingPart(): string | undefined {
+  if (!existsSync(executablePath)) {
+    return `${executablePath} is missing. Install Chromium (apt-get install chromium), or name it with CHROMIUM_PATH.`;
+  }
+  const page = join('dist', 'web', 'index.html');
+  return existsSync(page) ? undefined : `${page} is missing. Build first: npm run build`;
+}
