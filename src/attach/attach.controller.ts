@@ -26,6 +26,7 @@ import {
   MetadataKeyView,
   ReparseView,
   UploadedAttachmentView,
+  UploadLimitsView,
 } from './attach.view.js';
 
 @ApiTags('attachments')
@@ -64,6 +65,14 @@ export class AttachController {
     @Param('knowledgeId', IdPipe) knowledgeId: number,
   ): Promise<MetadataKeyView[]> {
     return this.attachments.metadataKeys(caller, knowledgeId);
+  }
+
+  /** What an upload may bring, for a form that says so before it is sent. */
+  @Get('limits')
+  @RequirePermission('system:attach:list')
+  @Answers(UploadLimitsView)
+  limits(): UploadLimitsView {
+    return this.attachments.uploadLimits();
   }
 
   /** One document. */

@@ -12,11 +12,13 @@ import { MetadataRepository, readMetadata, readMetadataText } from '../metadata/
 import type { StoredMetadata } from '../metadata/index.js';
 import {
   displayName,
+  FILES_A_REQUEST,
   FileOwners,
   isRefused,
   StorageService,
   suffixOf,
   UnreadableUploadError,
+  UploadEngine,
 } from '../platform/storage/index.js';
 import type {
   OpenedFile,
@@ -44,6 +46,7 @@ import type {
   MetadataKeyView,
   ReparseView,
   UploadedAttachmentView,
+  UploadLimitsView,
 } from './attach.view.js';
 import { AttachmentStatus } from './attachment.entity.js';
 import type { Attachment } from './attachment.entity.js';
@@ -82,6 +85,7 @@ export class AttachService {
     private readonly knowledge: KnowledgeService,
     private readonly fragments: FragmentService,
     private readonly storage: StorageService,
+    private readonly uploads: UploadEngine,
     private readonly parsing: ParsingQueue,
     private readonly metadata: MetadataRepository,
     private readonly lost: LostVectors,
@@ -98,6 +102,10 @@ export class AttachService {
       deleting: (caller, base) => this.deleting(caller, base),
     });
     files.join(FILE_KIND, { readable: (caller, ids) => this.readableFiles(caller, ids) });
+  }
+
+  uploadLimits(): UploadLimitsView {
+    return { fileBytes: this.uploads.limitBytes, filesPerRequest: FILES_A_REQUEST };
   }
 
   /** Documents of the knowledge bases that the caller may read. */

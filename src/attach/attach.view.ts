@@ -1,4 +1,5 @@
 import {
+  flag,
   integer,
   nullable,
   oneOf,
@@ -36,6 +37,10 @@ export class AttachmentView extends View({
     maximum: 3,
     example: 2,
     description: '0 pending, 1 parsing, 2 parsed, 3 failed',
+  }),
+  parseRequested: flag({
+    example: false,
+    description: 'Parsing was asked for and has not ended: status will change by itself',
   }),
   remark: nullable(text({ description: 'Why it failed, or what was written by hand' })),
   reason: nullable(text({ description: 'Why it is not parsed yet, or why it failed' })),
@@ -116,6 +121,12 @@ export class UploadedAttachmentView extends View({
   id: optional(recordId()),
   status: optional(integer({ example: 0 })),
   error: optional(text({ description: 'Why it was not stored' })),
+}) {}
+
+/** What an upload may bring. */
+export class UploadLimitsView extends View({
+  fileBytes: integer({ example: 52_428_800, description: 'Bytes of one file at most' }),
+  filesPerRequest: integer({ example: 20 }),
 }) {}
 
 /** How many documents a request for parsing reached. */

@@ -32,7 +32,7 @@ import { ChatStep } from './step/step.entity.js';
 import { StepRepository } from './step/step.repository.js';
 import { TurnLease } from './turn-lease.entity.js';
 import { TurnRepository } from './turn.repository.js';
-import { UseController } from './use/use.controller.js';
+import { ChatUseController } from './use/use.controller.js';
 import { UseRepository } from './use/use.repository.js';
 
 @Module({
@@ -57,7 +57,7 @@ import { UseRepository } from './use/use.repository.js';
     FeedbackController,
     SessionController,
     MessageController,
-    UseController,
+    ChatUseController,
   ],
   providers: [
     ChatService,

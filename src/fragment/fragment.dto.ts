@@ -23,6 +23,7 @@ export class FragmentListQuery extends Input({
   ),
   docId: Text({ optional: true, max: 32, description: 'Of this document' }),
   knowledgeId: Id({ optional: true, description: 'Of this knowledge base' }),
+  fid: Text({ optional: true, max: 32, description: 'The fragment that a source names' }),
   idx: Whole({ optional: true, min: 0, max: INTEGER }),
   content: Text({ optional: true, max: 1_000, description: 'Part of the text' }),
 }) {}

@@ -36,11 +36,12 @@ export class FragmentRepository {
   async page(
     tenantId: string,
     knowledgeIds: readonly number[],
-    { docId, idx, content, ...query }: FragmentListQuery,
+    { docId, fid, idx, content, ...query }: FragmentListQuery,
   ): Promise<Page<Fragment>> {
     const where = {
       knowledgeId: Any([...knowledgeIds]),
       ...(docId && { docId }),
+      ...(fid && { fid }),
       ...(idx !== undefined && { idx }),
       ...(content && { content: containing(content) }),
     };

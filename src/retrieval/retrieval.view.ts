@@ -64,27 +64,33 @@ export const besideRetrieved = {
   },
   scale: { type: 'string', enum: ['cosine', 'fusion', 'rerank'], description: 'Of `score`' },
   rerank: { type: 'string', enum: ['off', 'applied', 'fallback'] },
+  notices: {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'What failed or is missing, and what to do; the same texts as in msg',
+  },
   settings: { type: 'object', description: 'With which it was searched' },
   dropped: { type: 'array', items: { type: 'object' }, description: 'Left out, and why' },
 };
 
 /** Those of them that are there without an explanation, too. */
-export const alwaysBesideRetrieved = ['channels', 'belowThreshold', 'scale', 'rerank'];
+export const alwaysBesideRetrieved = ['channels', 'belowThreshold', 'scale', 'rerank', 'notices'];
 
 /** `data` is the list that existing clients read; the explanation is beside it. */
 export function toRetrievalAnswer(
   result: RetrievalResult,
   explain: boolean,
 ): Answer<RetrievedFragmentView[]> {
-  const { channels, belowThreshold, scale, rerank, settings } = result;
+  const { channels, belowThreshold, scale, rerank, notices, settings } = result;
   return new Answer(
     result.fragments.map((fragment) => toView(fragment, explain)),
-    result.notices.length === 0 ? OK_MESSAGE : result.notices.join(' '),
+    notices.length === 0 ? OK_MESSAGE : notices.join(' '),
     {
       channels,
       belowThreshold,
       scale,
       rerank,
+      notices,
       ...(explain && { settings, dropped: result.dropped.map((one) => toView(one, true)) }),
     },
   );

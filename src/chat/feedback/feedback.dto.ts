@@ -44,6 +44,7 @@ export class FeedbackTestQueryBody extends Input({
 export class FeedbackView extends View({
   id: recordId(),
   userId: number({ example: 3, description: 'Who voted' }),
+  userName: nullable(text({ example: 'jo', description: 'null for a user of another tenant' })),
   messageId: text({ example: '41', description: 'The answer' }),
   vote: oneOf(votes),
   text: nullable(text({ example: 'The warranty is two years, not one.' })),
@@ -62,6 +63,7 @@ export const feedbackSheet = sheetOf<FeedbackView>('Feedback', {
   vote: ['Vote', { up: 'Up', down: 'Down' }],
   text: 'Text',
   userId: 'User id',
+  userName: 'User',
   agentId: 'Agent id',
   modelName: 'Model',
   question: 'Question',
@@ -78,10 +80,15 @@ export interface Exchange {
   readonly answer: ChatMessage;
 }
 
-export function toFeedbackView(feedback: Feedback, { question, answer }: Exchange): FeedbackView {
+export function toFeedbackView(
+  feedback: Feedback,
+  { question, answer }: Exchange,
+  userName: string | null,
+): FeedbackView {
   return FeedbackView.of(feedback, {
     messageId: String(feedback.messageId),
     text: feedback.comment,
+    userName,
     question,
     answer: answer.content,
     sources: answer.sources ?? [],

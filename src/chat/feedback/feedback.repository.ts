@@ -74,6 +74,18 @@ export class FeedbackRepository {
     return this.feedback.page(tenantId, query, where, { id: 'DESC' });
   }
 
+  /** Names of the tenant's users by id; a super administrator of another tenant has none here. */
+  async userNames(
+    tenantId: string,
+    userIds: readonly number[],
+  ): Promise<ReadonlyMap<number, string>> {
+    const rows = await this.database.query<{ id: number; user_name: string }>(
+      'SELECT id, user_name FROM user_account WHERE tenant_id = $1 AND id = ANY($2::bigint[])',
+      [tenantId, userIds],
+    );
+    return new Map(rows.map((row) => [row.id, row.user_name]));
+  }
+
   async get(tenantId: string, id: number): Promise<Feedback> {
     return this.feedback.get(tenantId, id);
   }

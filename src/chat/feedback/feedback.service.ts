@@ -36,7 +36,11 @@ export class FeedbackService {
   async list({ tenantId }: Caller, query: FeedbackListQuery): Promise<Page<FeedbackView>> {
     const page = await this.feedback.page(tenantId, query);
     const exchanges = await this.feedback.exchanges(tenantId, page.rows);
-    return page.map((one) => toFeedbackView(one, exchangeOf(one, exchanges)));
+    const voters = page.rows.map(({ userId }) => userId);
+    const names = await this.feedback.userNames(tenantId, voters);
+    return page.map((one) =>
+      toFeedbackView(one, exchangeOf(one, exchanges), names.get(one.userId) ?? null),
+    );
   }
 
   /**

@@ -8,7 +8,7 @@ import { UseRepository } from './use.repository.js';
 
 @ApiTags('use')
 @Controller('monitor/use')
-export class UseController {
+export class ChatUseController {
   constructor(private readonly uses: UseRepository) {}
 
   /** Turns, tokens, times and failures of the chat of the caller's tenant, by day and by model. */

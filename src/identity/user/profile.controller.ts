@@ -1,10 +1,10 @@
-import { Body, Controller, Get, Ip, Put } from '@nestjs/common';
+import { Body, Controller, Get, Ip, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, LoginOnly } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { Answers, AnswersStatus } from '../../platform/http/index.js';
 import { ProfileService } from './profile.service.js';
-import { OwnPasswordDto, ProfileDto } from './user.dto.js';
+import { OwnInfoQuery, OwnPasswordDto, ProfileDto } from './user.dto.js';
 import { ProfileView, UserInfoView } from './user.view.js';
 
 @ApiTags('own account')
@@ -13,11 +13,11 @@ import { ProfileView, UserInfoView } from './user.view.js';
 export class ProfileController {
   constructor(private readonly profiles: ProfileService) {}
 
-  /** The caller with their permissions and roles. Ends a switch to another tenant. */
+  /** The caller with their permissions and roles. Ends a switch to another tenant, unless `keepTenant` is true. */
   @Get('getInfo')
   @Answers(UserInfoView)
-  info(@CurrentCaller() caller: Caller): Promise<UserInfoView> {
-    return this.profiles.info(caller);
+  info(@CurrentCaller() caller: Caller, @Query() query: OwnInfoQuery): Promise<UserInfoView> {
+    return this.profiles.info(caller, query.keepTenant === true);
   }
 
   /** The profile of the caller. */

@@ -25,14 +25,16 @@ export class ProfileService {
     private readonly change: AccessChange,
   ) {}
 
-  /** Consoles read it with every page load, which ends a switch to another tenant. */
-  async info(caller: Caller): Promise<UserInfoView> {
-    if (caller.tenantId !== caller.homeTenantId) await this.logins.switchTenant(caller, null);
+  /** Existing consoles read it with every page load, which ends a switch to another tenant there. */
+  async info(caller: Caller, keepTenant: boolean): Promise<UserInfoView> {
+    const { tenantId, homeTenantId } = caller;
+    if (tenantId !== homeTenantId && !keepTenant) await this.logins.switchTenant(caller, null);
     const { user, roles } = await this.own(caller);
     return {
       user: viewFor(caller, user, roles),
       permissions: [...caller.permissions],
       roles: [...caller.roleKeys],
+      tenantId: keepTenant ? tenantId : homeTenantId,
     };
   }
 

@@ -35,8 +35,14 @@ export class UserListQuery extends Input({
   ...userPage,
   userName: Text({ optional: true, description: 'Part of the name' }),
   nickName: Text({ optional: true, description: 'Part of the name' }),
+  keyword: Text({
+    optional: true,
+    max: 100,
+    description: 'Part of the user name, the display name or the e-mail address',
+  }),
   phonenumber: Text({ optional: true, description: 'Part of the number' }),
   status: Text({ optional: true, description: '0 enabled, 1 disabled' }),
+  roleId: Id({ optional: true, description: 'Users that have this role' }),
   params: TimeRangeField(),
 }) {}
 
@@ -93,6 +99,13 @@ export class ProfileDto extends Input({
   email: Text({ optional: true, max: 100 }),
   phonenumber: Text({ optional: true, max: 20 }),
   sex: OneOf(SEX, { optional: true }),
+}) {}
+
+export class OwnInfoQuery extends Input({
+  keepTenant: Flag({
+    optional: true,
+    description: 'A switch to another tenant stays; without it, it ends',
+  }),
 }) {}
 
 export class OwnPasswordDto extends Input({

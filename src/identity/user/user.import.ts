@@ -43,6 +43,12 @@ export const userImportSheet = sheetOf<UserRow>('User import', COLUMNS);
 const SEX: Readonly<Record<string, string>> = { male: '0', female: '1', 'not specified': '2' };
 const STATUS: Readonly<Record<string, string>> = { enabled: '0', disabled: '1' };
 
+/** A row that is not imported, with the reason as text. */
+interface RefusedRow {
+  readonly row: number;
+  readonly reason: string;
+}
+
 /** What one row asks for, checked. */
 type Change =
   | { readonly row: number; readonly create: NewUserDto }
@@ -111,21 +117,17 @@ export class UserImport {
   ): Promise<readonly Change[]> {
     const roles = await this.roles.all(caller.tenantId);
     const changes: Change[] = [];
-    const problems: string[] = [];
+    const refused: RefusedRow[] = [];
     for (const [row, values] of rows) {
       try {
         changes.push({ row, ...(await this.changeOf(caller, values, { roles, mayUpdate })) });
       } catch (error) {
         if (!(error instanceof InvalidInputError)) throw error;
-        problems.push(`Row ${row}: ${error.message}`);
+        refused.push({ row, reason: error.message });
       }
     }
-    if (problems.length === 0) return changes;
-    const more = problems.length - SHOWN;
-    const others = more > 0 ? [`${more} more rows are refused.`] : [];
-    throw new InvalidInputError(
-      ['Nothing was imported.', ...problems.slice(0, SHOWN), ...others].join(' '),
-    );
+    if (refused.length > 0) throw refusal(refused);
+    return changes;
   }
 
   private async changeOf(
@@ -164,6 +166,15 @@ export class UserImport {
     }
     return hashed;
   }
+}
+
+/** The message names the first rows, the data all of them. */
+function refusal(rows: readonly RefusedRow[]): InvalidInputError {
+  const named = rows.slice(0, SHOWN).map(({ row, reason }) => `Row ${row}: ${reason}`);
+  const more = rows.length - SHOWN;
+  const others = more > 0 ? [`${more} more rows are refused.`] : [];
+  const message = ['Nothing was imported.', ...named, ...others].join(' ');
+  return new InvalidInputError(message, { data: { rows } });
 }
 
 /** Rows that have a value, with their numbers as spreadsheets count them; empty cells are left out. */
@@ -214,6 +225,8 @@ async function ofRow(row: number, work: () => Promise<void>): Promise<void> {
     if (!(error instanceof DomainError) || error.code >= 500) throw error;
     // Existing clients show the message as HTML, and it may have a name of the file in it.
     const message = error.message.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-    throw new InvalidInputError(`Nothing was imported. Row ${row}: ${message}`);
+    throw new InvalidInputError(`Nothing was imported. Row ${row}: ${message}`, {
+      data: { rows: [{ row, reason: error.message }] },
+    });
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { In, Not } from 'typeorm';
+import { And, In, Not } from 'typeorm';
+import type { FindOperator, FindOptionsWhere } from 'typeorm';
 import {
   acrossTenants,
   containing,
@@ -19,16 +20,24 @@ export class UserRepository {
     this.users = new TenantScoped(database, User, 'The user');
   }
 
-  async page(tenantId: string, query: UserListQuery): Promise<Page<User>> {
-    const { userName, nickName, phonenumber, status } = query;
-    const where = {
+  /** `memberIds` are the users that have the role of the query; undefined for a query without one. */
+  async page(
+    tenantId: string,
+    query: UserListQuery,
+    memberIds: readonly number[] | undefined,
+  ): Promise<Page<User>> {
+    const { userName, nickName, keyword, phonenumber, status } = query;
+    const where: FindOptionsWhere<User> = {
+      ...(memberIds && { id: In([...memberIds]) }),
       ...(userName && { userName: containing(userName) }),
       ...(nickName && { nickName: containing(nickName) }),
       ...(phonenumber && { phonenumber: containing(phonenumber) }),
       ...(status && { status }),
       ...createdWithin(query.params),
     };
-    return this.users.page(tenantId, query, where, { id: 'DESC' });
+    return this.users.page(tenantId, query, keyword ? searching(keyword, where) : where, {
+      id: 'DESC',
+    });
   }
 
   /** The users that have a role, or those that lack it; `memberIds` are the users that have it. */
@@ -118,4 +127,17 @@ export class UserRepository {
     await this.database.query("SET LOCAL plinth.erasing = 'off'");
     await this.users.remove(tenantId, ids);
   }
+}
+
+/** The users whose user name, display name or e-mail address has the keyword in it, among those of `where`. */
+function searching(keyword: string, where: FindOptionsWhere<User>): FindOptionsWhere<User>[] {
+  const found = containing(keyword);
+  const { userName, nickName } = where as { userName?: FindOperator<string> } & {
+    nickName?: FindOperator<string>;
+  };
+  return [
+    { ...where, userName: userName ? And(userName, found) : found },
+    { ...where, nickName: nickName ? And(nickName, found) : found },
+    { ...where, email: found },
+  ];
 }

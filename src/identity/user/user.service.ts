@@ -37,7 +37,10 @@ export class UserService {
 
   async list(caller: Caller, query: UserListQuery): Promise<Page<UserView>> {
     requirePhoneVisible(caller, query);
-    const page = await this.users.page(caller.tenantId, query);
+    const { roleId } = query;
+    const memberIds =
+      roleId === undefined ? undefined : await this.roles.userIdsOf(caller.tenantId, roleId);
+    const page = await this.users.page(caller.tenantId, query, memberIds);
     const roles = await this.roles.ofMany(
       caller.tenantId,
       page.rows.map(({ id }) => id),

@@ -80,6 +80,7 @@ export class UserInfoView extends View({
   user: object(UserView),
   permissions: texts({ example: ['*:*:*'] }),
   roles: texts({ example: ['superadmin'] }),
+  tenantId: text({ example: '000000', description: 'The tenant that this sign-in works in' }),
 }) {}
 
 export class ProfileView extends View({

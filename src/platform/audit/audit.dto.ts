@@ -30,6 +30,7 @@ export class AuditListQuery extends Input({
   targetId: Text({ optional: true, max: 64 }),
   actorId: Id({ optional: true }),
   actorName: Text({ optional: true, max: 64, description: 'Part of the name' }),
+  ip: Text({ optional: true, max: 64, description: 'Part of the address' }),
   params: TimeRangeField(),
 }) {}
 

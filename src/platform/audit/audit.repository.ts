@@ -24,13 +24,14 @@ export class AuditRepository {
 
   /** Newest first. */
   async page(tenantId: string, query: AuditListQuery): Promise<Page<AuditEntry>> {
-    const { action, targetType, targetId, actorId, actorName } = query;
+    const { action, targetType, targetId, actorId, actorName, ip } = query;
     const where = {
       ...(action && { action }),
       ...(targetType && { targetType }),
       ...(targetId && { targetId }),
       ...(actorId && { actorId }),
       ...(actorName && { actorName: containing(actorName) }),
+      ...(ip && { ip: containing(ip) }),
       ...createdWithin(query.params),
     };
     return this.entries.page(tenantId, query, where, { id: 'DESC' });

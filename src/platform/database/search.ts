@@ -1,11 +1,20 @@
-import { And, Any, Equal, ILike, LessThan, MoreThanOrEqual, Or } from 'typeorm';
+import { And, Any, Equal, ILike, LessThan, Like, MoreThanOrEqual, Or } from 'typeorm';
 import type { FindOperator } from 'typeorm';
 import { readTimeRange } from '../http/index.js';
 import type { TimeRange } from '../http/index.js';
 
 /** Matches rows that contain the text, in any case; `%` and `_` in it are plain characters. */
 export function containing(text: string): FindOperator<string> {
-  return ILike(`%${text.replace(/[\\%_]/g, '\\$&')}%`);
+  return ILike(`%${escaped(text)}%`);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
+}
+
+/** Matches text that begins with another one, with case. */
+export function startingWith(text: string): FindOperator<string> {
+  return Like(`${escaped(text)}%`);
 }
 
 /** Matches rows that have one of the values, which should be few. */

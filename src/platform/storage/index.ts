@@ -9,6 +9,6 @@ export { ContentMissingError, FileTooLargeError, UnreadableUploadError } from '.
 export { StorageModule } from './storage.module.js';
 export { StorageService } from './storage.service.js';
 export type { OpenedFile, StoredFileInfo } from './storage.service.js';
-export { ReceivedFiles, ReceivesFiles } from './upload.interceptor.js';
+export { FILES_A_REQUEST, ReceivedFiles, ReceivesFiles } from './upload.interceptor.js';
 export { isRefused, UploadEngine } from './upload.engine.js';
 export type { ReceivedFile, UploadedPart } from './upload.engine.js';

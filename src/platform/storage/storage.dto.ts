@@ -10,6 +10,12 @@ export class StoredFileListQuery extends Input({
   originalName: Text({ optional: true, max: 255, description: 'Part of the name' }),
   fileName: Text({ optional: true, max: 255, description: 'Same as originalName' }),
   fileSuffix: Text({ optional: true, max: 20, example: '.png' }),
+  mimeType: Text({
+    optional: true,
+    max: 100,
+    example: 'image/',
+    description: 'Beginning of the type',
+  }),
 }) {}
 
 const uploadFields = {

@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { In, IsNull } from 'typeorm';
-import { acrossTenants, containing, Database, TenantScoped } from '../database/index.js';
+import {
+  acrossTenants,
+  containing,
+  Database,
+  startingWith,
+  TenantScoped,
+} from '../database/index.js';
 import type { Page } from '../http/index.js';
 import type { StoredFileListQuery } from './storage.dto.js';
 import { StoredFile } from './storage.entity.js';
@@ -20,6 +26,7 @@ export class StorageRepository {
       belongsTo: IsNull(),
       ...(name && { originalName: containing(name) }),
       ...(query.fileSuffix && { fileSuffix: query.fileSuffix }),
+      ...(query.mimeType && { mimeType: startingWith(query.mimeType) }),
     };
     return this.files.page(tenantId, query, where, { id: 'DESC' });
   }

@@ -47,7 +47,8 @@ type Removed = Parameters<StorageEngine['_removeFile']>[2];
  */
 @Injectable()
 export class UploadEngine implements StorageEngine {
-  private readonly limitBytes: number;
+  /** Bytes of one file at most. */
+  readonly limitBytes: number;
 
   constructor(
     private readonly files: FileStorage,

@@ -12,7 +12,7 @@ import { UploadEngine } from './upload.engine.js';
 import type { UploadedPart, UploadRequest } from './upload.engine.js';
 
 /** Parts named `file` that one request may carry. */
-const FILES_A_REQUEST = 20;
+export const FILES_A_REQUEST = 20;
 
 /**
  * Receives a multipart request with the UploadEngine, after the guards. Fields are validated when everything is

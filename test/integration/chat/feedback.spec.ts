@@ -128,6 +128,7 @@ describe('the list for administrators', () => {
     expect(rows.map(({ vote }) => vote)).toEqual(['up', 'down']);
     expect(rows[1]).toMatchObject({
       userId: talker.id,
+      userName: talker.name,
       messageId: answerId,
       text: 'Wrong.',
       question: QUESTION,

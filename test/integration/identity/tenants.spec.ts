@@ -180,7 +180,11 @@ describe('tenants', () => {
         detail: expect.objectContaining({ actorTenantId: '000000' }),
       }),
     );
-    done(await visitor.get('/system/user/getInfo'));
+    const kept = await visitor.get('/system/user/getInfo?keepTenant=true');
+    expect(kept.data).toMatchObject({ tenantId: '173205', user: { tenantId: '000000' } });
+    expect(await names()).toContain('guest');
+    const ended = await visitor.get('/system/user/getInfo');
+    expect(ended.data).toMatchObject({ tenantId: '000000' });
     expect(await names()).toContain('admin');
     done(await visitor.get('/system/tenant/dynamic/173205'));
     expect(await names()).toContain('guest');

@@ -254,7 +254,7 @@ describe('users and roles', () => {
       session: Session,
       file: Blob,
       fields: Record<string, string> = {},
-    ): Promise<{ code: number; msg: string }> {
+    ): Promise<{ code: number; msg: string; data?: unknown }> {
       const form = new FormData();
       for (const [name, value] of Object.entries(fields)) form.append(name, value);
       form.append('file', file, 'users.xlsx');
@@ -298,6 +298,14 @@ describe('users and roles', () => {
         expect.objectContaining({ userName: 'imported-bob', nickName: 'imported-bob' }),
         expect.objectContaining({ userName: 'imported-ada', nickName: 'Ada', sex: '1' }),
       ]);
+      const listed = async (filter: string): Promise<unknown[]> => {
+        const { rows } = await root.get<Record<string, unknown>[]>(`/system/user/list?${filter}`);
+        return rows.map(({ userName }) => userName);
+      };
+      expect(await listed(`roleId=${roles}`)).toEqual(['imported-ada']);
+      expect(await listed('keyword=imported-')).toEqual(['imported-bob', 'imported-ada']);
+      expect(await listed('keyword=ADA@example')).toEqual(['imported-ada']);
+      expect(await listed('keyword=ADA@example&userName=bob')).toEqual([]);
       const ada = await plinth.signIn('imported-ada', PASSWORD);
       expect((await myself(ada)).data.permissions).toContain('system:user:list');
       expect(roles).toBeGreaterThan(0);
@@ -312,8 +320,15 @@ describe('users and roles', () => {
         ['imported-ed', '', PASSWORD, '', '', 'no-such-role'],
       ]);
 
-      const { code, msg } = await importing(root, file);
+      const { code, msg, data } = await importing(root, file);
       expect(code).toBe(400);
+      expect(data).toMatchObject({
+        rows: [
+          { row: 3, reason: expect.stringMatching(/^password /) },
+          { row: 4, reason: expect.stringMatching(/^there is a user of/) },
+          { row: 5, reason: 'it names a role that does not exist.' },
+        ],
+      });
       expect(msg).toMatch(/^Nothing was imported\. Row 3: password .*Row 4: there is a user of/);
       expect(msg).toContain('Row 5: it names a role that does not exist.');
       expect(await found('imported-cy')).toEqual([]);
@@ -321,6 +336,7 @@ describe('users and roles', () => {
       expect(await importing(root, twice)).toMatchObject({
         code: 400,
         msg: 'Nothing was imported. Row 3: The user name same&lt;b> is taken. Choose another one.',
+        data: { rows: [{ row: 3, reason: expect.stringContaining('same<b> is taken') }] },
       });
       expect(await found('same')).toEqual([]);
     });

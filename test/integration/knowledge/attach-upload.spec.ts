@@ -90,6 +90,7 @@ describe('an upload to a knowledge base', () => {
         file_hash: createHash('sha256').update('About birds.').digest('hex'),
         encoding: null,
         status: 0,
+        parseRequested: false,
         remark: null,
         reason: 'Parsing has not been asked for.',
         waitingFor: 'Parsing has not been asked for.',
@@ -107,6 +108,13 @@ describe('an upload to a knowledge base', () => {
         parsedTime: null,
       },
     ]);
+  });
+
+  it('says before what it takes', async () => {
+    expect((await owner.get('/system/attach/limits')).data).toEqual({
+      fileBytes: LIMIT_MB * 2 ** 20,
+      filesPerRequest: 20,
+    });
   });
 
   it('tells what became of each of several files, and keeps the good ones', async () => {

@@ -261,6 +261,8 @@ describe('fragments', () => {
 
       expect(await idsOf(ofDocument)).toEqual(ids);
       expect(await idsOf(`${ofDocument}&idx=1`)).toEqual([ids[1]]);
+      const [, osprey] = await list(ofDocument);
+      expect(await idsOf(`${ofDocument}&fid=${osprey?.fid}`)).toEqual([ids[1]]);
       expect(await idsOf(`${ofDocument}&content=OSPREY`)).toEqual([ids[1]]);
       expect(await idsOf(`${ofDocument}&content=0%25 of`)).toEqual([ids[2]]);
       expect(await idsOf(`${ofDocument}&content=s_s`)).toEqual([ids[2]]);

@@ -35,6 +35,7 @@ type Retrieval = Answer<Found[]> & {
   channels: { vector: Channel; keyword: Channel | null };
   scale: string;
   rerank: string;
+  notices: string[];
   dropped?: Found[];
   settings?: Record<string, unknown>;
 };
@@ -269,6 +270,8 @@ describe('retrieval', () => {
     });
     expect([found.code, found.rerank]).toEqual([200, 'fallback']);
     expect(found.msg).toContain('Reranking failed');
+    expect(found.notices).toEqual([found.msg]);
+    expect(plain.notices).toEqual([]);
     expect(names(found)).toEqual(names(plain));
   });
 

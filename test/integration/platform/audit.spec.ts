@@ -105,6 +105,10 @@ describe('the audit log', () => {
     expect(await ids('actorId=41')).toEqual(['a']);
     expect(await ids('actorName=filt')).toEqual(['a']);
     expect(await ids('actorName=%25')).toEqual([]);
+    // Nobody asked over HTTP, so the two have no address.
+    expect(await ids('ip=0')).toEqual([]);
+    const signIns = await list('action=login&ip=127.0.&targetType=user');
+    expect(signIns.length).toBeGreaterThan(0);
     const today = new Date().toISOString().slice(0, 10);
     expect(await ids(`params[beginTime]=${today}&params[endTime]=${today}`)).toEqual(['b', 'a']);
     expect(await ids('params[endTime]=2020-01-01 00:00:00')).toEqual([]);

@@ -379,6 +379,13 @@ describe('files', () => {
     const page = await admin.get<FileView[]>('/resource/oss/list?originalName=ORDER&pageSize=1');
     expect(page).toMatchObject({ code: 200, total: 2, rows: [{ fileName: 'order-b.txt' }] });
     expect(page).not.toHaveProperty('data');
+    const ofType = async (mimeType: string): Promise<number | undefined> => {
+      const query = `originalName=order-&mimeType=${encodeURIComponent(mimeType)}`;
+      return (await admin.get<FileView[]>(`/resource/oss/list?${query}`)).total;
+    };
+    expect(await ofType('text/')).toBe(2);
+    expect(await ofType('image/')).toBe(0);
+    expect(await ofType('%')).toBe(0);
   });
 
   it('deletes record and file, all of the ids or none', async () => {

@@ -1,7 +1,74 @@
+import { Tabs } from '@mantine/core';
+import { roleGet } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { useAddress } from '../app/address';
+import { Failure } from '../ui/failure';
 import { Page } from '../ui/page';
+import { RowsSkeleton } from '../ui/skeleton';
+import { permissionsQuery } from './permissions';
+import { RoleForm } from './role-form';
+import { RoleMembers } from './role-members';
 
+/** One role: its permissions and its members. `/roles/new` makes one, `?from=` as a copy of another. */
 export default function RolePage() {
-  const { t } = useTranslation();
-  return <Page title={t('pages.roles')}>{null}</Page>;
+  const { t } = useTranslation('administration');
+  const { roleId = '' } = useParams({ strict: false });
+  const [{ tab = 'permissions', from }, change] = useAddress();
+  const isNew = roleId === 'new';
+  const source = isNew ? from : roleId;
+  const role = useQuery({
+    queryKey: ['roles', 'one', source],
+    queryFn: ({ signal }) => roleGet({ path: { roleId: Number(source) }, signal }),
+    enabled: source !== undefined,
+  });
+  const permissions = useQuery(permissionsQuery);
+  const error = role.error ?? permissions.error;
+  const ready = permissions.data && (source === undefined || role.data);
+  const title = isNew ? t('roles.add') : (role.data?.roleName ?? t('roles.role'));
+  return (
+    <Page title={title} above={[{ title: t('roles.title'), path: '/roles' }]}>
+      {error && (
+        <Failure
+          error={error}
+          onRetry={() => {
+            void role.refetch();
+            void permissions.refetch();
+          }}
+        />
+      )}
+      {!error && !ready && <RowsSkeleton />}
+      {!error && ready && isNew && (
+        <RoleForm
+          key={`copy ${from ?? ''}`}
+          permissions={permissions.data.rows}
+          copied={role.data}
+        />
+      )}
+      {!error && ready && !isNew && role.data && (
+        <Tabs
+          value={tab}
+          onChange={(value) =>
+            change({
+              tab: value === 'permissions' ? undefined : (value ?? undefined),
+              page: undefined,
+            })
+          }
+          keepMounted={false}
+        >
+          <Tabs.List mb="lg">
+            <Tabs.Tab value="permissions">{t('roles.permissions')}</Tabs.Tab>
+            <Tabs.Tab value="members">{t('roles.members')}</Tabs.Tab>
+          </Tabs.List>
+          <Tabs.Panel value="permissions">
+            <RoleForm key={roleId} permissions={permissions.data.rows} role={role.data} />
+          </Tabs.Panel>
+          <Tabs.Panel value="members">
+            <RoleMembers role={role.data} />
+          </Tabs.Panel>
+        </Tabs>
+      )}
+    </Page>
+  );
 }

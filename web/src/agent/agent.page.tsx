@@ -1,7 +1,450 @@
+import {
+  Alert,
+  Button,
+  Checkbox,
+  Group,
+  JsonInput,
+  MultiSelect,
+  NumberInput,
+  Radio,
+  Select,
+  Stack,
+  Switch,
+  Text,
+  Textarea,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { useForm } from '@mantine/form';
+import {
+  agentCreate,
+  agentGet,
+  agentRuntimeOptions,
+  agentSkillOptions,
+  agentToolOptions,
+  agentUpdate,
+  ApiError,
+  knowledgeList,
+  modelList,
+} from '@plinth/client';
+import type { AgentView } from '@plinth/client';
+import { IconMessage } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { Failure } from '../ui/failure';
+import { FormFailure } from '../ui/form-drawer';
+import { LeaveGuard } from '../ui/leave-guard';
+import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
+import { PageSkeleton } from '../ui/skeleton';
+import styles from './agent.module.css';
 
+const ALL = { pageSize: 1_000 } as const;
+const HELP_BELOW: ('label' | 'input' | 'description' | 'error')[] = [
+  'label',
+  'input',
+  'description',
+  'error',
+];
+
+/** A new agent at /agents/new, or an existing one. */
 export default function AgentPage() {
-  const { t } = useTranslation();
-  return <Page title={t('pages.agents')}>{null}</Page>;
+  const { agentId = 'new' } = useParams({ strict: false });
+  const isNew = agentId === 'new';
+  const agent = useQuery({
+    queryKey: ['agents', agentId],
+    queryFn: ({ signal }) => agentGet({ path: { id: Number(agentId) }, signal }),
+    enabled: !isNew,
+  });
+  const choices = useQuery({
+    queryKey: ['agents', 'choices'],
+    queryFn: ({ signal }) => readChoices(signal),
+  });
+  const error = agent.error ?? choices.error;
+  if (error instanceof ApiError && error.code === 404) return <NotFound />;
+  if (error) {
+    const retry = (): void => void Promise.all([agent.refetch(), choices.refetch()]);
+    return <Failure error={error} onRetry={retry} />;
+  }
+  if (!choices.data || (!isNew && !agent.data)) return <PageSkeleton />;
+  return <AgentForm key={agentId} agent={agent.data} choices={choices.data} />;
+}
+
+type Choices = Awaited<ReturnType<typeof readChoices>>;
+
+/** What an agent can be given. Without the right to see models or bases, those it has already stay. */
+async function readChoices(signal: AbortSignal) {
+  const none = { rows: [], total: 0 };
+  const orNone = (error: unknown): typeof none => {
+    if (error instanceof ApiError && error.code === 403) return none;
+    throw error;
+  };
+  const [models, bases, tools, skills, runtimes] = await Promise.all([
+    modelList({ query: { ...ALL, category: 'chat' }, signal }).catch(orNone),
+    knowledgeList({ query: ALL, signal }).catch(orNone),
+    agentToolOptions({ signal }),
+    agentSkillOptions({ signal }),
+    agentRuntimeOptions({ signal }),
+  ]);
+  return { models: models.rows, bases: bases.rows, tools, skills, runtimes };
+}
+
+type OptionalNumber = number | '';
+
+function initialValues(agent: AgentView | undefined) {
+  return {
+    agentName: agent?.agentName ?? '',
+    agentDescribe: agent?.agentDescribe ?? '',
+    modelId: agent ? String(agent.modelId) : '',
+    systemPrompt: agent?.systemPrompt ?? '',
+    enableThinking: agent?.enableThinking === '1',
+    knowledgeIds: agent?.knowledgeIds.map(String) ?? [],
+    runtime: agent?.runtime ?? 'direct',
+    tools: [...(agent?.tools ?? [])],
+    useSkills: agent?.useSkills ?? false,
+    skillNames: [...(agent?.skillNames ?? [])],
+    maxSteps: (agent?.maxSteps ?? '') as OptionalNumber,
+    temperature: (agent?.temperature ?? '') as OptionalNumber,
+    topP: (agent?.topP ?? '') as OptionalNumber,
+    maxTokens: (agent?.maxTokens ?? '') as OptionalNumber,
+    filter: jsonText(agent?.filter),
+    responseFormat: jsonText(agent?.responseFormat),
+    enabled: (agent?.status ?? '0') === '0',
+    remark: agent?.remark ?? '',
+  };
+}
+
+function jsonText(value: unknown): string {
+  return value == null ? '' : JSON.stringify(value, null, 2);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface FormProps {
+  readonly agent: AgentView | undefined;
+  readonly choices: Choices;
+}
+
+function AgentForm({ agent, choices }: FormProps) {
+  const { t } = useTranslation('agent');
+  const { may } = useMe();
+  const navigate = useNavigate();
+  const [failure, setFailure] = useState<unknown>();
+  const canEdit = may(agent ? 'agent:agent:edit' : 'agent:agent:add');
+  const json = (value: string): string | null =>
+    value.trim() === '' || isJson(value) ? null : t('jsonBroken');
+  const form = useForm({
+    initialValues: initialValues(agent),
+    validate: {
+      agentName: (value) => (value.trim() === '' ? t('nameMissing') : null),
+      modelId: (value) => (value === '' ? t('modelMissing') : null),
+      filter: json,
+      responseFormat: json,
+    },
+  });
+  const { runtime, useSkills } = form.values;
+  const usesTools = choices.runtimes.find(({ code }) => code === runtime)?.usesTools ?? false;
+  const save = useAction(
+    async ({ enabled, enableThinking, filter, responseFormat, ...values }: typeof form.values) => {
+      const body = {
+        ...values,
+        modelId: Number(values.modelId),
+        knowledgeIds: values.knowledgeIds.map(Number),
+        enableThinking: enableThinking ? ('1' as const) : ('0' as const),
+        status: enabled ? ('0' as const) : ('1' as const),
+        // An empty text clears the field at the service.
+        filter: filter.trim() === '' ? '' : (JSON.parse(filter) as unknown),
+        responseFormat: responseFormat.trim() === '' ? '' : (JSON.parse(responseFormat) as unknown),
+      } as never;
+      if (!agent) return Number(await agentCreate({ body }));
+      await agentUpdate({ body: { id: agent.id, ...(body as object) } });
+      return agent.id;
+    },
+    {
+      done: t('saved'),
+      changes: [['agents'], ['home']],
+      onFailure: setFailure,
+      after: (id) => {
+        form.resetDirty();
+        if (agent) return;
+        void navigate({
+          to: '/agents/$agentId',
+          params: { agentId: String(id) },
+          replace: true,
+          ignoreBlocker: true,
+        });
+      },
+    },
+  );
+  const modelChoices = choices.models.map((model) => ({
+    value: String(model.id),
+    label: model.modelDescribe || model.modelName,
+  }));
+  const isUnlisted = agent && !modelChoices.some(({ value }) => value === String(agent.modelId));
+  const baseChoices = new Map([
+    ...(agent?.knowledgeIds.map((id, place): [string, string] => [
+      String(id),
+      agent.knowledgeNames[place] ?? String(id),
+    ]) ?? []),
+    ...choices.bases.map(({ id, name }): [string, string] => [String(id), name]),
+  ]);
+  return (
+    <Page
+      title={agent?.agentName ?? t('add')}
+      width="reading"
+      above={[{ title: t('title'), path: '/agents' }]}
+      actions={
+        agent && (
+          <Button
+            variant="default"
+            leftSection={<IconMessage size={16} stroke={1.5} />}
+            renderRoot={(props) => (
+              <Link to="/chat" search={{ agent: String(agent.id) }} {...props} />
+            )}
+          >
+            {t('chat')}
+          </Button>
+        )
+      }
+    >
+      <LeaveGuard dirty={form.isDirty()} />
+      {!canEdit && (
+        <Alert mb="md" color="gray">
+          {t('readOnly')}
+        </Alert>
+      )}
+      <form
+        onSubmit={form.onSubmit((values) => {
+          setFailure(undefined);
+          save.mutate(values);
+        })}
+        noValidate
+      >
+        <fieldset disabled={!canEdit} className={styles['fieldset']}>
+          <Stack gap="xl">
+            <Stack>
+              <TextInput label={t('name')} withAsterisk {...form.getInputProps('agentName')} />
+              <TextInput
+                label={t('description')}
+                description={t('descriptionHelp')}
+                inputWrapperOrder={HELP_BELOW}
+                {...form.getInputProps('agentDescribe')}
+              />
+              <Select
+                label={t('model')}
+                withAsterisk
+                searchable
+                allowDeselect={false}
+                disabled={!canEdit}
+                nothingFoundMessage={t('noModel')}
+                data={[
+                  ...modelChoices,
+                  ...(isUnlisted
+                    ? [{ value: String(agent.modelId), label: agent.modelName ?? t('modelGone') }]
+                    : []),
+                ]}
+                {...form.getInputProps('modelId')}
+              />
+              <Textarea
+                label={t('prompt')}
+                description={t('promptHelp')}
+                inputWrapperOrder={HELP_BELOW}
+                autosize
+                minRows={4}
+                maxRows={20}
+                {...form.getInputProps('systemPrompt')}
+              />
+            </Stack>
+
+            <Stack>
+              <Title order={2}>{t('sections.knowledge')}</Title>
+              <MultiSelect
+                label={t('knowledge')}
+                description={t('knowledgeHelp')}
+                inputWrapperOrder={HELP_BELOW}
+                data={[...baseChoices].map(([value, label]) => ({ value, label }))}
+                searchable
+                clearable
+                disabled={!canEdit}
+                maxValues={20}
+                nothingFoundMessage={t('noBase')}
+                {...form.getInputProps('knowledgeIds')}
+              />
+              <JsonInput
+                label={t('filter')}
+                description={t('filterHelp')}
+                inputWrapperOrder={HELP_BELOW}
+                autosize
+                minRows={2}
+                formatOnBlur
+                placeholder={'{ "key": "department", "op": "eq", "value": "sales" }'}
+                classNames={{ input: styles['code'] ?? '' }}
+                {...form.getInputProps('filter')}
+              />
+            </Stack>
+
+            <Stack>
+              <Title order={2}>{t('sections.tools')}</Title>
+              <Radio.Group label={t('runtime.label')} {...form.getInputProps('runtime')}>
+                <Stack gap="xs" mt="xs">
+                  {choices.runtimes.map(({ code, description }) => (
+                    <Radio
+                      key={code}
+                      value={code}
+                      label={runtimeName(code) ?? code}
+                      description={runtimeAbout(code) ?? description}
+                    />
+                  ))}
+                </Stack>
+              </Radio.Group>
+              {usesTools && (
+                <>
+                  <Checkbox.Group label={t('tools')} {...form.getInputProps('tools')}>
+                    <Stack gap="xs" mt="xs">
+                      {choices.tools.map(({ name, description }) => (
+                        <Checkbox
+                          key={name}
+                          value={name}
+                          label={name}
+                          description={firstSentence(description)}
+                        />
+                      ))}
+                    </Stack>
+                  </Checkbox.Group>
+                  <Switch
+                    label={t('useSkills')}
+                    {...form.getInputProps('useSkills', { type: 'checkbox' })}
+                  />
+                  {useSkills && (
+                    <Checkbox.Group label={t('skills')} {...form.getInputProps('skillNames')}>
+                      <Stack gap="xs" mt="xs">
+                        {choices.skills.map(({ name, description }) => (
+                          <Checkbox
+                            key={name}
+                            value={name}
+                            label={name}
+                            description={firstSentence(description)}
+                          />
+                        ))}
+                      </Stack>
+                    </Checkbox.Group>
+                  )}
+                  <NumberInput
+                    label={t('maxSteps')}
+                    description={t('maxStepsHelp')}
+                    inputWrapperOrder={HELP_BELOW}
+                    min={1}
+                    max={100}
+                    allowDecimal={false}
+                    {...form.getInputProps('maxSteps')}
+                  />
+                </>
+              )}
+            </Stack>
+
+            <Stack>
+              <Title order={2}>{t('sections.answer')}</Title>
+              <Switch
+                label={t('thinking')}
+                {...form.getInputProps('enableThinking', { type: 'checkbox' })}
+              />
+              <div className={styles['columns']}>
+                <NumberInput
+                  label={t('temperature')}
+                  description={t('defaultOfModel')}
+                  inputWrapperOrder={HELP_BELOW}
+                  min={0}
+                  max={2}
+                  step={0.1}
+                  {...form.getInputProps('temperature')}
+                />
+                <NumberInput
+                  label={t('topP')}
+                  description={t('defaultOfModel')}
+                  inputWrapperOrder={HELP_BELOW}
+                  min={0}
+                  max={1}
+                  step={0.05}
+                  {...form.getInputProps('topP')}
+                />
+                <NumberInput
+                  label={t('maxTokens')}
+                  description={t('defaultOfModel')}
+                  inputWrapperOrder={HELP_BELOW}
+                  min={1}
+                  allowDecimal={false}
+                  thousandSeparator
+                  {...form.getInputProps('maxTokens')}
+                />
+              </div>
+              <JsonInput
+                label={t('responseFormat')}
+                description={t('responseFormatHelp')}
+                inputWrapperOrder={HELP_BELOW}
+                autosize
+                minRows={2}
+                maxRows={20}
+                formatOnBlur
+                classNames={{ input: styles['code'] ?? '' }}
+                {...form.getInputProps('responseFormat')}
+              />
+            </Stack>
+
+            <Stack>
+              <Textarea
+                label={t('remark')}
+                autosize
+                minRows={2}
+                {...form.getInputProps('remark')}
+              />
+              <Switch
+                label={t('enabledHelp')}
+                {...form.getInputProps('enabled', { type: 'checkbox' })}
+              />
+            </Stack>
+
+            {failure !== undefined && <FormFailure error={failure} />}
+            {canEdit && (
+              <Group justify="flex-end">
+                <Button type="submit" loading={save.isPending}>
+                  {t('save')}
+                </Button>
+              </Group>
+            )}
+          </Stack>
+        </fieldset>
+      </form>
+      {Object.keys(form.errors).length > 0 && (
+        <Text size="sm" c="red" ta="right" mt="xs" role="alert">
+          {t('checkFields')}
+        </Text>
+      )}
+    </Page>
+  );
+
+  function runtimeName(code: string): string | undefined {
+    if (code === 'direct') return t('runtime.direct.name');
+    return code === 'tools' ? t('runtime.tools.name') : undefined;
+  }
+
+  function runtimeAbout(code: string): string | undefined {
+    if (code === 'direct') return t('runtime.direct.about');
+    return code === 'tools' ? t('runtime.tools.about') : undefined;
+  }
+}
+
+/** Descriptions are written for models; people need their beginning. */
+function firstSentence(text: string): string {
+  return /^.*?[.。](?=\s|$)/.exec(text)?.[0] ?? text;
 }

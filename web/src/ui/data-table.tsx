@@ -55,6 +55,8 @@ export interface ListQuery {
 interface Props<Row> {
   /** The key of its queries, and of the chosen columns. */
   readonly name: string;
+  /** The record whose list it is, such as the knowledge base of documents: part of the key of its queries. */
+  readonly of?: string | number;
   /** What a screen reader calls the table. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
@@ -88,6 +90,7 @@ const SIZES = ['20', '50', '100'];
  */
 export function DataTable<Row>({
   name,
+  of,
   label,
   columns,
   load,
@@ -115,7 +118,7 @@ export function DataTable<Row>({
   const order = orderOf(address['sort']);
   const query = { pageNum: page, pageSize: size, ...order };
   const { data, error, refetch, isPlaceholderData } = useQuery({
-    queryKey: [name, 'list', query, given],
+    queryKey: [name, ...(of === undefined ? [] : [of]), 'list', query, given],
     queryFn: ({ signal }) => load(query, given, signal),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) =>
@@ -178,7 +181,11 @@ export function DataTable<Row>({
       {error && <Failure error={error} onRetry={() => void refetch()} />}
       {!data && !error && <RowsSkeleton />}
       {data && (
-        <Table.ScrollContainer minWidth={visible.length * 120} type="native" className={styles['scroll']}>
+        <Table.ScrollContainer
+          minWidth={visible.length * 120}
+          type="native"
+          className={styles['scroll']}
+        >
           <Table aria-label={label} aria-busy={isPlaceholderData}>
             <Table.Thead>
               <Table.Tr>

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { messageOf, RequestId } from './failure';
+import styles from './form-drawer.module.css';
 
 interface Props<Values> {
   readonly title: string;
@@ -13,6 +14,8 @@ interface Props<Values> {
   readonly action: string;
   readonly onSubmit: (values: Values) => Promise<unknown>;
   readonly onClose: () => void;
+  /** Why nothing can be changed; the fields are shown and cannot be edited. */
+  readonly readOnly?: string | false;
   readonly children: ReactNode;
 }
 
@@ -26,6 +29,7 @@ export function FormDrawer<Values>({
   action,
   onSubmit,
   onClose,
+  readOnly = false,
   children,
 }: Props<Values>) {
   const { t } = useTranslation('ui');
@@ -52,7 +56,10 @@ export function FormDrawer<Values>({
     <Drawer opened onClose={close} title={title} closeButtonProps={{ 'aria-label': t('close') }}>
       <form onSubmit={submit} noValidate>
         <Stack>
-          {children}
+          {readOnly && <Alert color="gray">{readOnly}</Alert>}
+          <fieldset className={styles['fields']} disabled={readOnly !== false}>
+            <Stack>{children}</Stack>
+          </fieldset>
           {failure !== undefined && <FormFailure error={failure} />}
           {leaving && (
             <Alert color="yellow" role="alert">
@@ -61,11 +68,13 @@ export function FormDrawer<Values>({
           )}
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
-              {t(leaving ? 'discard' : 'cancel')}
+              {t(leaving ? 'discard' : readOnly ? 'close' : 'cancel')}
             </Button>
-            <Button type="submit" loading={saving}>
-              {action}
-            </Button>
+            {!readOnly && (
+              <Button type="submit" loading={saving}>
+                {action}
+              </Button>
+            )}
           </Group>
         </Stack>
       </form>

@@ -1,0 +1,110 @@
+import {
+  ActionIcon,
+  Alert,
+  Button,
+  Code,
+  Group,
+  Modal,
+  Stack,
+  Text,
+  TextInput,
+  Tooltip,
+} from '@mantine/core';
+import { IconRefresh } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { CopyButton } from '../ui/copy-button';
+import styles from './password.module.css';
+
+/** Without signs that look alike. */
+const SIGNS = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
+const LENGTH = 16;
+
+export const SHORTEST_PASSWORD = 5;
+export const LONGEST_PASSWORD = 72;
+
+/** 16 random signs, about 93 bits. */
+export function newPassword(): string {
+  let password = '';
+  while (password.length < LENGTH) {
+    const [byte = 0] = crypto.getRandomValues(new Uint8Array(1));
+    // Bytes above the last whole multiple would favour the first signs.
+    if (byte < 256 - (256 % SIGNS.length)) password += SIGNS[byte % SIGNS.length] ?? '';
+  }
+  return password;
+}
+
+interface FieldProps {
+  readonly label: string;
+  readonly description?: string;
+  readonly onGenerate: (password: string) => void;
+}
+
+/** A password in clear, because it was generated for somebody else, who has to be told. */
+export function NewPasswordField({ label, description, onGenerate, ...input }: FieldProps) {
+  const { t } = useTranslation('administration');
+  return (
+    <TextInput
+      label={label}
+      description={description}
+      autoComplete="new-password"
+      spellCheck={false}
+      classNames={{ input: styles['input'] ?? '' }}
+      rightSection={
+        <Tooltip label={t('password.generate')}>
+          <ActionIcon aria-label={t('password.generate')} onClick={() => onGenerate(newPassword())}>
+            <IconRefresh size={16} stroke={1.5} />
+          </ActionIcon>
+        </Tooltip>
+      }
+      {...input}
+    />
+  );
+}
+
+export interface Credentials {
+  readonly userName: string;
+  readonly password: string;
+}
+
+interface OnceProps {
+  readonly title: string;
+  readonly credentials: Credentials;
+  readonly onClose: () => void;
+}
+
+/** Shows a password for the only time: the service keeps no more than a hash of it. */
+export function PasswordOnce({ title, credentials, onClose }: OnceProps) {
+  const { t } = useTranslation('administration');
+  const { userName, password } = credentials;
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={title}
+      closeOnClickOutside={false}
+      withCloseButton={false}
+    >
+      <Stack>
+        <Text>{t('password.once', { name: userName })}</Text>
+        <dl className={styles['facts']}>
+          <dt>{t('password.userName')}</dt>
+          <dd>
+            <Code>{userName}</Code>
+            <CopyButton value={userName} label={t('password.copyUserName')} />
+          </dd>
+          <dt>{t('password.password')}</dt>
+          <dd>
+            <Code>{password}</Code>
+            <CopyButton value={password} label={t('password.copyPassword')} />
+          </dd>
+        </dl>
+        <Alert color="yellow">{t('password.changeIt')}</Alert>
+        <Group justify="flex-end">
+          <Button onClick={onClose} data-autofocus>
+            {t('password.passedOn')}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

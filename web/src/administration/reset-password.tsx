@@ -1,0 +1,53 @@
+import { Text } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { userResetPassword } from '@plinth/client';
+import type { UserView } from '@plinth/client';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../ui/action';
+import { FormDrawer } from '../ui/form-drawer';
+import { LONGEST_PASSWORD, newPassword, NewPasswordField, SHORTEST_PASSWORD } from './password';
+import type { Credentials } from './password';
+
+interface Props {
+  readonly user: UserView;
+  readonly onDone: (credentials: Credentials) => void;
+  readonly onClose: () => void;
+}
+
+/** Gives a user a generated password, or a typed one. Their sign-ins end. */
+export function ResetPasswordDrawer({ user, onDone, onClose }: Props) {
+  const { t } = useTranslation('administration');
+  const { userId, userName } = user;
+  const form = useForm({
+    initialValues: { password: newPassword() },
+    validate: {
+      password: ({ length }) =>
+        length < SHORTEST_PASSWORD || length > LONGEST_PASSWORD ? t('password.rule') : null,
+    },
+  });
+  const reset = useAction(
+    ({ password }: typeof form.values) => userResetPassword({ body: { userId, password } }),
+    {
+      changes: [['sign-ins']],
+      onFailure: () => undefined,
+      after: (_result, { password }) => onDone({ userName, password }),
+    },
+  );
+  return (
+    <FormDrawer
+      title={t('users.reset.title', { name: userName })}
+      form={form}
+      action={t('users.reset.open')}
+      onSubmit={(values) => reset.mutateAsync(values)}
+      onClose={onClose}
+    >
+      <Text>{t('users.reset.body', { name: userName })}</Text>
+      <NewPasswordField
+        label={t('password.new')}
+        description={t('password.shownAfter')}
+        onGenerate={(password) => form.setFieldValue('password', password)}
+        {...form.getInputProps('password')}
+      />
+    </FormDrawer>
+  );
+}

@@ -1,0 +1,217 @@
+import {
+  Alert,
+  Button,
+  Group,
+  NumberInput,
+  SimpleGrid,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { roleCreate, roleUpdate } from '@plinth/client';
+import type { PermissionView, RoleView } from '@plinth/client';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { FormFailure } from '../ui/form-drawer';
+import { LeaveGuard } from '../ui/leave-guard';
+import { PermissionTree } from './permission-tree';
+import { allowedBy, compacted, expanded, groupsOf, groupTitle } from './permissions';
+import styles from './role-form.module.css';
+
+interface Props {
+  readonly permissions: readonly PermissionView[];
+  /** Undefined for a new one. */
+  readonly role?: RoleView | undefined;
+  /** The role that a new one begins as a copy of. */
+  readonly copied?: RoleView | undefined;
+}
+
+export function RoleForm({ permissions, role, copied }: Props) {
+  const { t } = useTranslation('administration');
+  const { may } = useMe();
+  const navigate = useNavigate();
+  const [failure, setFailure] = useState<unknown>();
+  const source = role ?? copied;
+  const given = expanded(source?.permissions ?? [], permissions).filter(
+    // A copy has what its maker may give.
+    (permission) => role !== undefined || may(permission),
+  );
+  const readOnly = reasonNotToEdit();
+  const form = useForm({
+    initialValues: {
+      roleName: role?.roleName ?? (copied ? t('roles.copyOf', { name: copied.roleName }) : ''),
+      roleKey: role?.roleKey ?? '',
+      roleSort: source?.roleSort ?? 0,
+      remark: source?.remark ?? '',
+      permissions: given as readonly string[],
+    },
+    validate: {
+      roleName: (value) => (value.trim() === '' ? t('roles.nameMissing') : null),
+      roleKey: (value) => (value.trim() === '' ? t('roles.keyMissing') : null),
+    },
+  });
+  const save = useAction(
+    async (values: typeof form.values) => {
+      const body = {
+        ...values,
+        permissions: compacted(role?.permissions ?? [], values.permissions, permissions),
+      };
+      await (role ? roleUpdate({ body: { ...body, roleId: role.roleId } }) : roleCreate({ body }));
+    },
+    {
+      done: t(role ? 'roles.saved' : 'roles.added'),
+      changes: [['roles'], ['me'], ['users']],
+      onFailure: setFailure,
+      after: (_result, values) => {
+        form.resetDirty(values);
+        setFailure(undefined);
+        if (!role) void navigate({ to: '/roles', ignoreBlocker: true });
+      },
+    },
+  );
+
+  function reasonNotToEdit(): string | undefined {
+    if (!role) return may('system:role:add') ? undefined : t('roles.mayNotAdd');
+    if (role.superAdmin) return t('roles.fixed');
+    if (!may('system:role:edit')) return t('roles.mayNotEdit');
+    return given.every((permission) => may(permission)) ? undefined : t('roles.above');
+  }
+
+  return (
+    <form
+      noValidate
+      onSubmit={form.onSubmit((values) => save.mutate(values))}
+      className={styles['form']}
+    >
+      <LeaveGuard dirty={form.isDirty() && !save.isPending} />
+      <Stack gap="lg">
+        {readOnly && <Alert color="gray">{readOnly}</Alert>}
+        <fieldset className={styles['fields']} disabled={readOnly !== undefined}>
+          <SimpleGrid cols={{ base: 1, xs: 2 }}>
+            <TextInput
+              label={t('roles.name')}
+              required
+              maxLength={100}
+              data-autofocus={!role || undefined}
+              {...form.getInputProps('roleName')}
+            />
+            <TextInput
+              label={t('roles.key')}
+              description={t('roles.keyHelp')}
+              inputWrapperOrder={['label', 'input', 'description', 'error']}
+              required
+              maxLength={100}
+              {...form.getInputProps('roleKey')}
+            />
+            <NumberInput
+              label={t('roles.order')}
+              description={t('roles.orderHelp')}
+              inputWrapperOrder={['label', 'input', 'description', 'error']}
+              min={0}
+              max={1_000_000}
+              allowDecimal={false}
+              {...form.getInputProps('roleSort')}
+            />
+            <Textarea
+              label={t('roles.remark')}
+              autosize
+              minRows={1}
+              maxRows={5}
+              maxLength={500}
+              {...form.getInputProps('remark')}
+            />
+          </SimpleGrid>
+        </fieldset>
+        <section>
+          <Title order={2} mb="sm">
+            {t('roles.permissions')}
+          </Title>
+          <PermissionTree
+            permissions={permissions}
+            chosen={form.values.permissions}
+            readOnly={readOnly !== undefined}
+            onChange={(chosen) => form.setFieldValue('permissions', chosen)}
+          />
+        </section>
+        {failure !== undefined && <FormFailure error={failure} />}
+        {!readOnly && (
+          <Group className={styles['save']}>
+            <Button type="submit" loading={save.isPending} disabled={role && !form.isDirty()}>
+              {t(role ? 'roles.save' : 'roles.add')}
+            </Button>
+            {role && form.isDirty() && (
+              <Button variant="default" onClick={() => form.reset()}>
+                {t('roles.discard')}
+              </Button>
+            )}
+          </Group>
+        )}
+      </Stack>
+      <Summary permissions={permissions} chosen={form.values.permissions} />
+    </form>
+  );
+}
+
+interface SummaryProps {
+  readonly permissions: readonly PermissionView[];
+  readonly chosen: readonly string[];
+}
+
+/** What somebody with this role can do, in words. */
+function Summary({ permissions, chosen }: SummaryProps) {
+  const { t } = useTranslation('administration');
+  const groups = groupsOf(permissions.filter(({ permission }) => chosen.includes(permission)));
+  const sizes = new Map(
+    groupsOf(permissions).map((group) => [group.key, group.permissions.length]),
+  );
+  return (
+    <aside className={styles['summary']} aria-label={t('role.allows')}>
+      <Title order={2} mb={4}>
+        {t('role.allows')}
+      </Title>
+      <Text size="sm" c="dimmed" mb="sm">
+        {t('role.everybody')}
+      </Text>
+      {groups.length === 0 && <Text size="sm">{t('role.nothing')}</Text>}
+      {groups.map((group) => (
+        <div key={group.key} className={styles['part']}>
+          <Text fw={600} size="sm">
+            {groupTitle(t, group)}
+          </Text>
+          {sizes.get(group.key) === group.permissions.length && group.permissions.length > 2 ? (
+            <Text size="sm" c="dimmed">
+              {t('role.everythingOf')}
+            </Text>
+          ) : (
+            <ul>
+              {group.permissions.map((one) => (
+                <li key={one.permission}>{allowedBy(t, one)}</li>
+              ))}
+            </ul>
+          )}
+        </div>
+      ))}
+      {chosen.includes('system:role:edit') && (
+        <Alert color="yellow" mt="sm">
+          {t('role.warnRoles')}
+        </Alert>
+      )}
+      {chosen.includes('system:user:resetPwd') && (
+        <Alert color="yellow" mt="sm">
+          {t('role.warnPasswords')}
+        </Alert>
+      )}
+      {chosen.includes('coding:harness:approve') && (
+        <Alert color="yellow" mt="sm">
+          {t('role.warnHarness')}
+        </Alert>
+      )}
+    </aside>
+  );
+}

@@ -1,0 +1,230 @@
+import { Alert, Button, Group, Menu, Modal, MultiSelect, Stack, Text } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { IconUserMinus, IconUserPlus, IconUsers } from '@tabler/icons-react';
+import {
+  roleMemberAddAll,
+  roleMemberCandidates,
+  roleMemberList,
+  roleMemberRemoveAll,
+} from '@plinth/client';
+import type { RoleView, UserView } from '@plinth/client';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import type { QueryKey } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { AddressSearch } from '../ui/address-fields';
+import { confirmDestruction } from '../ui/confirm';
+import { DataTable } from '../ui/data-table';
+import { Empty } from '../ui/empty';
+import { FormFailure } from '../ui/form-drawer';
+import { Time } from '../ui/time';
+
+/** The beginning of the keys of what is loaded about the members of a role. */
+function membersKey(roleId: number): string {
+  return `role-members-${roleId}`;
+}
+
+function changesOf(roleId: number): readonly QueryKey[] {
+  return [[membersKey(roleId)], ['users'], ['me']];
+}
+
+/** The users that have a role. */
+export function RoleMembers({ role }: { readonly role: RoleView }) {
+  const { t } = useTranslation('administration');
+  const { may, user: me } = useMe();
+  const [adding, setAdding] = useState(false);
+  const { roleId, roleName } = role;
+  const canEdit = may('system:role:edit');
+  const remove = useAction(
+    (users: readonly UserView[]) =>
+      roleMemberRemoveAll({ query: { roleId, userIds: users.map(({ userId }) => userId) } }),
+    { done: t('members.removed'), changes: changesOf(roleId) },
+  );
+  const askToRemove = (users: readonly UserView[], after?: () => void): void =>
+    confirmDestruction({
+      title: t('members.remove', { count: users.length }),
+      body: t('members.removeBody', {
+        role: roleName,
+        names: users.map(({ userName }) => userName).join(', '),
+      }),
+      action: t('members.remove', { count: users.length }),
+      run: async () => {
+        await remove.mutateAsync(users);
+        after?.();
+      },
+    });
+  const add = canEdit && (
+    <Button leftSection={<IconUserPlus size={16} stroke={1.5} />} onClick={() => setAdding(true)}>
+      {t('members.add')}
+    </Button>
+  );
+  return (
+    <>
+      {!canEdit && (
+        <Alert color="gray" mb="md">
+          {t('roles.mayNotEdit')}
+        </Alert>
+      )}
+      <DataTable
+        name={membersKey(roleId)}
+        label={t('members.label', { role: roleName })}
+        filters={['q']}
+        columns={[
+          {
+            id: 'userName',
+            title: t('users.userName'),
+            sort: 'userName',
+            cell: ({ userName }: UserView) => <Text fw={600}>{userName}</Text>,
+          },
+          {
+            id: 'nickName',
+            title: t('users.nickName'),
+            sort: 'nickName',
+            cell: ({ nickName }) => nickName,
+          },
+          {
+            id: 'status',
+            title: t('status.status'),
+            cell: ({ status }) => t(status === '0' ? 'status.enabled' : 'status.disabled'),
+          },
+          {
+            id: 'loginDate',
+            title: t('users.lastSignIn'),
+            sort: 'loginDate',
+            cell: ({ loginDate }) => <Time value={loginDate} />,
+          },
+        ]}
+        load={(query, { q }, signal) =>
+          roleMemberList({ query: { ...query, roleId, userName: q }, signal })
+        }
+        rowKey={({ userId }) => userId}
+        toolbar={
+          <Group gap="xs">
+            <AddressSearch name="q" label={t('members.search')} />
+            {add}
+          </Group>
+        }
+        empty={
+          <Empty icon={IconUsers} title={t('members.empty')} action={add}>
+            {t('members.emptyHint')}
+          </Empty>
+        }
+        {...(canEdit && {
+          rowActions: (user: UserView) => (
+            <Menu.Item
+              color="red"
+              leftSection={<IconUserMinus size={16} stroke={1.5} />}
+              disabled={user.userId === me?.userId}
+              onClick={() => askToRemove([user])}
+            >
+              {t('members.remove', { count: 1 })}
+            </Menu.Item>
+          ),
+          bulkActions: (users: readonly UserView[], clear: () => void) => (
+            <Button
+              variant="light"
+              color="red"
+              disabled={users.some(({ userId }) => userId === me?.userId)}
+              onClick={() => askToRemove(users, clear)}
+            >
+              {t('members.remove', { count: users.length })}
+            </Button>
+          ),
+        })}
+      />
+      {adding && <AddMembers role={role} onClose={() => setAdding(false)} />}
+    </>
+  );
+}
+
+interface AddProps {
+  readonly role: RoleView;
+  readonly onClose: () => void;
+}
+
+const SEARCH_PAUSE_MS = 250;
+
+function AddMembers({ role: { roleId, roleName }, onClose }: AddProps) {
+  const { t } = useTranslation('administration');
+  const { user: me } = useMe();
+  const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
+  const [search, setSearch] = useState('');
+  const [wanted] = useDebouncedValue(search, SEARCH_PAUSE_MS);
+  const [failure, setFailure] = useState<unknown>();
+  const candidates = useQuery({
+    queryKey: [membersKey(roleId), 'candidates', wanted],
+    queryFn: ({ signal }) =>
+      roleMemberCandidates({
+        query: { roleId, pageSize: 50, ...(wanted && { userName: wanted }) },
+        signal,
+      }),
+    placeholderData: keepPreviousData,
+  });
+  const add = useAction(
+    () => roleMemberAddAll({ query: { roleId, userIds: [...names.keys()].map(Number) } }),
+    {
+      done: t('members.added', { count: names.size }),
+      changes: changesOf(roleId),
+      after: onClose,
+      onFailure: setFailure,
+    },
+  );
+  const found = (candidates.data?.rows ?? [])
+    .filter(({ userId }) => userId !== me?.userId)
+    .map(({ userId, userName, nickName }) => ({
+      value: String(userId),
+      label: userName === nickName ? userName : `${userName} (${nickName})`,
+    }));
+  const chosen = [...names].map(([value, label]) => ({ value, label }));
+  const choices = [...chosen, ...found.filter(({ value }) => !names.has(value))];
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={t('members.addTo', { role: roleName })}
+      closeButtonProps={{ 'aria-label': t('close') }}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          add.mutate();
+        }}
+      >
+        <Stack>
+          <MultiSelect
+            label={t('members.users')}
+            description={t('members.usersHelp')}
+            data={choices}
+            searchable
+            searchValue={search}
+            onSearchChange={setSearch}
+            nothingFoundMessage={t('members.nobody')}
+            value={[...names.keys()]}
+            onChange={(values) =>
+              setNames(
+                new Map(
+                  values.map((value) => [
+                    value,
+                    choices.find((one) => one.value === value)?.label ?? value,
+                  ]),
+                ),
+              )
+            }
+            data-autofocus
+          />
+          {failure !== undefined && <FormFailure error={failure} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {t('cancel')}
+            </Button>
+            <Button type="submit" loading={add.isPending} disabled={names.size === 0}>
+              {t('members.add')}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,156 @@
+import { MultiSelect, Select, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { userCreate, userGet, userForm, userUpdate } from '@plinth/client';
+import type { UserView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { Failure } from '../ui/failure';
+import { FormDrawer } from '../ui/form-drawer';
+import { LONGEST_PASSWORD, newPassword, NewPasswordField, SHORTEST_PASSWORD } from './password';
+import type { Credentials } from './password';
+
+interface Props {
+  /** Undefined for a new one. */
+  readonly user: UserView | undefined;
+  readonly onCreated: (credentials: Credentials) => void;
+  readonly onClose: () => void;
+}
+
+export function UserDrawer({ user, onCreated, onClose }: Props) {
+  const { t } = useTranslation('administration');
+  const { may, user: me } = useMe();
+  const isMe = user !== undefined && user.userId === me?.userId;
+  const canEdit = may(user ? 'system:user:edit' : 'system:user:add');
+  const choices = useQuery({
+    queryKey: ['users', 'form', user?.userId ?? 'new'],
+    queryFn: ({ signal }) =>
+      user ? userGet({ path: { userId: user.userId }, signal }) : userForm({ signal }),
+    enabled: may('system:user:query'),
+  });
+  const form = useForm({
+    initialValues: {
+      userName: user?.userName ?? '',
+      nickName: user?.nickName ?? '',
+      password: user ? '' : newPassword(),
+      roleIds: (user?.roles ?? []).map(({ roleId }) => String(roleId)),
+      email: user?.email ?? '',
+      phonenumber: user?.phonenumber ?? '',
+      sex: user?.sex ?? '2',
+      remark: user?.remark ?? '',
+    },
+    validate: {
+      userName: (value) => (/^\S{2,64}$/.test(value) ? null : t('users.userNameRule')),
+      nickName: (value) => (user && value.trim() === '' ? t('users.nickNameMissing') : null),
+      password: (value) =>
+        !user && (value.length < SHORTEST_PASSWORD || value.length > LONGEST_PASSWORD)
+          ? t('password.rule')
+          : null,
+      email: (value) => (value === '' || /^\S+@\S+$/.test(value) ? null : t('users.emailRule')),
+    },
+  });
+  const save = useAction(
+    async ({ password, ...values }: typeof form.values) => {
+      const roleIds = values.roleIds.map(Number);
+      if (!user) {
+        await userCreate({ body: { ...values, password, roleIds } });
+        return;
+      }
+      const { roleIds: _unchanged, ...rest } = values;
+      await userUpdate({
+        body: {
+          ...rest,
+          userId: user.userId,
+          ...(form.isDirty('roleIds') && { roleIds }),
+        },
+      });
+    },
+    {
+      done: t(user ? 'users.saved' : 'users.added'),
+      changes: [['users'], ['roles'], ['me']],
+      // The drawer shows it.
+      onFailure: () => undefined,
+      after: (_result, { userName, password }) => {
+        if (!user) onCreated({ userName, password });
+      },
+    },
+  );
+  return (
+    <FormDrawer
+      title={user ? t('users.editNamed', { name: user.userName }) : t('users.add')}
+      form={form}
+      action={t(user ? 'users.save' : 'users.add')}
+      onSubmit={(values) => save.mutateAsync(values)}
+      onClose={onClose}
+      readOnly={!canEdit && t('users.mayNotEdit')}
+    >
+      <TextInput
+        label={t('users.userName')}
+        description={t('users.userNameHelp')}
+        autoComplete="off"
+        data-autofocus={!user || undefined}
+        required
+        {...form.getInputProps('userName')}
+      />
+      <TextInput
+        label={t('users.nickName')}
+        description={t('users.nickNameHelp')}
+        autoComplete="off"
+        {...form.getInputProps('nickName')}
+      />
+      {!user && (
+        <NewPasswordField
+          label={t('password.password')}
+          description={t('password.shownAfter')}
+          onGenerate={(password) => form.setFieldValue('password', password)}
+          {...form.getInputProps('password')}
+        />
+      )}
+      {choices.error ? (
+        <Failure error={choices.error} onRetry={() => void choices.refetch()} />
+      ) : (
+        <MultiSelect
+          label={t('users.roles')}
+          description={t(isMe ? 'users.notOwnRoles' : 'users.rolesHelp')}
+          disabled={isMe || choices.isPending}
+          data={(choices.data?.roles ?? user?.roles ?? []).map(({ roleId, roleName, status }) => ({
+            value: String(roleId),
+            label: status === '0' ? roleName : t('users.disabledRole', { name: roleName }),
+          }))}
+          searchable
+          clearable
+          nothingFoundMessage={t('users.noSuchRole')}
+          {...form.getInputProps('roleIds')}
+        />
+      )}
+      <TextInput
+        label={t('users.email')}
+        type="email"
+        autoComplete="off"
+        {...form.getInputProps('email')}
+      />
+      <TextInput
+        label={t('users.phone')}
+        type="tel"
+        autoComplete="off"
+        maxLength={20}
+        {...form.getInputProps('phonenumber')}
+      />
+      <Select
+        label={t('users.sex')}
+        data={(['0', '1', '2'] as const).map((value) => ({ value, label: t(`sex.${value}`) }))}
+        allowDeselect={false}
+        {...form.getInputProps('sex')}
+      />
+      <Textarea
+        label={t('users.remark')}
+        autosize
+        minRows={2}
+        maxRows={6}
+        maxLength={500}
+        {...form.getInputProps('remark')}
+      />
+    </FormDrawer>
+  );
+}

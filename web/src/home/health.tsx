@@ -1,0 +1,66 @@
+import { Group, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { duration, number } from '../ui/format';
+import styles from './home.module.css';
+
+interface Part {
+  readonly status: 'up' | 'degraded' | 'down';
+  readonly kind?: string;
+  readonly latencyMs?: number;
+}
+
+const ASK_AGAIN_MS = 15_000;
+const PARTS = ['store', 'queue', 'vectorStore'] as const;
+
+/** Health has no envelope: while a part is down, the status of the answer says so and the body which. */
+async function readHealth(signal: AbortSignal): Promise<Readonly<Record<string, Part>>> {
+  const response = await fetch('/health/ready', { signal });
+  const { checks } = (await response.json()) as { checks: Readonly<Record<string, Part>> };
+  return checks;
+}
+
+/** The parts of the service with their state and latency. */
+export function Health() {
+  const { t } = useTranslation('home');
+  const { data } = useQuery({
+    queryKey: ['health'],
+    queryFn: ({ signal }) => readHealth(signal),
+    refetchInterval: ASK_AGAIN_MS,
+  });
+  if (!data) return null;
+  return (
+    <section aria-labelledby="health">
+      <Title order={2} id="health" mb="sm">
+        {t('health.title')}
+      </Title>
+      <ul className={styles['parts']}>
+        {Object.entries(data).map(([name, { status, kind, latencyMs }]) => (
+          <li key={name} className={styles['part']}>
+            <Group gap="xs" wrap="nowrap">
+              <span className={styles['light']} data-status={status} />
+              <Text fw={600}>
+                {PARTS.some((known) => known === name)
+                  ? t(`health.parts.${name as (typeof PARTS)[number]}`)
+                  : name}
+              </Text>
+            </Group>
+            <Text size="sm" c="dimmed">
+              {[
+                t(`health.${status}`),
+                kind,
+                latencyMs === undefined
+                  ? undefined
+                  : latencyMs < 100
+                    ? `${number(latencyMs, 1)} ms`
+                    : duration(Math.round(latencyMs)),
+              ]
+                .filter(Boolean)
+                .join(' · ')}
+            </Text>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,131 @@
+import { Button, Group, Progress, Stack, Text, Title, UnstyledButton } from '@mantine/core';
+import { IconCircle, IconCircleCheckFilled } from '@tabler/icons-react';
+import { agentList, knowledgeList, modelList, providerList, sessionList } from '@plinth/client';
+import { useQueries } from '@tanstack/react-query';
+import { useLocalStorage } from '@mantine/hooks';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import styles from './home.module.css';
+
+interface Count {
+  readonly total: number;
+}
+
+const ONE = { pageSize: 1 } as const;
+
+/** What an installation needs, in this order. Each step is done when there is a record of it. */
+const STEPS = [
+  {
+    name: 'provider',
+    permission: 'system:provider:list',
+    path: '/providers',
+    count: (signal: AbortSignal): Promise<Count> => providerList({ query: ONE, signal }),
+  },
+  {
+    name: 'model',
+    permission: 'system:model:list',
+    path: '/models/new',
+    count: (signal: AbortSignal): Promise<Count> =>
+      modelList({ query: { ...ONE, category: 'chat' }, signal }),
+  },
+  {
+    name: 'chat',
+    permission: 'system:session:list',
+    path: '/chat',
+    count: (signal: AbortSignal): Promise<Count> => sessionList({ query: ONE, signal }),
+  },
+  {
+    name: 'knowledge',
+    permission: 'system:info:list',
+    path: '/knowledge',
+    count: (signal: AbortSignal): Promise<Count> => knowledgeList({ query: ONE, signal }),
+  },
+  {
+    name: 'agent',
+    permission: 'agent:agent:list',
+    path: '/agents',
+    count: (signal: AbortSignal): Promise<Count> => agentList({ query: ONE, signal }),
+  },
+] as const;
+
+/** The checklist of the set-up, until all is done or it is hidden. For those who may set up models. */
+export function SetUp() {
+  const { t } = useTranslation('home');
+  const { may } = useMe();
+  const [hidden, setHidden] = useLocalStorage({
+    key: 'plinth.set-up-hidden',
+    defaultValue: false,
+    getInitialValueInEffect: false,
+  });
+  const steps = STEPS.filter(({ permission }) => may(permission));
+  const counts = useQueries({
+    queries: steps.map(({ name, count }) => ({
+      queryKey: ['home', name],
+      queryFn: ({ signal }: { signal: AbortSignal }) => count(signal),
+    })),
+  });
+  if (hidden || !may('system:model:add') || counts.some(({ data }) => !data)) return null;
+  const done = steps.map((_, place) => (counts[place]?.data?.total ?? 0) > 0);
+  const finished = done.filter(Boolean).length;
+  if (finished === steps.length) return null;
+  const next = done.indexOf(false);
+  const hasModel = done[steps.findIndex(({ name }) => name === 'model')];
+  return (
+    <section aria-labelledby="set-up" className={styles['card']}>
+      <Group justify="space-between" mb="xs">
+        <Title order={2} id="set-up">
+          {t('setUp.title')}
+        </Title>
+        <Button variant="subtle" color="gray" size="compact-sm" onClick={() => setHidden(true)}>
+          {t('setUp.hide')}
+        </Button>
+      </Group>
+      <Progress
+        value={(finished / steps.length) * 100}
+        aria-label={t('setUp.progress', { done: finished, all: steps.length })}
+        size="sm"
+        mb="md"
+      />
+      <ol className={styles['steps']}>
+        {steps.map(({ name, path }, place) => (
+          <li key={name} className={styles['step']}>
+            {done[place] ? (
+              <IconCircleCheckFilled
+                size={20}
+                className={styles['done']}
+                aria-label={t('setUp.done')}
+              />
+            ) : (
+              <IconCircle size={20} stroke={1.5} className={styles['open']} aria-hidden />
+            )}
+            <Stack gap={0} className={styles['stepText']}>
+              <Text fw={600}>{t(`setUp.steps.${name}.title`)}</Text>
+              <Text size="sm" c="dimmed">
+                {t(`setUp.steps.${name}.why`)}
+              </Text>
+            </Stack>
+            {!done[place] && (
+              <Button
+                variant={place === next ? 'filled' : 'default'}
+                renderRoot={(props) => <Link to={path as never} {...props} />}
+              >
+                {t(`setUp.steps.${name}.action`)}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ol>
+      {hasModel && (
+        <UnstyledButton
+          className={styles['demo']}
+          renderRoot={(props) => (
+            <Link to="/chat" search={{ draft: t('setUp.question') }} {...props} />
+          )}
+        >
+          {t('setUp.tryDemo')}
+        </UnstyledButton>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,151 @@
+import { Sparkline } from '@mantine/charts';
+import { Group, SegmentedControl, SimpleGrid, Table, Text, Title } from '@mantine/core';
+import { chatUseReport } from '@plinth/client';
+import type { UseView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useAddress } from '../app/address';
+import { Failure } from '../ui/failure';
+import { duration, number, shortNumber } from '../ui/format';
+import { RowsSkeleton } from '../ui/skeleton';
+import { Time } from '../ui/time';
+import { VendorMark } from '../ui/vendor-mark';
+import styles from './home.module.css';
+
+const SPANS = ['7', '14', '30'] as const;
+const ASK_AGAIN_MS = 60_000;
+
+/** Turns, tokens, time to the first token and failures of the last days, by day and by model. */
+export default function Use() {
+  const { t } = useTranslation('home');
+  const [address, change] = useAddress();
+  const days = SPANS.find((span) => span === address['days']) ?? '14';
+  const { data, error, refetch } = useQuery({
+    queryKey: ['home', 'use', days],
+    queryFn: ({ signal }) => chatUseReport({ query: { days: Number(days) }, signal }),
+    refetchInterval: ASK_AGAIN_MS,
+  });
+  if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />;
+  return (
+    <section aria-labelledby="use">
+      <Group justify="space-between" mb="sm">
+        <Title order={2} id="use">
+          {t('use.title')}
+        </Title>
+        <SegmentedControl
+          size="xs"
+          aria-label={t('use.span')}
+          data={SPANS.map((span) => ({
+            value: span,
+            label: t('use.days', { count: Number(span) }),
+          }))}
+          value={days}
+          onChange={(value) => change({ days: value === '14' ? undefined : value })}
+        />
+      </Group>
+      {data ? <Report use={data} /> : <RowsSkeleton rows={2} height={96} />}
+    </section>
+  );
+}
+
+function Report({ use }: { readonly use: UseView }) {
+  const { t } = useTranslation('home');
+  const { days, models, failures } = use;
+  const sum = (figure: (day: UseView['days'][number]) => number): number =>
+    days.reduce((total, day) => total + figure(day), 0);
+  const turns = sum((day) => day.turns);
+  const failed = sum((day) => day.failures);
+  const times = days.flatMap(({ firstTokenMs }) => (firstTokenMs === null ? [] : [firstTokenMs]));
+  const latest = times.at(-1);
+  const figures = [
+    { name: 'turns', value: shortNumber(turns), data: days.map((day) => day.turns) },
+    {
+      name: 'tokens',
+      value: shortNumber(sum((day) => day.inputTokens + day.outputTokens)),
+      data: days.map((day) => day.inputTokens + day.outputTokens),
+    },
+    {
+      name: 'firstToken',
+      value: latest === undefined ? '–' : duration(Math.round(latest)),
+      data: days.map((day) => day.firstTokenMs ?? 0),
+    },
+    { name: 'failures', value: number(failed), data: days.map((day) => day.failures) },
+  ] as const;
+  return (
+    <>
+      <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
+        {figures.map(({ name, value, data }) => (
+          <div key={name} className={styles['figure']}>
+            <Text size="sm" c="dimmed">
+              {t(`use.figures.${name}`)}
+            </Text>
+            <Text className={styles['value']} data-bad={name === 'failures' && failed > 0}>
+              {value}
+            </Text>
+            <Sparkline
+              h={32}
+              data={[...data]}
+              curveType="monotone"
+              color={name === 'failures' ? 'red.6' : 'indigo.6'}
+              fillOpacity={0.15}
+              strokeWidth={1.5}
+              aria-hidden
+            />
+          </div>
+        ))}
+      </SimpleGrid>
+      {models.length > 0 && (
+        <Table.ScrollContainer minWidth={560} type="native" className={styles['table']}>
+          <Table aria-label={t('use.models')}>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>{t('use.model')}</Table.Th>
+                <Table.Th ta="right">{t('use.figures.turns')}</Table.Th>
+                <Table.Th ta="right">{t('use.figures.tokens')}</Table.Th>
+                <Table.Th ta="right">{t('use.figures.firstToken')}</Table.Th>
+                <Table.Th ta="right">{t('use.figures.failures')}</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {models.map((model) => (
+                <Table.Tr key={model.modelName ?? ''}>
+                  <Table.Td>
+                    <Group gap="sm" wrap="nowrap">
+                      <VendorMark code={model.providerCode ?? '?'} />
+                      {model.modelName ?? t('use.noModel')}
+                    </Group>
+                  </Table.Td>
+                  <Table.Td ta="right">{number(model.turns)}</Table.Td>
+                  <Table.Td ta="right">
+                    {shortNumber(model.inputTokens + model.outputTokens)}
+                  </Table.Td>
+                  <Table.Td ta="right">
+                    {model.firstTokenMs === null ? '–' : duration(Math.round(model.firstTokenMs))}
+                  </Table.Td>
+                  <Table.Td ta="right">{number(model.failures)}</Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+      {failures.length > 0 && (
+        <>
+          <Title order={3} mt="lg" mb="xs">
+            {t('use.latestFailures')}
+          </Title>
+          <ul className={styles['failures']}>
+            {failures.map(({ id, modelName, error, createTime }) => (
+              <li key={id}>
+                <Text size="sm">
+                  <b>{modelName}</b> {error}
+                </Text>
+                <Time value={createTime} size="xs" />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}

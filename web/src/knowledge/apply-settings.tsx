@@ -1,0 +1,103 @@
+import { Button, Checkbox, Group, Modal, Stack, Table, Text } from '@mantine/core';
+import { knowledgeUpdate } from '@plinth/client';
+import type { KnowledgeView, UpdateKnowledgeBody } from '@plinth/client';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../ui/action';
+import { FormFailure } from '../ui/form-drawer';
+import { baseKey } from './base';
+import { changedOf, needsParsing, useShownSetting } from './base-settings';
+import type { Settings } from './base-settings';
+
+interface Props {
+  readonly base: KnowledgeView;
+  /** Settings that were tried; those that the base has already are left out. */
+  readonly changes: Partial<Settings>;
+  readonly onClose: () => void;
+}
+
+/** Shows what would change in the settings of the base, before and after, and saves it. */
+export function ApplySettings({ base, changes, onClose }: Props) {
+  const { t } = useTranslation('knowledge');
+  const shown = useShownSetting();
+  const changed = changedOf(base, changes);
+  const again = base.documentCount > 0 && changed.some(needsParsing);
+  const [reparse, setReparse] = useState(again);
+  const [failure, setFailure] = useState<unknown>();
+  const save = useAction(
+    () =>
+      knowledgeUpdate({
+        body: {
+          id: base.id,
+          ...Object.fromEntries(changed.map((field) => [field, changes[field]])),
+          ...(again && reparse && { reindex: true }),
+        } as UpdateKnowledgeBody,
+      }),
+    {
+      done: t('settings.saved'),
+      changes: [baseKey(base.id), ['knowledge', 'list'], ['documents']],
+      after: onClose,
+      onFailure: setFailure,
+    },
+  );
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={t('apply.title')}
+      size="lg"
+      closeButtonProps={{ 'aria-label': t('close') }}
+    >
+      <Stack>
+        {changed.length === 0 ? (
+          <Text>{t('apply.nothing', { name: base.name })}</Text>
+        ) : (
+          <>
+            <Text>{t('apply.about', { name: base.name })}</Text>
+            <Table>
+              <Table.Thead>
+                <Table.Tr>
+                  <Table.Th>{t('apply.setting')}</Table.Th>
+                  <Table.Th>{t('apply.before')}</Table.Th>
+                  <Table.Th>{t('apply.after')}</Table.Th>
+                </Table.Tr>
+              </Table.Thead>
+              <Table.Tbody>
+                {changed.map((field) => (
+                  <Table.Tr key={field}>
+                    <Table.Td>{t(`field.${field}`)}</Table.Td>
+                    <Table.Td>
+                      <Text span td="line-through" c="dimmed" size="sm">
+                        {shown(field, base[field])}
+                      </Text>
+                    </Table.Td>
+                    <Table.Td fw={600}>{shown(field, changes[field])}</Table.Td>
+                  </Table.Tr>
+                ))}
+              </Table.Tbody>
+            </Table>
+            {again && (
+              <Checkbox
+                label={t('settings.reparse', { count: base.documentCount })}
+                description={t('settings.reparseHint')}
+                checked={reparse}
+                onChange={({ currentTarget }) => setReparse(currentTarget.checked)}
+              />
+            )}
+          </>
+        )}
+        {failure !== undefined && <FormFailure error={failure} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('cancel')}
+          </Button>
+          {changed.length > 0 && (
+            <Button loading={save.isPending} onClick={() => save.mutate()}>
+              {t('apply.save')}
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,534 @@
+import '@mantine/dropzone/styles.css';
+import { Alert, Badge, Button, Group, Menu, Stack, Switch, Text } from '@mantine/core';
+import { Dropzone } from '@mantine/dropzone';
+import type { FileRejection } from '@mantine/dropzone';
+import {
+  IconAlertTriangle,
+  IconDownload,
+  IconFileText,
+  IconPencil,
+  IconPlayerStop,
+  IconRefresh,
+  IconScissors,
+  IconTags,
+  IconTrash,
+  IconUpload,
+} from '@tabler/icons-react';
+import {
+  attachCancel,
+  attachContent,
+  attachExport,
+  attachLimits,
+  attachList,
+  attachParse,
+  attachReparseAll,
+  attachRemove,
+  attachRetryFailed,
+} from '@plinth/client';
+import type { AttachmentView, KnowledgeView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAddress } from '../app/address';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { AddressSearch, AddressSelect } from '../ui/address-fields';
+import { confirmDestruction } from '../ui/confirm';
+import { DataTable } from '../ui/data-table';
+import type { Column } from '../ui/data-table';
+import { Empty } from '../ui/empty';
+import { bytes, number } from '../ui/format';
+import { Time } from '../ui/time';
+import { baseKey, useBaseAccess } from './base';
+import {
+  DocumentState,
+  FAILED,
+  isMoving,
+  PENDING,
+  pollWhileMoving,
+  useParseActions,
+} from './document-state';
+import { shown } from './metadata';
+import { MetadataDrawer } from './metadata-drawer';
+import { MetadataFilter } from './metadata-filter';
+import { RenameDocument } from './rename-document';
+import { saveAs } from './save-as';
+import { UploadList } from './upload-list';
+import { addRefused, addUploads } from './uploads';
+import styles from './knowledge.module.css';
+
+/** The documents of a base: files dropped anywhere on the page become documents, whose states are live. */
+export function Documents({ base }: { readonly base: KnowledgeView }) {
+  const { t } = useTranslation('knowledge');
+  const { may } = useMe();
+  const { can } = useBaseAccess(base);
+  const navigate = useNavigate();
+  const [address, change] = useAddress();
+  const [describing, setDescribing] = useState<readonly AttachmentView[]>([]);
+  const [renaming, setRenaming] = useState<AttachmentView>();
+  const { parse, cancel } = useParseActions(base.id);
+  const changes = [baseKey(base.id), ['documents']];
+  const mayEdit = can('system:attach:edit');
+  const mayAdd = can('system:attach:add');
+  const reparseAll = useAction(() => attachReparseAll({ path: { knowledgeId: base.id } }), {
+    done: ({ submitted, skipped }) =>
+      t('document.reparsed', { count: submitted, skipped: number(skipped) }),
+    changes,
+  });
+  const retryFailed = useAction(() => attachRetryFailed({ path: { knowledgeId: base.id } }), {
+    done: ({ submitted }) => t('document.retried', { count: submitted }),
+    changes,
+  });
+  const each = (run: (id: number) => Promise<unknown>) => async (ids: readonly number[]) => {
+    for (const id of ids) await run(id);
+  };
+  const parseMany = useAction(
+    each((id) => attachParse({ path: { id } })),
+    {
+      done: t('document.parseAsked'),
+      changes,
+    },
+  );
+  const cancelMany = useAction(
+    each((id) => attachCancel({ path: { id } })),
+    {
+      done: t('document.cancelled'),
+      changes,
+    },
+  );
+  const remove = useAction(
+    (ids: readonly number[]) => attachRemove({ path: { ids: ids.map(String) } }),
+    { done: t('document.deleted'), changes },
+  );
+  const download = useAction(async ({ id, name }: AttachmentView) =>
+    saveAs(await attachContent({ path: { id } }), name),
+  );
+  const { data: failures } = useQuery({
+    queryKey: [...baseKey(base.id), 'failed'],
+    queryFn: ({ signal }) =>
+      attachList({ query: { knowledgeId: base.id, status: FAILED, pageSize: 1 }, signal }),
+  });
+  const open = ({ id }: AttachmentView, search: Record<string, string> = {}): void => {
+    void navigate({
+      to: '/knowledge/$knowledgeId/documents/$documentId',
+      params: { knowledgeId: String(base.id), documentId: String(id) },
+      search,
+    });
+  };
+  const deleteAll = (documents: readonly AttachmentView[], after?: () => void): void => {
+    const [only] = documents;
+    const count = documents.length;
+    confirmDestruction({
+      title: t('document.delete', { count }),
+      body:
+        count === 1 && only
+          ? t('document.deleteBody', { name: only.name, count: only.fragmentCount })
+          : t('document.deleteManyBody', { count }),
+      action: t('document.delete', { count }),
+      run: async () => {
+        await remove.mutateAsync(documents.map(({ id }) => id));
+        after?.();
+      },
+    });
+  };
+  const columns: readonly Column<AttachmentView>[] = [
+    {
+      id: 'name',
+      title: t('document.name'),
+      sort: 'name',
+      cell: (document) => <DocumentName document={document} />,
+    },
+    {
+      id: 'state',
+      title: t('document.stateTitle'),
+      sort: 'status',
+      width: 330,
+      cell: (document) => <DocumentState document={document} base={base} mayParse={mayEdit} />,
+    },
+    {
+      id: 'fragments',
+      title: t('document.fragments'),
+      sort: 'fragmentCount',
+      align: 'right',
+      width: 110,
+      cell: ({ fragmentCount }) => number(fragmentCount),
+    },
+    {
+      id: 'size',
+      title: t('document.size'),
+      sort: 'byteSize',
+      align: 'right',
+      width: 90,
+      cell: ({ byteSize }) => bytes(byteSize),
+    },
+    {
+      id: 'tokens',
+      title: t('document.tokens'),
+      optional: true,
+      align: 'right',
+      cell: ({ inputTokens, outputTokens }) => number(inputTokens + outputTokens),
+    },
+    {
+      id: 'encoding',
+      title: t('document.encoding'),
+      sort: 'encoding',
+      optional: true,
+      cell: ({ encoding }) => encoding ?? '–',
+    },
+    {
+      id: 'parsed',
+      title: t('document.parsedTime'),
+      sort: 'parsedTime',
+      optional: true,
+      cell: ({ parsedTime }) => <Time value={parsedTime} />,
+    },
+    {
+      id: 'created',
+      title: t('document.added'),
+      sort: 'createTime',
+      width: 130,
+      cell: ({ createTime }) => <Time value={createTime} />,
+    },
+  ];
+  const failed = failures?.total ?? 0;
+  return (
+    <Stack gap="md">
+      {mayAdd && <UploadArea base={base} />}
+      <UploadList knowledgeId={base.id} />
+      {failed > 0 && mayEdit && address['status'] !== String(FAILED) && (
+        <Alert
+          color="red"
+          variant="light"
+          icon={<IconAlertTriangle size={18} stroke={1.5} />}
+          role="status"
+        >
+          <Group justify="space-between" gap="xs">
+            <Text size="sm">{t('document.failures', { count: failed })}</Text>
+            <Group gap="xs">
+              <Button
+                size="compact-sm"
+                variant="default"
+                onClick={() => change({ status: String(FAILED), page: undefined })}
+              >
+                {t('document.showFailed')}
+              </Button>
+              <Button
+                size="compact-sm"
+                variant="default"
+                loading={retryFailed.isPending}
+                onClick={() => retryFailed.mutate()}
+              >
+                {t('document.retryFailed')}
+              </Button>
+            </Group>
+          </Group>
+        </Alert>
+      )}
+      <DataTable
+        name="documents"
+        of={base.id}
+        label={t('document.list')}
+        columns={columns}
+        load={(query, { name, status, filter }, signal) =>
+          attachList({
+            query: {
+              ...query,
+              knowledgeId: base.id,
+              ...(name && { name }),
+              ...(status && { status: Number(status) }),
+              ...(filter && { filter }),
+            },
+            signal,
+          })
+        }
+        rowKey={({ id }) => id}
+        filters={['name', 'status', 'filter']}
+        refetchInterval={pollWhileMoving}
+        toolbar={
+          <>
+            <AddressSearch name="name" label={t('document.search')} />
+            <AddressSelect
+              name="status"
+              label={t('document.stateTitle')}
+              data={(['pending', 'parsing', 'parsed', 'failed'] as const).map((state, status) => ({
+                value: String(status),
+                label: t(`document.state.${state}`),
+              }))}
+            />
+            <MetadataFilter
+              knowledgeId={base.id}
+              value={address['filter']}
+              onChange={(filter) => change({ filter, page: undefined })}
+            />
+            {mayEdit && base.documentCount > 0 && (
+              <Button
+                variant="subtle"
+                color="gray"
+                leftSection={<IconRefresh size={16} stroke={1.5} />}
+                onClick={() =>
+                  confirmDestruction({
+                    title: t('document.reparseAll'),
+                    body: t('document.reparseAllBody', { count: base.documentCount }),
+                    action: t('document.reparseAll'),
+                    run: () => reparseAll.mutateAsync(),
+                  })
+                }
+              >
+                {t('document.reparseAll')}
+              </Button>
+            )}
+          </>
+        }
+        empty={
+          <Empty icon={IconFileText} title={t('document.none')}>
+            {t(mayAdd ? 'document.noneHint' : 'document.noneReadable')}
+          </Empty>
+        }
+        onOpen={open}
+        {...((mayEdit || can('system:attach:remove')) && {
+          bulkActions: (rows: readonly AttachmentView[], clear: () => void) => (
+            <>
+              {mayEdit && (
+                <>
+                  <Button
+                    size="xs"
+                    variant="default"
+                    loading={parseMany.isPending}
+                    leftSection={<IconRefresh size={16} stroke={1.5} />}
+                    onClick={() =>
+                      parseMany.mutate(
+                        rows.filter((row) => !isMoving(row)).map(({ id }) => id),
+                        { onSuccess: clear },
+                      )
+                    }
+                  >
+                    {t('document.parseAgain')}
+                  </Button>
+                  {rows.some(isMoving) && (
+                    <Button
+                      size="xs"
+                      variant="default"
+                      loading={cancelMany.isPending}
+                      leftSection={<IconPlayerStop size={16} stroke={1.5} />}
+                      onClick={() =>
+                        cancelMany.mutate(
+                          rows.filter(isMoving).map(({ id }) => id),
+                          { onSuccess: clear },
+                        )
+                      }
+                    >
+                      {t('document.cancelParsing')}
+                    </Button>
+                  )}
+                  <Button
+                    size="xs"
+                    variant="default"
+                    leftSection={<IconTags size={16} stroke={1.5} />}
+                    onClick={() => setDescribing(rows)}
+                  >
+                    {t('metadata.edit')}
+                  </Button>
+                </>
+              )}
+              {can('system:attach:remove') && (
+                <Button
+                  size="xs"
+                  variant="default"
+                  c="var(--plinth-bad)"
+                  leftSection={<IconTrash size={16} stroke={1.5} />}
+                  onClick={() => deleteAll(rows, clear)}
+                >
+                  {t('document.delete', { count: rows.length })}
+                </Button>
+              )}
+            </>
+          ),
+        })}
+        rowActions={(document) => (
+          <>
+            <Menu.Item
+              leftSection={<IconDownload size={16} stroke={1.5} />}
+              disabled={document.ossId === null || !may('system:attach:query')}
+              onClick={() => download.mutate(document)}
+            >
+              {t('document.download')}
+            </Menu.Item>
+            <Menu.Item
+              leftSection={<IconScissors size={16} stroke={1.5} />}
+              onClick={() => open(document, { view: 'split' })}
+            >
+              {t('split.open')}
+            </Menu.Item>
+            {mayEdit && (
+              <>
+                {isMoving(document) ? (
+                  <Menu.Item
+                    leftSection={<IconPlayerStop size={16} stroke={1.5} />}
+                    onClick={() => cancel.mutate(document.id)}
+                  >
+                    {t('document.cancelParsing')}
+                  </Menu.Item>
+                ) : (
+                  <Menu.Item
+                    leftSection={<IconRefresh size={16} stroke={1.5} />}
+                    onClick={() => parse.mutate(document.id)}
+                  >
+                    {t(document.status === PENDING ? 'document.parse' : 'document.parseAgain')}
+                  </Menu.Item>
+                )}
+                <Menu.Item
+                  leftSection={<IconTags size={16} stroke={1.5} />}
+                  onClick={() => setDescribing([document])}
+                >
+                  {t('metadata.edit')}
+                </Menu.Item>
+                <Menu.Item
+                  leftSection={<IconPencil size={16} stroke={1.5} />}
+                  onClick={() => setRenaming(document)}
+                >
+                  {t('document.rename')}
+                </Menu.Item>
+              </>
+            )}
+            {can('system:attach:remove') && (
+              <Menu.Item
+                color="red"
+                leftSection={<IconTrash size={16} stroke={1.5} />}
+                onClick={() => deleteAll([document])}
+              >
+                {t('document.delete', { count: 1 })}
+              </Menu.Item>
+            )}
+          </>
+        )}
+        {...(may('system:attach:export') && {
+          onExport: async ({ name, status, filter, ...order }) =>
+            saveAs(
+              await attachExport({
+                body: {
+                  ...order,
+                  knowledgeId: base.id,
+                  ...(name && { name }),
+                  ...(status && { status: Number(status) }),
+                  ...(filter && { filter }),
+                },
+              }),
+            ),
+        })}
+      />
+      {describing.length > 0 && (
+        <MetadataDrawer
+          knowledgeId={base.id}
+          documents={describing}
+          onClose={() => setDescribing([])}
+        />
+      )}
+      {renaming && (
+        <RenameDocument
+          knowledgeId={base.id}
+          document={renaming}
+          onClose={() => setRenaming(undefined)}
+        />
+      )}
+    </Stack>
+  );
+}
+
+function DocumentName({ document: { name, metadata } }: { readonly document: AttachmentView }) {
+  const entries = Object.entries(metadata);
+  return (
+    <Stack gap={2} py={4} align="flex-start">
+      <span>{name}</span>
+      {entries.length > 0 && (
+        <Group gap={4}>
+          {entries.slice(0, 4).map(([key, value]) => (
+            <Badge key={key} size="sm" variant="default" fw={400} tt="none">
+              {key}: {shown(value)}
+            </Badge>
+          ))}
+          {entries.length > 4 && (
+            <Text size="xs" c="dimmed" fw={400}>
+              +{entries.length - 4}
+            </Text>
+          )}
+        </Group>
+      )}
+    </Stack>
+  );
+}
+
+/** Where files are dropped or chosen, with the limits in words. The whole page takes them as well. */
+function UploadArea({ base }: { readonly base: KnowledgeView }) {
+  const { t } = useTranslation('knowledge');
+  const choose = useRef<() => void>(null);
+  const [autoParse, setAutoParse] = useState(true);
+  const { data: limits } = useQuery({
+    queryKey: ['upload limits'],
+    queryFn: ({ signal }) => attachLimits({ signal }),
+    staleTime: Infinity,
+  });
+  const take = (files: File[]): void => addUploads(base.id, files, { autoParse });
+  const refuse = (rejections: FileRejection[]): void =>
+    addRefused(
+      base.id,
+      rejections.map(({ file }) => ({
+        file,
+        reason: t('upload.tooLarge', { limit: bytes(limits?.fileBytes ?? 0) }),
+      })),
+    );
+  const most = limits ? { maxSize: limits.fileBytes } : {};
+  return (
+    <>
+      <Dropzone.FullScreen active onDrop={take} onReject={refuse} {...most}>
+        <Stack
+          align="center"
+          justify="center"
+          mih="calc(100dvh - 80px)"
+          className={styles['passive']}
+        >
+          <IconUpload size={40} stroke={1.5} />
+          <Text size="xl" fw={600}>
+            {t('upload.dropHere', { name: base.name })}
+          </Text>
+        </Stack>
+      </Dropzone.FullScreen>
+      <Dropzone
+        openRef={choose}
+        onDrop={take}
+        onReject={refuse}
+        activateOnClick={false}
+        className={styles['dropzone']}
+        inputProps={{ 'aria-label': t('upload.choose') }}
+        {...most}
+      >
+        <Group justify="space-between" gap="sm">
+          <Group gap="sm" wrap="nowrap" flex="1 1 320px">
+            <IconUpload size={22} stroke={1.5} className={styles['dim']} />
+            <div>
+              <Text size="sm">{t('upload.drop')}</Text>
+              <Text size="xs" c="dimmed">
+                {t('upload.kinds')}{' '}
+                {limits && t('upload.limit', { limit: bytes(limits.fileBytes) })}
+              </Text>
+            </div>
+          </Group>
+          <Group gap="md">
+            <Switch
+              size="sm"
+              label={t('upload.autoParse')}
+              checked={autoParse}
+              onChange={({ currentTarget }) => setAutoParse(currentTarget.checked)}
+            />
+            <Button
+              leftSection={<IconUpload size={16} stroke={1.5} />}
+              onClick={() => choose.current?.()}
+            >
+              {t('upload.button')}
+            </Button>
+          </Group>
+        </Group>
+      </Dropzone>
+    </>
+  );
+}

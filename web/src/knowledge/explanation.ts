@@ -1,0 +1,80 @@
+import type { RetrievedFragmentView } from '@plinth/client';
+
+/** `explain` of a found fragment (docs/API.md, POST /system/fragment/retrieval). */
+export interface Explanation {
+  readonly vector: { readonly rank: number; readonly score: number } | null;
+  readonly keyword: {
+    readonly rank: number;
+    readonly score: number;
+    readonly terms: readonly string[];
+  } | null;
+  readonly fusion: { readonly rank: number; readonly score: number; readonly alpha: number } | null;
+  readonly rerank: { readonly rank: number; readonly score: number } | null;
+  readonly dropped: string | null;
+}
+
+export interface ChannelReport {
+  readonly hits: number;
+  readonly milliseconds: number;
+  readonly failure?: string;
+  readonly incomplete?: boolean;
+}
+
+const NONE: Explanation = {
+  vector: null,
+  keyword: null,
+  fusion: null,
+  rerank: null,
+  dropped: null,
+};
+
+export function explanationOf({ explain }: Pick<RetrievedFragmentView, 'explain'>): Explanation {
+  return (explain as Explanation | undefined) ?? NONE;
+}
+
+/** Weighted ranks add up to 60 × 1 / 61 at most. */
+export const MOST_FUSED = 60 / 61;
+
+/** The reasons of the service, and the key of their words. */
+const REASONS = [
+  [/^beyond the first (\d+)$/, 'beyond'],
+  [/^similarity below the threshold ([\d.e-]+)$/, 'similarity'],
+  [/^rerank score below the threshold ([\d.e-]+)$/, 'rerankScore'],
+  [/^left out by the rerank model$/, 'leftOut'],
+] as const;
+
+export type DropReason = (typeof REASONS)[number][1];
+
+/** Which reason it is and the number in it; undefined for one that this page does not know. */
+export function reasonOf(dropped: string): { reason: DropReason; limit: string } | undefined {
+  for (const [form, reason] of REASONS) {
+    const match = form.exec(dropped);
+    if (match) return { reason, limit: match[1] ?? '' };
+  }
+  return undefined;
+}
+
+export interface Piece {
+  readonly text: string;
+  readonly matched: boolean;
+}
+
+/**
+ * The text in pieces, those marked that hold one of the terms. A term is the stem of a word, so that a word which begins
+ * with it is marked as a whole; terms of scripts without spaces stand anywhere.
+ */
+export function piecesOf(text: string, terms: readonly string[]): readonly Piece[] {
+  if (terms.length === 0) return [{ text, matched: false }];
+  const forms = [...terms]
+    .sort((a, b) => b.length - a.length)
+    .map((term) => {
+      const escaped = term.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+      return /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+$/u.test(term)
+        ? escaped
+        : `(?<![\\p{L}\\p{N}])${escaped}[\\p{L}\\p{N}]*`;
+    });
+  const parts = text.split(new RegExp(`(${forms.join('|')})`, 'giu'));
+  return parts
+    .map((part, place) => ({ text: part, matched: place % 2 === 1 }))
+    .filter(({ text: part }) => part !== '');
+}

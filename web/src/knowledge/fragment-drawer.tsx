@@ -1,0 +1,60 @@
+import { Alert, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { fragmentCreate, fragmentUpdate } from '@plinth/client';
+import type { AttachmentView, FragmentView, KnowledgeView } from '@plinth/client';
+import { useQueryClient } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { FormDrawer } from '../ui/form-drawer';
+import { said } from '../ui/notify';
+import { baseKey } from './base';
+
+interface Props {
+  readonly base: KnowledgeView;
+  readonly document: AttachmentView;
+  /** Absent: a new one. */
+  readonly fragment: FragmentView | undefined;
+  readonly onClose: () => void;
+}
+
+/** Adds a fragment by hand or changes one. Says what that means for search, because no model is called. */
+export function FragmentDrawer({ base, document, fragment, onClose }: Props) {
+  const { t } = useTranslation('knowledge');
+  const queries = useQueryClient();
+  const form = useForm({
+    initialValues: { content: fragment?.content ?? '', remark: fragment?.remark ?? '' },
+    validate: {
+      content: (content) => (content.trim() === '' ? t('fragment.contentMissing') : null),
+    },
+  });
+  const save = async ({ content, remark }: typeof form.values): Promise<void> => {
+    if (fragment) await fragmentUpdate({ body: { id: fragment.id, content, remark } });
+    else await fragmentCreate({ body: { docId: document.docId, content, remark } });
+    void queries.invalidateQueries({ queryKey: baseKey(base.id) });
+    void queries.invalidateQueries({ queryKey: ['documents'] });
+    said(t(fragment ? 'fragment.saved' : 'fragment.added'));
+  };
+  return (
+    <FormDrawer
+      title={t(fragment ? 'fragment.edit' : 'fragment.add')}
+      form={form}
+      action={t(fragment ? 'fragment.save' : 'fragment.add')}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <Alert variant="light" color="yellow">
+        {t(fragment ? 'fragment.editHint' : 'fragment.addHint')}
+      </Alert>
+      <Textarea
+        label={t('fragment.content')}
+        required
+        autosize
+        minRows={8}
+        maxRows={24}
+        maxLength={100_000}
+        data-autofocus
+        {...form.getInputProps('content')}
+      />
+      <TextInput label={t('field.remark')} maxLength={500} {...form.getInputProps('remark')} />
+    </FormDrawer>
+  );
+}

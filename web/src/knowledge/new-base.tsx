@@ -1,0 +1,111 @@
+import { Anchor, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { knowledgeCreate, knowledgeList, modelEntries } from '@plinth/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { FormDrawer } from '../ui/form-drawer';
+import { ModelPicker } from '../ui/pickers';
+import { said } from '../ui/notify';
+
+/** Asks for what has no default: a name and the model. Everything else begins with the defaults of the service. */
+export function NewBase({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation('knowledge');
+  const { may } = useMe();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const form = useForm({
+    initialValues: { name: '', description: '', embeddingModel: '', shared: false },
+    validate: {
+      name: (name) => (name.trim() === '' ? t('base.nameMissing') : null),
+    },
+  });
+  const { data: models } = useQuery({
+    queryKey: ['models', 'choices', 'vector'],
+    queryFn: ({ signal }) =>
+      modelEntries({ query: { category: 'vector', pageSize: 1_000 }, signal }),
+    staleTime: 30_000,
+  });
+  const only = models?.rows[0]?.modelName;
+  // The default model of the installation, unless another one was chosen meanwhile.
+  useEffect(() => {
+    if (only === undefined || form.values.embeddingModel !== '' || form.isDirty('embeddingModel'))
+      return;
+    form.setFieldValue('embeddingModel', only);
+    form.resetDirty({ ...form.values, embeddingModel: only });
+  }, [only, form]);
+  const create = async ({
+    name,
+    description,
+    embeddingModel,
+    shared,
+  }: typeof form.values): Promise<void> => {
+    await knowledgeCreate({
+      body: { name: name.trim(), description, embeddingModel, share: shared ? 1 : 0 },
+    });
+    void queries.invalidateQueries({ queryKey: ['knowledge'] });
+    said(t('base.created', { name: name.trim() }));
+    // The service does not answer the id; the newest of this name is the one.
+    const { rows } = await knowledgeList({
+      query: { name: name.trim(), pageSize: 1, orderByColumn: 'id', isAsc: 'desc' },
+    });
+    const created = rows[0];
+    if (created)
+      await navigate({
+        to: '/knowledge/$knowledgeId',
+        params: { knowledgeId: String(created.id) },
+      });
+  };
+  return (
+    <FormDrawer
+      title={t('base.add')}
+      form={form}
+      action={t('base.create')}
+      onSubmit={create}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('base.name')}
+        maxLength={50}
+        required
+        data-autofocus
+        {...form.getInputProps('name')}
+      />
+      <Textarea
+        label={t('field.description')}
+        description={t('help.description')}
+        maxLength={1_000}
+        autosize
+        minRows={2}
+        {...form.getInputProps('description')}
+      />
+      <ModelPicker
+        category="vector"
+        label={t('field.embeddingModel')}
+        description={t('help.embeddingModelNew')}
+        clearable
+        {...form.getInputProps('embeddingModel')}
+      />
+      {models?.rows.length === 0 && (
+        <Text size="sm">
+          {t('base.noModels')}{' '}
+          {may('system:model:add') && (
+            <Anchor size="sm" renderRoot={(props) => <Link to="/models" {...props} />}>
+              {t('base.addModel')}
+            </Anchor>
+          )}
+        </Text>
+      )}
+      <Switch
+        label={t('base.shareWithAll')}
+        description={t('help.share')}
+        {...form.getInputProps('shared', { type: 'checkbox' })}
+      />
+      <Text size="sm" c="dimmed">
+        {t('base.defaults')}
+      </Text>
+    </FormDrawer>
+  );
+}

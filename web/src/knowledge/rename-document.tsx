@@ -1,0 +1,61 @@
+import { Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { attachUpdate } from '@plinth/client';
+import type { AttachmentView } from '@plinth/client';
+import { useQueryClient } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { FormDrawer } from '../ui/form-drawer';
+import { said } from '../ui/notify';
+import { baseKey } from './base';
+
+interface Props {
+  readonly knowledgeId: number;
+  readonly document: AttachmentView;
+  readonly onClose: () => void;
+}
+
+export function RenameDocument({ knowledgeId, document, onClose }: Props) {
+  const { t } = useTranslation('knowledge');
+  const queries = useQueryClient();
+  const isFailed = document.status === 3;
+  const form = useForm({
+    initialValues: { name: document.name, remark: isFailed ? '' : (document.remark ?? '') },
+    validate: { name: (name) => (name.trim() === '' ? t('document.nameMissing') : null) },
+  });
+  const save = async ({ name, remark }: typeof form.values): Promise<void> => {
+    // The remark of a failed document is the reason of the failure.
+    await attachUpdate({
+      body: { id: document.id, name: name.trim(), ...(!isFailed && { remark }) },
+    });
+    void queries.invalidateQueries({ queryKey: baseKey(knowledgeId) });
+    void queries.invalidateQueries({ queryKey: ['documents'] });
+    said(t('document.renamed'));
+  };
+  return (
+    <FormDrawer
+      title={t('document.rename')}
+      form={form}
+      action={t('document.saveName')}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('document.name')}
+        description={t('document.suffixStays', { suffix: document.type })}
+        maxLength={255}
+        required
+        data-autofocus
+        {...form.getInputProps('name')}
+      />
+      {!isFailed && (
+        <Textarea
+          label={t('field.remark')}
+          maxLength={500}
+          autosize
+          minRows={2}
+          {...form.getInputProps('remark')}
+        />
+      )}
+    </FormDrawer>
+  );
+}

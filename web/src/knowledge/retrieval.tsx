@@ -1,0 +1,583 @@
+import {
+  ActionIcon,
+  Alert,
+  Anchor,
+  Badge,
+  Button,
+  Collapse,
+  Group,
+  Paper,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+  Tooltip,
+} from '@mantine/core';
+import {
+  IconArrowsDiff,
+  IconChevronDown,
+  IconChevronRight,
+  IconFlask,
+  IconInfoCircle,
+  IconSearch,
+  IconX,
+} from '@tabler/icons-react';
+import { retrievalSearch, testSetCreate, testSetList, testSetUpdate } from '@plinth/client';
+import type { KnowledgeView, RetrievalSearchResponse, RetrievedFragmentView } from '@plinth/client';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAddress } from '../app/address';
+import { useAction } from '../ui/action';
+import { Empty } from '../ui/empty';
+import { Failure } from '../ui/failure';
+import { duration, number } from '../ui/format';
+import { RowsSkeleton } from '../ui/skeleton';
+import { ApplySettings } from './apply-settings';
+import { baseKey, useBaseAccess } from './base';
+import { explanationOf, MOST_FUSED, piecesOf, reasonOf } from './explanation';
+import type { ChannelReport } from './explanation';
+import { MetadataFilter } from './metadata-filter';
+import { SearchFields } from './search-fields';
+import { baseSettingsOf, bodyOf, savedOf, settingsIn, startOf } from './search-settings';
+import type { SearchSettings } from './search-settings';
+import styles from './knowledge.module.css';
+
+/** Searches the base as a chat would and explains each hit; two settings can be compared side by side. */
+export default function RetrievalTest({ base }: { readonly base: KnowledgeView }) {
+  const { t } = useTranslation('knowledge');
+  const [address, change] = useAddress();
+  const [text, setText] = useState(address['q'] ?? '');
+  const query = address['q'] ?? '';
+  const filter = address['filter'];
+  const first = settingsIn(address['first'], startOf(base));
+  const second =
+    address['second'] === undefined ? undefined : settingsIn(address['second'], savedOf(base));
+  const keep = (name: 'first' | 'second') => (settings: SearchSettings) =>
+    change({ [name]: JSON.stringify(settings) });
+  const one = useSearchResult(base, { query, settings: first, filter });
+  const other = useSearchResult(base, {
+    query: second ? query : '',
+    settings: second ?? first,
+    filter,
+  });
+  return (
+    <Stack gap="md">
+      <form
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const asked = text.trim();
+          if (asked === '') return;
+          if (asked === query) {
+            void one.refetch();
+            if (second) void other.refetch();
+          } else change({ q: asked });
+        }}
+      >
+        <Group gap="xs" align="flex-start">
+          <TextInput
+            aria-label={t('retrieval.query')}
+            placeholder={t('retrieval.query')}
+            value={text}
+            onChange={({ currentTarget }) => setText(currentTarget.value)}
+            leftSection={<IconSearch size={16} stroke={1.5} />}
+            flex="1 1 260px"
+            autoFocus={query === ''}
+          />
+          <MetadataFilter
+            knowledgeId={base.id}
+            value={filter}
+            onChange={(next) => change({ filter: next })}
+          />
+          <Button type="submit" loading={one.isFetching} disabled={text.trim() === ''}>
+            {t('retrieval.search')}
+          </Button>
+          {!second && (
+            <Button
+              variant="default"
+              leftSection={<IconArrowsDiff size={16} stroke={1.5} />}
+              onClick={() => keep('second')(savedOf(base))}
+            >
+              {t('retrieval.compare')}
+            </Button>
+          )}
+        </Group>
+      </form>
+      <div className={second ? styles['compared'] : styles['single']}>
+        <SettingsCard
+          base={base}
+          title={t(second ? 'retrieval.settingsA' : 'retrieval.settings')}
+          settings={first}
+          onChange={keep('first')}
+        />
+        {second && (
+          <SettingsCard
+            base={base}
+            title={t('retrieval.settingsB')}
+            settings={second}
+            onChange={keep('second')}
+            onRemove={() => change({ second: undefined })}
+          />
+        )}
+        <Results
+          base={base}
+          label={second && t('retrieval.settingsA')}
+          query={query}
+          result={one}
+        />
+        {second && (
+          <Results
+            base={base}
+            label={t('retrieval.settingsB')}
+            query={query}
+            result={other}
+            against={one.data?.data}
+          />
+        )}
+      </div>
+    </Stack>
+  );
+}
+
+interface Search {
+  readonly query: string;
+  readonly settings: SearchSettings;
+  readonly filter: string | undefined;
+}
+
+function useSearchResult(base: KnowledgeView, { query, settings, filter }: Search) {
+  return useQuery({
+    queryKey: [...baseKey(base.id), 'retrieval', query, settings, filter],
+    queryFn: ({ signal }) =>
+      retrievalSearch({
+        body: {
+          knowledgeId: base.id,
+          query,
+          explain: true,
+          ...bodyOf(settings),
+          ...(filter && { filter: JSON.parse(filter) as Record<string, unknown> }),
+        },
+        signal,
+      }),
+    enabled: query !== '',
+    // What was found before another setting stays until the answer is there.
+    placeholderData: query === '' ? undefined : keepPreviousData,
+    staleTime: 60_000,
+  });
+}
+
+interface SettingsProps {
+  readonly base: KnowledgeView;
+  readonly title: string;
+  readonly settings: SearchSettings;
+  readonly onChange: (settings: SearchSettings) => void;
+  readonly onRemove?: () => void;
+}
+
+function SettingsCard({ base, title, settings, onChange, onRemove }: SettingsProps) {
+  const { t } = useTranslation('knowledge');
+  const { can } = useBaseAccess(base);
+  const [applying, setApplying] = useState(false);
+  return (
+    <Paper component="section" p="md" className={styles['settings']} aria-label={title}>
+      <Group justify="space-between" mb="sm" wrap="nowrap">
+        <Title order={2} fz={14}>
+          {title}
+        </Title>
+        {onRemove && (
+          <Tooltip label={t('retrieval.endCompare')}>
+            <ActionIcon size="sm" aria-label={t('retrieval.endCompare')} onClick={onRemove}>
+              <IconX size={16} stroke={1.5} />
+            </ActionIcon>
+          </Tooltip>
+        )}
+      </Group>
+      <SearchFields value={settings} onChange={onChange} />
+      <Group mt="md" gap="xs">
+        <Button size="xs" variant="subtle" color="gray" onClick={() => onChange(savedOf(base))}>
+          {t('retrieval.ofBase')}
+        </Button>
+        {can('system:info:edit') && (
+          <Button size="xs" variant="default" onClick={() => setApplying(true)}>
+            {t('apply.open')}
+          </Button>
+        )}
+      </Group>
+      {applying && (
+        <ApplySettings
+          base={base}
+          changes={baseSettingsOf(settings)}
+          onClose={() => setApplying(false)}
+        />
+      )}
+    </Paper>
+  );
+}
+
+interface ResultsProps {
+  readonly base: KnowledgeView;
+  readonly label?: string | undefined;
+  readonly query: string;
+  readonly result: ReturnType<typeof useSearchResult>;
+  /** The hits of the other settings, with whose places these are compared. */
+  readonly against?: readonly RetrievedFragmentView[] | undefined;
+}
+
+function Results({ base, label, query, result, against }: ResultsProps) {
+  const { t } = useTranslation('knowledge');
+  const { data, error, isFetching, refetch } = result;
+  if (query === '') {
+    return (
+      <Empty icon={IconFlask} title={t('retrieval.none')}>
+        {t('retrieval.noneHint')}
+      </Empty>
+    );
+  }
+  if (error && !isFetching) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (!data) {
+    return (
+      <div role="status" aria-label={t('retrieval.searching')}>
+        <RowsSkeleton rows={4} height={140} />
+      </div>
+    );
+  }
+  const hits = data.data;
+  const keywordBest = Math.max(
+    ...[...hits, ...droppedOf(data)].map((hit) => explanationOf(hit).keyword?.score ?? 0),
+    0,
+  );
+  return (
+    <section
+      aria-label={label ?? t('retrieval.results')}
+      aria-busy={isFetching}
+      className={styles['results']}
+    >
+      <Stack gap="sm">
+        <Summary data={data} label={label} />
+        {data.notices.map((notice) => (
+          <Alert
+            key={notice}
+            color="yellow"
+            icon={<IconInfoCircle size={18} stroke={1.5} />}
+            role="status"
+          >
+            {notice}
+          </Alert>
+        ))}
+        {hits.length === 0 && data.notices.length === 0 && (
+          <Text c="dimmed" py="lg" ta="center">
+            {t('retrieval.nothing')}
+          </Text>
+        )}
+        <Stack component="ol" gap="sm" className={styles['plain']}>
+          {hits.map((hit, place) => (
+            <Hit
+              key={hit.id}
+              base={base}
+              hit={hit}
+              place={place}
+              query={query}
+              keywordBest={keywordBest}
+              before={against && placeIn(against, hit)}
+            />
+          ))}
+        </Stack>
+        <Dropped base={base} data={data} keywordBest={keywordBest} query={query} />
+      </Stack>
+    </section>
+  );
+}
+
+function droppedOf({ dropped = [] }: RetrievalSearchResponse): readonly RetrievedFragmentView[] {
+  return dropped as unknown as readonly RetrievedFragmentView[];
+}
+
+function placeIn(hits: readonly RetrievedFragmentView[], hit: RetrievedFragmentView): number {
+  return hits.findIndex(({ id }) => id === hit.id);
+}
+
+function Summary({
+  data,
+  label,
+}: {
+  readonly data: RetrievalSearchResponse;
+  readonly label: string | undefined;
+}) {
+  const { t } = useTranslation('knowledge');
+  const { channels, belowThreshold, rerank, scale } = data;
+  const { vector, keyword } = channels as {
+    readonly vector: ChannelReport;
+    readonly keyword: ChannelReport | null;
+  };
+  return (
+    <Stack gap={4}>
+      {label && (
+        <Title order={2} fz={14}>
+          {label}
+        </Title>
+      )}
+      <Group gap="md" className={styles['facts']} role="status">
+        <span>{t('retrieval.hits', { count: data.data.length })}</span>
+        <ChannelFact name={t('retrieval.vector')} report={vector} />
+        {keyword && <ChannelFact name={t('retrieval.keyword')} report={keyword} />}
+        {rerank !== 'off' && <span>{t(`retrieval.rerankState.${rerank}`)}</span>}
+        <span>{t('retrieval.scoreIs', { scale: t(`retrieval.scale.${scale}`) })}</span>
+      </Group>
+      {belowThreshold.count > 0 && (
+        <Text size="sm" c="dimmed">
+          {t('retrieval.below', {
+            count: belowThreshold.count,
+            best: number(belowThreshold.bestScore ?? 0, 3),
+          })}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function ChannelFact({ name, report }: { readonly name: string; readonly report: ChannelReport }) {
+  const { t } = useTranslation('knowledge');
+  if (report.failure !== undefined)
+    return <span className={styles['bad']}>{t('retrieval.channelFailed', { name })}</span>;
+  return (
+    <span>
+      {t('retrieval.channel', {
+        name,
+        hits: number(report.hits),
+        time: duration(Math.round(report.milliseconds)),
+      })}
+    </span>
+  );
+}
+
+interface HitProps {
+  readonly base: KnowledgeView;
+  readonly hit: RetrievedFragmentView;
+  /** From 0; absent for a dropped one. */
+  readonly place?: number;
+  readonly query: string;
+  readonly keywordBest: number;
+  /** Its place with the other settings; -1 where it is not among those. */
+  readonly before?: number | undefined;
+}
+
+function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
+  const { t } = useTranslation('knowledge');
+  const { can } = useBaseAccess(base);
+  const [whole, setWhole] = useState(false);
+  const { vector, keyword, fusion, rerank, dropped } = explanationOf(hit);
+  const expect = useAction(() => expectDocument(base.id, query, hit.docId), {
+    done: t('retrieval.expected', { name: hit.sourceName }),
+    changes: [baseKey(base.id)],
+  });
+  const reason = dropped === null ? undefined : reasonOf(dropped);
+  return (
+    <li className={styles['card']} data-dropped={dropped !== null || undefined}>
+      <Group justify="space-between" wrap="nowrap" gap="xs" align="flex-start" mb={8}>
+        <Group gap={8} className={styles['facts']}>
+          {place !== undefined && (
+            <Text fw={600} size="sm" c="var(--mantine-color-text)">
+              {number(place + 1)}
+            </Text>
+          )}
+          {place !== undefined && before !== undefined && <Moved place={place} before={before} />}
+          <Anchor
+            size="sm"
+            fw={600}
+            renderRoot={(props) => (
+              <Link
+                to="/knowledge/$knowledgeId/documents/$documentId"
+                params={{ knowledgeId: String(base.id), documentId: hit.docId }}
+                search={{ fragment: hit.id }}
+                {...props}
+              />
+            )}
+          >
+            {hit.sourceName}
+          </Anchor>
+          {hit.page !== null && <span>{t('fragment.page', { page: number(hit.page) })}</span>}
+          {hit.headings && <span>{hit.headings}</span>}
+        </Group>
+        {can('system:info:edit') && (
+          <Button
+            size="compact-xs"
+            variant="subtle"
+            color="gray"
+            flex="none"
+            loading={expect.isPending}
+            onClick={() => expect.mutate()}
+          >
+            {t('retrieval.expect')}
+          </Button>
+        )}
+      </Group>
+      {dropped !== null && (
+        <Badge variant="light" color="yellow" mb={8} tt="none" className={styles['reason']}>
+          {reason ? t(`retrieval.reason.${reason.reason}`, { limit: reason.limit }) : dropped}
+        </Badge>
+      )}
+      <div className={styles['bars']}>
+        <Bar
+          name={t('retrieval.vector')}
+          rank={vector?.rank}
+          score={vector?.score}
+          share={vector?.score ?? 0}
+        />
+        <Bar
+          name={t('retrieval.keyword')}
+          rank={keyword?.rank}
+          score={keyword?.score}
+          share={keywordBest === 0 ? 0 : (keyword?.score ?? 0) / keywordBest}
+        />
+        {fusion && (
+          <Bar
+            name={t('retrieval.fused')}
+            rank={fusion.rank}
+            score={fusion.score}
+            share={fusion.score / MOST_FUSED}
+          />
+        )}
+        {rerank && (
+          <Bar
+            name={t('retrieval.reranked')}
+            rank={rerank.rank}
+            score={rerank.score}
+            share={Math.min(1, rerank.score)}
+          />
+        )}
+      </div>
+      <div className={styles['content']} data-clamped={!whole || undefined}>
+        {piecesOf(hit.content, keyword?.terms ?? []).map(({ text, matched }, part) =>
+          matched ? (
+            <mark key={part} className={styles['mark']}>
+              {text}
+            </mark>
+          ) : (
+            <span key={part}>{text}</span>
+          ),
+        )}
+      </div>
+      {hit.content.length > 360 && (
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          color="gray"
+          mt={4}
+          aria-expanded={whole}
+          onClick={() => setWhole(!whole)}
+        >
+          {t(whole ? 'retrieval.less' : 'retrieval.more')}
+        </Button>
+      )}
+    </li>
+  );
+}
+
+/** How its place differs from that with the other settings. */
+function Moved({ place, before }: { readonly place: number; readonly before: number }) {
+  const { t } = useTranslation('knowledge');
+  if (before === place) return null;
+  if (before === -1)
+    return (
+      <Badge size="sm" variant="light" color="indigo">
+        {t('retrieval.isNew')}
+      </Badge>
+    );
+  const up = before - place;
+  return (
+    <Badge size="sm" variant="light" color={up > 0 ? 'teal' : 'gray'}>
+      {t(up > 0 ? 'retrieval.up' : 'retrieval.down', { count: Math.abs(up) })}
+    </Badge>
+  );
+}
+
+interface BarProps {
+  readonly name: string;
+  readonly rank: number | undefined;
+  readonly score: number | undefined;
+  /** Of the whole width, 0 to 1. */
+  readonly share: number;
+}
+
+/** A score as a bar, with the place in its channel. */
+function Bar({ name, rank, score, share }: BarProps) {
+  const { t } = useTranslation('knowledge');
+  const width = `${Math.max(0, Math.min(1, share)) * 100}%`;
+  return (
+    <>
+      <span>{name}</span>
+      <span className={styles['bar']} aria-hidden>
+        <span style={{ width }} />
+      </span>
+      {rank === undefined || score === undefined ? (
+        <span className={styles['unfound']}>{t('retrieval.notFound')}</span>
+      ) : (
+        <span>{t('retrieval.score', { score: score.toFixed(3), rank: number(rank) })}</span>
+      )}
+    </>
+  );
+}
+
+interface DroppedProps {
+  readonly base: KnowledgeView;
+  readonly data: RetrievalSearchResponse;
+  readonly keywordBest: number;
+  readonly query: string;
+}
+
+/** What was found and is not in the result, each with the reason. */
+function Dropped({ base, data, keywordBest, query }: DroppedProps) {
+  const { t } = useTranslation('knowledge');
+  const [open, setOpen] = useState(false);
+  const dropped = droppedOf(data);
+  if (dropped.length === 0) return null;
+  return (
+    <div>
+      <Button
+        variant="subtle"
+        color="gray"
+        aria-expanded={open}
+        leftSection={
+          open ? (
+            <IconChevronDown size={16} stroke={1.5} />
+          ) : (
+            <IconChevronRight size={16} stroke={1.5} />
+          )
+        }
+        onClick={() => setOpen(!open)}
+      >
+        {t('retrieval.whyNot', { count: dropped.length })}
+      </Button>
+      <Collapse expanded={open}>
+        {open && (
+          <Stack component="ol" gap="sm" mt="xs" className={styles['plain']}>
+            {dropped.map((hit) => (
+              <Hit key={hit.id} base={base} hit={hit} keywordBest={keywordBest} query={query} />
+            ))}
+          </Stack>
+        )}
+      </Collapse>
+    </div>
+  );
+}
+
+/** Adds the document to what the question is expected to find in the test set of the base. */
+async function expectDocument(knowledgeId: number, query: string, docId: string): Promise<void> {
+  const { rows } = await testSetList({ path: { knowledgeId }, query: { query, pageSize: 100 } });
+  const same = rows.find((row) => row.query === query);
+  const path = { knowledgeId };
+  if (!same) {
+    await testSetCreate({ path, body: { query, expected: [{ docId, relevance: 2 }] } });
+    return;
+  }
+  if (same.expected.some((one) => one.docId === docId)) return;
+  const expected = same.expected.map(({ docId: document, fid, relevance }) =>
+    document ? { docId: document, relevance } : { ...(fid && { fid }), relevance },
+  );
+  await testSetUpdate({
+    path,
+    body: { id: same.id, expected: [...expected, { docId, relevance: 2 }] },
+  });
+}

@@ -1,0 +1,254 @@
+import { Badge, Button, FileButton, Group, Menu, Stack, Text, Title } from '@mantine/core';
+import {
+  IconChevronDown,
+  IconDownload,
+  IconPencil,
+  IconPlus,
+  IconTarget,
+  IconTrash,
+  IconUpload,
+} from '@tabler/icons-react';
+import { testSetExport, testSetImport, testSetList, testSetRemove } from '@plinth/client';
+import type { KnowledgeView, TestQueryView } from '@plinth/client';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../ui/action';
+import { AddressSearch } from '../ui/address-fields';
+import { confirmDestruction } from '../ui/confirm';
+import { DataTable } from '../ui/data-table';
+import type { Column } from '../ui/data-table';
+import { Empty } from '../ui/empty';
+import { number } from '../ui/format';
+import { Time } from '../ui/time';
+import { baseKey, useBaseAccess } from './base';
+import { Evaluations } from './evaluations';
+import { saveAs } from './save-as';
+import { TestQueryDrawer } from './test-query-drawer';
+import styles from './knowledge.module.css';
+
+/** Questions with the documents that they should find, and how well the base finds them over time. */
+export default function TestSets({ base }: { readonly base: KnowledgeView }) {
+  const { t } = useTranslation('knowledge');
+  const { can } = useBaseAccess(base);
+  const mayEdit = can('system:info:edit');
+  const [editing, setEditing] = useState<TestQueryView | 'new'>();
+  const path = { knowledgeId: base.id };
+  const changes = [[...baseKey(base.id), 'test set'], ['test queries']];
+  const remove = useAction(
+    (ids: readonly number[]) => testSetRemove({ path: { ...path, ids: ids.map(String) } }),
+    { done: t('test.deleted'), changes },
+  );
+  const take = useAction(
+    // Both files of the layout go in one request: the judgements name questions of the other file.
+    (files: File[]) => testSetImport({ path, body: { file: files as unknown as File } }),
+    {
+      done: ({ added, replaced, skipped, unknown }) =>
+        t('test.imported', {
+          added: number(added),
+          replaced: number(replaced),
+          skipped: number(skipped),
+          unknown: number(unknown),
+        }),
+      changes,
+    },
+  );
+  const give = useAction(async (part: 'queries' | 'qrels') => {
+    const text = await testSetExport({ path, query: { part } });
+    const type = 'text/plain';
+    saveAs(new Blob([text], { type }), part === 'queries' ? 'queries.jsonl' : 'qrels.tsv');
+  });
+  const deleteAll = (queries: readonly TestQueryView[], after?: () => void): void => {
+    const count = queries.length;
+    confirmDestruction({
+      title: t('test.delete', { count }),
+      body: t('test.deleteBody', { count, query: queries[0]?.query ?? '' }),
+      action: t('test.delete', { count }),
+      run: async () => {
+        await remove.mutateAsync(queries.map(({ id }) => id));
+        after?.();
+      },
+    });
+  };
+  const columns: readonly Column<TestQueryView>[] = [
+    { id: 'query', title: t('test.query'), sort: 'query', cell: ({ query }) => query },
+    {
+      id: 'expected',
+      title: t('test.expected'),
+      cell: (query) => <Expected query={query} />,
+    },
+    {
+      id: 'queryId',
+      title: t('test.queryId'),
+      sort: 'queryId',
+      optional: true,
+      cell: ({ queryId }) => queryId,
+    },
+    {
+      id: 'changed',
+      title: t('changed'),
+      sort: 'updateTime',
+      width: 140,
+      cell: ({ updateTime }) => <Time value={updateTime} />,
+    },
+  ];
+  const add = mayEdit && (
+    <Button
+      variant="default"
+      leftSection={<IconPlus size={16} stroke={1.5} />}
+      onClick={() => setEditing('new')}
+    >
+      {t('test.add')}
+    </Button>
+  );
+  const transfer = (
+    <>
+      {mayEdit && (
+        <FileButton
+          multiple
+          accept=".jsonl,.tsv,.txt,application/jsonl,text/tab-separated-values"
+          inputProps={{ 'aria-label': t('test.importFiles') }}
+          onChange={(files) => files.length > 0 && take.mutate(files)}
+        >
+          {(props) => (
+            <Button
+              {...props}
+              variant="default"
+              loading={take.isPending}
+              leftSection={<IconUpload size={16} stroke={1.5} />}
+              title={t('test.importHint')}
+            >
+              {t('test.import')}
+            </Button>
+          )}
+        </FileButton>
+      )}
+      <Menu>
+        <Menu.Target>
+          <Button
+            variant="default"
+            loading={give.isPending}
+            leftSection={<IconDownload size={16} stroke={1.5} />}
+            rightSection={<IconChevronDown size={14} stroke={1.5} />}
+          >
+            {t('test.export')}
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => give.mutate('queries')}>{t('test.exportQueries')}</Menu.Item>
+          <Menu.Item onClick={() => give.mutate('qrels')}>{t('test.exportQrels')}</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </>
+  );
+  return (
+    <Stack gap="xl">
+      <Evaluations base={base} />
+      <section>
+        <Title order={2} mb="xs">
+          {t('test.questions')}
+        </Title>
+        <Text size="sm" c="dimmed" mb="sm" maw={720}>
+          {t('test.about')}
+        </Text>
+        <DataTable
+          name="test queries"
+          of={base.id}
+          label={t('test.questions')}
+          columns={columns}
+          load={(query, { find }, signal) =>
+            testSetList({ path, query: { ...query, ...(find && { query: find }) }, signal })
+          }
+          rowKey={({ id }) => id}
+          filters={['find']}
+          toolbar={
+            <>
+              <AddressSearch name="find" label={t('test.search')} />
+              {add}
+              {transfer}
+            </>
+          }
+          empty={
+            <Empty
+              icon={IconTarget}
+              title={t('test.none')}
+              action={
+                <Group gap="xs" justify="center">
+                  {add}
+                  {mayEdit && transfer}
+                </Group>
+              }
+            >
+              {t('test.noneHint')}
+            </Empty>
+          }
+          {...(mayEdit && {
+            onOpen: setEditing,
+            bulkActions: (rows: readonly TestQueryView[], clear: () => void) => (
+              <Button
+                size="xs"
+                variant="default"
+                c="var(--plinth-bad)"
+                leftSection={<IconTrash size={16} stroke={1.5} />}
+                onClick={() => deleteAll(rows, clear)}
+              >
+                {t('test.delete', { count: rows.length })}
+              </Button>
+            ),
+            rowActions: (query: TestQueryView) => (
+              <>
+                <Menu.Item
+                  leftSection={<IconPencil size={16} stroke={1.5} />}
+                  onClick={() => setEditing(query)}
+                >
+                  {t('test.edit')}
+                </Menu.Item>
+                <Menu.Item
+                  color="red"
+                  leftSection={<IconTrash size={16} stroke={1.5} />}
+                  onClick={() => deleteAll([query])}
+                >
+                  {t('test.delete', { count: 1 })}
+                </Menu.Item>
+              </>
+            ),
+          })}
+        />
+      </section>
+      {editing && (
+        <TestQueryDrawer
+          base={base}
+          query={editing === 'new' ? undefined : editing}
+          onClose={() => setEditing(undefined)}
+        />
+      )}
+    </Stack>
+  );
+}
+
+const SHOWN = 3;
+
+function Expected({ query: { expected } }: { readonly query: TestQueryView }) {
+  const { t } = useTranslation('knowledge');
+  return (
+    <Group gap={4} py={4}>
+      {expected.slice(0, SHOWN).map(({ docId, fid, sourceName, relevance }) => (
+        <Badge
+          key={docId ?? fid}
+          variant="default"
+          tt="none"
+          fw={400}
+          className={sourceName === null ? styles['gone'] : undefined}
+          title={t(`test.relevance.${relevance as 1 | 2 | 3}`)}
+        >
+          {sourceName ?? t('test.gone')}
+          {fid !== undefined && ` · ${t('test.fragment')}`}
+        </Badge>
+      ))}
+      {expected.length > SHOWN && (
+        <Text size="xs" c="dimmed">
+          {t('test.more', { count: expected.length - SHOWN })}
+        </Text>
+      )}
+    </Group>
+  );
+}

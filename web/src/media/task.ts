@@ -1,0 +1,87 @@
+import {
+  contentSend,
+  mediaImage,
+  mediaLookUpPrediction,
+  mediaLookUpVideo,
+  mediaSpeech,
+  mediaVideo,
+} from '@plinth/client';
+import type { ImageBody, MediaResultView, SpeechBody, VideoBody } from '@plinth/client';
+
+export const KINDS = ['image', 'audio', 'video'] as const;
+export type Kind = (typeof KINDS)[number];
+
+export type MediaRequest =
+  | { readonly kind: 'image'; readonly body: ImageBody }
+  | { readonly kind: 'audio'; readonly body: SpeechBody }
+  | { readonly kind: 'video'; readonly body: VideoBody };
+
+/** What is looked up: a task of a model, at the service that the provider's code says. */
+export interface TaskReference {
+  readonly kind: Kind;
+  readonly model: string;
+  readonly providerCode: string;
+  readonly id: string;
+}
+
+/** Where a medium can be shown from, and who gives the address back. */
+export interface Medium {
+  readonly url: string;
+  readonly mimeType: string | null;
+  /** It is an address of this page's memory, to be freed when the record goes. */
+  readonly isLocal: boolean;
+}
+
+export type Progress = 'running' | 'done' | 'failed';
+
+/** Providers whose tasks are predictions; those of others are videos. */
+const PREDICTIONS: readonly string[] = ['media_async', 'atlas'];
+const DONE: readonly string[] = ['completed', 'succeeded', 'success'];
+
+export function begin(request: MediaRequest, signal: AbortSignal): Promise<MediaResultView> {
+  if (request.kind === 'image') return mediaImage({ body: request.body, signal });
+  if (request.kind === 'audio') return mediaSpeech({ body: request.body, signal });
+  return mediaVideo({ body: request.body, signal });
+}
+
+export function lookUp(task: TaskReference, signal: AbortSignal): Promise<MediaResultView> {
+  const { model, id, providerCode } = task;
+  return PREDICTIONS.includes(providerCode)
+    ? mediaLookUpPrediction({ query: { model, predictionId: id }, signal })
+    : mediaLookUpVideo({ query: { model, videoId: id }, signal });
+}
+
+/** How a result stands. Without a status it was made at once; done without anything to show is still running. */
+export function progressOf(result: MediaResultView, providerCode: string): Progress {
+  if (result.status === 'failed') return 'failed';
+  const isDone = result.status === null || DONE.includes(result.status);
+  const hasMedium = result.dataUrl !== null || result.b64Json !== null || result.url !== null;
+  return isDone && (hasMedium || PREDICTIONS.includes(providerCode)) ? 'done' : 'running';
+}
+
+/** What a finished result shows. The medium of a prediction comes through Plinth, so that the page needs no other host. */
+export async function mediumOf(
+  result: MediaResultView,
+  task: TaskReference | undefined,
+  signal: AbortSignal,
+): Promise<Medium | undefined> {
+  const { mimeType, dataUrl, b64Json, url } = result;
+  if (dataUrl) return { url: dataUrl, mimeType, isLocal: false };
+  if (b64Json) {
+    return { url: `data:${mimeType ?? 'image/png'};base64,${b64Json}`, mimeType, isLocal: false };
+  }
+  if (task && PREDICTIONS.includes(task.providerCode)) {
+    try {
+      const content = await contentSend({
+        query: { model: task.model, predictionId: task.id },
+        signal,
+      });
+      const blob = content as Blob;
+      return { url: URL.createObjectURL(blob), mimeType: blob.type, isLocal: true };
+    } catch (error) {
+      // A host that Plinth may not fetch from: the provider's own address is left.
+      if (!url || signal.aborted) throw error;
+    }
+  }
+  return url ? { url, mimeType, isLocal: false } : undefined;
+}
