@@ -167,7 +167,7 @@ function AgentForm({ agent, choices }: FormProps) {
         filter: filter.trim() === '' ? '' : (JSON.parse(filter) as unknown),
         responseFormat: responseFormat.trim() === '' ? '' : (JSON.parse(responseFormat) as unknown),
       } as never;
-      if (!agent) return Number(await agentCreate({ body }));
+      if (!agent) return (await agentCreate({ body })).id;
       await agentUpdate({ body: { id: agent.id, ...(body as object) } });
       return agent.id;
     },

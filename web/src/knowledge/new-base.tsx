@@ -1,6 +1,6 @@
 import { Anchor, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { knowledgeCreate, knowledgeList, modelEntries } from '@plinth/client';
+import { knowledgeCreate, knowledgeList, modelOptions } from '@plinth/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
@@ -25,7 +25,7 @@ export function NewBase({ onClose }: { readonly onClose: () => void }) {
   const { data: models } = useQuery({
     queryKey: ['models', 'choices', 'vector'],
     queryFn: ({ signal }) =>
-      modelEntries({ query: { category: 'vector', pageSize: 1_000 }, signal }),
+      modelOptions({ query: { category: 'vector', pageSize: 1_000 }, signal }),
     staleTime: 30_000,
   });
   const only = models?.rows[0]?.modelName;

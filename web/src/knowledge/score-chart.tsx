@@ -1,4 +1,4 @@
-import '@mantine/charts/styles.css';
+import '@mantine/charts/styles.layer.css';
 import { LineChart } from '@mantine/charts';
 import type { EvaluationView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';

@@ -10,7 +10,7 @@ import {
   Title,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { modelEntries, taskList, taskRemove } from '@plinth/client';
+import { modelOptions, mediaTaskList, mediaTaskRemove } from '@plinth/client';
 import type { TaskView } from '@plinth/client';
 import { IconPhoto } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -36,7 +36,7 @@ export default function MediaPage() {
   const media = useMedia();
   const { data: models } = useQuery({
     queryKey: ['models', 'choices', kind],
-    queryFn: ({ signal }) => modelEntries({ query: { category: kind, pageSize: 1_000 }, signal }),
+    queryFn: ({ signal }) => modelOptions({ query: { category: kind, pageSize: 1_000 }, signal }),
     staleTime: 30_000,
   });
   const providerOf = (model: string): string =>
@@ -207,7 +207,9 @@ function RequestForm({ kind, firstModel, busy, onSubmit }: FormProps) {
 }
 
 /** The fields that were filled in; the others are left to the provider. */
-function given<Fields extends object>(fields: Fields): { [Name in keyof Fields]?: Exclude<Fields[Name], ''> } {
+function given<Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields]?: Exclude<Fields[Name], ''> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '')) as never;
 }
 
@@ -223,9 +225,9 @@ function EarlierTasks({ kind, busy, onFollow }: EarlierProps) {
   const [shown, setShown] = useState(false);
   const { data } = useQuery({
     queryKey: ['media', 'tasks', kind],
-    queryFn: ({ signal }) => taskList({ query: { kind, pageSize: 10 }, signal }),
+    queryFn: ({ signal }) => mediaTaskList({ query: { kind, pageSize: 10 }, signal }),
   });
-  const remove = useAction((id: number) => taskRemove({ path: { ids: [String(id)] } }), {
+  const remove = useAction((id: number) => mediaTaskRemove({ path: { ids: [String(id)] } }), {
     changes: [['media', 'tasks']],
   });
   const tasks = data?.rows ?? [];

@@ -1,5 +1,5 @@
 import {
-  contentSend,
+  mediaContentGet,
   mediaImage,
   mediaLookUpPrediction,
   mediaLookUpVideo,
@@ -72,7 +72,7 @@ export async function mediumOf(
   }
   if (task && PREDICTIONS.includes(task.providerCode)) {
     try {
-      const content = await contentSend({
+      const content = await mediaContentGet({
         query: { model: task.model, predictionId: task.id },
         signal,
       });

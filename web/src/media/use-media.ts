@@ -64,7 +64,10 @@ export function useMedia(): Media {
   };
 
   /** Runs `work` as the one task; what was running before is no longer asked for. */
-  const alone = async (key: number, work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+  const alone = async (
+    key: number,
+    work: (signal: AbortSignal) => Promise<void>,
+  ): Promise<void> => {
     running.current?.abort();
     const controller = new AbortController();
     running.current = controller;
@@ -107,9 +110,7 @@ export function useMedia(): Media {
     const key = add({ ...base, task: undefined, state: 'submitting' });
     void alone(key, async (signal) => {
       const result = await begin(request, signal);
-      const task = result.id
-        ? { kind, model: body.model, providerCode, id: result.id }
-        : undefined;
+      const task = result.id ? { kind, model: body.model, providerCode, id: result.id } : undefined;
       change(key, { task, status: result.status });
       const progress = progressOf(result, providerCode);
       if (progress === 'running' && task) {

@@ -142,7 +142,7 @@ function ModelForm({ model, providers }: FormProps) {
         supportsTools: BOOLEANS[supportsTools],
         supportsVision: BOOLEANS[supportsVision],
       };
-      if (!model) return Number(await modelCreate({ body: body as never }));
+      if (!model) return (await modelCreate({ body: body as never })).id;
       await modelUpdate({ body: { id: model.id, ...body } as never });
       return model.id;
     },

@@ -1,5 +1,5 @@
 import { Select } from '@mantine/core';
-import { modelEntries } from '@plinth/client';
+import { modelOptions } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -30,7 +30,7 @@ export function ModelPicker({ category, value, onChange, clearable, ...rest }: M
   const { t } = useTranslation('ui');
   const { data, error, isPending } = useQuery({
     queryKey: ['models', 'choices', category],
-    queryFn: ({ signal }) => modelEntries({ query: { category, pageSize: 1_000 }, signal }),
+    queryFn: ({ signal }) => modelOptions({ query: { category, pageSize: 1_000 }, signal }),
     staleTime: 30_000,
   });
   const choices = (data?.rows ?? []).map(({ modelName, modelDescribe, providerCode }) => ({

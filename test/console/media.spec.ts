@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+
+describeConsole('the media workspace of the console', () => {
+  let console: Console;
+
+  beforeAll(async () => {
+    // The simulator's media are at its own address, which the policy of the page allows for the demo alone.
+    console = await Console.open({ settings: { DEMO: 'on' } });
+  });
+
+  afterAll(() => console.close());
+
+  it('makes an image and shows it in the page', async () => {
+    const page = await console.signedIn();
+    await page.goto('/media');
+    await page.getByText('Nothing made yet').waitFor();
+    await page.getByRole('button', { name: 'Make image' }).click();
+    await page.getByText('Describe the image.').waitFor();
+    await page.getByLabel('What is to be seen').fill('A lighthouse at dusk');
+    await page.getByRole('button', { name: 'Make image' }).click();
+    const picture = page.getByRole('img', { name: 'A lighthouse at dusk' });
+    await picture.waitFor();
+    await page.waitForFunction('document.querySelector("article img")?.naturalWidth > 0');
+    await page.getByRole('link', { name: 'Download' }).waitFor();
+    await expectNoViolations(page);
+  });
+
+  it('follows a task, pauses it, keeps its id and goes on, also after a reload', async () => {
+    const page = await console.signedIn({ language: 'en', width: 390 });
+    await page.goto('/media?kind=video');
+    await page.getByRole('textbox', { name: 'Model' }).click();
+    await page.getByRole('option', { name: /demo-video-task/ }).click();
+    await page.getByLabel('What is to happen').fill('Waves roll onto a beach');
+    await page.getByRole('button', { name: 'Make video' }).click();
+    await page.getByText('Task', { exact: true }).waitFor();
+    const pause = page.getByRole('button', { name: 'Pause' });
+    await pause
+      .or(page.getByText('Done', { exact: true }))
+      .first()
+      .waitFor();
+    if (await pause.isVisible()) {
+      await pause.click();
+      await page.getByText('Paused', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Continue' }).click();
+    }
+    await page.getByText('Done', { exact: true }).waitFor();
+    await expectNoViolations(page);
+
+    await page.reload();
+
+    await page.getByRole('button', { name: /Show \d+ task/ }).click();
+    await page.getByText('Waves roll onto a beach').waitFor();
+    await page.getByRole('button', { name: 'Look up' }).first().click();
+    await page.getByText('Done', { exact: true }).waitFor();
+    expect(await page.locator('article').count()).toBe(1);
+  });
+});

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+import { makeUser, PASSWORD, roleId } from '../support/people.js';
+
+describeConsole('providers, models, agents and home in the console', () => {
+  let console: Console;
+
+  beforeAll(async () => {
+    console = await Console.open();
+  });
+
+  afterAll(() => console.close());
+
+  it('shows what is set up, how much is used and whether the parts are well', async () => {
+    const page = await console.signedIn();
+    await page.goto('/');
+    await page.getByRole('heading', { name: 'Hello, admin' }).waitFor();
+    await page.getByRole('heading', { name: 'Set up Plinth' }).waitFor();
+    await page.getByRole('heading', { name: 'Use', exact: true }).waitFor();
+    await page.getByText('Vector store').waitFor();
+    await expectNoViolations(page);
+
+    await page.getByRole('button', { name: 'Hide' }).click();
+    await page.reload();
+
+    await page.getByRole('heading', { name: 'Use', exact: true }).waitFor();
+    expect(await page.getByRole('heading', { name: 'Set up Plinth' }).count()).toBe(0);
+  });
+
+  it('adds a provider and a model, copies the address, and says what is wrong with it', async () => {
+    const page = await console.signedIn();
+    await page.goto('/providers');
+    await page.getByRole('button', { name: 'Add provider' }).click();
+    const drawer = page.getByRole('dialog');
+    await drawer.getByRole('button', { name: 'Add provider' }).click();
+    await drawer.getByText('Enter a name.').waitFor();
+    await drawer.getByLabel('Name').fill('Gateway');
+    await drawer.getByLabel('Code').fill('deepseek');
+    await drawer.getByLabel('Address').fill('http://127.0.0.1:9/v1');
+    await page.keyboard.press('Escape');
+    await drawer.getByRole('button', { name: 'Add provider' }).click();
+    await page.getByRole('button', { name: 'Gateway', exact: true }).waitFor();
+    await expectNoViolations(page);
+
+    await page.goto('/models/new');
+    await page.getByRole('textbox', { name: 'Provider' }).click();
+    await page.getByRole('option', { name: 'Gateway' }).click();
+    expect(await page.getByLabel('Address').inputValue()).toBe('http://127.0.0.1:9/v1');
+    await page.getByRole('textbox', { name: 'Provider' }).click();
+    await page.getByRole('option', { name: 'Offline demo (chat-completions)' }).click();
+    expect(await page.getByLabel('Address').inputValue()).toBe('');
+    await page.getByRole('textbox', { name: 'Provider' }).click();
+    await page.getByRole('option', { name: 'Gateway' }).click();
+    await page.getByLabel('Key', { exact: true }).fill('secret-key');
+    await page.getByRole('textbox', { name: 'Model' }).fill('closed-door');
+    await page.getByRole('button', { name: 'Save and test' }).click();
+
+    await page.getByText('The model cannot be used yet').waitFor();
+    expect(await page.getByText('A key is stored.').count()).toBe(1);
+    expect(await page.content()).not.toContain('secret-key');
+    await expectNoViolations(page);
+  });
+
+  it('tests a model that works, from the list', async () => {
+    const page = await console.signedIn({ theme: 'dark', language: 'zh' });
+    await page.goto('/models?category=chat');
+    const row = page.getByRole('row', { name: /demo-chat/ }).first();
+    await row.getByRole('button', { name: '操作' }).click();
+    await page.getByRole('menuitem', { name: '测试模型' }).click();
+    await page.getByText('模型可用').waitFor();
+    await expectNoViolations(page);
+  });
+
+  it('says before a provider is disabled what that does, and keeps the filter after a reload', async () => {
+    const page = await console.signedIn();
+    await page.goto('/providers?q=ollama');
+    const toggle = page.getByLabel('Offline demo (ollama) enabled');
+    await toggle.click({ force: true });
+    await page.getByText('new calls through them are refused').waitFor();
+    await page.getByRole('button', { name: 'Disable provider' }).click();
+    await page.getByText('Offline demo (ollama) is disabled.').waitFor();
+
+    await page.reload();
+
+    await toggle.waitFor({ state: 'attached' });
+    expect(await toggle.isChecked()).toBe(false);
+    expect(await page.getByRole('row').count()).toBe(2);
+  });
+
+  it('makes an agent with tools and shows why it cannot be saved', async () => {
+    const page = await console.signedIn();
+    await page.goto('/agents');
+    await page.getByRole('link', { name: 'Add agent' }).click();
+    await page.getByRole('button', { name: 'Save agent' }).click();
+    await page.getByText('Choose a model.').waitFor();
+    await page.getByLabel('Name').fill('Calculator');
+    await page.getByRole('textbox', { name: 'Model' }).click();
+    await page.getByRole('option', { name: 'Offline demo: chat', exact: true }).click();
+    await page.getByRole('radio', { name: 'Use tools' }).check();
+    await page.getByRole('checkbox', { name: 'calculate' }).check();
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Save agent' }).click();
+    await page.getByRole('heading', { name: 'Calculator' }).waitFor();
+
+    await page.reload();
+
+    await page.getByRole('checkbox', { name: 'calculate' }).waitFor();
+    expect(await page.getByRole('checkbox', { name: 'calculate' }).isChecked()).toBe(true);
+  });
+
+  it('tells a user which permission a page needs, and offers only what is allowed', async () => {
+    const admin = await console.plinth.signIn();
+    await makeUser(console.plinth, admin, 'reader', [await roleId(admin, 'user')]);
+    const page = await console.signedIn({ user: { name: 'reader', password: PASSWORD } });
+    await page.goto('/providers');
+    await page.getByText('system:provider:list').waitFor();
+    expect(await page.getByRole('link', { name: 'Providers' }).count()).toBe(0);
+    await expectNoViolations(page);
+  });
+
+  it('shows a failure of the service with its request id, and tries again', async () => {
+    console.expectProblems(/500/);
+    const page = await console.signedIn();
+    let broken = true;
+    await page.route('**/system/model/list?**', (route) =>
+      broken
+        ? route.fulfill({
+            headers: { 'content-type': 'application/json', 'x-request-id': 'request-7' },
+            body: JSON.stringify({ code: 500, msg: 'The disk is full.', data: null }),
+          })
+        : route.continue(),
+    );
+    await page.goto('/models');
+    await page.getByText('The disk is full.').waitFor();
+    await page.getByText('request-7').waitFor();
+    broken = false;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('demo-embedding-384').waitFor();
+  });
+});
