@@ -21,11 +21,13 @@ describeConsole('the harness in the console', () => {
   let admin: Session;
   let root: string;
 
-  const file = (name: string): string => join(root, 'example', name);
+  /** Each test has a workspace of its own: one run at a time changes a workspace. */
+  const WORKSPACES = ['first', 'second', 'third'];
+  const file = (workspace: string, name: string): string => join(root, workspace, name);
 
   beforeAll(async () => {
     root = realpathSync(mkdtempSync(join(tmpdir(), 'plinth-console-')));
-    mkdirSync(join(root, 'example'));
+    for (const name of WORKSPACES) mkdirSync(join(root, name));
     console = await Console.open({ settings: { HARNESS_ROOTS: root } });
     admin = await console.plinth.signIn();
     await createModel(admin, {
@@ -40,9 +42,9 @@ describeConsole('the harness in the console', () => {
   });
 
   /** A run that plans `made.js`, makes it, and asks before it removes `old.js`. */
-  function script(): void {
-    writeFileSync(file('old.js'), 'old\n');
-    rmSync(file('made.js'), { force: true });
+  function script(workspace: string): void {
+    writeFileSync(file(workspace, 'old.js'), 'old\n');
+    console.simulator.reset();
     console.simulator.script(
       planning('made.js'),
       calling('write_file', { path: 'made.js', content: 'export const made = 1;\n' }),
@@ -55,15 +57,15 @@ describeConsole('the harness in the console', () => {
   const button = (page: Page, name: string) => page.getByRole('button', { name });
   const status = (page: Page, name: string) => page.locator(`[data-status="${name}"]`).first();
 
-  async function createSession(page: Page, title: string): Promise<void> {
+  async function createSession(page: Page, workspace: string, title: string): Promise<void> {
     await page.goto('/harness');
     await button(page, 'Create session').first().click();
     const form = page.getByRole('dialog');
-    await form.getByLabel('Workspace').click();
-    await page.getByRole('option', { name: 'example' }).click();
+    await form.getByRole('combobox', { name: 'Workspace' }).fill(workspace);
+    await page.getByRole('option', { name: workspace }).click();
     await form.getByRole('textbox', { name: 'Title' }).fill(title);
-    await form.getByLabel('Model').fill('scripted');
-    await form.getByRole('textbox', { name: 'Title' }).focus();
+    await form.getByRole('combobox', { name: 'Model' }).fill('scripted');
+    await form.getByRole('radio', { name: 'Edit workspace' }).check();
     await form.getByRole('button', { name: 'Create session' }).click();
     await heading(page, title).waitFor();
   }
@@ -75,9 +77,9 @@ describeConsole('the harness in the console', () => {
   }
 
   it('takes a run from its requirement through its decisions to its summary and back', async () => {
-    script();
+    script('first');
     const page = await console.signedIn();
-    await createSession(page, 'First');
+    await createSession(page, 'first', 'First');
     await expectNoViolations(page);
     await startRun(page);
     await expectNoViolations(page);
@@ -91,7 +93,7 @@ describeConsole('the harness in the console', () => {
       (count) => count === 0,
     );
     await page.getByRole('region', { name: 'Remove these files?' }).waitFor();
-    expect(existsSync(file('made.js'))).toBe(true);
+    expect(existsSync(file('first', 'made.js'))).toBe(true);
     await page.getByRole('region', { name: 'made.js' }).first().waitFor();
     await page.getByLabel('1 decision waiting').waitFor();
     await expectNoViolations(page);
@@ -104,7 +106,7 @@ describeConsole('the harness in the console', () => {
     await button(inbox, 'Approve once').click();
     await inbox.getByText('Nothing waits for you').waitFor();
     await status(page, 'COMPLETED').waitFor();
-    expect(existsSync(file('old.js'))).toBe(false);
+    expect(existsSync(file('first', 'old.js'))).toBe(false);
     await inbox.close();
 
     await page.reload();
@@ -115,16 +117,19 @@ describeConsole('the harness in the console', () => {
     await page.keyboard.press('Escape');
     await button(page, 'Undo changes').click();
     await button(page, 'Redo changes').waitFor();
-    expect([existsSync(file('made.js')), existsSync(file('old.js'))]).toEqual([false, true]);
+    expect([existsSync(file('first', 'made.js')), existsSync(file('first', 'old.js'))]).toEqual([
+      false,
+      true,
+    ]);
     await button(page, 'Show report').click();
     await page.getByRole('dialog').getByText('Make made.js.').first().waitFor();
   });
 
   it('goes on by itself after a lost connection, and denies with a reason', async () => {
-    script();
+    script('second');
     console.expectProblems(/ERR_(CONNECTION|EMPTY|INCOMPLETE|NETWORK)/);
     const page = await console.signedIn({ width: 390 });
-    await createSession(page, 'Second');
+    await createSession(page, 'second', 'Second');
     await startRun(page);
 
     (console.plinth.app.getHttpServer() as Server).closeAllConnections();
@@ -136,14 +141,14 @@ describeConsole('the harness in the console', () => {
     await button(page, 'Deny call').click();
 
     await status(page, 'COMPLETED').waitFor();
-    expect(existsSync(file('old.js'))).toBe(true);
+    expect(existsSync(file('second', 'old.js'))).toBe(true);
     await page.getByText('Denied').first().waitFor();
   });
 
   it('leaves connections for other pages when six tabs follow a run', async () => {
-    script();
+    script('third');
     const page = await console.signedIn();
-    await createSession(page, 'Third');
+    await createSession(page, 'third', 'Third');
     await startRun(page);
     const address = page.url();
     const tabs = await Promise.all(
@@ -157,7 +162,7 @@ describeConsole('the harness in the console', () => {
 
     await page.goto('/harness');
 
-    await page.getByText('1 decision waits').waitFor();
+    await page.getByRole('row', { name: 'Third' }).getByText('1 decision waits').waitFor();
     const [first] = tabs;
     if (first) await button(first, 'Cancel run').click();
     for (const tab of tabs) await status(tab, 'CANCELLED').waitFor();
@@ -169,7 +174,7 @@ describeConsole('the harness in the console', () => {
     await page.getByText('The session was not found').waitFor();
 
     const person = await makeUser(console.plinth, admin, 'no-coder', [
-      await makeRole(admin, 'no-coder', ['chat:message:list']),
+      await makeRole(admin, 'no-coder', ['system:info:list']),
     ]);
     const user = { name: person.name, password: PASSWORD };
     const stranger = await console.signedIn({ user, theme: 'dark', language: 'zh' });

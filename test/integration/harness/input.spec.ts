@@ -53,7 +53,9 @@ describe('what is said to a run', () => {
     ]);
     expect(data.status).toBe('QUEUED');
     const events = await harness.events(run);
-    const queued = events.slice(2).map(({ type, data: { kind, content } }) => [type, kind, content]);
+    const queued = events
+      .slice(2)
+      .map(({ type, data: { kind, content } }) => [type, kind, content]);
     expect(queued).toEqual([
       ['input.queued', 'STEER', 'Mind the tests'],
       ['input.queued', 'FOLLOW_UP', 'And then commit'],

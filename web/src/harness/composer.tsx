@@ -1,4 +1,12 @@
-import { ActionIcon, Button, Group, SegmentedControl, Select, Textarea, Tooltip } from '@mantine/core';
+import {
+  ActionIcon,
+  Button,
+  Group,
+  SegmentedControl,
+  Select,
+  Textarea,
+  Tooltip,
+} from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import { IconAdjustmentsHorizontal, IconSend } from '@tabler/icons-react';
 import { runAddInput, runCreate } from '@plinth/client';
@@ -36,7 +44,10 @@ export function Composer({ session, activeRunId }: Props) {
   const [mode, setMode] = useState<Mode>();
   const navigate = useNavigate();
   const { may } = useMe();
-  const changes = [['harness', 'session', sessionId], ['harness', 'runs', sessionId]];
+  const changes = [
+    ['harness', 'session', sessionId],
+    ['harness', 'runs', sessionId],
+  ];
   const start = useAction(
     () =>
       runCreate({

@@ -91,9 +91,7 @@ function FolderView({ folder, onOpen, isRoot = false }: FolderProps) {
               <span className={styles['fileName']} data-op={file.op}>
                 {file.path.slice(file.path.lastIndexOf('/') + 1)}
               </span>
-              {file.op !== 'UPDATE' && (
-                <span className={styles['op']}>{t(`op.${file.op}`)}</span>
-              )}
+              {file.op !== 'UPDATE' && <span className={styles['op']}>{t(`op.${file.op}`)}</span>}
               {file.changeIds.length === 0 && (
                 <span className={styles['op']}>{t('files.undone')}</span>
               )}

@@ -25,9 +25,7 @@ export function ModelSelect({ onChange, ...props }: Props) {
     queryFn: async ({ signal }) => {
       const [shown, all] = await Promise.all([
         modelOptions({ query: { category: 'chat' }, signal }),
-        listed
-          ? modelList({ query: { category: 'chat', pageSize: 200 }, signal })
-          : undefined,
+        listed ? modelList({ query: { category: 'chat', pageSize: 200 }, signal }) : undefined,
       ]);
       const unfit = new Set(
         (all?.rows ?? []).filter((one) => one.supportsTools === false).map((one) => one.modelName),

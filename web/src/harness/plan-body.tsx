@@ -1,4 +1,4 @@
-import { Stack, Text, Textarea } from '@mantine/core';
+import { Code, Stack, Text, Textarea } from '@mantine/core';
 import {
   IconCircle,
   IconCircleCheck,
@@ -28,7 +28,9 @@ export function PlanBody({ plan, comments, onComment }: Props) {
   const { t } = useTranslation('harness');
   return (
     <Stack gap="xs">
-      <Text>{plan.summary}</Text>
+      <Text>
+        <InlineCode text={plan.summary} />
+      </Text>
       <ol className={styles['planSteps']}>
         {plan.steps.map((step, place) => (
           <Step
@@ -84,7 +86,7 @@ function Step({ step, number, comment, onComment }: StepProps) {
       <Icon size={16} stroke={1.5} aria-hidden />
       <div className={styles['grow']}>
         <span className="only-for-readers">{t(`step.${step.status}`)}: </span>
-        {step.text}
+        <InlineCode text={step.text} />
         {comment !== undefined && (
           <Textarea
             size="xs"
@@ -101,4 +103,13 @@ function Step({ step, number, comment, onComment }: StepProps) {
       </div>
     </li>
   );
+}
+
+/** What stands between backticks as code. */
+function InlineCode({ text }: { readonly text: string }) {
+  return text
+    .split(/(`[^`]+`)/)
+    .map((part, place) =>
+      /^`[^`]+`$/.test(part) ? <Code key={place}>{part.slice(1, -1)}</Code> : part,
+    );
 }

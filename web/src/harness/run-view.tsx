@@ -31,10 +31,7 @@ export function RunView({ session, runId, feed, status }: Props) {
   const pending = pendingOf(timeline);
   const working = status === 'RUNNING' || status === 'QUEUED';
   useStepKeys(list);
-  const { atEnd, toEnd } = useFollowedEnd(
-    timeline.items,
-    state !== 'replaying' && !isEnded(status),
-  );
+  const { atEnd, toEnd } = useFollowedEnd(list, state !== 'replaying' && !isEnded(status));
 
   if (runId === undefined) {
     return (
@@ -176,7 +173,10 @@ function useStepKeys(list: React.RefObject<HTMLDivElement | null>): void {
 const NEAR = 160;
 
 /** Keeps the end in view while the timeline grows, unless the reader has scrolled up. */
-function useFollowedEnd(items: unknown, follows: boolean): { atEnd: boolean; toEnd: () => void } {
+function useFollowedEnd(
+  list: React.RefObject<HTMLDivElement | null>,
+  follows: boolean,
+): { atEnd: boolean; toEnd: () => void } {
   const [atEnd, setAtEnd] = useState(true);
   const kept = useRef(true);
   const toEnd = useCallback(() => {
@@ -194,7 +194,16 @@ function useFollowedEnd(items: unknown, follows: boolean): { atEnd: boolean; toE
     return () => removeEventListener('scroll', look);
   }, []);
   useEffect(() => {
-    if (follows && kept.current) scrollTo({ top: document.documentElement.scrollHeight });
-  }, [items, follows]);
+    const grown = list.current;
+    if (!follows || !grown) return;
+    const follow = (): void => {
+      if (kept.current) scrollTo({ top: document.documentElement.scrollHeight });
+    };
+    // Diffs are drawn a moment after their step.
+    const observer = new ResizeObserver(follow);
+    observer.observe(grown);
+    follow();
+    return () => observer.disconnect();
+  }, [list, follows]);
   return { atEnd, toEnd };
 }

@@ -93,10 +93,10 @@ function SessionView({ session, runs, runId }: Props) {
     ['harness', 'runs', sessionId],
     ['harness', 'sessions'],
   ];
-  const cancel = useAction(
-    () => runCancel({ path: { sessionId, runId: runId ?? '' } }),
-    { done: t('run.cancelled'), changes },
-  );
+  const cancel = useAction(() => runCancel({ path: { sessionId, runId: runId ?? '' } }), {
+    done: t('run.cancelled'),
+    changes,
+  });
   useRefreshed(status, sessionId);
   const active =
     runId !== undefined && status && !ended
@@ -202,10 +202,9 @@ function SessionMenu({ session }: { readonly session: HarnessSessionView }) {
     ['harness', 'session', sessionId],
     ['harness', 'sessions'],
   ];
-  const pin = useAction(
-    () => harnessSessionPin({ path, body: { pinned: pinnedAt === null } }),
-    { changes },
-  );
+  const pin = useAction(() => harnessSessionPin({ path, body: { pinned: pinnedAt === null } }), {
+    changes,
+  });
   const restore = useAction(() => harnessSessionRestore({ path }), {
     done: t('session.restored'),
     changes,
@@ -275,4 +274,3 @@ export function confirmRemoval(
     run,
   });
 }
-

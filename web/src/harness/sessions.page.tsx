@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, Group, Menu, Switch, Text } from '@mantine/core';
+import { Alert, Badge, Button, Group, Menu, Switch, Text, Tooltip } from '@mantine/core';
 import {
   IconCode,
   IconInbox,
@@ -61,10 +61,7 @@ export default function SessionsPage() {
   const open = ({ sessionId }: HarnessSessionView): void =>
     void navigate({ to: '/harness/$sessionId', params: { sessionId } });
   const create = (
-    <Button
-      leftSection={<IconPlus size={16} stroke={1.5} />}
-      onClick={() => setCreating(true)}
-    >
+    <Button leftSection={<IconPlus size={16} stroke={1.5} />} onClick={() => setCreating(true)}>
       {t('session.create')}
     </Button>
   );
@@ -169,7 +166,11 @@ export default function SessionsPage() {
           {
             id: 'workspace',
             title: t('session.workspace'),
-            cell: ({ workspace }) => <code className={styles['mono']}>{workspace}</code>,
+            cell: ({ workspace }) => (
+              <Tooltip label={workspace}>
+                <code className={styles['mono']}>{workspace.split('/').at(-1)}</code>
+              </Tooltip>
+            ),
           },
           { id: 'model', title: t('session.model'), cell: ({ model }) => model },
           {
@@ -204,10 +205,9 @@ function RowActions({ session }: { readonly session: HarnessSessionView }) {
   const { t } = useTranslation('harness');
   const { sessionId, pinnedAt, deletedAt } = session;
   const path = { sessionId };
-  const pin = useAction(
-    () => harnessSessionPin({ path, body: { pinned: pinnedAt === null } }),
-    { changes: CHANGES },
-  );
+  const pin = useAction(() => harnessSessionPin({ path, body: { pinned: pinnedAt === null } }), {
+    changes: CHANGES,
+  });
   const restore = useAction(() => harnessSessionRestore({ path }), {
     done: t('session.restored'),
     changes: CHANGES,
@@ -254,13 +254,10 @@ function RowActions({ session }: { readonly session: HarnessSessionView }) {
 /** For super administrators: stops or allows everything that changes files, in every tenant. */
 function WritesSwitch({ enabled }: { readonly enabled: boolean }) {
   const { t } = useTranslation('harness');
-  const change = useAction(
-    (next: boolean) => controlSwitchWrites({ body: { enabled: next } }),
-    {
-      changes: [['harness', 'capabilities']],
-      after: ({ writesEnabled }) => said(t(writesEnabled ? 'writes.allowed' : 'writes.done')),
-    },
-  );
+  const change = useAction((next: boolean) => controlSwitchWrites({ body: { enabled: next } }), {
+    changes: [['harness', 'capabilities']],
+    after: ({ writesEnabled }) => said(t(writesEnabled ? 'writes.allowed' : 'writes.done')),
+  });
   const ask = (): void => {
     const next = !enabled;
     const id = modals.open({

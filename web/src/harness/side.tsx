@@ -158,4 +158,3 @@ function Grants({ sessionId }: { readonly sessionId: string }) {
     </section>
   );
 }
-

@@ -16,7 +16,14 @@ interface Props {
 }
 
 /** A step of a run: one line that unfolds. */
-export function StepCard({ icon: Icon, title, meta, tone = 'plain', open = false, children }: Props) {
+export function StepCard({
+  icon: Icon,
+  title,
+  meta,
+  tone = 'plain',
+  open = false,
+  children,
+}: Props) {
   const [opened, { toggle }] = useDisclosure(open);
   const head = (
     <>

@@ -1,9 +1,5 @@
 import { Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
-import {
-  IconArrowBackUp,
-  IconArrowForwardUp,
-  IconFileText,
-} from '@tabler/icons-react';
+import { IconArrowBackUp, IconArrowForwardUp, IconFileText } from '@tabler/icons-react';
 import { ApiError, changeFiles, reportGet, undoApply, undoRedo } from '@plinth/client';
 import type { RunReportView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
@@ -115,11 +111,7 @@ function Figures({ report }: { readonly report: RunReportView }) {
           {commands.slice(-8).map((call) => (
             <li key={call.toolCallId}>
               <code className={styles['mono']}>{call.title ?? call.toolName}</code>
-              <Text
-                span
-                size="xs"
-                className={styles[call.exitCode === 0 ? 'good' : 'bad'] ?? ''}
-              >
+              <Text span size="xs" className={styles[call.exitCode === 0 ? 'good' : 'bad'] ?? ''}>
                 {call.exitCode === null
                   ? t(`call.${call.state as 'TIMED_OUT'}`)
                   : t('command.exit', { code: call.exitCode })}

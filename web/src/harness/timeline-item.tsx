@@ -1,4 +1,4 @@
-import { Anchor, Group, Loader, Stack, Text } from '@mantine/core';
+import { Group, Loader, Stack, Text } from '@mantine/core';
 import {
   IconAlertTriangle,
   IconBulb,
@@ -186,7 +186,11 @@ function Reads({ calls }: { readonly calls: readonly Call[] }) {
         calls.length === 1 ? (calls[0]?.title ?? '') : t('reads.line', { count: calls.length })
       }
       meta={
-        running ? <Loader size={12} /> : failed > 0 ? t('reads.failed', { count: failed }) : undefined
+        running ? (
+          <Loader size={12} />
+        ) : failed > 0 ? (
+          t('reads.failed', { count: failed })
+        ) : undefined
       }
     >
       <ul className={styles['lines']}>
@@ -357,15 +361,7 @@ function ApprovalItem({ approval }: { readonly approval: Approval }) {
           <code className={styles['mono']}>{approval.command}</code>
         )
       }
-      meta={
-        pending ? (
-          <Anchor href="#decision" size="xs">
-            {t('approval.state.PENDING')}
-          </Anchor>
-        ) : (
-          t(`approval.state.${decided}`)
-        )
-      }
+      meta={t(`approval.state.${decided}`)}
     >
       <Stack gap="xs" p="sm">
         <ApprovalSubject approval={approval} />
@@ -378,4 +374,3 @@ function ApprovalItem({ approval }: { readonly approval: Approval }) {
     </StepCard>
   );
 }
-

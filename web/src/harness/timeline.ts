@@ -591,7 +591,10 @@ export function isEnded(status: string | undefined): boolean {
 }
 
 /** What waits for a person, the longest waiting first. */
-export type Pending = Extract<Item, { kind: 'approval' | 'plan' | 'question' | 'uncertain' | 'provider' }>;
+export type Pending = Extract<
+  Item,
+  { kind: 'approval' | 'plan' | 'question' | 'uncertain' | 'provider' }
+>;
 
 export function pendingOf({ items, status }: Timeline): readonly Pending[] {
   if (isEnded(status)) return [];
