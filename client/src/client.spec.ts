@@ -15,10 +15,11 @@ import {
   storageUpload,
   streamChat,
   streamNotices,
+  streamHarness,
   streamRunEvents,
   uploadDocuments,
 } from './index.js';
-import type { ChatEvent } from './index.js';
+import type { ChatEvent, HarnessNews } from './index.js';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -380,6 +381,48 @@ describe('streamRunEvents', () => {
 
     expect(await thrownBy(all(streamRunEvents('s1', 'r1')))).toMatchObject({ code: 404 });
     expect(requests).toHaveLength(1);
+  });
+});
+
+describe('streamHarness', () => {
+  it('asks for its runs at each connection, and says what comes of which', async () => {
+    const leaving = new AbortController();
+    const run = { sessionId: 's1', runId: 'r1' };
+    const frame = (name: string, data: object): string =>
+      `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+    answers = [
+      stream(frame('inbox.count', { count: 2 }) + runEvent(3, 'run.started')),
+      stream(
+        frame('run.synced', run) + frame('run.over', run) + frame('inbox.count', { count: 0 }),
+      ),
+    ];
+    let after = 2;
+    const seen: HarnessNews[] = [];
+
+    const reading = (async () => {
+      const runs = () => [{ ...run, after }];
+      for await (const news of streamHarness(runs, { signal: leaving.signal })) {
+        seen.push(news);
+        if (news.kind === 'event') after = news.event.sequence;
+        if (news.kind === 'count' && news.count === 0) leaving.abort();
+      }
+    })();
+
+    expect(await thrownBy(reading)).toMatchObject({ name: 'AbortError' });
+    expect(seen).toMatchObject([
+      { kind: 'count', count: 2 },
+      { kind: 'event', event: { sequence: 3 } },
+      { kind: 'synced', runId: 'r1' },
+      { kind: 'over', runId: 'r1' },
+      { kind: 'count', count: 0 },
+    ]);
+    expect(requests.map(({ line }) => line)).toEqual(
+      Array(2).fill('POST /coding/harness/events/stream'),
+    );
+    expect(requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      { runs: [{ ...run, afterSequence: 2 }] },
+      { runs: [{ ...run, afterSequence: 3 }] },
+    ]);
   });
 });
 

@@ -1,18 +1,20 @@
 export { configure } from './configure.js';
 export type { ClientSettings } from './settings.js';
 export { ApiError, ConnectionError } from './errors.js';
-export { streamChat, streamNotices, streamRunEvents } from './streams.js';
+export { streamChat, streamHarness, streamNotices, streamRunEvents } from './streams.js';
 export type {
   ChatEvent,
   ChatSendBody,
   ChatSource,
   ChatStreamOptions,
+  FollowedRun,
   FollowOptions,
   HarnessEvent,
+  HarnessNews,
   LeftOutSource,
   Notice,
 } from './streams.js';
-export { uploadDocuments, uploadFile } from './uploads.js';
+export { importTestSet, uploadDocuments, uploadFile } from './uploads.js';
 export type { DocumentUpload, UploadOptions } from './uploads.js';
 export * from './generated/sdk.gen.js';
 export type * from './generated/types.gen.js';

@@ -7,6 +7,7 @@ import {
   Input,
   integer,
   list,
+  localized,
   MOST_ROWS,
   nullable,
   number,
@@ -237,6 +238,7 @@ export function toMessageView(
     siblings: (siblings.get(message.id) ?? [message.id]).map(String),
     feedback: own ? { vote: own.vote, text: own.comment } : null,
     reasoningContent: message.reasoning,
+    error: localized(message.error),
     sources: message.sources ?? [],
     files: (message.files ?? []).map(toFileView),
     steps: (steps.get(message.id) ?? []).map((step) =>
