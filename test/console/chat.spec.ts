@@ -321,10 +321,9 @@ describeConsole('the chat', () => {
     });
     await page.goto(`/chat/${sessionId}`);
     const shown = new Set<string>();
-    const log = page.getByRole('log', { name: 'Messages' });
     await answers(page).first().waitFor();
     for (let isTop = false; !isTop;) {
-      const sight: Sight = await log.evaluate(INSPECT);
+      const sight: Sight = await page.evaluate(INSPECT);
       expect(sight.faults).toEqual([]);
       for (const index of sight.indexes) shown.add(index);
       ({ isTop } = sight);
@@ -385,7 +384,8 @@ interface Sight {
 }
 
 /** Runs in the page: what is wrong with the messages in sight, then scrolls up by a window. */
-const INSPECT = `async (log) => {
+const INSPECT = `(async () => {
+  const log = document.querySelector('[role=log]');
   const faults = [];
   const tags = 'script, iframe, object, embed, video, audio, form, base, style, link, meta, img, image, input';
   for (const answer of log.querySelectorAll('article')) {
@@ -405,4 +405,4 @@ const INSPECT = `async (log) => {
   log.scrollTop -= log.clientHeight / 2;
   await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
   return { faults, indexes, isTop };
-}`;
+})()`;

@@ -41,7 +41,7 @@ import { conversationKey } from './data';
 import { changeMessage } from './conversation';
 import { answerOf } from './stored-answer';
 import type { Call, Segment, Turn } from './turn';
-import { thinkingTimeOf, useTurnView } from './turns';
+import { answerKey, keyOf, thinkingTimeOf, useTurnView } from './turns';
 import styles from './message.module.css';
 
 /** An answer that is stored. */
@@ -51,7 +51,9 @@ export const Answer = memo(function Answer({ message }: { readonly message: Mess
   const { reasoningContent, sources, id } = message;
   return (
     <article className={styles['answer']} aria-label={t('message.answer')}>
-      {reasoningContent && <Thinking text={reasoningContent} ms={thinkingTimeOf(id)} />}
+      {reasoningContent && (
+        <Thinking owner={keyOf(id)} text={reasoningContent} ms={thinkingTimeOf(id)} />
+      )}
       <Segments segments={segments} sources={sources} structured={message.structured} />
       <Ending message={message} isEmpty={segments.length === 0} />
       {sources.length > 0 && <Sources sources={sources} />}
@@ -83,7 +85,12 @@ export function LiveAnswer({ turn }: { readonly turn: Turn }) {
       aria-busy={end === undefined}
     >
       {reasoning !== '' && (
-        <Thinking text={reasoning} ms={thinkingMs} isThinking={isEmpty && !end} />
+        <Thinking
+          owner={answerKey(turn.outline.key)}
+          text={reasoning}
+          ms={thinkingMs}
+          isThinking={isEmpty && !end}
+        />
       )}
       {retrieval !== 'whole' && <p className={styles['note']}>{t(`retrieval.${retrieval}`)}</p>}
       <Segments segments={segments} sources={sources} growing={!end} />
@@ -206,15 +213,25 @@ function Sources({ sources }: { readonly sources: readonly ShownSource[] }) {
   );
 }
 
+/** The answers whose thoughts are unfolded, also when they leave the sight or are stored meanwhile. */
+const unfolded = new Set<string>();
+
 interface ThinkingProps {
+  /** The key of the answer. */
+  readonly owner: string;
   readonly text: string;
   readonly ms: number | undefined;
   readonly isThinking?: boolean;
 }
 
-function Thinking({ text, ms, isThinking = false }: ThinkingProps) {
+function Thinking({ owner, text, ms, isThinking = false }: ThinkingProps) {
   const { t } = useTranslation('chat');
-  const [opened, setOpened] = useState(false);
+  const [opened, setOpened] = useState(() => unfolded.has(owner));
+  const toggle = (): void => {
+    if (opened) unfolded.delete(owner);
+    else unfolded.add(owner);
+    setOpened(!opened);
+  };
   const title = isThinking
     ? t('thinking.now')
     : ms === undefined
@@ -222,11 +239,7 @@ function Thinking({ text, ms, isThinking = false }: ThinkingProps) {
       : t('thinking.doneIn', { time: duration(Math.round(ms)) });
   return (
     <div className={styles['thinking']}>
-      <UnstyledButton
-        className={styles['fold']}
-        aria-expanded={opened}
-        onClick={() => setOpened(!opened)}
-      >
+      <UnstyledButton className={styles['fold']} aria-expanded={opened} onClick={toggle}>
         <IconBulb size={16} stroke={1.5} aria-hidden />
         <span>{title}</span>
         <Fold opened={opened} />

@@ -256,7 +256,7 @@ function Conversation({ sessionId, onSource }: ConversationProps) {
     const id = await begin.mutateAsync(content).catch(() => undefined);
     if (id === undefined) return false;
     choiceOf(id).write(choice);
-    void send({ sessionId: id, place: { kind: 'end' }, content, files, choice });
+    void send({ sessionId: id, place: { kind: 'end' }, content, files, choice, isFirst: true });
     draftOf(undefined).write({ text: '', files: [] });
     await navigate({ to: '/chat/$sessionId', params: { sessionId: id }, replace: true });
     return true;

@@ -70,6 +70,11 @@ export default function MessageList({ conversation, turn, isLoadingEarlier, onEa
         role="log"
         aria-live="off"
         aria-label={t('message.list')}
+        // What the reader does counts more than a scroll that is still settling.
+        onWheel={list.cancelScroll}
+        onTouchStart={list.cancelScroll}
+        onPointerDown={list.cancelScroll}
+        onKeyDown={list.cancelScroll}
       >
         {conversation.earlier > 0 && (
           <div className={styles['earlier']}>
@@ -135,13 +140,15 @@ function itemsOf(messages: readonly MessageView[], turn: Turn | undefined): Item
   const items = (from: readonly MessageView[]): Item[] =>
     from.map((message) => ({ key: keyOf(message.id), kind: 'stored', message }));
   if (!turn) return items(messages);
-  const { key, after, question } = turn.outline;
-  const end =
-    after === undefined ? messages.length : messages.findIndex(({ id }) => id === after) + 1;
-  const shown = items(messages.slice(0, end));
-  // A tab that has opened meanwhile may have the question already.
-  const last = messages.at(end - 1);
-  const isStored = last?.role === 'user' && last.content === question?.content;
+  const { key, after, newest, question } = turn.outline;
+  const known =
+    newest === undefined ? messages : messages.filter(({ id }) => Number(id) <= Number(newest));
+  const end = after === undefined ? known.length : known.findIndex(({ id }) => id === after) + 1;
+  const shown = items(known.slice(0, end));
+  // Where nothing was loaded before, the question may be among them.
+  const last = known.at(end - 1);
+  const isStored =
+    newest === undefined && last?.role === 'user' && last.content === question?.content;
   if (question && !isStored) shown.push({ key: questionKey(key), kind: 'question', turn });
   shown.push({ key: answerKey(key), kind: 'answer', turn });
   return shown;

@@ -50,6 +50,8 @@ export interface TurnOutline {
   readonly sessionId: string;
   /** The message that it follows: null for none, undefined for the last one. */
   readonly after: string | null | undefined;
+  /** The newest message before it: what is stored of the turn itself waits for its end. Absent while none is loaded. */
+  readonly newest?: string;
   /** Absent where a stored question is answered again. */
   readonly question?: { readonly content: string; readonly files: readonly AttachedFile[] };
 }

@@ -22,6 +22,8 @@ export interface Message {
   readonly place: Place;
   readonly content: string;
   readonly files: readonly AttachedFile[];
+  /** The session has no messages yet. */
+  readonly isFirst?: boolean;
   readonly choice: Pick<ChatSendBody, 'model' | 'agentId' | 'knowledgeId' | 'enableThinking'>;
 }
 
@@ -96,6 +98,8 @@ export async function send(message: Message): Promise<void> {
     ...(place.kind === 'again' && { regenerate: Number(place.questionId) }),
     ...(place.kind === 'edit' && { editOf: Number(place.message.id) }),
   };
+  const before = loaded(sessionId)?.messages;
+  const newest = message.isFirst ? '0' : before && (before.at(-1)?.id ?? '0');
   const turn = new Turn({
     key: newKey(),
     sessionId,
@@ -105,10 +109,11 @@ export async function send(message: Message): Promise<void> {
         : place.kind === 'edit'
           ? place.message.parentId
           : undefined,
+    ...(newest !== undefined && { newest }),
     ...(!isAgain && { question: { content, files } }),
   });
   forgetRefusal(sessionId);
-  const known = new Set(loaded(sessionId)?.messages.map((one) => one.id));
+  const known = new Set(before?.map((one) => one.id));
   turns.set(sessionId, turn);
   changed();
   const stopSharing = share(turn);
