@@ -84,7 +84,7 @@ export default function SessionsPage() {
           >
             {t('inbox.open')}
             {waiting > 0 && (
-              <Badge size="sm" color="red" ml={6}>
+              <Badge size="sm" color="red.9" ml={6}>
                 {waiting}
               </Badge>
             )}
@@ -241,7 +241,7 @@ function RowActions({ session }: { readonly session: HarnessSessionView }) {
         {t(pinnedAt === null ? 'session.pin' : 'session.unpin')}
       </Menu.Item>
       <Menu.Item
-        color="red"
+        color="red.9"
         leftSection={<IconTrash size={16} stroke={1.5} />}
         onClick={() => confirmRemoval(t, session, () => remove.mutateAsync())}
       >
@@ -270,7 +270,7 @@ function WritesSwitch({ enabled }: { readonly enabled: boolean }) {
               {t('cancel')}
             </Button>
             <Button
-              color={next ? undefined : 'red'}
+              color={next ? undefined : 'red.9'}
               onClick={() => {
                 modals.close(id);
                 change.mutate(next);
