@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   ApiError,
+  attachContent,
   authLogin,
   configure,
   ConnectionError,
@@ -148,6 +149,23 @@ describe('a function of the client', () => {
     expect(file.name).toBe('modèles.xlsx');
     expect(await file.text()).toBe('PK');
     expect(requests[0]?.body).toBe('{"category":"chat"}');
+  });
+
+  it('answers a text that is sent as a file as one, too', async () => {
+    answers = [
+      (_request, response) => {
+        response.writeHead(200, {
+          'Content-Type': 'text/plain; charset=utf-8',
+          'Content-Disposition': 'attachment; filename=notes.txt',
+        });
+        response.end('Hello');
+      },
+    ];
+
+    const file = (await attachContent({ path: { id: 1 } })) as File;
+
+    expect(file.name).toBe('notes.txt');
+    expect(await file.text()).toBe('Hello');
   });
 
   it('throws ApiError for a failure in an envelope', async () => {

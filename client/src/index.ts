@@ -14,7 +14,7 @@ export type {
   LeftOutSource,
   Notice,
 } from './streams.js';
-export { uploadDocuments, uploadFile } from './uploads.js';
+export { importTestSet, uploadDocuments, uploadFile } from './uploads.js';
 export type { DocumentUpload, UploadOptions } from './uploads.js';
 export * from './generated/sdk.gen.js';
 export type * from './generated/types.gen.js';

@@ -27,7 +27,7 @@ const fetchChecked: typeof fetch = async (input, init) => {
   }
   const type = head.header('Content-Type') ?? '';
   if (!response.ok || (type.startsWith('text/html') && !isFile)) throw unreadable(head);
-  return type.startsWith('text/')
+  return type.startsWith('text/') && !isFile
     ? new Response(await reach(() => response.text(), signal), {
         headers: { 'Content-Type': type },
       })

@@ -2,7 +2,11 @@ import { reach, readJson } from './answer.js';
 import type { AnswerHead } from './answer.js';
 import { contentsOf } from './envelope.js';
 import { ConnectionError } from './errors.js';
-import type { AttachUploadResponse, StorageUploadResponse } from './generated/types.gen.js';
+import type {
+  AttachUploadResponse,
+  StorageUploadResponse,
+  TestSetImportResponse,
+} from './generated/types.gen.js';
 import { addCallerHeaders, addressOf } from './settings.js';
 
 export interface UploadOptions {
@@ -37,6 +41,24 @@ export async function uploadDocuments({
   if (metadata) form.set('metadata', JSON.stringify(metadata));
   for (const one of [file].flat()) form.append('file', one, one.name);
   return (await send('/system/attach/upload', form, options)) as AttachUploadResponse;
+}
+
+/**
+ * Adds or replaces queries of a test set. Both files of its layout go in one request, because the judgements name queries of the
+ * other file.
+ */
+export async function importTestSet({
+  knowledgeId,
+  files,
+  ...options
+}: UploadOptions & {
+  readonly knowledgeId: number;
+  readonly files: readonly File[];
+}): Promise<TestSetImportResponse> {
+  const form = new FormData();
+  for (const file of files) form.append('file', file, file.name);
+  const path = `/system/info/${knowledgeId}/testset/import`;
+  return (await send(path, form, options)) as TestSetImportResponse;
 }
 
 /** Stores a file, for a question of a chat by its `ossId`. */

@@ -13,6 +13,7 @@ import {
   VISIBLE,
   Whole,
 } from '../platform/http/index.js';
+import { msg, phrase } from '../platform/message/index.js';
 import { FILTER_DESCRIPTION, FILTER_EXAMPLE } from '../metadata/index.js';
 import { RESPONSE_FORMAT, RESPONSE_FORMAT_EXAMPLE } from './format/response-formats.js';
 
@@ -138,10 +139,10 @@ const agentFields = {
 
 export class CreateAgentBody extends Input({
   ...agentFields,
-  agentName: Text({ ...AGENT_NAME, missing: 'agentName must not be empty' }),
+  agentName: Text({ ...AGENT_NAME, missing: msg`agentName must not be empty` }),
   modelId: Id({
     ...MODEL_ID,
-    missing: 'modelId is missing: choose the chat model that the agent uses',
+    missing: msg`modelId is missing: choose the chat model that the agent uses`,
   }),
 }) {}
 
@@ -153,7 +154,7 @@ export class UpdateAgentBody extends Input({
     ...AGENT_NAME,
     optional: true,
     pattern: VISIBLE,
-    patternMessage: 'must not be empty',
+    patternMessage: phrase`must not be empty`,
   }),
   modelId: Id({ ...MODEL_ID, optional: true }),
 }) {}

@@ -1,9 +1,11 @@
 import { InvalidInputError } from '../platform/error/index.js';
+import { msg } from '../platform/message/index.js';
+import type { Phrase } from '../platform/message/index.js';
 
 export class AgentDisabledError extends InvalidInputError {
   constructor(agentName: string) {
     super(
-      `The agent ${agentName} is disabled. Choose another agent, or ask an administrator to enable it.`,
+      msg`The agent ${agentName} is disabled. Choose another agent, or ask an administrator to enable it.`,
     );
   }
 }
@@ -11,7 +13,7 @@ export class AgentDisabledError extends InvalidInputError {
 export class AgentWithoutModelError extends InvalidInputError {
   constructor(agentName: string) {
     super(
-      `The model of the agent ${agentName} was deleted. Choose another agent, or ask an administrator to give it another model.`,
+      msg`The model of the agent ${agentName} was deleted. Choose another agent, or ask an administrator to give it another model.`,
     );
   }
 }
@@ -19,33 +21,33 @@ export class AgentWithoutModelError extends InvalidInputError {
 export class AgentModelError extends InvalidInputError {
   constructor(modelName: string, category: string) {
     super(
-      `The model ${modelName} is of category ${category} and cannot answer for an agent. Choose a model of category chat.`,
+      msg`The model ${modelName} is of category ${category} and cannot answer for an agent. Choose a model of category chat.`,
     );
   }
 }
 
 export class TooManyBoundError extends InvalidInputError {
-  constructor(what: string, given: number, limit: number) {
-    super(`An agent can have at most ${limit} ${what}, and ${given} were given. Remove some.`);
+  constructor(what: Phrase, given: number, limit: number) {
+    super(msg`An agent can have at most ${limit} ${what}, and ${given} were given. Remove some.`);
   }
 }
 
 export class UnknownSkillError extends InvalidInputError {
   constructor(unknown: readonly string[], known: readonly string[]) {
     const names = unknown.slice(0, 5).map((name) => `"${name.slice(0, 64)}"`);
-    super(`There is no skill named ${names.join(', ')}. The skills are ${known.join(', ')}.`);
+    super(msg`There is no skill named ${names.join(', ')}. The skills are ${known.join(', ')}.`);
   }
 }
 
 export class UnknownToolError extends InvalidInputError {
   constructor(unknown: readonly string[], known: readonly string[]) {
     const names = unknown.slice(0, 5).map((name) => `"${name.slice(0, 64)}"`);
-    super(`There is no tool named ${names.join(', ')}. The tools are ${known.join(', ')}.`);
+    super(msg`There is no tool named ${names.join(', ')}. The tools are ${known.join(', ')}.`);
   }
 }
 
 export class NoMcpToolsError extends InvalidInputError {
   constructor() {
-    super('There are no MCP tools yet. Leave mcpToolIds empty.');
+    super(msg`There are no MCP tools yet. Leave mcpToolIds empty.`);
   }
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { MOST_CHOICES } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
+import { phrase } from '../platform/message/index.js';
 import type { MetadataFilter } from '../metadata/index.js';
 import type { ResponseFormat } from '../provider/index.js';
 import type { SkillInfo } from '../skill/index.js';
@@ -71,7 +72,7 @@ export class AgentRepository {
   readonly agents: TenantScoped<Agent>;
 
   constructor(private readonly database: Database) {
-    this.agents = new TenantScoped(database, Agent, 'The agent');
+    this.agents = new TenantScoped(database, Agent, phrase`The agent`);
   }
 
   async page(tenantId: string, query: AgentListQuery): Promise<Page<Agent>> {

@@ -5,6 +5,7 @@ import { Database } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { defined } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
+import { phrase } from '../platform/message/index.js';
 import { KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
 import { readFilter } from '../metadata/index.js';
 import { ModelService } from '../model/index.js';
@@ -115,7 +116,7 @@ export class AgentService {
    */
   async forChat(caller: Caller, agentId: number): Promise<AgentForChat> {
     const agent = await this.agents.forChat(caller.tenantId, agentId);
-    if (!agent) throw new NotFoundError('The agent');
+    if (!agent) throw new NotFoundError(phrase`The agent`);
     const { hasModel, status, systemPrompt, temperature, topP, maxTokens, ...rest } = agent;
     const { responseFormat, filter, useSkills, maxSteps, ...bound } = rest;
     if (status !== ENABLED) throw new AgentDisabledError(agent.name);
@@ -197,7 +198,7 @@ export class AgentService {
 
   private checkSkills(names: readonly string[]): void {
     if (names.length > MOST_SKILLS) {
-      throw new TooManyBoundError('skills', names.length, MOST_SKILLS);
+      throw new TooManyBoundError(phrase`skills`, names.length, MOST_SKILLS);
     }
     const known = this.skills.documents.map(({ name }) => name);
     const unknown = names.filter((name) => !known.includes(name));
@@ -205,7 +206,8 @@ export class AgentService {
   }
 
   private checkTools(names: readonly string[]): void {
-    if (names.length > MOST_TOOLS) throw new TooManyBoundError('tools', names.length, MOST_TOOLS);
+    if (names.length > MOST_TOOLS)
+      throw new TooManyBoundError(phrase`tools`, names.length, MOST_TOOLS);
     const known = this.toolOptions().map(({ name }) => name);
     const unknown = names.filter((name) => !known.includes(name));
     if (unknown.length > 0) throw new UnknownToolError(unknown, known);
@@ -230,7 +232,7 @@ export class AgentService {
     bound: readonly number[],
   ): Promise<void> {
     if (ids.length > MOST_KNOWLEDGE_BASES) {
-      throw new TooManyBoundError('knowledge bases', ids.length, MOST_KNOWLEDGE_BASES);
+      throw new TooManyBoundError(phrase`knowledge bases`, ids.length, MOST_KNOWLEDGE_BASES);
     }
     for (const id of ids) {
       if (!bound.includes(id)) await this.knowledge.selectable(caller, id);

@@ -1,11 +1,12 @@
 import { ConflictError, DomainError, InvalidInputError } from '../platform/error/index.js';
 import type { ErrorCode } from '../platform/error/index.js';
+import { msg, phrase, sentences } from '../platform/message/index.js';
 
 export class DuplicateUploadError extends ConflictError {
   constructor(existingName?: string) {
-    const as = existingName === undefined ? '' : ` as ${existingName}`;
+    const as = existingName === undefined ? '' : phrase` as ${existingName}`;
     super(
-      `This file was already uploaded to the knowledge base${as}. Do not upload it twice; to read it again, parse the existing document.`,
+      msg`This file was already uploaded to the knowledge base${as}. Do not upload it twice; to read it again, parse the existing document.`,
     );
   }
 }
@@ -15,7 +16,7 @@ export class RefusedFileError extends InvalidInputError {}
 export class NothingToCancelError extends ConflictError {
   constructor() {
     super(
-      'The document is neither being parsed nor waiting to be parsed, so there is nothing to cancel.',
+      msg`The document is neither being parsed nor waiting to be parsed, so there is nothing to cancel.`,
     );
   }
 }
@@ -38,7 +39,10 @@ export class UploadFailedError extends DomainError {
     super(
       data.length === 1
         ? first.error.message
-        : `${failures.length} of ${data.length} files were not stored. ${failures.map(({ name, error }) => `${name}: ${error.message}`).join(' ')}`,
+        : sentences([
+            msg`${failures.length} of ${data.length} files were not stored.`,
+            ...failures.map(({ name, error }) => msg`${name}: ${error.message}`),
+          ]),
       { data },
     );
     this.code = first.error.code;

@@ -3,6 +3,7 @@ import { Any, Raw } from 'typeorm';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import type { Page } from '../platform/http/index.js';
+import { phrase } from '../platform/message/index.js';
 import { jsonPathOf, readFilterText } from '../metadata/index.js';
 import type { AttachListQuery } from './attach.dto.js';
 import { Attachment, AttachmentStatus } from './attachment.entity.js';
@@ -16,7 +17,7 @@ export type NewAttachment = Pick<
 /** Columns that a hand changes; undefined ones keep their value. */
 type AttachmentValues = Partial<Pick<Attachment, 'name' | 'remark' | 'metadata'>>;
 
-const LABEL = 'The document';
+const LABEL = phrase`The document`;
 const { pending, parsing, parsed } = AttachmentStatus;
 
 @Injectable()

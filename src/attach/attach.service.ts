@@ -4,7 +4,7 @@ import { AuditLog } from '../platform/audit/index.js';
 import { Database, isForeignKeyViolation, isUniqueViolation } from '../platform/database/index.js';
 import { DomainError, InvalidInputError, NotFoundError } from '../platform/error/index.js';
 import { FragmentService, randomName } from '../fragment/index.js';
-import { Answer, isBlank, OK_MESSAGE } from '../platform/http/index.js';
+import { Answer, isBlank, localized, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
 import { isOfSession, KnowledgeContents, KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
@@ -26,6 +26,8 @@ import type {
   StoredFileInfo,
   UploadedPart,
 } from '../platform/storage/index.js';
+import { msg, phrase, sentences } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import type {
   AttachListQuery,
   MetadataBody,
@@ -54,7 +56,7 @@ import { openStoredZip, refusalOf } from './parser/index.js';
 import { LostVectors } from './parsing/lost-vectors.js';
 import { ParsingQueue } from './parsing/parsing.queue.js';
 
-const LABEL = 'The document';
+const LABEL = phrase`The document`;
 
 /** What the files of documents are marked with in the storage. */
 const FILE_KIND = 'attachment';
@@ -145,7 +147,7 @@ export class AttachService {
   /** The source file under the name that the document has now. */
   async open(caller: Caller, id: number): Promise<OpenedFile> {
     const { ossId, name } = await this.readable(caller, id);
-    if (ossId === null) throw new NotFoundError('The file');
+    if (ossId === null) throw new NotFoundError(phrase`The file`);
     return { ...(await this.storage.open(caller.tenantId, ossId)), originalName: name };
   }
 
@@ -173,7 +175,7 @@ export class AttachService {
     } catch (error) {
       await this.storage.discardUnrecorded([received]);
       if (isUniqueViolation(error, HASH_INDEX)) throw new DuplicateUploadError();
-      if (isForeignKeyViolation(error)) throw new NotFoundError('The knowledge base');
+      if (isForeignKeyViolation(error)) throw new NotFoundError(phrase`The knowledge base`);
       throw error;
     }
   }
@@ -233,7 +235,7 @@ export class AttachService {
   ): Promise<UploadedAttachmentView[]> {
     const knowledge = await this.knowledge.writable(caller, knowledgeId);
     const metadata = readMetadataText(given);
-    if (parts.length === 0) throw new UnreadableUploadError('it holds no file');
+    if (parts.length === 0) throw new UnreadableUploadError(phrase`it holds no file`);
     const views: UploadedAttachmentView[] = [];
     const failures: UploadFailure[] = [];
     for (const part of parts) {
@@ -244,7 +246,7 @@ export class AttachService {
         views.push({ id: created.id, name: created.name, status: created.status });
       } catch (error) {
         if (!(error instanceof DomainError)) throw error;
-        views.push({ name, error: error.message });
+        views.push({ name, error: localized(error.message) });
         failures.push({ name, error });
       }
     }
@@ -255,7 +257,8 @@ export class AttachService {
 
   async update(caller: Caller, body: UpdateAttachmentBody): Promise<void> {
     const { id, name, remark } = body;
-    if (name !== undefined && isBlank(name)) throw new InvalidInputError('name must not be empty.');
+    if (name !== undefined && isBlank(name))
+      throw new InvalidInputError(msg`name must not be empty.`);
     const before = await this.writable(caller, id);
     const isNew = name !== undefined && name !== before.name;
     const change = { name: isNew ? withSuffix(name, before.type) : undefined, remark };
@@ -286,9 +289,9 @@ export class AttachService {
   /** Requests the parsing of the document, which runs in the background. */
   async parse(caller: Caller, id: number): Promise<Answer<null>> {
     const attachment = await this.writable(caller, id);
-    const msg = await this.messageFor(caller, [attachment]);
+    const message = await this.messageFor(caller, [attachment]);
     const marked = await this.parsing.request(caller, [attachment]);
-    return new Answer(null, marked === 0 ? 'The document is being parsed already.' : msg);
+    return new Answer(null, marked === 0 ? msg`The document is being parsed already.` : message);
   }
 
   /** Parses every document of the base again; those that are being parsed are skipped. */
@@ -431,14 +434,14 @@ export class AttachService {
     caller: Caller,
     attachments: readonly Attachment[],
   ): Promise<Answer<ReparseView>> {
-    const msg = await this.messageFor(caller, attachments);
+    const message = await this.messageFor(caller, attachments);
     const total = attachments.length;
     const submitted = await this.parsing.request(caller, attachments);
-    return new Answer({ submitted, skipped: total - submitted, total }, msg);
+    return new Answer({ submitted, skipped: total - submitted, total }, message);
   }
 
   /** Warns of what is lost: parsing replaces the fragments of a document as a set. */
-  private async messageFor(caller: Caller, attachments: readonly Attachment[]): Promise<string> {
+  private async messageFor(caller: Caller, attachments: readonly Attachment[]): Promise<Message> {
     const edited = await this.fragments.countEdited(
       caller.tenantId,
       attachments.map(({ id }) => id),
@@ -446,9 +449,9 @@ export class AttachService {
     if (edited === 0) return OK_MESSAGE;
     const what =
       edited === 1
-        ? '1 fragment that was written by hand is replaced.'
-        : `${edited} fragments that were written by hand are replaced.`;
-    return `${OK_MESSAGE} ${what}`;
+        ? msg`1 fragment that was written by hand is replaced.`
+        : msg`${edited} fragments that were written by hand are replaced.`;
+    return sentences([OK_MESSAGE, what]);
   }
 
   /** Of those that wait to be parsed: how many documents are before them. */

@@ -1,6 +1,7 @@
 import {
   flag,
   integer,
+  localized,
   nullable,
   oneOf,
   optional,
@@ -12,6 +13,7 @@ import {
   View,
   wireTime,
 } from '../platform/http/index.js';
+import { msg } from '../platform/message/index.js';
 import { METADATA_TYPES, shownMetadata } from '../metadata/index.js';
 import type { Metadata, MetadataKey } from '../metadata/index.js';
 import { AttachmentStatus } from './attachment.entity.js';
@@ -93,11 +95,14 @@ export const attachmentSheet = sheetOf<AttachmentView>('Documents', {
 /** `ahead`: how many documents are parsed before it, for one that waits. */
 export function toAttachmentView(attachment: Attachment, ahead = 0): AttachmentView {
   const { ossId, status, remark } = attachment;
-  const waitingFor = waitingForOf(attachment, ahead);
+  const waitingFor = localized(waitingForOf(attachment, ahead));
+  const isFailed = status === AttachmentStatus.failed;
+  const shownRemark = isFailed ? localized(remark) : remark;
   return AttachmentView.of(attachment, {
     ossId: ossId === null ? null : String(ossId),
     file_hash: attachment.fileHash,
-    reason: status === AttachmentStatus.failed ? remark : waitingFor,
+    remark: shownRemark,
+    reason: isFailed ? shownRemark : waitingFor,
     waitingFor,
     metadata: shownMetadata(attachment.metadata),
     parsedTime: wireTime(attachment.parsedAt),
@@ -110,9 +115,9 @@ function waitingForOf(
 ): string | null {
   if (status === AttachmentStatus.parsing) return waitingFor;
   if (status !== AttachmentStatus.pending) return null;
-  if (!parseRequested) return 'Parsing has not been asked for.';
+  if (!parseRequested) return msg`Parsing has not been asked for.`;
   if (waitingFor !== null) return waitingFor;
-  return ahead === 1 ? '1 document is before it.' : `${ahead} documents are before it.`;
+  return ahead === 1 ? msg`1 document is before it.` : msg`${ahead} documents are before it.`;
 }
 
 /** What became of one file of an upload: the document, or why there is none. */

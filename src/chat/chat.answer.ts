@@ -8,6 +8,8 @@ import { currentRequest } from '../platform/http/index.js';
 import type { SseWriter } from '../platform/http/index.js';
 import { estimateMessageTokens, estimateTokens } from '../model/index.js';
 import { Metrics } from '../platform/observability/index.js';
+import { asMessage, cut, msg } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import { UpstreamError } from '../provider/index.js';
 import type { ChatMessage, Usage } from '../provider/index.js';
 import { AnswerStore } from './answer.store.js';
@@ -37,8 +39,7 @@ import type { StoredAnswer, StoredTurn, TurnUsage } from './turn.repository.js';
 /** Length of the column. */
 const LONGEST_ERROR = 500;
 
-const INTERRUPTED =
-  'The service stopped while this message was being answered. Send it with a new key.';
+const INTERRUPTED = msg`The service stopped while this message was being answered. Send it with a new key.`;
 
 /** Ends an answer: stores and counts it, then notifies the client; and repeats stored ones. */
 @Injectable()
@@ -86,7 +87,7 @@ export class ChatAnswer {
   /** `messages` are those that were sent to the model. */
   async end(turn: Turn, messages: readonly ChatMessage[], outcome: TurnOutcome): Promise<void> {
     const failed = outcome.state === 'failed';
-    const error = failed ? this.messageOf(outcome.error).slice(0, LONGEST_ERROR) : undefined;
+    const error = failed ? cut(this.messageOf(outcome.error), LONGEST_ERROR) : undefined;
     const usage = usageOf(turn, messages);
     this.count(turn, outcome);
     const citations = turn.sources && citationsIn(turn.text, turn.sources.length);
@@ -152,7 +153,7 @@ export class ChatAnswer {
     return this.config.embedded || turn.ageSeconds > this.config.CHAT_STREAM_TIMEOUT_SECONDS;
   }
 
-  private messageOf(error: unknown): string {
+  private messageOf(error: unknown): Message {
     const message = publicMessage(unavailableError(error) ?? error);
     if (message !== undefined) return message;
     this.logger.error({ msg: 'Unhandled error in a chat turn', err: error });
@@ -160,10 +161,9 @@ export class ChatAnswer {
   }
 }
 
-const NOT_STORED = 'The answer could not be stored. Copy it if you need it.';
-const SIGNED_OUT = 'Your sign-in has ended, so the answer stops here. Sign in again to continue.';
-const SHUTDOWN =
-  'The service is restarting, so the answer stops here. Send the message again in a moment.';
+const NOT_STORED = msg`The answer could not be stored. Copy it if you need it.`;
+const SIGNED_OUT = msg`Your sign-in has ended, so the answer stops here. Sign in again to continue.`;
+const SHUTDOWN = msg`The service is restarting, so the answer stops here. Send the message again in a moment.`;
 
 function codeOf(error: unknown): number {
   const known = error instanceof DomainError ? error : unavailableError(error);
@@ -186,7 +186,9 @@ function framesOf(
     (answer.sources ? sourcesFrame(answer.sources) : '') +
     (answer.reasoning ? reasoningFrame(answer.reasoning) : '') +
     (answer.content === '' ? '' : contentFrame(answer.content));
-  if (answer.state === 'failed') return text + errorFrames(answer.error ?? INTERRUPTED);
+  if (answer.state === 'failed') {
+    return text + errorFrames(answer.error === null ? INTERRUPTED : asMessage(answer.error));
+  }
   const { structured } = answer;
   const end = usageFrame(answer.usage) + doneFrame(answer.finishReason ?? 'stop', { structured });
   return text + endingFrame(answer, inline) + end;

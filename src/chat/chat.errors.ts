@@ -4,29 +4,32 @@ import {
   InvalidInputError,
   TooManyRequestsError,
 } from '../platform/error/index.js';
+import { msg } from '../platform/message/index.js';
 
 export class TurnInProgressError extends ConflictError {
   constructor() {
-    super('An answer is still being written in this session. Wait for it, or stop it first.');
+    super(msg`An answer is still being written in this session. Wait for it, or stop it first.`);
   }
 }
 
 export class IdempotencyMismatchError extends ConflictError {
   constructor() {
-    super('This Idempotency-Key was used with another message. Send a new key with a new message.');
+    super(
+      msg`This Idempotency-Key was used with another message. Send a new key with a new message.`,
+    );
   }
 }
 
 export class IdempotencyInProgressError extends ConflictError {
   constructor() {
-    super('The message with this Idempotency-Key is still being answered. Try again later.');
+    super(msg`The message with this Idempotency-Key is still being answered. Try again later.`);
   }
 }
 
 export class MessageTooLongError extends InvalidInputError {
   constructor(tokens: number, window: number) {
     super(
-      `The message is too long for the model: about ${tokens} tokens of ${window}. Shorten it or choose another model.`,
+      msg`The message is too long for the model: about ${tokens} tokens of ${window}. Shorten it or choose another model.`,
     );
   }
 }
@@ -34,7 +37,7 @@ export class MessageTooLongError extends InvalidInputError {
 export class TooManyStreamsError extends TooManyRequestsError {
   constructor() {
     super(
-      'Too many answers are being written at the same time. Wait until one ends, or stop one.',
+      msg`Too many answers are being written at the same time. Wait until one ends, or stop one.`,
       { retryAfterSeconds: 5 },
     );
   }
@@ -44,7 +47,7 @@ export class AnswerTooLongError extends DomainError {
   readonly code = 500;
 
   constructor() {
-    super('The answer exceeds the maximum length and was cut here.');
+    super(msg`The answer exceeds the maximum length and was cut here.`);
   }
 }
 

@@ -1,4 +1,5 @@
-import { sseFrame } from '../platform/http/index.js';
+import { localized, sseFrame } from '../platform/http/index.js';
+import type { Message } from '../platform/message/index.js';
 import type {
   Citations,
   DecidedCall,
@@ -100,9 +101,8 @@ export function doneFrame(
   });
 }
 
-/** An error in the forms of both kinds of clients; the end of the stream follows. */
-export function errorFrames(message: string): string {
-  return (
-    sseFrame('error', { event: 'error', error: message }) + sseFrame('[ERROR]', { msg: message })
-  );
+/** An error in the forms of both kinds of clients, in the language of the request; the end of the stream follows. */
+export function errorFrames(message: Message): string {
+  const text = localized(message);
+  return sseFrame('error', { event: 'error', error: text }) + sseFrame('[ERROR]', { msg: text });
 }

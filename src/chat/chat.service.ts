@@ -8,6 +8,7 @@ import type { Config } from '../platform/config/index.js';
 import { isUniqueViolation } from '../platform/database/index.js';
 import { NotFoundError } from '../platform/error/index.js';
 import { SseWriter } from '../platform/http/index.js';
+import { phrase } from '../platform/message/index.js';
 import { AgentRuntimes, AgentService, ResponseFormats, TurnSources } from '../agent/index.js';
 import type { AgentForChat, AgentRuntime, TurnLimits } from '../agent/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
@@ -288,7 +289,7 @@ export class ChatService {
   private async refusal(caller: Caller, body: SendBody): Promise<Error> {
     const known =
       body.sessionId !== undefined && (await this.turns.ownsSession(caller, body.sessionId));
-    return known ? new TurnInProgressError() : new NotFoundError('The chat session');
+    return known ? new TurnInProgressError() : new NotFoundError(phrase`The chat session`);
   }
 }
 

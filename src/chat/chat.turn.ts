@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Message } from '../platform/message/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { DomainError, setEnvelopeCode } from '../platform/error/index.js';
 import type { SseWriter } from '../platform/http/index.js';
@@ -334,6 +335,6 @@ function sumOfUsages(one: Usage | undefined, other: Usage): Usage {
 }
 
 /** The message of a failure for clients and the stored answer; undefined when only the log may have it. */
-export function publicMessage(error: unknown): string | undefined {
+export function publicMessage(error: unknown): Message | undefined {
   return error instanceof DomainError ? error.message : undefined;
 }

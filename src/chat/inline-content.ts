@@ -1,4 +1,6 @@
 import type { InlineContent } from '../platform/access/index.js';
+import { localized } from '../platform/http/index.js';
+import { msg } from '../platform/message/index.js';
 import type { ChatMessage, MessageState, StoredSource } from './message.entity.js';
 
 // What clients that read only `content` get in it (docs/WIRE.md, Clients that read only content). The stored text has none
@@ -14,13 +16,13 @@ export interface EndedAnswer {
   readonly structured: boolean;
 }
 
-const CUT = 'The answer was cut at the length limit. Ask for the rest, or raise the limit.';
+const CUT = msg`The answer was cut at the length limit. Ask for the rest, or raise the limit.`;
 
 /** What follows the text of a complete answer; empty if there is nothing to add. */
 export function inlineEnding(answer: EndedAnswer, inline: InlineContent): string {
   if (answer.state !== 'complete' || answer.structured) return '';
   const parts = [
-    ...(inline.failures && answer.finishReason === 'length' ? [CUT] : []),
+    ...(inline.failures && answer.finishReason === 'length' ? [localized(CUT)] : []),
     ...(inline.sources && answer.content !== '' ? sourceParagraphs(answer.sources ?? []) : []),
   ];
   return below(answer.content, parts);
@@ -30,7 +32,7 @@ export function inlineEnding(answer: EndedAnswer, inline: InlineContent): string
 export function listedContent(message: ChatMessage, inline: InlineContent): string {
   const { role, content, reasoning, state, error } = message;
   if (role !== 'assistant' || message.structured) return content;
-  const failure = inline.failures && state === 'failed' && error ? [error] : [];
+  const failure = inline.failures && state === 'failed' && error ? [localized(error)] : [];
   return (
     (inline.thinking && reasoning ? thinkingBlock(reasoning) : '') +
     content +

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { NOTHING_INLINE } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { among, anyOf, containing, Database, TenantScoped } from '../platform/database/index.js';
 import { isWholeList, Page } from '../platform/http/index.js';
+import { phrase } from '../platform/message/index.js';
 import { ChatBranches } from './branch/chat.branches.js';
 import { FeedbackRepository } from './feedback/feedback.repository.js';
 import { ChatFiles } from './file/chat-files.js';
@@ -34,12 +36,12 @@ export class MessageService {
     private readonly audit: AuditLog,
     private readonly files: ChatFiles,
   ) {
-    this.messages = new TenantScoped(database, ChatMessage, 'The chat message');
+    this.messages = new TenantScoped(database, ChatMessage, phrase`The chat message`);
   }
 
   async list(caller: Caller, query: MessageListQuery): Promise<Page<MessageView>> {
     const { tenantId, userId } = caller;
-    const { sessionId, all, content, role, modelName } = query;
+    const { sessionId, all, content, role, modelName, inline } = query;
     const branch = sessionId && !all ? await this.branches.current(caller, sessionId) : undefined;
     const where = {
       userId,
@@ -57,7 +59,8 @@ export class MessageService {
     const { rows, total } = await this.messages.page(tenantId, query, where, { id: order });
     const steps = await this.steps.listed(tenantId, answersAmong(rows));
     const surroundings = await this.surroundings(caller, rows, steps);
-    const views = rows.map((row) => toListedMessageView(row, surroundings, caller.inline));
+    const shown = inline === false ? NOTHING_INLINE : caller.inline;
+    const views = rows.map((row) => toListedMessageView(row, surroundings, shown));
     return new Page(isConversation ? views.reverse() : views, total);
   }
 

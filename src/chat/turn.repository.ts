@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/access/index.js';
 import { acrossTenants, Database } from '../platform/database/index.js';
+import { msg } from '../platform/message/index.js';
 import type { StoredMessage } from './chat.history.js';
 import { WRITING } from './message.entity.js';
 import type { MessageState, StoredSource } from './message.entity.js';
@@ -104,6 +105,8 @@ export interface StoredAnswer {
 
 /** How long a turn holds its session without renewing; a process that died loses it after this time. */
 export const LEASE_SECONDS = 30;
+
+const INTERRUPTED = msg`The service stopped while this answer was being written. Send the message again.`;
 
 const INSERT_QUESTION = `WITH question AS (
       INSERT INTO chat_message
@@ -441,7 +444,7 @@ export class TurnRepository {
          WHERE session.tenant_id = dead.tenant_id AND session.id = dead.id
        )
        SELECT id FROM answered`,
-        [all, 'The service stopped while this answer was being written. Send the message again.'],
+        [all, INTERRUPTED],
       ),
     );
     return rows.length;

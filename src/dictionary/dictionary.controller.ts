@@ -14,6 +14,7 @@ import {
   IdsPipe,
 } from '../platform/http/index.js';
 import type { ListReader, Page } from '../platform/http/index.js';
+import { msg } from '../platform/message/index.js';
 import {
   CreateDictionaryEntryBody,
   CreateDictionaryTypeBody,
@@ -97,7 +98,7 @@ export class DictionaryTypeController {
   refreshCache(): Answer<null> {
     return new Answer(
       null,
-      'Changes of the dictionary count at once. There is nothing to refresh.',
+      msg`Changes of the dictionary count at once. There is nothing to refresh.`,
     );
   }
 

@@ -29,7 +29,13 @@ export class FragmentListQuery extends Input({
 }) {}
 
 export class CreateFragmentBody extends Input({
-  docId: Text({ max: 32, description: 'The document it is added to', example: 'a1b2c3d4e5' }),
+  docId: Text({
+    optional: true,
+    max: 32,
+    description: 'The document it is added to; else attachId',
+    example: 'a1b2c3d4e5',
+  }),
+  attachId: Id({ optional: true, description: 'The same document by the id of its record' }),
   content: Text({ max: LONGEST, example: 'The warranty lasts two years.' }),
   idx: Whole({ optional: true, min: 0, max: INTEGER, description: 'Default: after the last one' }),
   remark: Text({ optional: true, max: 500 }),

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Any } from 'typeorm';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
-import type { FragmentListQuery } from './fragment.dto.js';
+import { phrase } from '../platform/message/index.js';
+import type { CreateFragmentBody, FragmentListQuery } from './fragment.dto.js';
 import { Fragment } from './fragment.entity.js';
 import type { DocumentScope, NewFragment } from './new-fragment.js';
 import { randomName, HEADING_SEPARATOR } from './new-fragment.js';
@@ -16,6 +17,7 @@ type FragmentValues = Partial<
 export interface DocumentRow {
   readonly attachmentId: number;
   readonly knowledgeId: number;
+  readonly docId: string;
 }
 
 /** Rows of one INSERT. */
@@ -30,7 +32,7 @@ export class FragmentRepository {
   private readonly fragments: TenantScoped<Fragment>;
 
   constructor(private readonly database: Database) {
-    this.fragments = new TenantScoped(database, Fragment, 'The fragment');
+    this.fragments = new TenantScoped(database, Fragment, phrase`The fragment`);
   }
 
   async page(
@@ -68,11 +70,16 @@ export class FragmentRepository {
     );
   }
 
-  async document(tenantId: string, docId: string): Promise<DocumentRow | undefined> {
+  /** The document with all that is given of the two. */
+  async document(
+    tenantId: string,
+    { docId, attachId }: Pick<CreateFragmentBody, 'docId' | 'attachId'>,
+  ): Promise<DocumentRow | undefined> {
     const [row] = await this.database.query<DocumentRow>(
-      `SELECT id AS "attachmentId", knowledge_id AS "knowledgeId" FROM attachment
-        WHERE tenant_id = $1 AND doc_id = $2`,
-      [tenantId, docId],
+      `SELECT id AS "attachmentId", knowledge_id AS "knowledgeId", doc_id AS "docId" FROM attachment
+        WHERE tenant_id = $1 AND ($2::text IS NULL OR doc_id = $2) AND ($3::bigint IS NULL OR id = $3)
+        LIMIT 1`,
+      [tenantId, docId ?? null, attachId ?? null],
     );
     return row;
   }

@@ -5,6 +5,8 @@ import { Database } from '../platform/database/index.js';
 import { InvalidInputError, NotFoundError } from '../platform/error/index.js';
 import { Answer, isBlank, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
+import { msg, phrase, sentences } from '../platform/message/index.js';
+import type { Phrase } from '../platform/message/index.js';
 import { KnowledgeService } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import type { CreateFragmentBody, FragmentListQuery, UpdateFragmentBody } from './fragment.dto.js';
@@ -18,13 +20,11 @@ import { KeywordIndex } from './keyword/keyword-index.js';
 import type { DocumentScope, NewFragment } from './new-fragment.js';
 import { HEADING_SEPARATOR, searchableText } from './new-fragment.js';
 
-const LABEL = 'The fragment';
-const DOCUMENT = 'The document';
+const LABEL = phrase`The fragment`;
+const DOCUMENT = phrase`The document`;
 
-const ADDED =
-  'Keyword search finds the fragment from now on, vector search does not. Parsing the document again replaces it.';
-const CHANGED =
-  'Keyword search uses the new text from now on, vector search still the old one. Parsing the document again replaces it.';
+const ADDED = msg`Keyword search finds the fragment from now on, vector search does not. Parsing the document again replaces it.`;
+const CHANGED = msg`Keyword search uses the new text from now on, vector search still the old one. Parsing the document again replaces it.`;
 
 /**
  * The fragments of documents. Parsing and deletion handle the whole set of a document; users edit single ones, which
@@ -60,8 +60,14 @@ export class FragmentService {
 
   async create(caller: Caller, body: CreateFragmentBody): Promise<Answer<FragmentView>> {
     const { tenantId } = caller;
-    const { docId, content, idx, remark = null } = body;
-    const document = await this.fragments.document(tenantId, docId);
+    const { attachId, content, idx, remark = null } = body;
+    const docId = body.docId?.trim() || undefined;
+    if (docId === undefined && attachId === undefined) {
+      throw new InvalidInputError(
+        msg`docId or attachId is required: which document it is added to.`,
+      );
+    }
+    const document = await this.fragments.document(tenantId, { docId, attachId });
     if (!document) throw new NotFoundError(DOCUMENT);
     const base = await this.knowledge.writable(caller, document.knowledgeId, DOCUMENT);
     const text = { content, headings: null, context: null };
@@ -69,13 +75,13 @@ export class FragmentService {
     const { language, termCount } = analysed;
     return this.database.transaction(async () => {
       await this.lock(tenantId, document.attachmentId, DOCUMENT);
-      const scope = { tenantId, ...document, docId };
+      const scope = { tenantId, ...document };
       const values = { content, language, termCount, idx, remark };
       const fragment = await this.fragments.insertEdited(scope, values);
       await this.keywords.replaceFragment(scope, fragment.id, analysed);
       await this.fragments.recount(tenantId, [document.attachmentId]);
       await this.record(caller, 'create', fragment.id);
-      return new Answer(toFragmentView(fragment), `${OK_MESSAGE} ${ADDED}`);
+      return new Answer(toFragmentView(fragment), sentences([OK_MESSAGE, ADDED]));
     });
   }
 
@@ -83,7 +89,7 @@ export class FragmentService {
     const { tenantId } = caller;
     const { id, content, remark } = body;
     if (content !== undefined && isBlank(content))
-      throw new InvalidInputError('content must not be empty.');
+      throw new InvalidInputError(msg`content must not be empty.`);
     const before = await this.fragments.get(tenantId, id);
     const base = await this.knowledge.writable(caller, before.knowledgeId, LABEL);
     const analysed =
@@ -98,7 +104,7 @@ export class FragmentService {
       if (analysed) await this.keywords.replaceFragment(before, id, analysed);
       await this.record(caller, 'update', id);
       const after = toFragmentView(await this.fragments.get(tenantId, id));
-      return new Answer(after, analysed ? `${OK_MESSAGE} ${CHANGED}` : OK_MESSAGE);
+      return new Answer(after, analysed ? sentences([OK_MESSAGE, CHANGED]) : OK_MESSAGE);
     });
   }
 
@@ -210,7 +216,7 @@ export class FragmentService {
     return analysed;
   }
 
-  private async lock(tenantId: string, attachmentId: number, label: string): Promise<void> {
+  private async lock(tenantId: string, attachmentId: number, label: Phrase): Promise<void> {
     const locked = await this.fragments.lockDocuments(tenantId, [attachmentId]);
     if (locked.length === 0) throw new NotFoundError(label);
   }

@@ -1,6 +1,7 @@
 import { isSuperAdmin } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { ConflictError, ForbiddenError, InvalidInputError } from '../platform/error/index.js';
+import { allOf, msg } from '../platform/message/index.js';
 import type { KnowledgeBase } from './knowledge.entity.js';
 
 /** Who may read and change a knowledge base of the caller's tenant; the repository has the same rule in SQL. */
@@ -55,13 +56,13 @@ export function requireSplitSettings({ textBlockSize, overlapChar }: SplitValues
 
 class BlockSizeError extends InvalidInputError {
   constructor() {
-    super('textBlockSize must exceed 0.');
+    super(msg`textBlockSize must exceed 0.`);
   }
 }
 
 class OverlapError extends InvalidInputError {
   constructor() {
-    super('overlapChar must be 0 or more and smaller than textBlockSize.');
+    super(msg`overlapChar must be 0 or more and smaller than textBlockSize.`);
   }
 }
 
@@ -69,7 +70,7 @@ class OverlapError extends InvalidInputError {
 export class UnknownModelError extends InvalidInputError {
   constructor(field: string, modelName: string, category: string) {
     super(
-      `${field}: there is no model of category ${category} named ${modelName}. Choose a model from the list of models, or add it first.`,
+      msg`${field}: there is no model of category ${category} named ${modelName}. Choose a model from the list of models, or add it first.`,
       { data: { field, modelName, category } },
     );
   }
@@ -79,7 +80,7 @@ export class UnknownModelError extends InvalidInputError {
 export class NoVisionModelError extends InvalidInputError {
   constructor(modelName: string) {
     super(
-      `ocrModel: the model ${modelName} does not read images. Choose a chat model with supportsVision, or set supportsVision of this one if it does.`,
+      msg`ocrModel: the model ${modelName} does not read images. Choose a chat model with supportsVision, or set supportsVision of this one if it does.`,
       { data: { field: 'ocrModel', modelName } },
     );
   }
@@ -89,7 +90,7 @@ export class NoVisionModelError extends InvalidInputError {
 export class ReindexNeededError extends ConflictError {
   constructor(fields: readonly string[]) {
     super(
-      `The documents of this knowledge base are embedded with its current settings. To change ${fields.join(' and ')}, send reindex: true, which parses every document again.`,
+      msg`The documents of this knowledge base are embedded with its current settings. To change ${allOf(fields)}, send reindex: true, which parses every document again.`,
       { data: { fields } },
     );
   }
@@ -98,7 +99,7 @@ export class ReindexNeededError extends ConflictError {
 export class SessionKnowledgeError extends ForbiddenError {
   constructor() {
     super(
-      'This knowledge base holds the files of a chat session. Send files in the session to add to it; it is deleted with the session.',
+      msg`This knowledge base holds the files of a chat session. Send files in the session to add to it; it is deleted with the session.`,
     );
   }
 }
@@ -106,7 +107,7 @@ export class SessionKnowledgeError extends ForbiddenError {
 export class NoEmbeddingModelError extends InvalidInputError {
   constructor(name: string) {
     super(
-      `The knowledge base ${name} has no embedding model. Choose a model of category vector in its settings, then parse its documents.`,
+      msg`The knowledge base ${name} has no embedding model. Choose a model of category vector in its settings, then parse its documents.`,
     );
   }
 }

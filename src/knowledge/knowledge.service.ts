@@ -5,6 +5,8 @@ import { Database } from '../platform/database/index.js';
 import { ForbiddenError, InvalidInputError, NotFoundError } from '../platform/error/index.js';
 import { Answer, isBlank, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
+import { msg, phrase, sentences } from '../platform/message/index.js';
+import type { Message, Phrase } from '../platform/message/index.js';
 import type {
   CreateKnowledgeBody,
   KnowledgeListQuery,
@@ -30,7 +32,7 @@ import type { KnowledgeValues } from './knowledge.repository.js';
 import { toKnowledgeView } from './knowledge.view.js';
 import type { KnowledgeView } from './knowledge.view.js';
 
-const LABEL = 'The knowledge base';
+const LABEL = phrase`The knowledge base`;
 
 /** The user has chosen the files for the question, so no fragment is too dissimilar. */
 const SESSION_SETTINGS = { similarityThreshold: 0, enableHybrid: 1 } as const;
@@ -141,19 +143,19 @@ export class KnowledgeService {
    * The base, if the caller may read it; otherwise NotFoundError for `label`, so that a request for a document discloses
    * nothing about its base.
    */
-  async readable(caller: Caller, id: number, label = LABEL): Promise<KnowledgeBase> {
+  async readable(caller: Caller, id: number, label: Phrase = LABEL): Promise<KnowledgeBase> {
     const knowledge = await this.bases.findOne(caller.tenantId, id);
     if (!knowledge || !mayRead(caller, knowledge)) throw new NotFoundError(label);
     return knowledge;
   }
 
   /** As `readable`, and ForbiddenError when it is shared for reading only. */
-  async writable(caller: Caller, id: number, label = LABEL): Promise<KnowledgeBase> {
+  async writable(caller: Caller, id: number, label: Phrase = LABEL): Promise<KnowledgeBase> {
     const knowledge = await this.readable(caller, id, label);
     if (isOfSession(knowledge)) throw new SessionKnowledgeError();
     if (!mayWrite(caller, knowledge)) {
       throw new ForbiddenError(
-        'This knowledge base is shared with you for reading only. Ask its owner to change it.',
+        msg`This knowledge base is shared with you for reading only. Ask its owner to change it.`,
       );
     }
     return knowledge;
@@ -227,9 +229,9 @@ export class KnowledgeService {
     tenantId: string,
     values: KnowledgeValues,
     before?: KnowledgeBase,
-  ): Promise<string | undefined> {
+  ): Promise<Message | undefined> {
     if (values.name !== undefined && isBlank(values.name))
-      throw new InvalidInputError('name must not be empty.');
+      throw new InvalidInputError(msg`name must not be empty.`);
     requireSplitSettings(splitSettings(values, before));
     await this.requireModel(tenantId, 'embeddingModel', 'vector', { values, before });
     await this.requireModel(tenantId, 'rerankModel', 'rerank', { values, before });
@@ -242,9 +244,9 @@ export class KnowledgeService {
   private async languageNotice(
     { tenantId, id, language }: KnowledgeBase,
     before: KnowledgeBase,
-  ): Promise<string | undefined> {
+  ): Promise<Message | undefined> {
     if (language === before.language || !(await this.contents.isIndexed(tenantId, id))) return;
-    return 'Documents that are parsed already keep the language they were indexed in. Send reindex: true to parse them again.';
+    return msg`Documents that are parsed already keep the language they were indexed in. Send reindex: true to parse them again.`;
   }
 
   /** The views of the bases, with what their contents report. */
@@ -261,7 +263,7 @@ export class KnowledgeService {
       });
   }
 
-  private storeNotice(values: KnowledgeValues, before?: KnowledgeBase): string | undefined {
+  private storeNotice(values: KnowledgeValues, before?: KnowledgeBase): Message | undefined {
     const { vectorModel = '' } = values;
     const isKept = before && (values.vectorModel ?? before.vectorModel) === before.vectorModel;
     return isKept ? undefined : this.stores.check(vectorModel).notice;
@@ -341,9 +343,9 @@ function withOverlap(values: KnowledgeValues, before?: KnowledgeBase): Knowledge
 function rerankNotice({
   enableRerank,
   rerankModel,
-}: Pick<KnowledgeValues, 'enableRerank' | 'rerankModel'>): string | undefined {
+}: Pick<KnowledgeValues, 'enableRerank' | 'rerankModel'>): Message | undefined {
   if (enableRerank !== 1 || (rerankModel && !isBlank(rerankModel))) return undefined;
-  return 'Reranking is on, but no rerank model is chosen, so results keep the order before it. Choose a model of category rerank.';
+  return msg`Reranking is on, but no rerank model is chosen, so results keep the order before it. Choose a model of category rerank.`;
 }
 
 function changedFields(before: KnowledgeBase, values: KnowledgeValues): string[] {
@@ -352,11 +354,11 @@ function changedFields(before: KnowledgeBase, values: KnowledgeValues): string[]
   );
 }
 
-function joined(notices: readonly (string | undefined)[]): string | undefined {
+function joined(notices: readonly (Message | undefined)[]): Message | undefined {
   const given = notices.filter((notice) => notice !== undefined);
-  return given.length === 0 ? undefined : given.join(' ');
+  return given.length === 0 ? undefined : sentences(given);
 }
 
-function messageWith(notice: string | undefined): string {
-  return notice === undefined ? OK_MESSAGE : `${OK_MESSAGE} ${notice}`;
+function messageWith(notice: Message | undefined): Message {
+  return notice === undefined ? OK_MESSAGE : sentences([OK_MESSAGE, notice]);
 }

@@ -13,6 +13,7 @@ import { ensureConfig } from '@langchain/core/runnables';
 import type { Runnable } from '@langchain/core/runnables';
 import { IterableReadableStream } from '@langchain/core/utils/stream';
 import { defined } from '../platform/http/index.js';
+import { msg } from '../platform/message/index.js';
 import { estimateTokens, tokenCounter } from '../model/index.js';
 import type { ResolvedChatModel } from '../model/index.js';
 import { retryBeforeFirstPart } from '../provider/index.js';
@@ -222,7 +223,7 @@ export class PlinthChatModel extends BaseChatModel<PlinthChatCallOptions> {
   ): Omit<ChatCall, 'model'> {
     if ('response_format' in options) {
       throw new UnsupportedOptionError(
-        'response_format is not supported. Use toolStrategy, or withStructuredOutput of the model.',
+        msg`response_format is not supported. Use toolStrategy, or withStructuredOutput of the model.`,
       );
     }
     const own = this.options;

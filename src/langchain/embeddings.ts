@@ -1,5 +1,6 @@
 import { Embeddings } from '@langchain/core/embeddings';
 import { InvalidInputError } from '../platform/error/index.js';
+import { msg } from '../platform/message/index.js';
 import type { EmbeddingClient, EmbedOptions, ResolvedEmbeddingModel } from '../model/index.js';
 
 /**
@@ -31,7 +32,7 @@ export class PlinthEmbeddings extends Embeddings {
     purpose: EmbedOptions['purpose'],
   ): Promise<number[][]> {
     if (texts.some((text) => text.trim() === '')) {
-      throw new InvalidInputError('A text to embed must not be empty. Leave empty texts out.');
+      throw new InvalidInputError(msg`A text to embed must not be empty. Leave empty texts out.`);
     }
     if (texts.length === 0) return [];
     const { client, model, signal } = this;

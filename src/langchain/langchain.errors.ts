@@ -1,16 +1,17 @@
 import { InvalidInputError } from '../platform/error/index.js';
+import { msg, phrase } from '../platform/message/index.js';
 
 /** A LangChain message that the adapters cannot send. Nothing of the conversation was sent. */
 export class UnsupportedMessageError extends InvalidInputError {
   static part(type: string, role: string): UnsupportedMessageError {
     return new UnsupportedMessageError(
-      `A content part of type "${type}" cannot be sent in a message of type ${role}. Send ${role === 'human' ? 'text and images' : 'text'}.`,
+      msg`A content part of type "${type}" cannot be sent in a message of type ${role}. Send ${role === 'human' ? phrase`text and images` : phrase`text`}.`,
     );
   }
 
   static message(type: string): UnsupportedMessageError {
     return new UnsupportedMessageError(
-      `A message of type "${type}" cannot be sent. Send messages of type system, human, ai and tool.`,
+      msg`A message of type "${type}" cannot be sent. Send messages of type system, human, ai and tool.`,
     );
   }
 }
@@ -22,13 +23,13 @@ export class UnsupportedOptionError extends InvalidInputError {}
 export class ModelAbilityError extends InvalidInputError {
   static tools(modelName: string): ModelAbilityError {
     return new ModelAbilityError(
-      `The model ${modelName} does not support tools. Choose another model, or call it without tools.`,
+      msg`The model ${modelName} does not support tools. Choose another model, or call it without tools.`,
     );
   }
 
   static images(modelName: string): ModelAbilityError {
     return new ModelAbilityError(
-      `The model ${modelName} does not support images. Choose another model, or send text only.`,
+      msg`The model ${modelName} does not support images. Choose another model, or send text only.`,
     );
   }
 }

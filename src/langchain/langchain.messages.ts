@@ -1,5 +1,6 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import type { BaseMessage, ContentBlock } from '@langchain/core/messages';
+import { msg } from '../platform/message/index.js';
 import type { ChatMessage, ContentPart, ToolCall } from '../provider/index.js';
 import { UnsupportedMessageError } from './langchain.errors.js';
 
@@ -20,7 +21,7 @@ export function toChatMessages(messages: readonly BaseMessage[]): ChatMessage[] 
       const name = message.name ?? toolNames.get(toolCallId);
       if (name !== undefined) return { role: 'tool', toolCallId, name, content: textOf(message) };
       throw new UnsupportedMessageError(
-        `The tool message of the call ${toolCallId} has no name, and no message before it has the call. Send the message with the call, too.`,
+        msg`The tool message of the call ${toolCallId} has no name, and no message before it has the call. Send the message with the call, too.`,
       );
     }
     throw UnsupportedMessageError.message(message.type);
@@ -84,13 +85,13 @@ function toolCallsOf(message: AIMessage): ToolCall[] {
   const [invalid] = message.invalid_tool_calls ?? [];
   if (invalid) {
     throw new UnsupportedMessageError(
-      `An answer calls the tool ${invalid.name ?? ''} with arguments that cannot be read. Leave the answer out.`,
+      msg`An answer calls the tool ${invalid.name ?? ''} with arguments that cannot be read. Leave the answer out.`,
     );
   }
   return (message.tool_calls ?? []).map(({ id, name, args }) => {
     if (id === undefined || id === '') {
       throw new UnsupportedMessageError(
-        `A call of the tool ${name} has no id. Send the message as the model answered it.`,
+        msg`A call of the tool ${name} has no id. Send the message as the model answered it.`,
       );
     }
     return { id, name, arguments: JSON.stringify(args), input: args };

@@ -4,6 +4,7 @@ import { StructuredTool } from '@langchain/core/tools';
 import type { ToolRunnableConfig } from '@langchain/core/tools';
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import type { CallbackManagerForToolRun } from '@langchain/core/callbacks/manager';
+import { msg } from '../platform/message/index.js';
 import type { ChatCall, ToolDefinition } from '../provider/index.js';
 import { UnsupportedOptionError } from './langchain.errors.js';
 
@@ -74,7 +75,7 @@ function toToolDefinition(tool: Readonly<Record<string, unknown>>): ToolDefiniti
   if (typeof name !== 'string' || typeof description !== 'string' || !isObject(schema)) {
     const label = typeof name === 'string' ? name : tool['type'];
     throw new UnsupportedOptionError(
-      `The tool ${typeof label === 'string' ? label : ''} cannot be offered. Give it a name, a description and the schema of an object.`,
+      msg`The tool ${typeof label === 'string' ? label : ''} cannot be offered. Give it a name, a description and the schema of an object.`,
     );
   }
   return { name, description, inputSchema: jsonSchemaOf(schema) };
@@ -111,6 +112,6 @@ export function toolFields(
   const chosen = tools.filter((tool) => tool.name === name);
   if (chosen.length > 0) return { tools: chosen, toolChoice: 'required' };
   throw new UnsupportedOptionError(
-    'tool_choice must be auto, none, any or the name of a tool that is offered.',
+    msg`tool_choice must be auto, none, any or the name of a tool that is offered.`,
   );
 }

@@ -8,6 +8,7 @@ import {
   View,
   Whole,
 } from '../platform/http/index.js';
+import { msg, phrase } from '../platform/message/index.js';
 
 const MODEL = 200;
 const TEXT = 100_000;
@@ -19,7 +20,12 @@ const LONGEST_SECONDS = 3_600;
 
 /** A text that must be given. */
 const needed = (max: number, description: string, example?: string) =>
-  Text({ max, description, ...(example && { example }), missing: '$property must not be empty' });
+  Text({
+    max,
+    description,
+    ...(example && { example }),
+    missing: msg`$property must not be empty`,
+  });
 
 export class ImageBody extends Input({
   model: needed(MODEL, 'modelName of a model of category image', 'painter'),
@@ -96,9 +102,9 @@ export class ContentQuery extends Input({
   model: needed(MODEL, 'The model that the task was given to'),
   predictionId: Text({
     pattern: /^[A-Za-z0-9_-]{1,128}$/,
-    patternMessage: 'must be 1 to 128 letters, digits, _ and -',
+    patternMessage: phrase`must be 1 to 128 letters, digits, _ and -`,
     description: 'The id that the task was answered with',
-    missing: 'predictionId must not be empty',
+    missing: msg`predictionId must not be empty`,
   }),
 }) {}
 

@@ -1,4 +1,6 @@
 import { DomainError, InvalidInputError } from '../platform/error/index.js';
+import { msg, phrase } from '../platform/message/index.js';
+import type { Message, Phrase } from '../platform/message/index.js';
 import type { MediaType } from '../provider/index.js';
 
 /** All that a caller learns of a call that failed: the request id, under which the log has the cause. */
@@ -17,11 +19,15 @@ export class MediaModelError extends InvalidInputError {
   }
 }
 
-function failureMessage(requestId: string | undefined): string {
-  return `The media request failed. Check the model, or try again; if it persists, report request ${requestId ?? 'unknown'}.`;
+function failureMessage(requestId: string | undefined): Message {
+  return msg`The media request failed. Check the model, or try again; if it persists, report request ${requestId ?? 'unknown'}.`;
 }
 
-const MADE: Record<MediaType, string> = { image: 'images', audio: 'speech', video: 'videos' };
+const MADE: Record<MediaType, Phrase> = {
+  image: phrase`images`,
+  audio: phrase`speech`,
+  video: phrase`videos`,
+};
 
 /** The model's provider has a media adapter, but not for this. */
 export class UnsupportedMediaError extends DomainError {
@@ -29,7 +35,7 @@ export class UnsupportedMediaError extends DomainError {
 
   constructor(providerCode: string, type: MediaType) {
     super(
-      `Unsupported model category: models of the provider ${providerCode} cannot be called for ${MADE[type]}. Choose a model of another provider.`,
+      msg`Unsupported model category: models of the provider ${providerCode} cannot be called for ${MADE[type]}. Choose a model of another provider.`,
     );
   }
 }
@@ -38,7 +44,7 @@ export class UnsupportedMediaError extends DomainError {
 export class NoPredictionsError extends InvalidInputError {
   constructor(modelName: string) {
     super(
-      `The model ${modelName} has no predictions. Choose a model of the provider media_async; a video of another one is looked up with GET /media/video.`,
+      msg`The model ${modelName} has no predictions. Choose a model of the provider media_async; a video of another one is looked up with GET /media/video.`,
     );
   }
 }

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../platform/error/index.js';
+import { msg, phrase } from '../platform/message/index.js';
 import {
   isObject,
   isStoredDate,
@@ -57,7 +58,7 @@ export function readFilter(given: unknown, path = 'filter'): MetadataFilter {
   const { length } = JSON.stringify(filter);
   if (length <= LONGEST_FILTER) return filter;
   throw new InvalidInputError(
-    `${path} has ${length} characters as JSON. At most ${LONGEST_FILTER} are possible.`,
+    msg`${path} has ${length} characters as JSON. At most ${LONGEST_FILTER} are possible.`,
   );
 }
 
@@ -82,28 +83,28 @@ export function keysOf(filter: MetadataFilter): string[] {
   return [filter.key];
 }
 
-const FORMS = 'It is a condition {key, op, value}, or {and: […]}, {or: […]} or {not: …}';
+const FORMS = phrase`It is a condition {key, op, value}, or {and: […]}, {or: […]} or {not: …}`;
 
 class FilterReader {
   private conditions = 0;
 
   read(given: unknown, path: string, depth: number): MetadataFilter {
-    if (!isObject(given)) throw new InvalidInputError(`${path} must be an object. ${FORMS}.`);
+    if (!isObject(given)) throw new InvalidInputError(msg`${path} must be an object. ${FORMS}.`);
     const [name, ...others] = ['and', 'or', 'not'].filter((one) => Object.hasOwn(given, one));
     if (name === undefined) return this.condition(given, path);
     if (others.length > 0 || Object.keys(given).length > 1) {
-      throw new InvalidInputError(`${path} must have nothing beside ${name}. ${FORMS}.`);
+      throw new InvalidInputError(msg`${path} must have nothing beside ${name}. ${FORMS}.`);
     }
     if (depth > DEEPEST) {
       throw new InvalidInputError(
-        `${path} is too deep: and, or and not can be nested ${DEEPEST} deep.`,
+        msg`${path} is too deep: and, or and not can be nested ${DEEPEST} deep.`,
       );
     }
     const within = given[name];
     const inside = `${path}.${name}`;
     if (name === 'not') return { not: this.read(within, inside, depth + 1) };
     if (!Array.isArray(within) || within.length === 0) {
-      throw new InvalidInputError(`${inside} must be a list of at least one filter.`);
+      throw new InvalidInputError(msg`${inside} must be a list of at least one filter.`);
     }
     const all = within.map((one, place) => this.read(one, `${inside}[${place}]`, depth + 1));
     return name === 'and' ? { and: all } : { or: all };
@@ -112,12 +113,12 @@ class FilterReader {
   private condition(given: Readonly<Record<string, unknown>>, path: string): MetadataFilter {
     this.conditions += 1;
     if (this.conditions > MOST_CONDITIONS) {
-      throw new InvalidInputError(`filter has more than ${MOST_CONDITIONS} conditions.`);
+      throw new InvalidInputError(msg`filter has more than ${MOST_CONDITIONS} conditions.`);
     }
     const unknown = Object.keys(given).find((name) => !['key', 'op', 'value'].includes(name));
     if (unknown !== undefined) {
       throw new InvalidInputError(
-        `${path} has the unknown field ${JSON.stringify(unknown.slice(0, 64).toWellFormed())}. ${FORMS}.`,
+        msg`${path} has the unknown field ${JSON.stringify(unknown.slice(0, 64).toWellFormed())}. ${FORMS}.`,
       );
     }
     const key = readKey(given['key'], `${path}.key`);
@@ -141,7 +142,7 @@ class FilterReader {
       case 'exists':
         return { key, op, value: readPresence(value, at) };
       default:
-        throw new InvalidInputError(`${path}.op must be one of ${FILTER_OPERATORS.join(', ')}.`);
+        throw new InvalidInputError(msg`${path}.op must be one of ${FILTER_OPERATORS.join(', ')}.`);
     }
   }
 }
@@ -149,7 +150,9 @@ class FilterReader {
 function readScalar(given: unknown, path: string): string | number {
   if (typeof given === 'number') return readNumber(given, path);
   if (typeof given !== 'string') {
-    throw new InvalidInputError(`${path} must be a text, a number or a date such as 2026-01-31.`);
+    throw new InvalidInputError(
+      msg`${path} must be a text, a number or a date such as 2026-01-31.`,
+    );
   }
   const text = readText(given, path);
   return isStoredDate(text) ? text.date : text;
@@ -157,7 +160,9 @@ function readScalar(given: unknown, path: string): string | number {
 
 function readScalars(given: unknown, path: string, op: string): (string | number)[] {
   if (!Array.isArray(given) || given.length === 0 || given.length > MOST_VALUES) {
-    throw new InvalidInputError(`${path} must be a list of 1 to ${MOST_VALUES} values for ${op}.`);
+    throw new InvalidInputError(
+      msg`${path} must be a list of 1 to ${MOST_VALUES} values for ${op}.`,
+    );
   }
   return given.map((one, place) => readScalar(one, `${path}[${place}]`));
 }
@@ -167,12 +172,12 @@ function readOrdered(given: unknown, path: string, op: string): string | number 
   const text = typeof given === 'string' ? readText(given, path) : '';
   if (isStoredDate(text)) return text.date;
   throw new InvalidInputError(
-    `${path} must be a number or a date such as 2026-01-31 for ${op}; texts have no order.`,
+    msg`${path} must be a number or a date such as 2026-01-31 for ${op}; texts have no order.`,
   );
 }
 
 function readPresence(given: unknown, path: string): boolean {
   if (given === undefined || given === null) return true;
   if (typeof given === 'boolean') return given;
-  throw new InvalidInputError(`${path} must be true or false for exists.`);
+  throw new InvalidInputError(msg`${path} must be true or false for exists.`);
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../platform/database/index.js';
 import { InvalidInputError } from '../platform/error/index.js';
+import { msg } from '../platform/message/index.js';
 import type { MetadataFilter } from './filter.js';
 import { jsonPathOf } from './filter.path.js';
 import { METADATA_TYPES } from './metadata.js';
@@ -40,7 +41,7 @@ export class MetadataRepository {
     );
     if (rows.length > MOST_DOCUMENTS) {
       throw new InvalidInputError(
-        `The filter fits more than ${MOST_DOCUMENTS} documents. Add a condition, or leave the filter out.`,
+        msg`The filter fits more than ${MOST_DOCUMENTS} documents. Add a condition, or leave the filter out.`,
       );
     }
     return rows.map(({ id }) => id);

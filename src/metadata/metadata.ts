@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../platform/error/index.js';
+import { msg, phrase } from '../platform/message/index.js';
 
 /** A value on the wire: a text, a date (a text in the form of one), a number or a list of texts. */
 export type MetadataValue = string | number | readonly string[];
@@ -39,24 +40,24 @@ const PLAIN_KEY = /^[\p{L}\p{N}_]+$/u;
 /** Reads metadata from a request. Null is not a value: its key is left out. InvalidInputError names the path. */
 export function readMetadata(given: unknown): StoredMetadata {
   if (!isObject(given)) {
-    throw new InvalidInputError('metadata must be an object of keys and values.');
+    throw new InvalidInputError(msg`metadata must be an object of keys and values.`);
   }
   const entries = Object.entries(given).filter(([, value]) => value !== null);
   if (entries.length > MOST_KEYS) {
     throw new InvalidInputError(
-      `metadata has ${entries.length} keys. At most ${MOST_KEYS} are possible.`,
+      msg`metadata has ${entries.length} keys. At most ${MOST_KEYS} are possible.`,
     );
   }
   const metadata: StoredMetadata = Object.fromEntries(
     entries.map(([name, value]) => {
-      const key = readKey(name, 'a key of metadata');
+      const key = readKey(name, phrase`a key of metadata`);
       return [key, readValue(value, `metadata${placeOf(key)}`)];
     }),
   );
   const { length } = JSON.stringify(metadata);
   if (length > LONGEST_METADATA) {
     throw new InvalidInputError(
-      `metadata has ${length} characters as JSON. At most ${LONGEST_METADATA} are possible.`,
+      msg`metadata has ${length} characters as JSON. At most ${LONGEST_METADATA} are possible.`,
     );
   }
   return metadata;
@@ -71,7 +72,7 @@ export function parseJson(text: string, path: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new InvalidInputError(`${path} must be JSON. Check quotes and commas.`);
+    throw new InvalidInputError(msg`${path} must be JSON. Check quotes and commas.`);
   }
 }
 
@@ -84,11 +85,11 @@ export function shownMetadata(metadata: StoredMetadata): Metadata {
 
 /** The key in the form in which it is stored. `what` names it in the error. */
 export function readKey(given: unknown, what: string): string {
-  if (typeof given !== 'string') throw new InvalidInputError(`${what} must be text.`);
+  if (typeof given !== 'string') throw new InvalidInputError(msg`${what} must be text.`);
   const key = given.normalize('NFC');
   if (key.length <= LONGEST_KEY && KEY.test(key)) return key;
   throw new InvalidInputError(
-    `${what} is ${JSON.stringify(key.slice(0, LONGEST_KEY).toWellFormed())}. A key has at most ${LONGEST_KEY} letters and digits of any script, dots, hyphens, underscores and inner spaces, and begins with a letter or digit.`,
+    msg`${what} is ${JSON.stringify(key.slice(0, LONGEST_KEY).toWellFormed())}. A key has at most ${LONGEST_KEY} letters and digits of any script, dots, hyphens, underscores and inner spaces, and begins with a letter or digit.`,
   );
 }
 
@@ -99,14 +100,14 @@ export function readText(given: string, path: string): string | StoredDate {
 
 /** The text of a list, which is never a date. */
 export function readEntry(given: unknown, path: string): string {
-  if (typeof given !== 'string') throw new InvalidInputError(`${path} must be text.`);
+  if (typeof given !== 'string') throw new InvalidInputError(msg`${path} must be text.`);
   return plainText(given, LONGEST_ENTRY, path);
 }
 
 /** A finite number. */
 export function readNumber(given: number, path: string): number {
   if (Number.isFinite(given)) return given === 0 ? 0 : given;
-  throw new InvalidInputError(`${path} is too large for a number.`);
+  throw new InvalidInputError(msg`${path} is too large for a number.`);
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -127,12 +128,12 @@ function readValue(given: unknown, path: string): StoredValue {
   if (typeof given === 'number') return readNumber(given, path);
   if (!Array.isArray(given)) {
     throw new InvalidInputError(
-      `${path} must be a text, a number, a date such as 2026-01-31, or a list of texts.`,
+      msg`${path} must be a text, a number, a date such as 2026-01-31, or a list of texts.`,
     );
   }
   if (given.length > MOST_ENTRIES) {
     throw new InvalidInputError(
-      `${path} has ${given.length} entries. At most ${MOST_ENTRIES} are possible.`,
+      msg`${path} has ${given.length} entries. At most ${MOST_ENTRIES} are possible.`,
     );
   }
   return given.map((entry, place) => readEntry(entry, `${path}[${place}]`));
@@ -140,12 +141,12 @@ function readValue(given: unknown, path: string): StoredValue {
 
 function plainText(given: string, longest: number, path: string): string {
   if (given.includes('\0')) {
-    throw new InvalidInputError(`${path} must not contain the NUL character.`);
+    throw new InvalidInputError(msg`${path} must not contain the NUL character.`);
   }
   const text = given.toWellFormed().normalize('NFC');
   if (text.length <= longest) return text;
   throw new InvalidInputError(
-    `${path} has ${text.length} characters. At most ${longest} are possible.`,
+    msg`${path} has ${text.length} characters. At most ${longest} are possible.`,
   );
 }
 
@@ -160,7 +161,7 @@ function dateOf(text: string, path: string): StoredDate | undefined {
   if (form === undefined) return undefined;
   const at = Date.parse(`${day}T${time ?? '00:00'}${offset}`);
   if (!isDay(day) || (time !== undefined && !TIME.test(time)) || Number.isNaN(at)) {
-    throw new InvalidInputError(`${path} is ${text}, and there is no such date.`);
+    throw new InvalidInputError(msg`${path} is ${text}, and there is no such date.`);
   }
   return { date: time === undefined ? day : new Date(at).toISOString(), at };
 }

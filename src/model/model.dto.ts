@@ -9,6 +9,7 @@ import {
   VISIBLE,
   Whole,
 } from '../platform/http/index.js';
+import { phrase } from '../platform/message/index.js';
 import { LEGACY_RERANK, MODEL_CATEGORIES } from './model.errors.js';
 
 const INTEGER = 2_147_483_647;
@@ -22,7 +23,7 @@ const MODEL_NAME = {
 };
 const PROVIDER_CODE = { max: 50, example: 'custom_api' };
 const UNKNOWN = '; empty: unknown';
-const NOT_EMPTY = { pattern: VISIBLE, patternMessage: 'must not be empty' };
+const NOT_EMPTY = { pattern: VISIBLE, patternMessage: phrase`must not be empty` };
 
 export class ModelListQuery extends Input({
   ...pageFields(

@@ -1,4 +1,6 @@
 import { DomainError, InvalidInputError } from '../platform/error/index.js';
+import { either, msg, phrase } from '../platform/message/index.js';
+import type { Phrase } from '../platform/message/index.js';
 
 /** Values of `category` that models are stored with; the last three are reserved and have no adapters. */
 export const MODEL_CATEGORIES = [
@@ -22,12 +24,12 @@ export function storedCategory(category: string): string {
 
 /** The categories whose models are called by name, and what each is for. */
 const PURPOSES = {
-  chat: 'chat',
-  vector: 'embedding',
-  rerank: 'reranking',
-  image: 'images',
-  audio: 'speech',
-  video: 'videos',
+  chat: phrase`chat`,
+  vector: phrase`embedding`,
+  rerank: phrase`reranking`,
+  image: phrase`images`,
+  audio: phrase`speech`,
+  video: phrase`videos`,
 } as const;
 export type CalledCategory = keyof typeof PURPOSES;
 
@@ -36,7 +38,7 @@ export class ModelNotFoundError extends DomainError {
 
   constructor(modelName: string, wanted: readonly CalledCategory[]) {
     super(
-      `There is no model named ${modelName}. Choose another model of category ${oneOf(wanted)}, or ask an administrator to add it.`,
+      msg`There is no model named ${modelName}. Choose another model of category ${either(wanted)}, or ask an administrator to add it.`,
       {
         data: { modelName },
       },
@@ -47,7 +49,7 @@ export class ModelNotFoundError extends DomainError {
 export class NoModelChosenError extends InvalidInputError {
   constructor(wanted: readonly CalledCategory[]) {
     super(
-      `No ${oneOf(purposesOf(wanted))} model is chosen. Choose a model of category ${oneOf(wanted)}.`,
+      msg`No ${either(purposesOf(wanted))} model is chosen. Choose a model of category ${either(wanted)}.`,
     );
   }
 }
@@ -57,7 +59,7 @@ export class NoChatModelError extends DomainError {
 
   constructor() {
     super(
-      'There is no chat model yet. Ask an administrator to add one and to enable its provider.',
+      msg`There is no chat model yet. Ask an administrator to add one and to enable its provider.`,
     );
   }
 }
@@ -65,7 +67,7 @@ export class NoChatModelError extends DomainError {
 export class WrongCategoryError extends InvalidInputError {
   constructor(modelName: string, category: string, wanted: readonly CalledCategory[]) {
     super(
-      `The model ${modelName} is of category ${category} and cannot be used for ${oneOf(purposesOf(wanted))}. Choose a model of category ${oneOf(wanted)}.`,
+      msg`The model ${modelName} is of category ${category} and cannot be used for ${either(purposesOf(wanted))}. Choose a model of category ${either(wanted)}.`,
     );
   }
 }
@@ -76,7 +78,7 @@ export class UnreadableCredentialError extends DomainError {
 
   constructor() {
     super(
-      'The stored API key of this model cannot be decrypted, probably because SECRET_KEY was changed. Enter the API key again.',
+      msg`The stored API key of this model cannot be decrypted, probably because SECRET_KEY was changed. Enter the API key again.`,
     );
   }
 }
@@ -85,15 +87,11 @@ export class UnreadableCredentialError extends DomainError {
 export class CredentialRequiredError extends InvalidInputError {
   constructor() {
     super(
-      'The stored API key was entered for another service: scheme, host or port of the address changes. Enter the apiKey for the new address, or ask an administrator who has the permission system:model:credential.',
+      msg`The stored API key was entered for another service: scheme, host or port of the address changes. Enter the apiKey for the new address, or ask an administrator who has the permission system:model:credential.`,
     );
   }
 }
 
-function purposesOf(categories: readonly CalledCategory[]): string[] {
+function purposesOf(categories: readonly CalledCategory[]): Phrase[] {
   return categories.map((category) => PURPOSES[category]);
-}
-
-function oneOf(words: readonly string[]): string {
-  return new Intl.ListFormat('en', { type: 'disjunction' }).format(words);
 }

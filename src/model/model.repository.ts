@@ -3,6 +3,7 @@ import { In, Not } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
 import { containing, Database, TenantScoped } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
+import { phrase } from '../platform/message/index.js';
 import { CredentialVault, modelPlace } from './credential.vault.js';
 import { storedCategory } from './model.errors.js';
 import type { ModelEntriesQuery, ModelListQuery } from './model.dto.js';
@@ -22,7 +23,7 @@ export class ModelRepository {
     private readonly database: Database,
     private readonly vault: CredentialVault,
   ) {
-    this.models = new TenantScoped(database, Model, 'The model');
+    this.models = new TenantScoped(database, Model, phrase`The model`);
   }
 
   /** Newest first. */

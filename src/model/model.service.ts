@@ -8,6 +8,7 @@ import { AuditLog } from '../platform/audit/index.js';
 import { Database } from '../platform/database/index.js';
 import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
+import { msg, phrase, sentences } from '../platform/message/index.js';
 import { ModelAdapters } from './model.adapters.js';
 import { CredentialRequiredError, storedCategory } from './model.errors.js';
 import type {
@@ -126,8 +127,8 @@ export class ModelService {
       await this.models.setKeys(tenantId, ids, apiKey);
       for (const id of ids) await this.record(caller, 'credential-change', id);
       await this.revision.increment(tenantId);
-      const models = ids.length === 1 ? '1 model' : `${ids.length} models`;
-      return new Answer(null, `The API key of ${models} of ${providerCode} was replaced.`);
+      const models = ids.length === 1 ? phrase`1 model` : phrase`${ids.length} models`;
+      return new Answer(null, msg`The API key of ${models} of ${providerCode} was replaced.`);
     });
   }
 
@@ -173,14 +174,14 @@ export class ModelService {
     await this.providers.requireEnabled(tenantId, providerCode);
     if (category === 'vector' && !modelDimension) {
       throw new InvalidInputError(
-        'modelDimension is required for a model of category vector: enter how many dimensions it really answers.',
+        msg`modelDimension is required for a model of category vector: enter how many dimensions it really answers.`,
       );
     }
     const apiHost = model.apiHost ?? '';
     if (apiHost !== '') this.checkAddress(apiHost, providerCode, category);
     else if (this.adapters.defaultAddress(storedCategory(category), providerCode) === undefined) {
       throw new InvalidInputError(
-        'apiHost must not be empty. Enter the address of the service, for example https://api.example.com/v1.',
+        msg`apiHost must not be empty. Enter the address of the service, for example https://api.example.com/v1.`,
       );
     }
   }
@@ -204,11 +205,13 @@ export class ModelService {
     const model = await this.models.get(tenantId, id);
     const named = await this.models.named(tenantId, model.modelName);
     const alike = named.filter(({ category }) => storedCategory(category) === model.category);
-    const warning =
+    const warnings =
       alike.length > 1
-        ? ` ${alike.length} models are named ${model.modelName}; requests by name use the one with id ${alike[0]?.id}. Give each its own name.`
-        : '';
-    return new Answer(toModelView(model), OK_MESSAGE + warning);
+        ? [
+            msg`${alike.length} models are named ${model.modelName}; requests by name use the one with id ${alike[0]?.id ?? ''}. Give each its own name.`,
+          ]
+        : [];
+    return new Answer(toModelView(model), sentences([OK_MESSAGE, ...warnings]));
   }
 }
 
@@ -238,7 +241,7 @@ function readKey(apiKey: string | null | undefined): string {
   const at = key.search(UNSENDABLE);
   if (at === -1) return key;
   throw new InvalidInputError(
-    `apiKey cannot be sent: character ${at + 1} is a control character or is outside Latin-1. Copy the key again, without line breaks and invisible characters.`,
+    msg`apiKey cannot be sent: character ${at + 1} is a control character or is outside Latin-1. Copy the key again, without line breaks and invisible characters.`,
   );
 }
 

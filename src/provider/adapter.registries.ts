@@ -3,6 +3,8 @@ import { OutboundHttp } from '../platform/outbound/index.js';
 import { DomainError } from '../platform/error/index.js';
 import { CONFIG } from '../platform/config/index.js';
 import type { Config } from '../platform/config/index.js';
+import { msg, sentences } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import type { Vendor, AdapterNames } from './adapter/named-adapter.js';
 import { parseAddress } from './adapter/address.js';
 import { chatCompletions } from './adapter/chat/chat-completions.protocol.js';
@@ -205,9 +207,13 @@ export class UnsupportedProviderError extends DomainError {
   readonly code = 500;
 
   /** `reason` is a sentence on why this code can have none, where there is more to say than that it is unknown. */
-  constructor(providerCode: string, known: readonly string[], reason?: string) {
+  constructor(providerCode: string, known: readonly string[], reason?: Message) {
     super(
-      `Unsupported model category: ${providerCode}. ${reason === undefined ? '' : `${reason} `}Choose a provider with one of these codes: ${known.join(', ')}.`,
+      sentences([
+        msg`Unsupported model category: ${providerCode}.`,
+        ...(reason === undefined ? [] : [reason]),
+        msg`Choose a provider with one of these codes: ${known.join(', ')}.`,
+      ]),
       { data: { known } },
     );
   }
@@ -265,10 +271,10 @@ export class RerankAdapterRegistry extends AdapterRegistry<RerankAdapter> {
 }
 
 /** Codes that have an adapter for chat and can have none for media. */
-const WITHOUT_MEDIA: ReadonlyMap<string, string> = new Map([
+const WITHOUT_MEDIA: ReadonlyMap<string, Message> = new Map([
   [
     'custom_messages',
-    'The messages protocol has no media; a service of your own is called with custom_api.',
+    msg`The messages protocol has no media; a service of your own is called with custom_api.`,
   ],
 ]);
 

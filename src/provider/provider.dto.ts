@@ -10,9 +10,14 @@ import {
 } from '../platform/http/index.js';
 import type { Provider } from './provider.entity.js';
 import { InvalidInputError } from '../platform/error/index.js';
+import { msg, phrase } from '../platform/message/index.js';
 
 const INTEGER = 2_147_483_647;
-const CODE = { max: 50, pattern: /^\S+$/, patternMessage: 'must not be empty or hold spaces' };
+const CODE = {
+  max: 50,
+  pattern: /^\S+$/,
+  patternMessage: phrase`must not be empty or hold spaces`,
+};
 const STATUS = '0 enabled, 1 disabled';
 
 export class ProviderListQuery extends Input({
@@ -107,10 +112,10 @@ export function readProvider(body: ProviderFields, stored?: Provider): ProviderI
   const providerName = oneOf(body, 'providerName', 'name', stored?.providerName)?.trim();
   const apiHost = body.apiHost?.trim();
   if (providerName !== undefined && isBlank(providerName))
-    throw new InvalidInputError('providerName must not be empty.');
+    throw new InvalidInputError(msg`providerName must not be empty.`);
   if (apiHost && !isHttpAddress(apiHost)) {
     throw new InvalidInputError(
-      'apiHost must be an http or https address such as https://api.example.com/v1.',
+      msg`apiHost must be an http or https address such as https://api.example.com/v1.`,
     );
   }
   return {
@@ -139,7 +144,7 @@ function oneOf(
   if (one === stored) return other;
   if (other === stored) return one;
   throw new InvalidInputError(
-    `${first} and ${second} mean the same field, but they differ. Send one of them.`,
+    msg`${first} and ${second} mean the same field, but they differ. Send one of them.`,
   );
 }
 

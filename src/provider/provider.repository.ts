@@ -8,13 +8,14 @@ import {
   TenantScoped,
 } from '../platform/database/index.js';
 import type { Page } from '../platform/http/index.js';
+import { msg, phrase } from '../platform/message/index.js';
 import type { ProviderListQuery, ProviderInput } from './provider.dto.js';
 import { PROVIDER_ENABLED, Provider } from './provider.entity.js';
 
 export class DuplicateProviderCodeError extends ConflictError {
   constructor(providerCode: string) {
     super(
-      `The provider code ${providerCode} is configured already; do not configure it twice. Change the existing provider instead.`,
+      msg`The provider code ${providerCode} is configured already; do not configure it twice. Change the existing provider instead.`,
     );
   }
 }
@@ -25,7 +26,7 @@ export class ProviderUnavailableError extends DomainError {
 
   constructor(readonly providerCode: string) {
     super(
-      `The provider ${providerCode} does not exist or is not enabled. Enable the provider, or choose another one.`,
+      msg`The provider ${providerCode} does not exist or is not enabled. Enable the provider, or choose another one.`,
       { data: { providerCode } },
     );
   }
@@ -33,7 +34,7 @@ export class ProviderUnavailableError extends DomainError {
 
 type ProviderChange = ProviderInput & { readonly providerCode?: string | undefined };
 
-const LABEL = 'The provider';
+const LABEL = phrase`The provider`;
 /** The index that stands behind "one code once per tenant" when two requests race. */
 const CODE_INDEX = 'provider_code';
 

@@ -6,6 +6,8 @@ import { Database } from '../platform/database/index.js';
 import { InvalidInputError } from '../platform/error/index.js';
 import { Answer, OK_MESSAGE } from '../platform/http/index.js';
 import type { Page } from '../platform/http/index.js';
+import { msg, sentences } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import type { CreateProviderBody, ProviderListQuery, UpdateProviderBody } from './provider.dto.js';
 import { PROVIDER_ENABLED } from './provider.entity.js';
 import type { Provider } from './provider.entity.js';
@@ -47,7 +49,8 @@ export class ProviderService {
     const { tenantId } = caller;
     const { providerCode } = body;
     const { providerName, ...rest } = readProvider(body);
-    if (providerName === undefined) throw new InvalidInputError('providerName must not be empty.');
+    if (providerName === undefined)
+      throw new InvalidInputError(msg`providerName must not be empty.`);
     return this.database.transaction(async () => {
       if (await this.providers.byCode(tenantId, providerCode)) {
         throw new DuplicateProviderCodeError(providerCode);
@@ -117,12 +120,16 @@ export class ProviderService {
   }
 
   /** Says how many models can no longer be called because the codes have no enabled provider any more. */
-  private async message(tenantId: string, lostCodes: readonly string[]): Promise<string> {
+  private async message(tenantId: string, lostCodes: readonly string[]): Promise<Message> {
     const count =
       lostCodes.length === 0 ? 0 : await this.providers.countModels(tenantId, lostCodes);
     if (count === 0) return OK_MESSAGE;
-    const [models, they] = count === 1 ? ['1 model uses', 'it'] : [`${count} models use`, 'they'];
-    return `${OK_MESSAGE} ${models} ${lostCodes.join(', ')} and cannot be called until ${they} can use an enabled provider again.`;
+    const codes = lostCodes.join(', ');
+    const warning =
+      count === 1
+        ? msg`1 model uses ${codes} and cannot be called until it can use an enabled provider again.`
+        : msg`${count} models use ${codes} and cannot be called until they can use an enabled provider again.`;
+    return sentences([OK_MESSAGE, warning]);
   }
 }
 

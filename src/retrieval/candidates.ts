@@ -42,7 +42,7 @@ interface Found {
 /** Dropped candidates that are explained for each reason, at least; as many as are kept where those are more. */
 const EXPLAINED = 50;
 
-interface Candidates {
+export interface Candidates {
   readonly kept: readonly Candidate[];
   /** The best of those that the size of the pool and the threshold left out. */
   readonly dropped: readonly Candidate[];

@@ -22,13 +22,10 @@ const LIVE_FRAGMENTS = `SELECT f.id AS "fragmentId", f.fid, f.doc_id AS "docId",
            FROM fragment f JOIN attachment a ON a.id = f.attachment_id AND a.tenant_id = f.tenant_id
           WHERE f.tenant_id = $1 AND f.knowledge_id = $2 AND f.id = ANY ($3::bigint[])`;
 
-const EXISTING_FRAGMENTS = `SELECT id, attachment_id AS "attachmentId" FROM fragment
+const EXISTING_FRAGMENTS = `SELECT id AS "fragmentId", attachment_id AS "attachmentId" FROM fragment
           WHERE tenant_id = $1 AND knowledge_id = $2 AND id = ANY ($3::bigint[])`;
 
-interface ExistingFragment {
-  readonly id: number;
-  readonly attachmentId: number;
-}
+type ExistingFragment = Pick<LiveFragment, 'fragmentId' | 'attachmentId'>;
 
 @Injectable()
 export class RetrievalRepository {
@@ -53,13 +50,12 @@ export class RetrievalRepository {
     tenantId: string,
     knowledgeId: number,
     fragmentIds: readonly number[],
-  ): Promise<Map<number, LiveFragment>> {
-    if (fragmentIds.length === 0) return new Map();
-    const rows = await this.database.prepared<LiveFragment>(LIVE_FRAGMENTS, [
+  ): Promise<readonly LiveFragment[]> {
+    if (fragmentIds.length === 0) return [];
+    return this.database.prepared<LiveFragment>(LIVE_FRAGMENTS, [
       tenantId,
       knowledgeId,
       fragmentIds,
     ]);
-    return new Map(rows.map((row) => [row.fragmentId, row]));
   }
 }

@@ -5,6 +5,8 @@ import type { Caller } from '../platform/access/index.js';
 import { EmbeddingClient, ModelResolver, RerankClient } from '../model/index.js';
 import { unavailableError } from '../platform/database/index.js';
 import { InvalidInputError, DomainError } from '../platform/error/index.js';
+import { msg, phrase, sentences } from '../platform/message/index.js';
+import type { Message, Phrase } from '../platform/message/index.js';
 import { KeywordIndex } from '../fragment/index.js';
 import type { KeywordHit } from '../fragment/index.js';
 import { isOfSession, NoEmbeddingModelError } from '../knowledge/index.js';
@@ -14,7 +16,7 @@ import type { MetadataFilter } from '../metadata/index.js';
 import { VectorStores } from '../vector-store/index.js';
 import type { VectorHit } from '../vector-store/index.js';
 import { candidatesOf, nearOf, withReason } from './candidates.js';
-import type { Candidate } from './candidates.js';
+import type { Candidate, Candidates } from './candidates.js';
 import { RetrievalRepository } from './retrieval.repository.js';
 import type { LiveFragment } from './retrieval.repository.js';
 import { settingsOf } from './retrieval.js';
@@ -28,7 +30,7 @@ import type {
 
 class EmptyQueryError extends InvalidInputError {
   constructor() {
-    super('query must not be empty. Enter what you are looking for.');
+    super(msg`query must not be empty. Enter what you are looking for.`);
   }
 }
 
@@ -59,9 +61,15 @@ interface ChannelResult<Hit> {
 /** The report of a channel that had nothing to search. */
 const UNSEARCHED: ChannelResult<never> = { hits: [], report: { hits: 0, milliseconds: 0 } };
 
-interface Search {
+interface Channels {
   readonly vector: ChannelResult<VectorHit>;
   readonly keyword: ChannelResult<KeywordHit> | null;
+}
+
+/** The channels with their candidates, and the fragments of those that exist. */
+interface Search extends Channels {
+  readonly candidates: Candidates;
+  readonly live: ReadonlyMap<number, LiveFragment>;
 }
 
 /** The candidates in their final order. */
@@ -70,7 +78,7 @@ interface Ranking {
   readonly kept: readonly RetrievedFragment[];
   readonly dropped: readonly RetrievedFragment[];
   /** Why the order before the reranker is used, for all or for some. */
-  readonly notice?: string;
+  readonly notice?: Message;
 }
 
 const CACHED_QUERIES = 2_000;
@@ -78,8 +86,7 @@ const CACHED_QUERIES = 2_000;
 /** Hits of deleted documents displace live ones; a search is repeated at most this often to replace them. */
 const REFILLS = 3;
 
-const INCOMPLETE =
-  'Vector search is incomplete, because vectors of the knowledge base were lost and are being made again. Fragments may be missing from this result until that is done.';
+const INCOMPLETE = msg`Vector search is incomplete, because vectors of the knowledge base were lost and are being made again. Fragments may be missing from this result until that is done.`;
 
 /** Characters of a question that are searched for; the rest adds no information. */
 const LONGEST_QUERY = 4_000;
@@ -114,17 +121,15 @@ export class RetrievalService {
     if (query === '') throw new EmptyQueryError();
     const request = { ...given, query, attachmentIds: await this.documentsOf(given) };
     const settings = settingsOf(request.knowledge, request.overrides ?? {});
-    const { vector: searched, keyword } = await this.search(request, settings);
+    const { vector: searched, keyword, candidates, live } = await this.search(request, settings);
     const vector = await this.withLoss(searched, request);
-    const found = { vector: vector.hits, keyword: keyword?.hits ?? [] };
-    const { kept, dropped, belowThreshold } = candidatesOf(found, settings);
-    const live = await this.liveOf(request, request.explain ? [...kept, ...dropped] : kept);
+    const { kept, dropped, belowThreshold } = candidates;
     request.signal.throwIfAborted();
     const ranking = await this.ranked(fragmentsOf(kept, live), request, settings);
     const notices = [
       request.attachmentIds?.length === 0 ? NO_DOCUMENT : undefined,
-      failureNotice('Vector', vector),
-      failureNotice('Keyword', keyword),
+      failureNotice(phrase`Vector`, vector),
+      failureNotice(phrase`Keyword`, keyword),
       vector.report.incomplete ? INCOMPLETE : undefined,
       ranking.notice,
       kept.length === 0 && belowThreshold.count > 0 ? thresholdNotice(settings) : undefined,
@@ -161,14 +166,15 @@ export class RetrievalService {
   }
 
   /**
-   * Both channels in parallel. Whether all hits exist is asked only when one of the candidates does not, because it takes
-   * the embedded store 70 µs a hit (measured); then without deleted fragments, repeated with a larger pool if those
-   * displaced live ones.
+   * Both channels in parallel, and the fragments of their candidates. Whether all hits exist is asked only when one of
+   * the candidates does not, because it takes the embedded store 70 µs a hit (measured); then without deleted fragments,
+   * repeated with a larger pool if those displaced live ones.
    */
   private async search(request: RetrievalRequest, settings: RetrievalSettings): Promise<Search> {
     const { signal } = request;
     if (request.attachmentIds?.length === 0) {
-      return { vector: UNSEARCHED, keyword: settings.enableHybrid ? UNSEARCHED : null };
+      const keyword = settings.enableHybrid ? UNSEARCHED : null;
+      return this.withFragments({ vector: UNSEARCHED, keyword }, request, settings);
     }
     let pool = settings.depth;
     for (let refill = 0; ; refill += 1) {
@@ -178,22 +184,36 @@ export class RetrievalService {
       ]);
       signal.throwIfAborted();
       if (vector.error !== undefined && !keyword?.hits.length) throw vector.error;
-      const found = { vector: vector.hits, keyword: keyword?.hits ?? [] };
-      const { kept } = candidatesOf(found, settings);
-      if ((await this.existing(request, kept)).size === kept.length) return { vector, keyword };
-      const hits = [...found.vector, ...found.keyword];
-      const live = await this.existing(request, hits);
-      const dead = hits.filter(({ fragmentId }) => !live.has(fragmentId)).length;
+      const search = await this.withFragments({ vector, keyword }, request, settings);
+      const { candidates, live } = search;
+      if (candidates.kept.every(({ fragmentId }) => live.has(fragmentId))) return search;
+      const hits = [...vector.hits, ...(keyword?.hits ?? [])];
+      const existing = await this.existing(request, hits);
+      const dead = hits.filter(({ fragmentId }) => !existing.has(fragmentId)).length;
       const full = vector.hits.length >= pool || (keyword?.hits.length ?? 0) >= pool;
       if (dead === 0 || !full || refill === REFILLS) {
         const { depth } = settings;
-        return {
-          vector: alive(vector, live, depth),
-          keyword: keyword && alive(keyword, live, depth),
+        const channels = {
+          vector: alive(vector, existing, depth),
+          keyword: keyword && alive(keyword, existing, depth),
         };
+        return this.withFragments(channels, request, settings);
       }
       pool += dead * 2;
     }
+  }
+
+  /** The candidates of the channels, and the fragments of those that the result may show. */
+  private async withFragments(
+    channels: Channels,
+    request: RetrievalRequest,
+    settings: RetrievalSettings,
+  ): Promise<Search> {
+    const found = { vector: channels.vector.hits, keyword: channels.keyword?.hits ?? [] };
+    const candidates = candidatesOf(found, settings);
+    const { kept, dropped } = candidates;
+    const live = await this.liveOf(request, request.explain ? [...kept, ...dropped] : kept);
+    return { ...channels, candidates, live };
   }
 
   /** Says in the report of the vector channel if vectors of the base are missing. */
@@ -246,7 +266,7 @@ export class RetrievalService {
       if (!(error instanceof DomainError)) {
         this.logger.error({ msg: 'Retrieval channel failed', err: error });
       }
-      const failure = error instanceof DomainError ? error.message : 'The log has the reason.';
+      const failure = error instanceof DomainError ? error.message : msg`The log has the reason.`;
       const report = { hits: 0, milliseconds: took(), failure };
       return { hits: [], report, error: asError(error) };
     }
@@ -292,11 +312,11 @@ export class RetrievalService {
     error: unknown,
   ): Ranking {
     this.logger.warn({ msg: 'Reranking failed', err: error });
-    const reason = error instanceof DomainError ? error.message : 'The log has the reason.';
+    const reason = error instanceof DomainError ? error.message : msg`The log has the reason.`;
     return {
       state: 'fallback',
       ...cut(candidates, settings),
-      notice: `Reranking failed, so the order before it is shown. ${reason}`,
+      notice: sentences([msg`Reranking failed, so the order before it is shown.`, reason]),
     };
   }
 
@@ -315,35 +335,50 @@ export class RetrievalService {
     return vector;
   }
 
-  private liveOf(
-    { caller, knowledge }: RetrievalRequest,
-    hits: readonly { readonly fragmentId: number }[],
+  /** The existing fragments of the hits, without any of a document that was not asked for, whatever a store has found. */
+  private async liveOf(
+    { caller, knowledge, attachmentIds }: RetrievalRequest,
+    hits: readonly FragmentHit[],
   ): Promise<Map<number, LiveFragment>> {
-    const ids = hits.map(({ fragmentId }) => fragmentId);
-    return this.repository.live(caller.tenantId, knowledge.id, ids);
+    const found = await this.repository.live(caller.tenantId, knowledge.id, idsOf(hits));
+    const wanted = wantedOf(found, attachmentIds);
+    return new Map(wanted.map((fragment) => [fragment.fragmentId, fragment]));
   }
 
-  /** The existing ones of the hits, without any of a document that was not asked for, whatever a store has found. */
+  /** The ids of these fragments alone. */
   private async existing(
     { caller, knowledge, attachmentIds }: RetrievalRequest,
-    hits: readonly { readonly fragmentId: number }[],
+    hits: readonly FragmentHit[],
   ): Promise<ReadonlySet<number>> {
-    const ids = new Set(hits.map(({ fragmentId }) => fragmentId));
-    const found = await this.repository.existing(caller.tenantId, knowledge.id, [...ids]);
-    const asked = attachmentIds && new Set(attachmentIds);
-    const wanted = asked ? found.filter(({ attachmentId }) => asked.has(attachmentId)) : found;
-    return new Set(wanted.map(({ id }) => id));
+    const found = await this.repository.existing(caller.tenantId, knowledge.id, idsOf(hits));
+    return new Set(wantedOf(found, attachmentIds).map(({ fragmentId }) => fragmentId));
   }
 }
 
-const NO_DOCUMENT =
-  'No document of the knowledge base has metadata that fits the filter. Check its keys, values and their types.';
+interface FragmentHit {
+  readonly fragmentId: number;
+}
+
+/** Both channels may have found the same fragment. */
+function idsOf(hits: readonly FragmentHit[]): number[] {
+  return [...new Set(hits.map(({ fragmentId }) => fragmentId))];
+}
+
+function wantedOf<Row extends { readonly attachmentId: number }>(
+  rows: readonly Row[],
+  attachmentIds: readonly number[] | undefined,
+): readonly Row[] {
+  const asked = attachmentIds && new Set(attachmentIds);
+  return asked ? rows.filter(({ attachmentId }) => asked.has(attachmentId)) : rows;
+}
+
+const NO_DOCUMENT = msg`No document of the knowledge base has metadata that fits the filter. Check its keys, values and their types.`;
 
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error('Unknown failure', { cause: error });
 }
 
-function alive<Hit extends { readonly fragmentId: number }>(
+function alive<Hit extends FragmentHit>(
   channel: ChannelResult<Hit>,
   live: ReadonlySet<number>,
   depth: number,
@@ -370,14 +405,20 @@ function withVectorScore(
   return scale === 'cosine' || !vector ? fragment : { ...fragment, rawScore: vector.score };
 }
 
-function failureNotice(channel: string, result: ChannelResult<unknown> | null): string | undefined {
+function failureNotice(
+  channel: Phrase,
+  result: ChannelResult<unknown> | null,
+): Message | undefined {
   if (result?.report.failure === undefined) return undefined;
-  return `${channel} search failed and is missing from this result. ${result.report.failure}`;
+  return sentences([
+    msg`${channel} search failed and is missing from this result.`,
+    result.report.failure,
+  ]);
 }
 
 /** The same for every question, because an evaluation counts how often a notice occurs. */
-function thresholdNotice({ threshold }: RetrievalSettings): string {
-  return `Every fragment found is below the similarity threshold ${threshold}. Lower the threshold to see them; belowThreshold has the best similarity.`;
+function thresholdNotice({ threshold }: RetrievalSettings): Message {
+  return msg`Every fragment found is below the similarity threshold ${threshold}. Lower the threshold to see them; belowThreshold has the best similarity.`;
 }
 
 function scaleOf(
@@ -439,13 +480,13 @@ function rerankedBy(
     if (kept.length < limit) kept.push(fragment);
     else dropped.push(withReason(fragment, `beyond the first ${limit}`));
   }
-  const notice = `The rerank model scored ${ranked.length} of ${candidates.length} fragments. The others follow in the order before it.`;
+  const notice = msg`The rerank model scored ${ranked.length} of ${candidates.length} fragments. The others follow in the order before it.`;
   return { state: 'applied', kept, dropped, notice };
 }
 
 class NoRerankModelError extends InvalidInputError {
   constructor() {
-    super('Reranking is on, but no rerank model is chosen. Choose a model of category rerank.');
+    super(msg`Reranking is on, but no rerank model is chosen. Choose a model of category rerank.`);
   }
 }
 

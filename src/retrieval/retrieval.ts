@@ -1,3 +1,4 @@
+import type { Message } from '../platform/message/index.js';
 import { MOST_RETRIEVED } from '../knowledge/index.js';
 import type { KnowledgeBase } from '../knowledge/index.js';
 import type { LiveFragment } from './retrieval.repository.js';
@@ -65,7 +66,7 @@ export interface ChannelReport {
   readonly hits: number;
   readonly milliseconds: number;
   /** Why it failed. */
-  readonly failure?: string;
+  readonly failure?: Message;
   /** Vectors of the base were lost and are not all made again yet, so that fragments may be missing. */
   readonly incomplete?: boolean;
 }
@@ -93,7 +94,7 @@ export interface RetrievalResult {
   /** `fallback`: the reranker failed and the order before it was used. */
   readonly rerank: 'off' | 'applied' | 'fallback';
   /** Notices about the result for users; mostly empty. */
-  readonly notices: readonly string[];
+  readonly notices: readonly Message[];
 }
 
 const DEFAULT_LIMIT = 10;

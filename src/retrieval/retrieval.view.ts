@@ -2,6 +2,7 @@ import {
   Answer,
   decimal,
   integer,
+  localized,
   nullable,
   OK_MESSAGE,
   optional,
@@ -10,7 +11,13 @@ import {
   text,
   View,
 } from '../platform/http/index.js';
-import type { Explanation, RetrievalResult, RetrievedFragment } from './retrieval.js';
+import { asMessage, sentences } from '../platform/message/index.js';
+import type {
+  ChannelReport,
+  Explanation,
+  RetrievalResult,
+  RetrievedFragment,
+} from './retrieval.js';
 
 /** One found fragment. */
 export class RetrievedFragmentView extends View({
@@ -84,16 +91,24 @@ export function toRetrievalAnswer(
   const { channels, belowThreshold, scale, rerank, notices, settings } = result;
   return new Answer(
     result.fragments.map((fragment) => toView(fragment, explain)),
-    notices.length === 0 ? OK_MESSAGE : notices.join(' '),
+    notices.length === 0 ? OK_MESSAGE : sentences(notices),
     {
-      channels,
+      channels: {
+        vector: shown(channels.vector),
+        keyword: channels.keyword && shown(channels.keyword),
+      },
       belowThreshold,
       scale,
       rerank,
-      notices,
+      notices: notices.map((notice) => localized(notice)),
       ...(explain && { settings, dropped: result.dropped.map((one) => toView(one, true)) }),
     },
   );
+}
+
+function shown(report: ChannelReport): ChannelReport {
+  const { failure } = report;
+  return failure === undefined ? report : { ...report, failure: asMessage(localized(failure)) };
 }
 
 function toView(fragment: RetrievedFragment, explain: boolean): RetrievedFragmentView {

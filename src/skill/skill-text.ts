@@ -1,5 +1,7 @@
 import { parseDocument } from 'yaml';
+import type { Message, Phrase } from '../platform/message/index.js';
 import { InvalidInputError } from '../platform/error/index.js';
+import { msg } from '../platform/message/index.js';
 
 /** A folder that is scanned for skills. */
 export interface SkillRoot {
@@ -20,13 +22,13 @@ export interface SkillInfo {
   /** The skill's folder below the base, with `/` between names. */
   readonly path: string;
   /** Problems that do not prevent the use of the skill. */
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Message[];
 }
 
 /** What a scan left out, and how to correct it. The path is relative to the root's base. */
 export interface SkillProblem {
   readonly path: string;
-  readonly reason: string;
+  readonly reason: Message;
 }
 
 export interface SkillScan {
@@ -41,7 +43,7 @@ export interface SkillText {
   readonly description: string;
   /** The text after the frontmatter, unchanged. */
   readonly body: string;
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Message[];
 }
 
 /** Limits of skill packages (docs/WIRE.md, Skills); the last three bound the work of one scan. Sizes are bytes. */
@@ -63,9 +65,9 @@ export const SKILL_LIMITS = {
 export class InvalidSkillError extends InvalidInputError {}
 
 export class SkillResourcePathError extends InvalidInputError {
-  constructor(path: string, why: string) {
+  constructor(path: string, why: Phrase) {
     super(
-      `The path "${path.slice(0, 100)}" ${why}. Give the path of a file in the folder of the skill, for example references/guide.md.`,
+      msg`The path "${path.slice(0, 100)}" ${why}. Give the path of a file in the folder of the skill, for example references/guide.md.`,
     );
   }
 }
@@ -73,7 +75,7 @@ export class SkillResourcePathError extends InvalidInputError {
 export class SkillResourceTooLargeError extends InvalidInputError {
   constructor(path: string, limitBytes: number) {
     super(
-      `${path} is larger than ${limitBytes} bytes. Split it, or use a script of the skill that reads it in parts.`,
+      msg`${path} is larger than ${limitBytes} bytes. Split it, or use a script of the skill that reads it in parts.`,
     );
   }
 }
@@ -81,7 +83,7 @@ export class SkillResourceTooLargeError extends InvalidInputError {
 export class SkillResourceNotTextError extends InvalidInputError {
   constructor(path: string) {
     super(
-      `${path} is not UTF-8 text and cannot be shown. Convert it to UTF-8, or use it as a file without reading it.`,
+      msg`${path} is not UTF-8 text and cannot be shown. Convert it to UTF-8, or use it as a file without reading it.`,
     );
   }
 }
@@ -107,7 +109,7 @@ export function readSkillText(bytes: Uint8Array): SkillText {
   const { name, description } = fields;
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new InvalidSkillError(
-      'The frontmatter needs a name of 1 to 64 lower-case letters a-z, digits and hyphens that begins with a letter or digit.',
+      msg`The frontmatter needs a name of 1 to 64 lower-case letters a-z, digits and hyphens that begins with a letter or digit.`,
     );
   }
   const unknown = Object.keys(fields).filter((field) => !KNOWN_FIELDS.has(field));
@@ -117,9 +119,9 @@ export function readSkillText(bytes: Uint8Array): SkillText {
     body,
     warnings: [
       ...warnings,
-      ...(unknown.length > 0 ? [`Fields without effect: ${shown(unknown.join(', '))}.`] : []),
+      ...(unknown.length > 0 ? [msg`Fields without effect: ${shown(unknown.join(', '))}.`] : []),
       ...(/-$|--/.test(name)
-        ? ['Other implementations refuse a name with -- or a trailing hyphen.']
+        ? [msg`Other implementations refuse a name with -- or a trailing hyphen.`]
         : []),
     ],
   };
@@ -129,7 +131,7 @@ function decoded(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new InvalidSkillError('SKILL.md is not UTF-8. Save it as UTF-8.');
+    throw new InvalidSkillError(msg`SKILL.md is not UTF-8. Save it as UTF-8.`);
   }
 }
 
@@ -139,13 +141,13 @@ function parts(text: string): { frontmatter: string; body: string } {
   const end = lines.findIndex((line, index) => index > 0 && isFence(line));
   if (!isFence(lines[0]) || end < 0) {
     throw new InvalidSkillError(
-      'SKILL.md has no closed frontmatter. Start it with a line ---, then name and description, then another line ---.',
+      msg`SKILL.md has no closed frontmatter. Start it with a line ---, then name and description, then another line ---.`,
     );
   }
   const frontmatter = lines.slice(1, end).join('');
   if (Buffer.byteLength(frontmatter) > SKILL_LIMITS.frontmatterBytes) {
     throw new InvalidSkillError(
-      `The frontmatter is longer than ${SKILL_LIMITS.frontmatterBytes} bytes. Move text into the body.`,
+      msg`The frontmatter is longer than ${SKILL_LIMITS.frontmatterBytes} bytes. Move text into the body.`,
     );
   }
   return { frontmatter, body: lines.slice(end + 1).join('') };
@@ -154,7 +156,7 @@ function parts(text: string): { frontmatter: string; body: string } {
 /** Unquoted values with a colon are a frequent mistake, so a second attempt reads plain values literally. */
 function fieldsOf(frontmatter: string): {
   fields: Readonly<Record<string, unknown>>;
-  warnings: string[];
+  warnings: Message[];
 } {
   try {
     return { fields: parsed(frontmatter), warnings: [] };
@@ -174,11 +176,13 @@ function fieldsOf(frontmatter: string): {
       return {
         fields: parsed(quoted),
         warnings: [
-          'The frontmatter is not valid YAML and was read as plain text: quote its values.',
+          msg`The frontmatter is not valid YAML and was read as plain text: quote its values.`,
         ],
       };
     } catch {
-      throw new InvalidSkillError(`The frontmatter is not valid YAML: ${shown(messageOf(error))}`);
+      throw new InvalidSkillError(
+        msg`The frontmatter is not valid YAML: ${shown(messageOf(error))}`,
+      );
     }
   }
 }
@@ -203,18 +207,18 @@ function checkedDescription(description: unknown): string {
   const text = typeof description === 'string' ? description.trim().toWellFormed() : '';
   if (text === '') {
     throw new InvalidSkillError(
-      'The frontmatter needs a description that says what the skill does and when to use it.',
+      msg`The frontmatter needs a description that says what the skill does and when to use it.`,
     );
   }
   const limit = SKILL_LIMITS.descriptionCharacters;
   const length = [...text].length;
   if (length > limit) {
     throw new InvalidSkillError(
-      `The description has ${length} characters; at most ${limit} are allowed. Shorten it.`,
+      msg`The description has ${length} characters; at most ${limit} are allowed. Shorten it.`,
     );
   }
   if (/[\x00-\x08\x0b-\x1f\x7f]/.test(text)) {
-    throw new InvalidSkillError('The description contains control characters. Remove them.');
+    throw new InvalidSkillError(msg`The description contains control characters. Remove them.`);
   }
   return text;
 }

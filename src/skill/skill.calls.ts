@@ -1,6 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { z } from 'zod';
 import { InvalidInputError } from '../platform/error/index.js';
+import { msg } from '../platform/message/index.js';
 
 /** What the tools activate_skill and read_skill_resource of agents and of the harness have in common. */
 
@@ -26,7 +27,7 @@ export type SkillResourceInput = z.infer<typeof skillResourceInput>;
 export class SkillOffsetError extends InvalidInputError {
   constructor(path: string, characters: number, offset: number) {
     super(
-      `${path} has only ${characters} characters; offset ${offset} is behind its end. Give a smaller offset.`,
+      msg`${path} has only ${characters} characters; offset ${offset} is behind its end. Give a smaller offset.`,
     );
   }
 }

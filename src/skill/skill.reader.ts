@@ -1,5 +1,7 @@
 import { NotFoundError } from '../platform/error/index.js';
 import { closing, ObstacleError, OpenFolder } from '../platform/filesystem/index.js';
+import { msg, phrase } from '../platform/message/index.js';
+import type { Phrase } from '../platform/message/index.js';
 import {
   SkillResourcePathError,
   readSkillText,
@@ -20,19 +22,19 @@ const NAME_BYTES = 255;
  * spelling is a different file. SkillResourcePathError for every path that could lead outside; `..` is always refused.
  */
 export function resourceNames(path: string): readonly string[] {
-  const refuse = (why: string): never => {
+  const refuse = (why: Phrase): never => {
     throw new SkillResourcePathError(path, why);
   };
-  if (path === '') refuse('is empty');
-  if (Buffer.byteLength(path) > PATH_BYTES) refuse(`is longer than ${PATH_BYTES} bytes`);
-  if (/[\x00-\x1f\x7f]/.test(path)) refuse('contains a control character');
-  if (path.includes('\\')) refuse('contains a backslash; separate names with /');
-  if (path.startsWith('/') || /^[a-z]:/i.test(path)) refuse('is absolute');
+  if (path === '') refuse(phrase`is empty`);
+  if (Buffer.byteLength(path) > PATH_BYTES) refuse(phrase`is longer than ${PATH_BYTES} bytes`);
+  if (/[\x00-\x1f\x7f]/.test(path)) refuse(phrase`contains a control character`);
+  if (path.includes('\\')) refuse(phrase`contains a backslash; separate names with /`);
+  if (path.startsWith('/') || /^[a-z]:/i.test(path)) refuse(phrase`is absolute`);
   const names = path.split('/').filter((name) => name !== '.');
-  if (names.includes('..')) refuse('contains ..');
-  if (names.length === 0 || names.includes('')) refuse('does not name a file');
+  if (names.includes('..')) refuse(phrase`contains ..`);
+  if (names.length === 0 || names.includes('')) refuse(phrase`does not name a file`);
   if (names.some((name) => Buffer.byteLength(name) > NAME_BYTES)) {
-    refuse(`contains a name of more than ${NAME_BYTES} bytes`);
+    refuse(phrase`contains a name of more than ${NAME_BYTES} bytes`);
   }
   return names;
 }
@@ -47,7 +49,7 @@ export async function readSkill(skill: SkillInfo, signal: AbortSignal): Promise<
   const text = readSkillText(bytes);
   if (text.name !== skill.name) {
     throw new InvalidSkillError(
-      `The skill ${skill.name} is now named ${text.name}. Load the skills again.`,
+      msg`The skill ${skill.name} is now named ${text.name}. Load the skills again.`,
     );
   }
   return text;
@@ -101,17 +103,17 @@ function refusal(
   switch (error.obstacle) {
     case 'missing':
     case 'no-folder':
-      return new NotFoundError(`The file ${path} of the skill ${skill.name}`);
+      return new NotFoundError(phrase`The file ${path} of the skill ${skill.name}`);
     case 'too-large':
       return new SkillResourceTooLargeError(path, limit);
     case 'link':
-      return new SkillResourcePathError(path, 'leads over a symbolic link');
+      return new SkillResourcePathError(path, phrase`leads over a symbolic link`);
     case 'no-file':
-      return new SkillResourcePathError(path, 'does not name a regular file');
+      return new SkillResourcePathError(path, phrase`does not name a regular file`);
     case 'denied':
       return new SkillResourcePathError(
         path,
-        'names a file that the service is not permitted to read',
+        phrase`names a file that the service is not permitted to read`,
       );
   }
 }

@@ -1,4 +1,5 @@
 import type { Dirent } from 'node:fs';
+import type { Message } from '../platform/message/index.js';
 import {
   closing,
   ObstacleError,
@@ -6,6 +7,7 @@ import {
   SKIPPED_FOLDERS,
 } from '../platform/filesystem/index.js';
 import type { Obstacle } from '../platform/filesystem/index.js';
+import { msg } from '../platform/message/index.js';
 import { readSkillText, InvalidSkillError, SKILL_LIMITS } from './skill-text.js';
 import type { SkillInfo, SkillProblem, SkillRoot, SkillScan } from './skill-text.js';
 
@@ -14,13 +16,13 @@ export const ENTRY_FILE = 'SKILL.md';
 /** At most this many problems are reported. */
 const PROBLEMS = 100;
 
-const REASONS: Readonly<Record<Obstacle, string>> = {
-  missing: 'It was removed, or its name is not valid UTF-8. Rename it.',
-  link: 'It is a symbolic link, and links are not followed. Put the files here instead.',
-  'no-folder': 'It is not a folder. Put a folder of skills here.',
-  'no-file': 'It is not a regular file. Put the file here.',
-  'too-large': `It is larger than ${SKILL_LIMITS.entryFileBytes} bytes. Move parts of it into other files.`,
-  denied: 'It cannot be read. Give the service permission to read it.',
+const REASONS: Readonly<Record<Obstacle, Message>> = {
+  missing: msg`It was removed, or its name is not valid UTF-8. Rename it.`,
+  link: msg`It is a symbolic link, and links are not followed. Put the files here instead.`,
+  'no-folder': msg`It is not a folder. Put a folder of skills here.`,
+  'no-file': msg`It is not a regular file. Put the file here.`,
+  'too-large': msg`It is larger than ${SKILL_LIMITS.entryFileBytes} bytes. Move parts of it into other files.`,
+  denied: msg`It cannot be read. Give the service permission to read it.`,
 };
 
 /** Ends a scan that reached a limit; the skills found so far are kept. */
@@ -66,7 +68,7 @@ class Scan {
     if (!entries) {
       this.end(
         names,
-        `The scan has reached ${SKILL_LIMITS.entries} files and folders. Move files that are not skills elsewhere.`,
+        msg`The scan has reached ${SKILL_LIMITS.entries} files and folders. Move files that are not skills elsewhere.`,
       );
     }
     this.entries += entries.length;
@@ -81,7 +83,7 @@ class Scan {
     const name = path.at(-1) ?? '';
     if (SKIPPED_FOLDERS.has(name)) return;
     if (path.length - namesOf(root).length > SKILL_LIMITS.depth) {
-      this.skip(path, `It is more than ${SKILL_LIMITS.depth} folders deep. Move it up.`);
+      this.skip(path, msg`It is more than ${SKILL_LIMITS.depth} folders deep. Move it up.`);
       return;
     }
     await this.attempt(path, {}, async () => {
@@ -118,20 +120,20 @@ class Scan {
     const winner = this.skills.get(skill.name);
     if (winner) {
       throw new InvalidSkillError(
-        `There is already a skill ${skill.name} in ${winner.source}. Give this one another name.`,
+        msg`There is already a skill ${skill.name} in ${winner.source}. Give this one another name.`,
       );
     }
     if (this.skills.size === SKILL_LIMITS.skills) {
       this.end(
         path,
-        `Only ${SKILL_LIMITS.skills} skills are read. Remove skills that are not used.`,
+        msg`Only ${SKILL_LIMITS.skills} skills are read. Remove skills that are not used.`,
       );
     }
     const { source, base } = root;
     const warnings =
       path.at(-1) === skill.name
         ? skill.warnings
-        : [...skill.warnings, `Name the folder ${skill.name}, like the skill.`];
+        : [...skill.warnings, msg`Name the folder ${skill.name}, like the skill.`];
     this.skills.set(skill.name, { ...skill, source, base, path: path.join('/'), warnings });
   }
 
@@ -140,16 +142,16 @@ class Scan {
     this.skipped.splice(PROBLEMS - 1);
     this.skip(
       this.at,
-      `The scan for skills took longer than ${SKILL_LIMITS.seconds} s and ended here. Move files that are not skills elsewhere.`,
+      msg`The scan for skills took longer than ${SKILL_LIMITS.seconds} s and ended here. Move files that are not skills elsewhere.`,
     );
   }
 
   private notAFolder(root: SkillRoot, entry: Dirent, path: readonly string[]): void {
     if (entry.isSymbolicLink()) this.skip(path, REASONS.link);
     else if (entry.name === ENTRY_FILE && path.length === namesOf(root).length + 1) {
-      this.skip(path, 'A skill needs its own folder. Move the file into one.');
+      this.skip(path, msg`A skill needs its own folder. Move the file into one.`);
     } else if (entry.name.toLowerCase() === ENTRY_FILE.toLowerCase()) {
-      this.skip(path, `The file must be named ${ENTRY_FILE}. Rename it.`);
+      this.skip(path, msg`The file must be named ${ENTRY_FILE}. Rename it.`);
     }
   }
 
@@ -169,16 +171,16 @@ class Scan {
       } else if (error instanceof InvalidSkillError) {
         this.skip(path, error.message);
       } else if (isSystemError(error)) {
-        this.skip(path, `It cannot be read (${error.code}). Check the file system.`);
+        this.skip(path, msg`It cannot be read (${error.code}). Check the file system.`);
       } else throw error;
     }
   }
 
-  private skip(path: readonly string[], reason: string): void {
+  private skip(path: readonly string[], reason: Message): void {
     if (this.skipped.length < PROBLEMS) this.skipped.push({ path: path.join('/'), reason });
   }
 
-  private end(path: readonly string[], reason: string): never {
+  private end(path: readonly string[], reason: Message): never {
     this.skipped.splice(PROBLEMS - 1);
     this.skip(path, reason);
     throw new ScanLimitReached();

@@ -1,7 +1,9 @@
 import { Logger } from '@nestjs/common';
+import type { Phrase } from '../platform/message/index.js';
 import { isUnavailable } from '../platform/database/index.js';
 import { unlessAborted } from '../platform/dependency/index.js';
 import { DomainError } from '../platform/error/index.js';
+import { msg } from '../platform/message/index.js';
 
 /** The owner of vectors: every read and write is limited to it. */
 export interface VectorScope {
@@ -100,7 +102,7 @@ export abstract class VectorStore {
    * Runs one call. An aborted signal rejects it at once with the signal's reason, although a running statement may still
    * finish; any other failure is logged and becomes a VectorStoreError, except for an outage.
    */
-  protected async call<T>(action: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  protected async call<T>(action: Phrase, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const store = this.code;
     try {
       return await unlessAborted(signal, work);
@@ -113,7 +115,7 @@ export abstract class VectorStore {
       }
       if (error instanceof VectorStoreError) throw error;
       throw new VectorStoreError(
-        `The vector store ${store} failed to ${action}. Try again in a moment. If it fails again, ask an administrator to check the log.`,
+        msg`The vector store ${store} failed to ${action}. Try again in a moment. If it fails again, ask an administrator to check the log.`,
         { cause: error },
       );
     }
@@ -131,7 +133,7 @@ const logger = new Logger('VectorStore');
 export function assertNoneLeft(count: number): void {
   if (count === 0) return;
   throw new VectorStoreError(
-    `${count} vectors remain after the removal, because some were added at the same time. Delete again.`,
+    msg`${count} vectors remain after the removal, because some were added at the same time. Delete again.`,
   );
 }
 

@@ -2,6 +2,8 @@ import { Injectable, Logger } from '@nestjs/common';
 import { InvalidInputError } from '../platform/error/index.js';
 import { TenantLifecycle } from '../platform/access/index.js';
 import { Database } from '../platform/database/index.js';
+import { msg } from '../platform/message/index.js';
+import type { Message } from '../platform/message/index.js';
 import type { VectorStore } from './vector-store.js';
 
 /** Accepted values of vectorModel: the stores that exist, and those that existing clients send (docs/WIRE.md). */
@@ -32,15 +34,17 @@ export class VectorStores {
    * Checks the vectorModel of a knowledge base before it is saved. Returns a notice for the answer's `msg` when the
    * default store is used instead of one that was chosen. InvalidInputError for an unknown value.
    */
-  check(vectorModel: string): { notice?: string } {
+  check(vectorModel: string): { notice?: Message } {
     const wanted = codeOf(vectorModel);
     if (this.running(wanted) || wanted === CONSOLE_DEFAULT) return {};
     const { code } = this.default();
-    if (wanted === '') return { notice: `No vector store was chosen: ${code} serves it.` };
+    if (wanted === '') return { notice: msg`No vector store was chosen: ${code} serves it.` };
     if (KNOWN_CODES.includes(wanted)) {
-      return { notice: `This installation does not run ${wanted}: ${code} serves it.` };
+      return { notice: msg`This installation does not run ${wanted}: ${code} serves it.` };
     }
-    throw new InvalidInputError(`vectorModel must be one of ${KNOWN_CODES.join(', ')}, or empty.`);
+    throw new InvalidInputError(
+      msg`vectorModel must be one of ${KNOWN_CODES.join(', ')}, or empty.`,
+    );
   }
 
   /** The store of this code; undefined when it does not run here. */

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
@@ -17,6 +17,16 @@ function suitesBelow(folder: string): string[] {
   });
 }
 
+/** What the list of durations calls a suite: one that repeats is in it twice. */
+function labelsOf(path: string): string[] {
+  return places
+    .filter(({ folders }) => folders.some((folder) => path.startsWith(`${folder}/`)))
+    .flatMap(({ name, repeat }) => [
+      `${name}: ${path}`,
+      ...(repeat ? [`${name}, embedded: ${path}`] : []),
+    ]);
+}
+
 describe('every suite', () => {
   const folders = places.flatMap((place) => place.folders);
   const suites = suitesBelow(root).filter(
@@ -33,6 +43,15 @@ describe('every suite', () => {
       folders.filter((folder) => path.startsWith(`${folder}/`));
 
     expect(suites.filter((path) => placesOf(path).length !== 1)).toEqual([]);
+  });
+
+  it('is there that the list of durations names', () => {
+    const file = fileURLToPath(new URL('../runner/durations.json', import.meta.url));
+    const named = Object.keys(JSON.parse(readFileSync(file, 'utf8')) as object);
+    const known = new Set(suites.flatMap(labelsOf));
+
+    expect(named.filter((label) => !known.has(label))).toEqual([]);
+    expect(named.length).toBeGreaterThan(20);
   });
 
   it('has the ending that the runs look for', () => {

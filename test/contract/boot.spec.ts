@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,10 +23,43 @@ let store: OwnStore;
 const boot = (environment: Record<string, string> = {}): BuiltProcess =>
   bootOn(environment['DATA_DIR'] ?? dataDir, { ...store.environment, ...environment });
 
+/** An installation whose first start ended at a port that was taken: it has a database, and no process. */
+interface Installation {
+  readonly port: number;
+  readonly run: BuiltProcess;
+  readonly exitCode: number | null;
+  readonly password: string;
+  /** For another start on it. */
+  readonly environment: Record<string, string>;
+}
+
+let made: Promise<Installation> | undefined;
+let madeStore: OwnStore | undefined;
+
+/** One for all tests that do not look at a first start of their own, whichever runs first. */
+function installation(): Promise<Installation> {
+  return (made ??= install());
+}
+
+async function install(): Promise<Installation> {
+  const taken = createServer();
+  await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
+  const { port } = taken.address() as { port: number };
+  madeStore = await ownStore({ empty: true });
+  const folder = mkdtempSync(join(tmpdir(), 'plinth-installed-'));
+  const environment = { ...madeStore.environment, DATA_DIR: folder };
+  const run = boot({ ...environment, PORT: String(port) });
+  const exitCode = await run.exit;
+  taken.close();
+  const password = /password (\S+)/.exec(run.stderr())?.[1] ?? '';
+  return { port, run, exitCode, password, environment };
+}
+
 /** Makes it log more than any pipe and its two ends hold. */
 async function fillLog(address: string): Promise<void> {
-  for (let line = 0; line < 3_000; line += 1) {
-    await (await fetch(`${address}/health/live`)).text();
+  const long = `${address}/health/live/${'x'.repeat(480)}`;
+  for (let line = 0; line < 1_000; line += 1) {
+    await (await fetch(long)).text();
   }
 }
 
@@ -39,6 +72,9 @@ afterEach(killAll);
 afterAll(async () => {
   await store.drop();
   rmSync(dataDir, { recursive: true, force: true });
+  await madeStore?.drop();
+  const { environment } = (await made) ?? {};
+  rmSync(environment?.['DATA_DIR'] ?? dataDir, { recursive: true, force: true });
 });
 
 /** The folder of the embedded store serves one process; any number share a server. */
@@ -108,19 +144,12 @@ async function expectBeside(beside: BuiltProcess): Promise<void> {
   it(
     'says plainly that the port is taken, and shows the password of the first start even so',
     async () => {
-      const taken = createServer();
-      await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
-      const { port } = taken.address() as { port: number };
-      const other = await ownStore({ empty: true });
-      const folder = join(dataDir, 'other');
-      const run = boot({ ...other.environment, DATA_DIR: folder, PORT: String(port) });
+      const { port, run, exitCode } = await installation();
 
-      expect(await run.exit).toBe(1);
+      expect(exitCode).toBe(1);
       expect(run.stderr()).toContain(`Port ${port} on 127.0.0.1 is in use.`);
       expect(run.stderr()).toMatch(/^Sign in: admin, password \S+ /);
       expect(run.stderr()).not.toMatch(/\n\s+at /);
-      taken.close();
-      await other.drop();
     },
     START_MS,
   );
@@ -128,9 +157,8 @@ async function expectBeside(beside: BuiltProcess): Promise<void> {
   it(
     'says what to set when the models of the demo may not be called, and starts with it',
     async () => {
-      const other = await ownStore({ empty: true });
-      const folder = join(dataDir, 'demo');
-      const demo = { ...other.environment, DATA_DIR: folder, DEMO: 'on', DEMO_PORT: '0' };
+      const { environment, password } = await installation();
+      const demo = { ...environment, DEMO: 'on', DEMO_PORT: '0' };
       const refused = boot({ ...demo, ALLOW_PRIVATE_MODEL_HOSTS: '10.0.0.0/8' });
 
       expect(await refused.exit).toBe(2);
@@ -141,16 +169,11 @@ async function expectBeside(beside: BuiltProcess): Promise<void> {
 
       const run = boot({ ...demo, ALLOW_PRIVATE_MODEL_HOSTS: '10.0.0.0/8,127.0.0.1' });
       const address = await addressOf(run);
-      const password = await eventually(
-        () => /password (\S+)/.exec(run.stderr())?.[1] ?? '',
-        (text) => text !== '',
-      );
       const admin = await adminAt(address, password);
       const models = await admin.get('/system/model/list?modelName=demo');
       expect(models.total).toBeGreaterThan(5);
       run.child.kill('SIGTERM');
       expect(await run.exit).toBe(0);
-      await other.drop();
     },
     3 * START_MS,
   );
@@ -158,23 +181,21 @@ async function expectBeside(beside: BuiltProcess): Promise<void> {
   it(
     'closes a folder that was open to other users, and refuses one that is not its own',
     async () => {
-      const other = await ownStore({ empty: true });
-      const folder = join(dataDir, 'open');
-      mkdirSync(folder);
+      const { environment } = await installation();
+      const folder = environment['DATA_DIR'] ?? '';
       chmodSync(folder, 0o777);
       writeFileSync(join(folder, 'letter.txt'), '');
-      const refused = boot({ ...other.environment, DATA_DIR: folder });
+      const refused = boot(environment);
       expect(await refused.exit).toBe(2);
       expect(refused.stderr()).toMatch(/such as letter\.txt\. .* run: chmod 07\d0 \//);
       expect(refused.stderr()).not.toMatch(/\n\s+at /);
 
       rmSync(join(folder, 'letter.txt'));
-      const run = boot({ ...other.environment, DATA_DIR: folder });
+      const run = boot(environment);
       await addressOf(run);
       expect(statSync(folder).mode & 0o007).toBe(0);
       run.child.kill('SIGTERM');
       expect(await run.exit).toBe(0);
-      await other.drop();
     },
     3 * START_MS,
   );

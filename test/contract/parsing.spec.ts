@@ -14,6 +14,7 @@ import { PARSE_JOB } from '../../src/attach/parsing/parsing.queue.js';
 import { VectorReconciliation } from '../../src/attach/reconciliation/vector-reconciliation.js';
 import { Database } from '../../src/platform/database/index.js';
 import { JobQueue } from '../../src/platform/queue/index.js';
+import { msg } from '../../src/platform/message/index.js';
 import { VectorStores } from '../../src/vector-store/index.js';
 import {
   attachmentsOf,
@@ -326,9 +327,9 @@ describe('parsing', () => {
     if (!first) throw new Error('Nobody took the document.');
     expect(await repository.renew(first, stale)).toBe(false);
     expect(await repository.finish(first, { fragments: 1, encoding: undefined })).toBe(false);
-    await repository.fail(first, 'An answer that came too late');
+    await repository.fail(first, msg`An answer that came too late`);
     expect((await attachmentsOf(admin, id))[0]).toMatchObject({ status: 1, remark: null });
-    await repository.fail(second, 'Enough.');
+    await repository.fail(second, msg`Enough.`);
   });
 
   it('gives up after the third process has died over a document', async () => {
@@ -344,7 +345,7 @@ describe('parsing', () => {
       await repository.expireAllLeases();
     }
     expect(await repository.claim({ ...row, token: randomUUID() })).toBeUndefined();
-    expect(await repository.failExhausted('Three died.')).toBe(1);
+    expect(await repository.failExhausted(msg`Three died.`)).toBe(1);
     expect((await attachmentsOf(admin, id))[0]).toMatchObject({
       status: FAILED,
       remark: 'Three died.',

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { formatExecError, formatResultsErrors } from 'jest-message-util';
 import { Worker } from 'jest-worker';
+import { longestFirst, writeDurations } from './durations.mjs';
 
 const workerPath = fileURLToPath(new URL('worker.mjs', import.meta.url));
 const hooks = new URL('../support/typescript-hooks.mjs', import.meta.url).href;
@@ -15,7 +16,8 @@ export default class TestRunner {
   }
 
   async runTests(tests, watcher, onStart, onResult, onFailure, { serial }) {
-    const queue = [...tests];
+    const queue = longestFirst(tests);
+    const measured = [];
     const lane = async () => {
       let worker;
       for (let test = queue.shift(); test && !watcher.isInterrupted(); test = queue.shift()) {
@@ -24,6 +26,7 @@ export default class TestRunner {
         const outcome = await worker.run(this.#taskOf(test)).catch((error) => ({ error }));
         if (outcome.error) await onFailure(test, outcome.error);
         else await onResult(test, this.#resultOf(test, outcome));
+        if (!outcome.error) measured.push({ test, milliseconds: outcome.end - outcome.start });
         if (outcome.error || outcome.residentBytes > this.globalConfig.workerIdleMemoryLimit) {
           await worker.end();
           worker = undefined;
@@ -33,6 +36,7 @@ export default class TestRunner {
     };
     const lanes = serial ? 1 : Math.min(this.globalConfig.maxWorkers, tests.length);
     await Promise.all(Array.from({ length: lanes }, lane));
+    if (process.env.PLINTH_TEST_DURATIONS === 'write') writeDurations(measured);
   }
 
   #createWorker() {

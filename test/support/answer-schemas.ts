@@ -76,15 +76,18 @@ export function recordAnswers(server: Server): () => Promise<void> {
 }
 
 class AnswerSchemas {
+  /** By method and number of segments. */
   private readonly operations: ReadonlyMap<string, readonly Operation[]>;
+  private readonly whole = new Map<Schema, SchemaObject>();
 
   private constructor(private readonly document: OpenAPIObject) {
     const operations = new Map<string, Operation[]>();
     for (const [path, item] of Object.entries(document.paths)) {
       for (const [method, operation] of Object.entries(item as Record<string, Answered>)) {
         const schema = operation.responses?.['200']?.content?.['application/json']?.schema;
-        const found = operations.get(method.toUpperCase()) ?? [];
-        operations.set(method.toUpperCase(), [...found, { segments: path.split('/'), schema }]);
+        const segments = path.split('/');
+        const key = keyOf(method.toUpperCase(), segments);
+        operations.set(key, [...(operations.get(key) ?? []), { segments, schema }]);
       }
     }
     this.operations = operations;
@@ -113,7 +116,7 @@ class AnswerSchemas {
   private operationOf(method: string, path: string): Operation | undefined {
     const segments = path.split('/');
     const parameters = ({ segments: all }: Operation): number => all.filter(isParameter).length;
-    return (this.operations.get(method) ?? [])
+    return (this.operations.get(keyOf(method, segments)) ?? [])
       .filter((operation) => matches(operation.segments, segments))
       .sort((a, b) => parameters(a) - parameters(b))[0];
   }
@@ -161,6 +164,14 @@ class AnswerSchemas {
 
   /** With what it refers to, and what `allOf` puts together, in one. */
   private resolved(schema: Schema): SchemaObject {
+    const known = this.whole.get(schema);
+    if (known) return known;
+    const whole = this.resolve(schema);
+    this.whole.set(schema, whole);
+    return whole;
+  }
+
+  private resolve(schema: Schema): SchemaObject {
     if ('$ref' in schema) {
       const name = schema.$ref.split('/').at(-1) ?? '';
       const found = this.document.components?.schemas?.[name];
@@ -190,12 +201,15 @@ interface Answered {
   >;
 }
 
+function keyOf(method: string, segments: readonly string[]): string {
+  return `${method} ${segments.length}`;
+}
+
 function isParameter(segment: string): boolean {
   return segment.startsWith('{');
 }
 
 function matches(template: readonly string[], path: readonly string[]): boolean {
-  if (template.length !== path.length) return false;
   return template.every((segment, at) => isParameter(segment) || segment === path[at]);
 }
 

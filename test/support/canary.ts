@@ -15,7 +15,8 @@ const TOKEN = /eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*/;
  * is searched for them: answers at once, the log at the end.
  */
 export class Canary {
-  private readonly secrets = new Map<string, string>();
+  /** What each secret is and how it may be spelled, by the secret. */
+  private readonly secrets = new Map<string, { kind: string; spellings: readonly string[] }>();
 
   forget(): void {
     this.secrets.clear();
@@ -24,14 +25,24 @@ export class Canary {
   /** Makes a secret, always of one length, that must never be seen again outside the vault. */
   plant(label: string): string {
     const secret = `sk-canary-${label}-${randomBytes(12).toString('hex')}`;
-    this.secrets.set(secret, 'A planted secret');
+    this.add(secret, 'A planted secret');
     return secret;
   }
 
   /** Must never be seen again either. */
   protect(kind: string, secret: string): void {
     if (secret.length < SHORTEST || PLAIN_WORD.test(secret) || this.secrets.has(secret)) return;
-    this.secrets.set(secret, `A ${kind}`);
+    this.add(secret, `A ${kind}`);
+  }
+
+  /** Spelled once here: every answer and every log line is searched for it. */
+  private add(secret: string, kind: string): void {
+    const spellings = [
+      secret,
+      encodeURIComponent(secret.toWellFormed()),
+      JSON.stringify(secret).slice(1, -1),
+    ];
+    this.secrets.set(secret, { kind, spellings: [...new Set(spellings)] });
   }
 
   /** Protects what the body of a request holds in its password and key fields. */
@@ -45,12 +56,7 @@ export class Canary {
 
   /** Throws when the text holds a secret. */
   check(where: string, text: string): void {
-    for (const [secret, kind] of this.secrets) {
-      const spellings = [
-        secret,
-        encodeURIComponent(secret.toWellFormed()),
-        JSON.stringify(secret).slice(1, -1),
-      ];
+    for (const { kind, spellings } of this.secrets.values()) {
       const found = spellings.find((spelling) => text.includes(spelling));
       if (found !== undefined)
         throw new Error(`${kind} leaked in ${where}: ${around(text, found)}`);

@@ -22,6 +22,11 @@ export class Session {
     canary.protect('token', (headers['authorization'] ?? '').replace('Bearer ', ''));
   }
 
+  /** The same client with this header Accept-Language. */
+  inLanguage(language: string): Session {
+    return new Session(this.url, { ...this.headers, 'accept-language': language });
+  }
+
   get<Data = unknown>(path: string): Promise<Answer<Data>> {
     return this.call<Data>('GET', path);
   }

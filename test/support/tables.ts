@@ -1,8 +1,10 @@
-import { Database } from '../../src/platform/database/index.js';
+import { acrossTenants, Database } from '../../src/platform/database/index.js';
 import type { Plinth } from './plinth.js';
+import { withoutRecording } from './statement-recorder.js';
 
-/** What a request may change by having been let in. */
+/** What a request may change by having been let in, and the table that has it. */
 const PASSING = ['last_active_time'];
+const PASSING_TABLE = 'login_session';
 
 async function tableNames(database: Database): Promise<string[]> {
   const rows = await database.query<{ name: string }>(
@@ -15,14 +17,42 @@ async function tableNames(database: Database): Promise<string[]> {
 /** A digest of each table, to see whether anything has changed. */
 export async function contentOf(plinth: Plinth): Promise<Record<string, string>> {
   const database = plinth.app.get(Database);
-  const fields = PASSING.map((field) => `'${field}'`).join(', ');
-  const digests = (await tableNames(database)).map(
-    (name) =>
-      `SELECT '${name}' AS name, md5(coalesce(string_agg(line, ',' ORDER BY line), '')) AS digest
-         FROM (SELECT (to_jsonb(t) - ARRAY[${fields}])::text AS line FROM ${name} t) lines`,
-  );
+  const digests = (await tableNames(database)).map(contentDigest);
   const rows = await database.query<{ name: string; digest: string }>(digests.join(' UNION ALL '));
   return Object.fromEntries(rows.map(({ name, digest }) => [name, digest]));
+}
+
+function contentDigest(table: string): string {
+  const fields = PASSING.map((field) => `'${field}'`).join(', ');
+  return `SELECT '${table}' AS name, md5(coalesce(string_agg(line, ',' ORDER BY line), '')) AS digest
+         FROM (SELECT (to_jsonb(t) - ARRAY[${fields}])::text AS line FROM ${table} t) lines`;
+}
+
+/** The statement of `writesOf`, made once: it is the same for each Plinth of a process. */
+let writesStatement: string | undefined;
+
+/**
+ * A digest of each table that any write changes, one of the same values included. It reads of each row only its version,
+ * which is its place and the transaction that wrote it, and so takes a fraction of the time of `contentOf`.
+ */
+export async function writesOf(plinth: Plinth): Promise<Record<string, string>> {
+  const database = plinth.app.get(Database);
+  writesStatement ??= (await tableNames(database))
+    .map((name) => (name === PASSING_TABLE ? contentDigest(name) : versionDigest(name)))
+    .join(' UNION ALL ');
+  const statement = writesStatement;
+  // Prepared: to plan it takes longer than to run it.
+  const rows = await withoutRecording(() =>
+    acrossTenants('a test', () =>
+      database.prepared<{ name: string; digest: string }>(statement, []),
+    ),
+  );
+  return Object.fromEntries(rows.map(({ name, digest }) => [name, digest]));
+}
+
+function versionDigest(table: string): string {
+  return `SELECT '${table}' AS name, count(*) || ':' ||
+         coalesce(sum(hashtextextended(ctid::text || xmin::text, 0)), 0) AS digest FROM ${table}`;
 }
 
 /** Every row of every table as text, after the name of its table. */

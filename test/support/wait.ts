@@ -1,16 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Asks again and again until the answer is as hoped; throws with the last answer after the time limit. */
+const SHORTEST_PAUSE_MS = 10;
+const LONGEST_PAUSE_MS = 100;
+
+/**
+ * Asks again and again until the answer is as hoped; throws with the last answer after the time limit. The pauses grow with
+ * the time that has passed, to a tenth of it: whoever waits long must not keep busy what it waits for.
+ */
 export async function eventually<T>(
   ask: () => Promise<T> | T,
   hoped: (answer: T) => boolean,
   limitMs = 60_000,
 ): Promise<T> {
-  const end = Date.now() + limitMs;
+  const began = Date.now();
   for (;;) {
     const answer = await ask();
     if (hoped(answer)) return answer;
-    if (Date.now() > end) throw new Error(`Still not as hoped: ${JSON.stringify(answer)}`);
-    await sleep(20);
+    const passed = Date.now() - began;
+    if (passed > limitMs) throw new Error(`Still not as hoped: ${JSON.stringify(answer)}`);
+    await sleep(Math.min(Math.max(passed / 10, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS));
   }
 }

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { Problem } from './schema-walk.js';
 
 const SHOWN = 5;
@@ -10,14 +11,14 @@ export class InvalidResponseFormatError extends InvalidInputError {}
 export class InvalidSchemaError extends InvalidResponseFormatError {
   constructor(problems: readonly Problem[]) {
     const shown = problems.slice(0, SHOWN).map(({ path, message }) => `${path || '/'} ${message}`);
-    super(`responseFormat.schema cannot be used: ${shown.join('; ')}.`);
+    super(msg`responseFormat.schema cannot be used: ${shown.join('; ')}.`);
   }
 }
 
 export class SchemaTooSlowError extends InvalidResponseFormatError {
   constructor() {
     super(
-      'responseFormat.schema takes too long to check. Simplify its patterns, and alternatives that refer to each other.',
+      msg`responseFormat.schema takes too long to check. Simplify its patterns, and alternatives that refer to each other.`,
     );
   }
 }

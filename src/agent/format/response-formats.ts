@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { Piscina } from 'piscina';
+import { msg } from '../../platform/message/index.js';
 import type { ResponseFormat } from '../../provider/index.js';
 import {
   InvalidResponseFormatError,
@@ -56,20 +57,20 @@ export class ResponseFormats implements OnApplicationShutdown {
     const { type, name = DEFAULT_NAME, schema } = given;
     if (type === 'text') return null;
     if (type !== 'json_schema') {
-      throw new InvalidResponseFormatError('responseFormat.type must be json_schema or text');
+      throw new InvalidResponseFormatError(msg`responseFormat.type must be json_schema or text`);
     }
     if (typeof name !== 'string' || !NAME.test(name)) {
       throw new InvalidResponseFormatError(
-        'responseFormat.name must be 1 to 64 letters, digits, _ or -',
+        msg`responseFormat.name must be 1 to 64 letters, digits, _ or -`,
       );
     }
     if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
-      throw new InvalidResponseFormatError('responseFormat.schema must be a JSON Schema object');
+      throw new InvalidResponseFormatError(msg`responseFormat.schema must be a JSON Schema object`);
     }
     const text = JSON.stringify(schema);
     if (text.length > LONGEST_SCHEMA) {
       throw new InvalidResponseFormatError(
-        `responseFormat.schema has ${text.length} characters, and at most ${LONGEST_SCHEMA} are allowed`,
+        msg`responseFormat.schema has ${text.length} characters, and at most ${LONGEST_SCHEMA} are allowed`,
       );
     }
     const task: SchemaTask = { schema: text, limitMs: LIMIT_MS };

@@ -1,10 +1,12 @@
 import { DomainError, InvalidInputError } from '../../platform/error/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
+import type { Phrase } from '../../platform/message/index.js';
 import type { LimitReached } from './agent-runtime.js';
 
 export class UnknownRuntimeError extends InvalidInputError {
   constructor(code: string, known: readonly string[]) {
     super(
-      `There is no runtime named "${code.slice(0, 40)}". The runtimes are ${known.join(', ')}.`,
+      msg`There is no runtime named "${code.slice(0, 40)}". The runtimes are ${known.join(', ')}.`,
     );
   }
 }
@@ -12,15 +14,15 @@ export class UnknownRuntimeError extends InvalidInputError {
 export class ModelWithoutToolsError extends InvalidInputError {
   constructor(modelName: string, runtime: string) {
     super(
-      `The model ${modelName} does not support tools, which the runtime ${runtime} of the agent needs. Give the agent another model, or the runtime direct.`,
+      msg`The model ${modelName} does not support tools, which the runtime ${runtime} of the agent needs. Give the agent another model, or the runtime direct.`,
     );
   }
 }
 
-const REACHED: Readonly<Record<LimitReached, string>> = {
-  'max-steps': 'its limit of steps',
-  'max-tool-calls': 'the limit of tool calls in one answer',
-  'max-tokens': 'the limit of tokens of one answer',
+const REACHED: Readonly<Record<LimitReached, Phrase>> = {
+  'max-steps': phrase`its limit of steps`,
+  'max-tool-calls': phrase`the limit of tool calls in one answer`,
+  'max-tokens': phrase`the limit of tokens of one answer`,
 };
 
 export class NoAnswerInLimitsError extends DomainError {
@@ -28,7 +30,7 @@ export class NoAnswerInLimitsError extends DomainError {
 
   constructor(reached: LimitReached) {
     super(
-      `The agent has reached ${REACHED[reached]}, and the model wrote no answer. Ask for less in one message.`,
+      msg`The agent has reached ${REACHED[reached]}, and the model wrote no answer. Ask for less in one message.`,
     );
   }
 }
@@ -38,7 +40,7 @@ export class TurnTooLongError extends DomainError {
 
   constructor(milliseconds: number) {
     super(
-      `The answer took longer than ${Math.round(milliseconds / 1_000)} seconds and was ended here. Ask for less in one message.`,
+      msg`The answer took longer than ${Math.round(milliseconds / 1_000)} seconds and was ended here. Ask for less in one message.`,
     );
   }
 }

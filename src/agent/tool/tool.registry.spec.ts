@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import { z } from 'zod';
 import { systemCaller } from '../../platform/access/index.js';
 import { InvalidInputError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
 import { estimatingCounter } from '../../model/index.js';
 import type { AgentTool, ToolContext, ToolOutcome } from './agent-tool.js';
 import { CONTENT_CHARACTERS, ToolFailure } from './agent-tool.js';
@@ -137,7 +138,7 @@ describe('a call', () => {
     expect(withheld.content).toBe('There is no tool "probe". There are no tools.');
   });
 
-  it.each([new ToolFailure('Ask for less.'), new InvalidInputError('Ask for less.')])(
+  it.each([new ToolFailure('Ask for less.'), new InvalidInputError(msg`Ask for less.`)])(
     'that fails is answered with the message',
     async (error) => {
       const result = await call(() => Promise.reject(error));

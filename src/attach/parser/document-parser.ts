@@ -8,6 +8,7 @@ import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import PQueue from 'p-queue';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { SplitSettings } from '../../fragment/splitter/index.js';
 import {
   BrokenDocumentError,
@@ -135,7 +136,8 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
 
   private async whole(task: ParseTask, signal: AbortSignal): Promise<ParsedDocument> {
     const read = await this.inProcess(task, signal, (process) => process.parse(task, signal));
-    if ('total' in read) throw new BrokenDocumentError('Its pages could not be read twice alike.');
+    if ('total' in read)
+      throw new BrokenDocumentError(msg`Its pages could not be read twice alike.`);
     return read;
   }
 
@@ -147,7 +149,7 @@ export class DocumentParser implements OnModuleInit, OnApplicationShutdown {
     const { pages, total } = unread;
     if (pages.length > this.config.OCR_PAGES) {
       throw new DocumentError(
-        `${pages.length} of ${total} pages of the document are images, the limit of text recognition is ${this.config.OCR_PAGES} (OCR_PAGES). Split it into several files.`,
+        msg`${pages.length} of ${total} pages of the document are images, the limit of text recognition is ${this.config.OCR_PAGES} (OCR_PAGES). Split it into several files.`,
       );
     }
     const recognised = new Map(await recognition.begin(pages));

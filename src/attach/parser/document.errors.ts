@@ -1,4 +1,6 @@
 import { DomainError } from '../../platform/error/index.js';
+import { asMessage, msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 
 /** Fits the column that keeps it. */
 const MESSAGE_LENGTH = 480;
@@ -7,15 +9,15 @@ const MESSAGE_LENGTH = 480;
 export class DocumentError extends DomainError {
   readonly code = 400;
 
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message.slice(0, MESSAGE_LENGTH).toWellFormed(), options);
+  constructor(message: Message, options?: { cause?: unknown }) {
+    super(asMessage(message.slice(0, MESSAGE_LENGTH).toWellFormed()), options);
   }
 }
 
 export class MemoryLimitError extends DocumentError {
   constructor(mebibytes: number) {
     super(
-      `Parsing the document takes more than ${mebibytes} MiB of memory, which is the limit (PARSE_MEMORY_MB). Split it into smaller ones, or ask the operator to raise the limit.`,
+      msg`Parsing the document takes more than ${mebibytes} MiB of memory, which is the limit (PARSE_MEMORY_MB). Split it into smaller ones, or ask the operator to raise the limit.`,
     );
   }
 }
@@ -23,7 +25,7 @@ export class MemoryLimitError extends DocumentError {
 export class TimeLimitError extends DocumentError {
   constructor(seconds: number) {
     super(
-      `Parsing the document takes longer than ${seconds} s, which is the limit (PARSE_TIMEOUT_SECONDS). Split it into smaller ones, or ask the operator to raise the limit.`,
+      msg`Parsing the document takes longer than ${seconds} s, which is the limit (PARSE_TIMEOUT_SECONDS). Split it into smaller ones, or ask the operator to raise the limit.`,
     );
   }
 }

@@ -1,4 +1,6 @@
 import type { ZipFile } from 'yauzl';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import { suffixOf } from './format/text/source-language.js';
 import { isReadable, lookIntoZip, zipRefusals } from './format/zip-content.js';
 import type { ZipContent } from './format/zip-content.js';
@@ -50,7 +52,7 @@ const ARCHIVES = [
 /** Those whose text can be recognised. */
 const READABLE_IMAGES = ['image/png', 'image/jpeg', 'image/webp'];
 
-const ARCHIVE = 'Archives are not supported. Unpack it and upload the documents in it.';
+const ARCHIVE = msg`Archives are not supported. Unpack it and upload the documents in it.`;
 
 interface CheckedFile {
   readonly name: string;
@@ -66,33 +68,33 @@ interface CheckedFile {
  * Why no file of this content can ever be parsed, and what to do instead; undefined where it may be. The name matters
  * only for a zip that cannot be read.
  */
-export async function refusalOf(file: CheckedFile): Promise<string | undefined> {
+export async function refusalOf(file: CheckedFile): Promise<Message | undefined> {
   const { mimeType } = file;
   const [family] = mimeType.split('/');
   if (family === 'image') return refusalOfImage(file);
   if (family === 'audio' || family === 'video') {
-    return 'Audio and video files are not supported. Upload a transcript instead.';
+    return msg`Audio and video files are not supported. Upload a transcript instead.`;
   }
   const named = ZIPS[mimeType];
   if (named !== undefined) return refusalOfZip(file, named);
   return ARCHIVES.includes(mimeType) ? ARCHIVE : undefined;
 }
 
-function refusalOfImage({ mimeType, recognition }: CheckedFile): string | undefined {
+function refusalOfImage({ mimeType, recognition }: CheckedFile): Message | undefined {
   if (recognition === undefined) {
-    return 'Images are not supported, since they hold no text. Run OCR (text recognition) over it and upload the resulting PDF.';
+    return msg`Images are not supported, since they hold no text. Run OCR (text recognition) over it and upload the resulting PDF.`;
   }
   if (!READABLE_IMAGES.includes(mimeType)) {
-    return 'Images of this format are not read. Save it as PNG, JPEG or WebP, or run OCR (text recognition) over it and upload the resulting PDF.';
+    return msg`Images of this format are not read. Save it as PNG, JPEG or WebP, or run OCR (text recognition) over it and upload the resulting PDF.`;
   }
   if (recognition) return undefined;
-  return 'Images are read only by text recognition (OCR), which is off. Switch it on (enableOcr) in the settings of the knowledge base, or run OCR over the image and upload the resulting PDF.';
+  return msg`Images are read only by text recognition (OCR), which is off. Switch it on (enableOcr) in the settings of the knowledge base, or run OCR over the image and upload the resulting PDF.`;
 }
 
 async function refusalOfZip(
   { name, openZip }: CheckedFile,
   named: ZipContent,
-): Promise<string | undefined> {
+): Promise<Message | undefined> {
   const found = await lookIntoZip(openZip);
   if (found === undefined && DOCUMENT_SUFFIXES.includes(suffixOf(name))) return undefined;
   const content = found ?? named;

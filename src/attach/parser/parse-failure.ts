@@ -1,3 +1,4 @@
+import { msg } from '../../platform/message/index.js';
 import { nestedTooDeeply, Refusal, UnreadPages } from './format/document-source.js';
 import type { ParseOutcome } from './parse-task.js';
 
@@ -15,8 +16,7 @@ export function failureOf(error: unknown): Exclude<ParseOutcome, { readonly type
   }
   return {
     type: 'broken',
-    reason:
-      'The document cannot be read; it is damaged or not what its name says. Open it, save it again and upload the result.',
+    reason: msg`The document cannot be read; it is damaged or not what its name says. Open it, save it again and upload the result.`,
     cause: error instanceof Error ? (error.stack ?? error.message) : String(error),
   };
 }

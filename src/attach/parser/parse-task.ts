@@ -1,3 +1,4 @@
+import type { Message } from '../../platform/message/index.js';
 import type { FragmentDraft, SourceKind, SplitSettings } from '../../fragment/splitter/index.js';
 import type { ReadLimits, RecognisedPages } from './format/document-source.js';
 import type { PageImage } from './format/page-image.js';
@@ -66,6 +67,6 @@ export type ParseOutcome =
   | { readonly type: 'unread'; readonly unread: UnreadDocument }
   | { readonly type: 'rendered' }
   /** The document cannot be parsed; the reason is for its owner. */
-  | { readonly type: 'refused'; readonly reason: string }
+  | { readonly type: 'refused'; readonly reason: Message }
   /** A reader broke down over the document; the cause is for the log. */
-  | { readonly type: 'broken'; readonly reason: string; readonly cause: string };
+  | { readonly type: 'broken'; readonly reason: Message; readonly cause: string };

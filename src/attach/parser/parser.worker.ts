@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { msg } from '../../platform/message/index.js';
 import { split } from '../../fragment/splitter/index.js';
 import type { FragmentDraft } from '../../fragment/splitter/index.js';
 import { readDocument } from './format/read-document.js';
@@ -48,7 +49,7 @@ async function parse(task: ParseTask): Promise<ParseOutcome> {
   const fragments = split(source, settings);
   if (fragments.length > FRAGMENT_LIMIT) {
     throw new Refusal(
-      `The document splits into ${fragments.length} fragments, the limit is ${FRAGMENT_LIMIT}. Raise the text block size of the knowledge base, or split the document.`,
+      msg`The document splits into ${fragments.length} fragments, the limit is ${FRAGMENT_LIMIT}. Raise the text block size of the knowledge base, or split the document.`,
     );
   }
   for (const batch of batchesOf(fragments)) await send({ type: 'fragments', fragments: batch });

@@ -11,6 +11,7 @@ import type { KnowledgeBase } from '../../knowledge/index.js';
 import { ModelResolver } from '../../model/index.js';
 import type { ResolvedEmbeddingModel } from '../../model/index.js';
 import { ContentMissingError, StorageService } from '../../platform/storage/index.js';
+import { msg } from '../../platform/message/index.js';
 import { VectorStores } from '../../vector-store/index.js';
 import type { VectorEntry, VectorScope, VectorStore } from '../../vector-store/index.js';
 import { DocumentParser } from '../parser/index.js';
@@ -359,7 +360,7 @@ const WITHDRAWAL_MS = 10_000;
 const SMALL_BYTES = 256 * 1_024;
 /** Their fragments and vectors are in memory. */
 const LARGE_AT_ONCE = 4;
-const LARGE_BEFORE = 'Other large documents are parsed first.';
+const LARGE_BEFORE = msg`Other large documents are parsed first.`;
 
 /** Each of them holds a connection of the pool. */
 const WRITING_AT_ONCE = 4;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import PQueue from 'p-queue';
+import type { Message } from '../../platform/message/index.js';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { EmbeddingClient, EmbeddingModelChangedError, inBatches } from '../../model/index.js';
@@ -21,7 +22,7 @@ interface EmbeddingWatch {
   /** How many texts have their vector. */
   readonly onProgress: (done: number) => void;
   /** The reason for waiting; undefined when it continues. */
-  readonly onWait: (reason: string | undefined) => void;
+  readonly onWait: (reason: Message | undefined) => void;
 }
 
 interface Batch {

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants, Database } from '../../platform/database/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { VectorScope } from '../../vector-store/index.js';
 import { AttachmentStatus } from '../attachment.entity.js';
 
+const LOST = msg`Its vectors were lost and are made again.`;
 const { pending, parsed, failed } = AttachmentStatus;
 
 /** A knowledge base whose fragments have vectors. */
@@ -79,7 +81,7 @@ export class LostVectorsRepository {
     const rows = await this.database.query<{ id: number }>(
       `UPDATE attachment
           SET parse_requested = true, vectors_only = true, status = ${pending}, remark = NULL, attempts = 0,
-              waiting_for = 'Its vectors were lost and are made again.', progress_done = 0,
+              waiting_for = $6, progress_done = 0,
               progress_total = fragment_count, requested_by = 0, requested_home = NULL, requested_at = now(),
               due_at = now(), update_time = now()
          FROM (SELECT id FROM attachment
@@ -90,7 +92,7 @@ export class LostVectorsRepository {
                 ORDER BY id FOR NO KEY UPDATE) lost
         WHERE attachment.tenant_id = $1 AND attachment.id = lost.id AND ${RESTORABLE}
         RETURNING attachment.id`,
-      [tenantId, knowledgeId, after, upTo, fragmentIds],
+      [tenantId, knowledgeId, after, upTo, fragmentIds, LOST],
     );
     return rows.map(({ id }) => id);
   }

@@ -1,5 +1,7 @@
+import type { Message } from '../../platform/message/index.js';
 import { DomainError, InvalidInputError } from '../../platform/error/index.js';
 import type { ContentMissingError } from '../../platform/storage/index.js';
+import { msg } from '../../platform/message/index.js';
 
 /** Another process has claimed the document, or its parsing was cancelled. Nothing may be written for it. */
 export class LeaseLostError extends Error {
@@ -14,26 +16,26 @@ export class SettingsChangedError extends Error {
 export class RequesterGoneError extends InvalidInputError {
   constructor() {
     super(
-      'The user who asked for the parsing may no longer act here. Ask for it again as another user.',
+      msg`The user who asked for the parsing may no longer act here. Ask for it again as another user.`,
     );
   }
 }
 
 /** This process does not find the source file; another one, or this one later, may. */
 export class SourceElsewhereError extends InvalidInputError {
-  readonly waitingFor: string;
+  readonly waitingFor: Message;
 
   constructor({ processes }: ContentMissingError) {
     super(
-      `The source file was not found for an hour: ${processes}. Ask the operator to check that both use the same DATA_DIR, then parse the document again.`,
+      msg`The source file was not found for an hour: ${processes}. Ask the operator to check that both use the same DATA_DIR, then parse the document again.`,
     );
-    this.waitingFor = `The source file is not found: ${processes}.`;
+    this.waitingFor = msg`The source file is not found: ${processes}.`;
   }
 }
 
 export class SourceGoneError extends InvalidInputError {
   constructor() {
-    super('The source file is no longer there. Delete the document and upload it again.');
+    super(msg`The source file is no longer there. Delete the document and upload it again.`);
   }
 }
 
@@ -41,7 +43,7 @@ export class SourceGoneError extends InvalidInputError {
 export class NoContextError extends InvalidInputError {
   constructor(modelName: string, fragment: number) {
     super(
-      `The model ${modelName} wrote no context for fragment ${fragment}. Choose another contextModel in the settings of the knowledge base, or clear it.`,
+      msg`The model ${modelName} wrote no context for fragment ${fragment}. Choose another contextModel in the settings of the knowledge base, or clear it.`,
     );
   }
 }
@@ -51,7 +53,7 @@ export class MissingVectorsError extends DomainError {
 
   constructor(expected: number, stored: number) {
     super(
-      `Only ${stored} of ${expected} vectors are in the vector store. Parse the document again; if the problem persists, check the store.`,
+      msg`Only ${stored} of ${expected} vectors are in the vector store. Parse the document again; if the problem persists, check the store.`,
     );
   }
 }

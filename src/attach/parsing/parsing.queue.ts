@@ -3,13 +3,14 @@ import type { Caller } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { JobQueue } from '../../platform/queue/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { Attachment } from '../attachment.entity.js';
 import { ParsingRepository } from './parsing.repository.js';
 
 /** The kind of a parsing job. */
 export const PARSE_JOB = 'attachment.parse';
 
-const CANCELLED = 'Parsing was cancelled. Parse the document again when you want it.';
+const CANCELLED = msg`Parsing was cancelled. Parse the document again when you want it.`;
 
 /** Requests and cancels the parsing of documents. */
 @Injectable()

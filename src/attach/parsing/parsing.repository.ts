@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Message } from '../../platform/message/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { acrossTenants, Database } from '../../platform/database/index.js';
 import { AttachmentStatus } from '../attachment.entity.js';
@@ -28,7 +29,7 @@ export type ClaimedAttachment = Pick<
 export interface Progress {
   readonly done: number;
   readonly total: number | null;
-  readonly waitingFor: string | null;
+  readonly waitingFor: Message | null;
   readonly ocrDone: number;
   readonly ocrTotal: number | null;
   readonly contextDone: number;
@@ -45,7 +46,7 @@ export interface KeptAnswer {
 
 /** How a document is released. */
 export interface Release {
-  readonly waitingFor: string;
+  readonly waitingFor: Message;
   readonly delaySeconds: number;
   /** Whether the attempt is one of those that a document has. */
   readonly counted: boolean;
@@ -94,7 +95,7 @@ export class ParsingRepository {
   }
 
   /** Ends what was asked for, running or not, as failed with the reason; false when nothing was asked for. */
-  async abandon(tenantId: string, id: number, reason: string): Promise<boolean> {
+  async abandon(tenantId: string, id: number, reason: Message): Promise<boolean> {
     const rows = await this.database.query(
       `UPDATE attachment SET status = ${failed}, remark = $3, ${ENDED}, update_time = now()
         WHERE tenant_id = $1 AND id = $2 AND parse_requested RETURNING id`,
@@ -179,7 +180,7 @@ export class ParsingRepository {
     return rows.length > 0;
   }
 
-  async fail({ tenantId, id, token }: Claim, reason: string): Promise<void> {
+  async fail({ tenantId, id, token }: Claim, reason: Message): Promise<void> {
     await this.database.query(
       `UPDATE attachment SET status = ${failed}, remark = $4, ${ENDED}, update_time = now()
         WHERE ${MINE} RETURNING id`,
@@ -212,7 +213,7 @@ export class ParsingRepository {
   }
 
   /** Ends documents of any tenant whose last attempt died with its process; locked rows wait for the next sweep. */
-  async failExhausted(reason: string): Promise<number> {
+  async failExhausted(reason: Message): Promise<number> {
     const rows = await acrossTenants('sweep of exhausted documents', () =>
       this.database.query(
         `UPDATE attachment SET status = 3, remark = $1, parse_requested = false, lease_token = NULL,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import type { Message } from '../../platform/message/index.js';
 import { systemCaller, TenantRevision } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { CONFIG } from '../../platform/config/index.js';
@@ -13,6 +14,7 @@ import { Metrics } from '../../platform/observability/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
+import { cut, msg, sentences } from '../../platform/message/index.js';
 import { VectorStoreError } from '../../vector-store/index.js';
 import { DocumentIndexer } from './document-indexer.js';
 import { DocumentLease } from './document-lease.js';
@@ -42,10 +44,9 @@ const AWAITED_MS = 60 * 60_000;
 const MISSING_SECONDS = 30;
 const AWAY_SECONDS = 10;
 
-const DIED =
-  'The service stopped three times while it parsed this document. Parse it again, or split the file into smaller ones.';
+const DIED = msg`The service stopped three times while it parsed this document. Parse it again, or split the file into smaller ones.`;
 
-const CHANGED = 'The settings of the knowledge base have changed.';
+const CHANGED = msg`The settings of the knowledge base have changed.`;
 
 /**
  * Parses the documents that wait. The queue only hints that there may be work: a claim of the row decides, and every 15
@@ -171,7 +172,7 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     // The row says why, or belongs to another worker.
     if (error instanceof LeaseLostError) return;
     if (stopping.aborted && !(error instanceof RequesterGoneError)) {
-      const waitingFor = 'The service is restarting.';
+      const waitingFor = msg`The service is restarting.`;
       await this.repository.release(claim, { waitingFor, delaySeconds: 0, counted: false });
       return;
     }
@@ -186,12 +187,12 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
         dataDir: this.config.DATA_DIR,
         reason: error.waitingFor,
       });
-      const waitingFor = error.waitingFor.slice(0, WAITING_FOR);
+      const waitingFor = cut(error.waitingFor, WAITING_FOR);
       await this.again(claim, { waitingFor, delaySeconds: MISSING_SECONDS, counted: false });
       return;
     }
     if (error instanceof UnavailableError && isAwaited(requestedAt)) {
-      const waitingFor = error.message.slice(0, WAITING_FOR);
+      const waitingFor = cut(error.message, WAITING_FOR);
       await this.again(claim, { waitingFor, delaySeconds: AWAY_SECONDS, counted: false });
       return;
     }
@@ -201,7 +202,10 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
       return;
     }
     const delaySeconds = FIRST_RETRY_SECONDS * 4 ** (attempts - 1);
-    const waitingFor = `Attempt ${attempts + 1} of ${ATTEMPTS}. ${reason}`.slice(0, WAITING_FOR);
+    const waitingFor = cut(
+      sentences([msg`Attempt ${attempts + 1} of ${ATTEMPTS}.`, reason]),
+      WAITING_FOR,
+    );
     await this.again(claim, { waitingFor, delaySeconds, counted: true });
   }
 
@@ -213,14 +217,14 @@ export class ParsingWorker implements OnApplicationBootstrap, BeforeApplicationS
     await this.queue.add(PARSE_JOB, job, { delayMs: how.delaySeconds * 1_000 });
   }
 
-  private reasonOf(claim: Claim, error: unknown): string {
-    if (error instanceof DomainError) return error.message.slice(0, LONGEST_REASON);
+  private reasonOf(claim: Claim, error: unknown): Message {
+    if (error instanceof DomainError) return cut(error.message, LONGEST_REASON);
     this.logger.error({
       msg: 'Failed to parse document',
       attachmentId: claim.id,
       err: error,
     });
-    return `The document could not be parsed because of an error of the service (see its log for document ${claim.id}). Parse it again.`;
+    return msg`The document could not be parsed because of an error of the service (see its log for document ${claim.id}). Parse it again.`;
   }
 }
 

@@ -1,4 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import { SharedBatches } from './shared-batches.js';
 import type { SharedBatchSettings } from './shared-batches.js';
@@ -6,7 +8,7 @@ import type { SharedBatchSettings } from './shared-batches.js';
 interface Call {
   readonly texts: readonly string[];
   readonly signal: AbortSignal;
-  readonly onWait: (reason: string | undefined) => void;
+  readonly onWait: (reason: Message | undefined) => void;
   answer(): void;
   fail(error: unknown): void;
 }
@@ -38,8 +40,8 @@ function setUp(settings: Partial<SharedBatchSettings> = {}) {
     for (let n = 0; n < count; n += 1) leaving.push(batches.announce());
   };
   const embed = (id: number, texts: string[], signal = new AbortController().signal) => {
-    const waits: (string | undefined)[] = [];
-    const onWait = (reason: string | undefined) => void waits.push(reason);
+    const waits: (Message | undefined)[] = [];
+    const onWait = (reason: Message | undefined) => void waits.push(reason);
     const vectors = batches.embed({ id, texts, signal, onWait }).then((found) => found.map(String));
     // Every test looks at it later.
     vectors.catch(() => undefined);
@@ -164,7 +166,7 @@ describe('SharedBatches', () => {
     const { announce, embed, calls, failures } = setUp();
     announce(3);
     const documents = [embed(1, ['1']), embed(2, ['2']), embed(3, ['3'])];
-    const refused = new UpstreamError({ kind: 'invalid-request', message: 'Too long.' });
+    const refused = new UpstreamError({ kind: 'invalid-request', message: msg`Too long.` });
     calls[0]?.fail(refused);
     await settled();
     expect(failures).toEqual([{ documents: [1, 2, 3], alone: true }]);
@@ -184,7 +186,7 @@ describe('SharedBatches', () => {
     const { announce, embed, calls, failures } = setUp();
     announce(2);
     const documents = [embed(1, ['1']), embed(2, ['2'])];
-    const down = new UpstreamError({ kind: 'overloaded', message: 'Down.', retryable: true });
+    const down = new UpstreamError({ kind: 'overloaded', message: msg`Down.`, retryable: true });
     calls[0]?.fail(down);
     for (const { vectors } of documents) await expect(vectors).rejects.toBe(down);
     expect(failures).toEqual([{ documents: [1, 2], alone: false }]);
@@ -195,7 +197,7 @@ describe('SharedBatches', () => {
     const { announce, embed, calls } = setUp();
     announce(2);
     const documents = [embed(1, ['1']), embed(2, ['2'])];
-    calls[0]?.onWait('throttled');
+    calls[0]?.onWait(msg`throttled`);
     calls[0]?.onWait(undefined);
     expect(documents.map(({ waits }) => waits)).toEqual([
       ['throttled', undefined],

@@ -4,6 +4,7 @@ import { InvalidInputError } from '../../platform/error/index.js';
 import { KnowledgeService, requireSplitSettings, splitSettings } from '../../knowledge/index.js';
 import { ModelResolver } from '../../model/index.js';
 import { StorageService } from '../../platform/storage/index.js';
+import { msg } from '../../platform/message/index.js';
 import { AttachRepository } from '../attach.repository.js';
 import { DocumentParser } from '../parser/index.js';
 import { estimateContext } from '../parsing/fragment-context.js';
@@ -25,7 +26,7 @@ const NO_RECOGNITION: PageRecognition = {
 class ImagesInPreviewError extends InvalidInputError {
   constructor(pages: number) {
     super(
-      `The document has pages without text that text recognition would read (${pages}), which a preview does not do. Parse the document to see its fragments.`,
+      msg`The document has pages without text that text recognition would read (${pages}), which a preview does not do. Parse the document to see its fragments.`,
     );
   }
 }

@@ -1,9 +1,10 @@
 import { DomainError, InvalidInputError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
 
 export class NoVisionError extends InvalidInputError {
   constructor(modelName: string) {
     super(
-      `The model ${modelName} does not read images. Choose a chat model with supportsVision as the ocrModel of the knowledge base, or set supportsVision of this one if it does.`,
+      msg`The model ${modelName} does not read images. Choose a chat model with supportsVision as the ocrModel of the knowledge base, or set supportsVision of this one if it does.`,
     );
   }
 }
@@ -11,7 +12,7 @@ export class NoVisionError extends InvalidInputError {
 export class NoTesseractError extends InvalidInputError {
   constructor() {
     super(
-      'Text recognition without a model needs the program tesseract, which is not installed where documents are parsed. Choose a chat model with supportsVision as the ocrModel of the knowledge base, or ask the operator to install tesseract.',
+      msg`Text recognition without a model needs the program tesseract, which is not installed where documents are parsed. Choose a chat model with supportsVision as the ocrModel of the knowledge base, or ask the operator to install tesseract.`,
     );
   }
 }
@@ -19,7 +20,7 @@ export class NoTesseractError extends InvalidInputError {
 export class TesseractFailedError extends InvalidInputError {
   constructor(page: number, reason: string) {
     super(
-      `tesseract could not read page ${page}: ${reason} Ask the operator to check OCR_LANGUAGES and the installation of tesseract.`,
+      msg`tesseract could not read page ${page}: ${reason} Ask the operator to check OCR_LANGUAGES and the installation of tesseract.`,
     );
   }
 }
@@ -27,7 +28,7 @@ export class TesseractFailedError extends InvalidInputError {
 export class RecognitionTimeoutError extends InvalidInputError {
   constructor(page: number, seconds: number) {
     super(
-      `Reading page ${page} took longer than ${seconds} s, which is the limit (OCR_TIMEOUT_SECONDS). Upload the page at a lower resolution, or ask the operator to raise the limit.`,
+      msg`Reading page ${page} took longer than ${seconds} s, which is the limit (OCR_TIMEOUT_SECONDS). Upload the page at a lower resolution, or ask the operator to raise the limit.`,
     );
   }
 }
@@ -38,7 +39,7 @@ export class CutPageError extends DomainError {
 
   constructor(page: number, modelName: string) {
     super(
-      `The answer of the model ${modelName} for page ${page} ended at its token limit. Raise maxOutput of the model, or choose another ocrModel.`,
+      msg`The answer of the model ${modelName} for page ${page} ended at its token limit. Raise maxOutput of the model, or choose another ocrModel.`,
     );
   }
 }

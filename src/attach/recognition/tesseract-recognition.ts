@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { asMessage, msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import type { PageImage } from '../parser/index.js';
 import {
   NoTesseractError,
@@ -83,8 +85,8 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-function sentenceOf(reason: string): string {
+function sentenceOf(reason: string): Message {
   const line = reason.replace(/\s+/g, ' ').trim();
-  if (line === '') return 'it ended without a reason.';
-  return /[.!?]$/.test(line) ? line : `${line}.`;
+  if (line === '') return msg`it ended without a reason.`;
+  return asMessage(/[.!?]$/.test(line) ? line : `${line}.`);
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { Database } from '../../platform/database/index.js';
 import { InvalidInputError, NotFoundError } from '../../platform/error/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
 import type { SendBody } from '../chat.dto.js';
 import { TurnInProgressError } from '../chat.errors.js';
 import type { ChatMessage } from '../message.entity.js';
@@ -37,19 +38,19 @@ export class ChatBranches {
     const [id] = given;
     if (id === undefined) return undefined;
     if (given.length > 1) {
-      throw new InvalidInputError('Send only one of regenerate, editOf and parentId.');
+      throw new InvalidInputError(msg`Send only one of regenerate, editOf and parentId.`);
     }
     if (sessionId === undefined) {
-      throw new InvalidInputError('sessionId is required with regenerate, editOf and parentId.');
+      throw new InvalidInputError(msg`sessionId is required with regenerate, editOf and parentId.`);
     }
     if (regenerate !== undefined && hasContent(body)) {
       throw new InvalidInputError(
-        'regenerate takes no content. Send editOf to ask another question in its place.',
+        msg`regenerate takes no content. Send editOf to ask another question in its place.`,
       );
     }
     if (regenerate !== undefined && body.files !== undefined) {
       throw new InvalidInputError(
-        'regenerate takes no files. Send editOf with the content and the files instead.',
+        msg`regenerate takes no files. Send editOf with the content and the files instead.`,
       );
     }
     await this.message(caller, sessionId, id);
@@ -58,7 +59,7 @@ export class ChatBranches {
     if (regenerate !== undefined) return this.answerAgain(caller, sessionId, message);
     if (editOf === undefined) return { place: { kind: 'question', parentId: id }, content };
     if (message.role !== 'user')
-      throw new InvalidInputError('editOf must be the id of a question.');
+      throw new InvalidInputError(msg`editOf must be the id of a question.`);
     return { place: { kind: 'question', parentId: message.parentId }, content };
   }
 
@@ -72,7 +73,7 @@ export class ChatBranches {
       ? await this.branches.message(caller, sessionId, message.parentId)
       : message;
     if (question?.role !== 'user') {
-      throw new InvalidInputError('regenerate must be the id of a question or of its answer.');
+      throw new InvalidInputError(msg`regenerate must be the id of a question or of its answer.`);
     }
     const { id: questionId, parentId, content, files } = question;
     const place = { kind: 'answer', questionId, parentId } as const;
@@ -140,13 +141,13 @@ export class ChatBranches {
 
   private async lock(caller: Caller, sessionId: number): Promise<LockedSession> {
     const session = await this.branches.lock(caller, sessionId);
-    if (!session) throw new NotFoundError('The chat session');
+    if (!session) throw new NotFoundError(phrase`The chat session`);
     return session;
   }
 
   private async message(caller: Caller, sessionId: number, id: number): Promise<PlacedMessage> {
     const message = await this.branches.message(caller, sessionId, id);
-    if (!message) throw new NotFoundError('The chat message');
+    if (!message) throw new NotFoundError(phrase`The chat message`);
     return message;
   }
 }

@@ -9,6 +9,7 @@ import {
 } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { Page } from '../../platform/http/index.js';
+import { phrase } from '../../platform/message/index.js';
 import { ChatMessage, endedStates } from '../message.entity.js';
 import type { Exchange, FeedbackListQuery } from './feedback.dto.js';
 import { Feedback } from './feedback.entity.js';
@@ -27,8 +28,8 @@ export class FeedbackRepository {
   private readonly messages: TenantScoped<ChatMessage>;
 
   constructor(private readonly database: Database) {
-    this.feedback = new TenantScoped(database, Feedback, 'The feedback');
-    this.messages = new TenantScoped(database, ChatMessage, 'The chat message');
+    this.feedback = new TenantScoped(database, Feedback, phrase`The feedback`);
+    this.messages = new TenantScoped(database, ChatMessage, phrase`The chat message`);
   }
 
   /** One of the caller's messages that has ended. */
@@ -49,7 +50,7 @@ export class FeedbackRepository {
   /** The caller's own of a message, or NotFoundError. */
   async remove({ tenantId, userId }: Caller, messageId: number): Promise<void> {
     const own = await this.feedback.findOne(tenantId, { userId, messageId });
-    if (!own) throw new NotFoundError('The feedback');
+    if (!own) throw new NotFoundError(phrase`The feedback`);
     await this.feedback.remove(tenantId, [own.id], { userId });
   }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { InvalidInputError, NotFoundError } from '../../platform/error/index.js';
 import type { Page } from '../../platform/http/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
 import { TestSetService } from '../../retrieval/index.js';
 import type { TestQueryView } from '../../retrieval/index.js';
@@ -23,7 +24,7 @@ export class FeedbackService {
   async put(caller: Caller, messageId: number, { vote, text }: FeedbackBody): Promise<void> {
     const answer = await this.feedback.message(caller, messageId);
     if (answer.role !== 'assistant') {
-      throw new InvalidInputError('Feedback is about answers. Send the id of an answer.');
+      throw new InvalidInputError(msg`Feedback is about answers. Send the id of an answer.`);
     }
     await this.feedback.put(caller, answer, { vote, comment: text?.trim() || null });
   }
@@ -54,7 +55,7 @@ export class FeedbackService {
     const { question, answer } = exchangeOf(feedback, exchanges);
     if (question === null) {
       throw new InvalidInputError(
-        'The question of this answer was deleted. Add the query by hand.',
+        msg`The question of this answer was deleted. Add the query by hand.`,
       );
     }
     const cited = (answer.sources ?? []).filter(
@@ -71,6 +72,6 @@ export class FeedbackService {
 /** An answer that was deleted after its feedback was read takes it with it. */
 function exchangeOf({ messageId }: Feedback, exchanges: ReadonlyMap<number, Exchange>): Exchange {
   const exchange = exchanges.get(messageId);
-  if (!exchange) throw new NotFoundError('The feedback');
+  if (!exchange) throw new NotFoundError(phrase`The feedback`);
   return exchange;
 }

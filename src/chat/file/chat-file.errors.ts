@@ -1,9 +1,10 @@
 import { InvalidInputError, UnavailableError } from '../../platform/error/index.js';
+import { asMessage, msg, phrase, sentences } from '../../platform/message/index.js';
 
 export class BlindModelError extends InvalidInputError {
   constructor(modelName: string, file: string) {
     super(
-      `The model ${modelName} does not read images such as ${file}. Choose another chat model, or set its supportsVision if this is wrong.`,
+      msg`The model ${modelName} does not read images such as ${file}. Choose another chat model, or set its supportsVision if this is wrong.`,
     );
   }
 }
@@ -11,21 +12,21 @@ export class BlindModelError extends InvalidInputError {
 export class ImageTypeError extends InvalidInputError {
   constructor(file: string, type: string) {
     super(
-      `${file} is an image of type ${type}, which models do not read. Convert it to PNG, JPEG, WebP or GIF and send that.`,
+      msg`${file} is an image of type ${type}, which models do not read. Convert it to PNG, JPEG, WebP or GIF and send that.`,
     );
   }
 }
 
 export class TooManyImagesError extends InvalidInputError {
   constructor(count: number, limit: number) {
-    super(`The question has ${count} images; ${limit} are the limit. Send fewer.`);
+    super(msg`The question has ${count} images; ${limit} are the limit. Send fewer.`);
   }
 }
 
 export class ImageTooLargeError extends InvalidInputError {
   constructor(file: string, limitMb: number) {
     super(
-      `The image ${file} is larger than ${limitMb} MiB, which is the limit. Send a smaller one.`,
+      msg`The image ${file} is larger than ${limitMb} MiB, which is the limit. Send a smaller one.`,
     );
   }
 }
@@ -33,7 +34,7 @@ export class ImageTooLargeError extends InvalidInputError {
 export class ImagesTooLargeError extends InvalidInputError {
   constructor(limitMb: number) {
     super(
-      `The images of the question are larger than ${limitMb} MiB together, which is the limit. Send fewer or smaller ones.`,
+      msg`The images of the question are larger than ${limitMb} MiB together, which is the limit. Send fewer or smaller ones.`,
     );
   }
 }
@@ -41,30 +42,34 @@ export class ImagesTooLargeError extends InvalidInputError {
 /** The content of the file can never be read, or reading it has failed. */
 export class UnreadableFileError extends InvalidInputError {
   constructor(file: string, reason: string) {
-    super(`The file ${file} cannot be read. ${reason}`);
+    super(msg`The file ${file} cannot be read. ${reason}`);
   }
 }
 
 /** A large document in a question without a session. */
 export class LargeFileError extends InvalidInputError {
   constructor(file: string, tokens: number | undefined, limit: number) {
-    const size = tokens === undefined ? 'more text' : `about ${tokens} tokens of text, more`;
+    const size =
+      tokens === undefined ? phrase`more text` : phrase`about ${tokens} tokens of text, more`;
     super(
-      `The file ${file} has ${size} than a question takes (${limit} tokens). Send it in a session (sessionId), in which large files are searched, or send a shorter one.`,
+      msg`The file ${file} has ${size} than a question takes (${limit} tokens). Send it in a session (sessionId), in which large files are searched, or send a shorter one.`,
     );
   }
 }
 
 export class FileWaitError extends UnavailableError {
   constructor(file: string, seconds: number, reason: string | null) {
-    super(
-      `The file ${file} was not read within ${seconds} s.${reason === null ? '' : ` ${reason}`} Send the question with the file again in a moment.`,
-    );
+    super(phrase`The file ${file}`);
+    this.message = sentences([
+      msg`The file ${file} was not read within ${seconds} s.`,
+      ...(reason === null ? [] : [asMessage(reason)]),
+      msg`Send the question with the file again in a moment.`,
+    ]);
   }
 }
 
 export class FileGoneError extends InvalidInputError {
   constructor(file: string) {
-    super(`The file ${file} was deleted while it was read. Upload it again and send that.`);
+    super(msg`The file ${file} was deleted while it was read. Upload it again and send that.`);
   }
 }

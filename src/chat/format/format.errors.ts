@@ -1,4 +1,5 @@
 import { DomainError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { Problem } from '../../agent/index.js';
 
 const SHOWN = 3;
@@ -12,7 +13,7 @@ export class ResponseFormatError extends DomainError {
 export class AnswerDoesNotFitError extends ResponseFormatError {
   constructor(problems: readonly Problem[]) {
     super(
-      `The answer does not fit responseFormat, also after a correction: ${problems.slice(0, SHOWN).map(line).join('; ')}. Send the message again, simplify the schema or choose another model.`,
+      msg`The answer does not fit responseFormat, also after a correction: ${problems.slice(0, SHOWN).map(line).join('; ')}. Send the message again, simplify the schema or choose another model.`,
     );
   }
 }
@@ -20,7 +21,7 @@ export class AnswerDoesNotFitError extends ResponseFormatError {
 export class AnswerCutError extends ResponseFormatError {
   constructor() {
     super(
-      'The answer reached its length limit before its JSON was complete (finishReason length). Raise maxTokens, or ask for less.',
+      msg`The answer reached its length limit before its JSON was complete (finishReason length). Raise maxTokens, or ask for less.`,
     );
   }
 }
@@ -30,14 +31,16 @@ export class AnswerRefusedError extends ResponseFormatError {
   constructor(words: string) {
     const said = words.trim().slice(0, REFUSAL_CHARACTERS);
     super(
-      `The model declined to answer (finishReason content-filter), so there is no JSON. ${said === '' ? 'Rephrase the message.' : `It said: ${said}`}`,
+      msg`The model declined to answer (finishReason content-filter), so there is no JSON. ${said === '' ? msg`Rephrase the message.` : msg`It said: ${said}`}`,
     );
   }
 }
 
 export class AnswerTooLargeError extends ResponseFormatError {
   constructor(characters: number) {
-    super(`The answer has more than ${characters} characters and cannot be checked. Ask for less.`);
+    super(
+      msg`The answer has more than ${characters} characters and cannot be checked. Ask for less.`,
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
 import { NotFoundError } from '../../platform/error/index.js';
+import { phrase } from '../../platform/message/index.js';
 import { RunNotFoundError, SessionNotFoundError } from '../store/errors.js';
 
 /** Longest key that makes a repeated request harmless. */
@@ -9,7 +10,7 @@ export const LONGEST_KEY = 256;
 /** SHA-256 as hex digits, in any case. */
 export const SHA256 = {
   pattern: /^[\da-f]{64}$/i,
-  patternMessage: 'must be 64 hex digits',
+  patternMessage: phrase`must be 64 hex digits`,
 } as const;
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
@@ -28,6 +29,6 @@ export class UuidPipe implements PipeTransform<string, string> {
     if (UUID.test(id)) return id;
     if (parameter === 'sessionId') throw new SessionNotFoundError();
     if (parameter === 'runId') throw new RunNotFoundError();
-    throw new NotFoundError(`What the path names as ${value.slice(0, 100)}`);
+    throw new NotFoundError(phrase`What the path names as ${value.slice(0, 100)}`);
   }
 }

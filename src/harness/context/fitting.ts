@@ -1,3 +1,5 @@
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import { estimateTokens } from '../../model/index.js';
 import type { ChatMessage } from '../../provider/index.js';
 import type { Compaction } from '../protocol/run.values.js';
@@ -23,10 +25,11 @@ const RATIOS = { least: 0.5, most: 4 } as const;
 /** The conversation does not fit the model's window, although it was compacted. */
 export class ContextOverflowError extends Error {
   override readonly name = 'ContextOverflowError';
+  declare message: Message;
 
   constructor(tokens: number, limit: number) {
     super(
-      `About ${tokens} tokens would have to be sent to the model, and its window takes ${limit}. Start a new run with a smaller task, fewer files at once or shorter skills, or with a model of a larger window.`,
+      msg`About ${tokens} tokens would have to be sent to the model, and its window takes ${limit}. Start a new run with a smaller task, fewer files at once or shorter skills, or with a model of a larger window.`,
     );
   }
 }

@@ -2,6 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { Injectable } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import { DomainError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import { readSkill, SkillCatalogue } from '../../skill/index.js';
 import type { SkillInfo, SkillProblem, SkillRoot } from '../../skill/index.js';
 import { sha256 } from '../protocol/ids.js';
@@ -107,17 +109,17 @@ export class HarnessSkills implements OnModuleInit {
 async function readText(
   info: SkillInfo,
   { signal, timeout }: { readonly signal: AbortSignal; readonly timeout: AbortSignal },
-): Promise<FoundSkill | { readonly reason: string }> {
+): Promise<FoundSkill | { readonly reason: Message }> {
   try {
     const { description, body } = await readSkill(info, AbortSignal.any([signal, timeout]));
     if (body.includes('\0')) {
-      return { reason: 'The text holds a NUL character. Save the file as plain text.' };
+      return { reason: msg`The text holds a NUL character. Save the file as plain text.` };
     }
     return { ...info, description, body, sha256: sha256(body) };
   } catch (error) {
     if (error instanceof DomainError) return { reason: error.message };
     signal.throwIfAborted();
-    if (timeout.aborted) return { reason: 'Reading the skills took too long. Try again.' };
+    if (timeout.aborted) return { reason: msg`Reading the skills took too long. Try again.` };
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { processId, stateOfProcess } from '../../platform/lease/index.js';
+import { msg } from '../../platform/message/index.js';
 import { Injectable, Logger } from '@nestjs/common';
 import { Artifacts } from '../change/artifacts.js';
 import { BlobStore } from '../change/blob.store.js';
@@ -32,8 +33,7 @@ const REASONS = {
   SHELL: 'The server stopped while the command was running. Its outcome is unknown.',
   FILE: 'The server stopped while files were being changed, and they are neither as before nor as planned.',
 } as const;
-const SUSPENDED =
-  'The server stopped in the middle of a tool call, and its outcome is unknown. Check the workspace, then resolve the call as executed or not executed.';
+const SUSPENDED = msg`The server stopped in the middle of a tool call, and its outcome is unknown. Check the workspace, then resolve the call as executed or not executed.`;
 
 /** How long an owner on another host may take to notice that it has lost its lease. */
 const OTHER_HOST_WAIT_MS = 60_000;

@@ -1,5 +1,6 @@
 import type { Caller } from '../../platform/access/index.js';
 import { Lease } from '../../platform/lease/index.js';
+import type { Message } from '../../platform/message/index.js';
 import type { UserCallers } from '../../identity/index.js';
 import type { ResolvedChatModel } from '../../model/index.js';
 import { FencedError, RENEW_SECONDS, STOP_AFTER_SECONDS } from '../protocol/lease.js';
@@ -124,7 +125,12 @@ export class UnrecordedError extends Error {
 
 /** The workspace is no longer below a configured root, or is no longer the folder that it was. */
 export class WorkspaceRefusedError extends Error {
-  override readonly name = 'WorkspaceRefusedError';
+  declare message: Message;
+
+  constructor(message: Message) {
+    super(message);
+    this.name = 'WorkspaceRefusedError';
+  }
 }
 
 /** The user of the run with their permissions as of now; PermissionRevokedError when they no longer allow the run. */

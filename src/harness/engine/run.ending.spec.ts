@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { msg } from '../../platform/message/index.js';
 import type { PastCall } from '../store/effect.repository.js';
 import { UpstreamError } from '../../provider/index.js';
 import { HarnessRun } from '../store/harness.entity.js';
@@ -164,7 +165,7 @@ describe('an end for another reason', () => {
     ['not-found', 'MODEL_NOT_FOUND'],
     ['invalid-request', 'MODEL_REFUSED'],
   ] as const)('a service that says %s ends it as %s', (kind, stopReason) => {
-    const message = 'The service refuses.';
+    const message = msg`The service refuses.`;
     expect(refusalEnd(new UpstreamError({ kind, message }))).toMatchObject({
       stopReason,
       error: { message },

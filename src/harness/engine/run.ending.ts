@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import type { Message, Phrase } from '../../platform/message/index.js';
 import type { Caller } from '../../platform/access/index.js';
+import { msg, phrase, sentences } from '../../platform/message/index.js';
 import type { UpstreamError } from '../../provider/index.js';
 import { abandonedAs, isSettled } from '../protocol/effect.state.js';
 import { endOf, endsAtOnce, isEnded } from '../protocol/run.state.js';
@@ -81,7 +83,7 @@ export class RunEnding {
       writer.event('approval.expired', data, { toolCallId, approvalId });
     }
     if (writer.current.waitKind !== 'TOOL') return;
-    const message = 'A tool call was not approved in time. Start a new run to continue.';
+    const message = msg`A tool call was not approved in time. Start a new run to continue.`;
     await this.end(writer, failedEnd('APPROVAL_EXPIRED', message));
   }
 
@@ -131,26 +133,34 @@ function isBegunCommand({ effectClass, state }: HarnessEffect): boolean {
   return effectClass === 'SHELL' && state === 'STARTED';
 }
 
-const NEW_RUN = 'Changes made so far are kept; start a new run to continue.';
+const NEW_RUN = msg`Changes made so far are kept; start a new run to continue.`;
 
-export function failedEnd(stopReason: StopReason, message: string): RunEnd {
+export function failedEnd(stopReason: StopReason, message: Message): RunEnd {
   return { status: 'FAILED', stopReason, error: { code: stopReason, message } };
 }
 
 /** The end of a run that has used up its budget; undefined while some is left. A limit of 0 is no limit. */
 export function budgetEnd(run: HarnessRun, heldMs: number): RunEnd | undefined {
   const { budget } = run;
-  const limits: readonly (readonly [StopReason, number, number, string])[] = [
-    ['MAX_STEPS', run.iteration, budget.maxIterations, 'model calls'],
-    ['MAX_TOOL_CALLS', run.toolCalls, budget.maxToolCalls, 'tool calls'],
-    ['MAX_TOKENS', run.inputTokens, budget.maxInputTokens, 'input tokens'],
-    ['MAX_TOKENS', run.outputTokens, budget.maxOutputTokens, 'output tokens'],
-    ['MAX_WALL_TIME', run.activeMs + heldMs, budget.maxWallTimeMillis, 'milliseconds of work'],
+  const limits: readonly (readonly [StopReason, number, number, Phrase])[] = [
+    ['MAX_STEPS', run.iteration, budget.maxIterations, phrase`model calls`],
+    ['MAX_TOOL_CALLS', run.toolCalls, budget.maxToolCalls, phrase`tool calls`],
+    ['MAX_TOKENS', run.inputTokens, budget.maxInputTokens, phrase`input tokens`],
+    ['MAX_TOKENS', run.outputTokens, budget.maxOutputTokens, phrase`output tokens`],
+    [
+      'MAX_WALL_TIME',
+      run.activeMs + heldMs,
+      budget.maxWallTimeMillis,
+      phrase`milliseconds of work`,
+    ],
   ];
   const reached = limits.find(([, used, limit]) => limit > 0 && used >= limit);
   if (!reached) return undefined;
   const [stopReason, , limit, what] = reached;
-  return failedEnd(stopReason, `The run has reached its limit of ${limit} ${what}. ${NEW_RUN}`);
+  return failedEnd(
+    stopReason,
+    sentences([msg`The run has reached its limit of ${limit} ${what}.`, NEW_RUN]),
+  );
 }
 
 /** The end of a run whose model makes no progress; `kind` is that of a LoopFinding, or `format`. */
@@ -158,18 +168,25 @@ export function loopEnd(kind: string): RunEnd {
   if (kind === 'format' || kind === 'invalid_input') {
     return failedEnd(
       'FORMAT_ERRORS',
-      `The model gave too many answers in a row that cannot be used. ${NEW_RUN} Another model may do better.`,
+      sentences([
+        msg`The model gave too many answers in a row that cannot be used.`,
+        NEW_RUN,
+        msg`Another model may do better.`,
+      ]),
     );
   }
   if (kind === 'refused_call') {
     return failedEnd(
       'CALLS_REFUSED',
-      `The model kept calling tools that were not offered to it, and each call was refused. Changes and commands need an approved plan and a permission mode that allows them. ${NEW_RUN}`,
+      sentences([
+        msg`The model kept calling tools that were not offered to it, and each call was refused. Changes and commands need an approved plan and a permission mode that allows them.`,
+        NEW_RUN,
+      ]),
     );
   }
   return failedEnd(
     'LOOP_DETECTED',
-    `The model repeats the same calls without progress. ${NEW_RUN}`,
+    sentences([msg`The model repeats the same calls without progress.`, NEW_RUN]),
   );
 }
 

@@ -1,7 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
+import type { Message } from '../../platform/message/index.js';
 import { isConnectionFailure } from '../../platform/database/index.js';
 import { DomainError, NotFoundError } from '../../platform/error/index.js';
 import { closing } from '../../platform/filesystem/index.js';
+import { msg } from '../../platform/message/index.js';
 import { UserCallers } from '../../identity/index.js';
 import { ModelResolver } from '../../model/index.js';
 import { ProviderUnavailableError, UpstreamError } from '../../provider/index.js';
@@ -254,7 +256,7 @@ export class RunLoop {
     });
   }
 
-  private async suspend(lease: RunLease, message: string): Promise<void> {
+  private async suspend(lease: RunLease, message: Message): Promise<void> {
     const code = 'model_unavailable';
     await this.ledger.asOwner(lease.claim, (writer) => {
       writer.set({ errorCode: code, errorMessage: message });
@@ -319,7 +321,7 @@ export class RunLoop {
     if (error instanceof PermissionRevokedError) {
       return failedEnd(
         'PERMISSION_REVOKED',
-        'The user no longer has the permission for this run. Ask an administrator, then start a new run.',
+        msg`The user no longer has the permission for this run. Ask an administrator, then start a new run.`,
       );
     }
     if (error instanceof WorkspaceGoneError || error instanceof WorkspaceRefusedError) {
@@ -332,7 +334,7 @@ export class RunLoop {
     this.logger.error({ msg: 'Run failed unexpectedly', runId: run.id, err: error });
     return failedEnd(
       'INTERNAL',
-      `The run failed because of an internal error; see the server log for run ${run.id}. Changes made so far are kept and can be undone; start a new run to continue.`,
+      msg`The run failed because of an internal error; see the server log for run ${run.id}. Changes made so far are kept and can be undone; start a new run to continue.`,
     );
   }
 }

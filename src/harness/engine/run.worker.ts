@@ -9,6 +9,7 @@ import { EventBus } from '../../platform/event/index.js';
 import { processId, stateOfProcess } from '../../platform/lease/index.js';
 import { IntervalJob, JobQueue } from '../../platform/queue/index.js';
 import type { QueuedJob } from '../../platform/queue/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { RunClaim } from '../protocol/lease.js';
 import { claimOf, isEnded } from '../protocol/run.state.js';
 import { ApprovalRepository } from '../store/approval.repository.js';
@@ -251,8 +252,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   private async giveUp(writer: RunWriter): Promise<void> {
     const { id, recoveryAttempts } = writer.run;
     this.logger.error({ msg: 'Run failed permanently', runId: id, recoveries: recoveryAttempts });
-    const message =
-      'The server was lost several times while it worked on this run. What was done stays; start a new run to go on.';
+    const message = msg`The server was lost several times while it worked on this run. What was done stays; start a new run to go on.`;
     await this.ending.end(writer, failedEnd('RECOVERY_EXHAUSTED', message));
   }
 

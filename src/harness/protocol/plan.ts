@@ -1,4 +1,5 @@
 import { ConflictError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
 import { sha256 } from './ids.js';
 import { visibleText, withoutInvisible } from './visible-text.js';
 
@@ -133,7 +134,7 @@ function escaped(text: string): string {
 export class PlanNotAwaitingError extends ConflictError {
   constructor(plan: Plan | null) {
     super(
-      'No plan of this run waits for a review, so nothing was changed. Reload it and try again.',
+      msg`No plan of this run waits for a review, so nothing was changed. Reload it and try again.`,
       {
         data: { errorCode: 'PLAN_NOT_AWAITING', reviewState: plan?.reviewState ?? null },
       },
@@ -145,7 +146,7 @@ export class PlanNotAwaitingError extends ConflictError {
 export class PlanStaleError extends ConflictError {
   constructor({ taskId, revision, canonicalHash }: Plan) {
     super(
-      'taskId, expectedRevision or expectedHash is not that of the plan, so nothing was decided. Reload it and review it again.',
+      msg`taskId, expectedRevision or expectedHash is not that of the plan, so nothing was decided. Reload it and review it again.`,
       { data: { errorCode: 'PLAN_STALE', taskId, expectedRevision: revision, canonicalHash } },
     );
   }
@@ -154,7 +155,7 @@ export class PlanStaleError extends ConflictError {
 export class PlanVersionsError extends ConflictError {
   constructor() {
     super(
-      `This is version ${PLAN_VERSIONS}, the last one that a run may have. Approve it, or cancel the run and start a new one.`,
+      msg`This is version ${PLAN_VERSIONS}, the last one that a run may have. Approve it, or cancel the run and start a new one.`,
       { data: { errorCode: 'PLAN_LIMIT_REACHED' } },
     );
   }

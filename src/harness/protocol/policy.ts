@@ -1,6 +1,7 @@
 import { mayAny } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { ForbiddenError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { ToolErrorCode } from '../fault/tool.error.js';
 
 export const PERMISSION_MODES = ['READ_ONLY', 'WORKSPACE_WRITE', 'FULL_ACCESS'] as const;
@@ -174,7 +175,7 @@ const WRITE = 'coding:harness:write';
 export function requireWrite(caller: Caller, { permissionMode }: Permitted): void {
   if (permissionMode === 'READ_ONLY' || mayAny(caller, [WRITE])) return;
   throw new ForbiddenError(
-    `You need the permission ${WRITE}, because this is ${permissionMode}. Ask an administrator for it, or use permissionMode READ_ONLY.`,
+    msg`You need the permission ${WRITE}, because this is ${permissionMode}. Ask an administrator for it, or use permissionMode READ_ONLY.`,
   );
 }
 

@@ -12,25 +12,35 @@ const MOVED_AT_ONCE = 16;
 const FOLDER_BYTES = 4_096 - 256 - 1;
 const OWNER = 0o700;
 
+/** What `removePlantedPaths` has done to a workspace. */
+export interface Tidied {
+  /** Paths below the workspace, in order. */
+  readonly removed: string[];
+  /** Whether folders were opened that the service could not look through. */
+  readonly opened: boolean;
+}
+
 /**
  * Moves what a command has made under a protected name, and repositories that it has made, out of the workspace: other
  * programs would run or obey them. What was there before, by its name and identity, stays, wherever it is now, unless it
- * has become part of a repository. No command may run in the workspace meanwhile. Answers their paths below the workspace,
- * in order; they are in a new folder below `kept` then. What cannot be copied to another file system is removed. Goes on
- * where one cannot be moved, and fails at the end; fails also after ten minutes.
+ * has become part of a repository. No command may run in the workspace meanwhile. They are in a new folder below `kept`
+ * then; what cannot be copied to another file system is removed. Goes on where one cannot be moved, and fails at the end;
+ * fails also after ten minutes.
  */
 export async function removePlantedPaths(
   root: string,
   before: readonly ProtectedPath[],
   kept: string,
-): Promise<string[]> {
+): Promise<Tidied> {
   const signal = AbortSignal.timeout(LIMIT_MS);
   const into = bytesOf(join(kept, `${Date.now()}-${randomUUID()}`));
   const removed: string[] = [];
+  let hasOpened = false;
   for (;;) {
-    const planted = await plantedPathsIn(root, before, signal);
+    const { planted, opened } = await plantedPathsIn(root, before, signal);
+    hasOpened ||= opened;
     // What lies in parts of a repository is looked through once they are part of none.
-    if (planted.length === 0) return removed.sort();
+    if (planted.length === 0) return { removed: removed.sort(), opened: hasOpened };
     await moveAll(bytesOf(root), planted, { into, signal });
     for (const path of planted) removed.push(textOf(path));
   }

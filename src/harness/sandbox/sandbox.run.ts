@@ -24,7 +24,8 @@ import { spaceOf, watchResources } from './resource-watch.js';
 import type { CommandLimits, Excess } from './resource-watch.js';
 import { withoutSecrets } from './secret-content.js';
 import { seccompFilter } from './seccomp-filter.js';
-import { scanWorkspace, type ProtectedPath } from './workspace-scan.js';
+import { scanWorkspace } from './workspace-scan.js';
+import type { ProtectedPath, WorkspaceScan } from './workspace-scan.js';
 
 export interface SandboxRequest {
   /** The canonical path of the workspace's root: what the command may write, and where it starts. */
@@ -35,8 +36,13 @@ export interface SandboxRequest {
   readonly signal: AbortSignal;
   /** Called with every piece of output, also with those that are not kept; awaited before more is read. Must not fail. */
   readonly onOutput?: (piece: Buffer) => Promise<void> | void;
-  /** Awaited before the command starts, with what `Sandbox.tidy` needs should this process be lost. */
-  readonly onReady?: (protectedPaths: readonly ProtectedPath[]) => Promise<void>;
+  /**
+   * Called when earlier commands have ended, and awaited before this one starts. The argument is what `Sandbox.tidy` needs
+   * should this process be lost; the workspace is being looked through for it.
+   */
+  readonly onReady?: (protectedPaths: Promise<readonly ProtectedPath[]>) => Promise<void>;
+  /** Called when nothing of the command runs any more, before the workspace is tidied. Must not fail. */
+  readonly onEnded?: () => void;
 }
 
 /** How a command ended that was started. Nothing of it runs any more. */
@@ -65,9 +71,11 @@ export interface SandboxResult {
   readonly masked: readonly string[];
   /** Protected paths and parts of repositories that the command has made, which were moved out of the workspace. */
   readonly removed: readonly string[];
+  /** Whether the workspace has changed since `onEnded`. */
+  readonly tidied: boolean;
 }
 
-type Ending = Omit<SandboxResult, 'masked' | 'removed'>;
+type Ending = Omit<SandboxResult, 'masked' | 'removed' | 'tidied'>;
 
 /** Commands cannot be run; nothing was started. */
 export class SandboxUnavailableError extends ToolError {
@@ -209,21 +217,33 @@ export async function runInSandbox(
     throw new ToolError('INVALID_ARGUMENTS', 'A command cannot hold a zero byte.');
   }
   await checkWorkspace(workspace);
-  const { mounts, protectedPaths } = await scanWorkspace(workspace, signal);
-  await request.onReady?.(protectedPaths);
+  const scan = scanWorkspace(workspace, signal);
+  const [{ mounts, protectedPaths }] = await Promise.all([
+    scan,
+    request.onReady?.(protectedPathsOf(scan)),
+  ]);
   const asRoot = process.getuid?.() === 0;
   try {
     const result = await withCopies(workspace, mounts, (copies) =>
       execute(request, { ...place, workspace, mounts, copies, asRoot }, place.limits),
     );
+    request.onEnded?.();
     const masked = mounts.filter(({ cover }) => MASKING.includes(cover));
-    const removed = await removePlantedPaths(workspace, protectedPaths, place.removed);
-    return { ...result, masked: masked.map(({ path }) => textOf(path)), removed };
+    const { removed, opened } = await removePlantedPaths(workspace, protectedPaths, place.removed);
+    const tidied = opened || removed.length > 0;
+    return { ...result, masked: masked.map(({ path }) => textOf(path)), removed, tidied };
   } catch (error) {
     // However it has ended; what is wrong with this is said by the next command.
     await removePlantedPaths(workspace, protectedPaths, place.removed).catch(() => undefined);
     throw error;
   }
+}
+
+/** Fails with the scan, also where nothing waits for it. */
+function protectedPathsOf(scan: Promise<WorkspaceScan>): Promise<readonly ProtectedPath[]> {
+  const paths = scan.then(({ protectedPaths }) => protectedPaths);
+  paths.catch(() => undefined);
+  return paths;
 }
 
 async function execute(

@@ -108,7 +108,7 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /**
    * Removes what the command of a service that was lost has made under protected names, as `run` does after each.
-   * `before` is what `onReady` was called with.
+   * `before` is what the promise of `onReady` resolved to.
    */
   async tidy(
     workspace: string,
@@ -116,7 +116,8 @@ export class Sandbox implements OnApplicationBootstrap, OnApplicationShutdown {
     signal: AbortSignal,
   ): Promise<void> {
     await this.afterEarlier(workspace, signal, async () => {
-      this.logRemoved(workspace, await removePlantedPaths(workspace, before, this.place.removed));
+      const { removed } = await removePlantedPaths(workspace, before, this.place.removed);
+      this.logRemoved(workspace, removed);
     });
   }
 

@@ -77,19 +77,20 @@ export async function scanWorkspace(
 
 /**
  * The protected paths, and parts of repositories, that are there and were not before: by name and identity, wherever they
- * were, the outermost of several. Folders that the service may not look through are opened for it; one with paths that are too long counts as a
- * whole. However many files there are: nothing may be left out.
+ * were, the outermost of several. Folders that the service may not look through are opened for it, which `opened` says;
+ * one with paths that are too long counts as a whole. However many files there are: nothing may be left out.
  */
 export async function plantedPathsIn(
   root: string,
   before: readonly ProtectedPath[],
   signal: AbortSignal,
-): Promise<readonly BytePath[]> {
+): Promise<{ readonly planted: readonly BytePath[]; readonly opened: boolean }> {
   const limits = { entries: Infinity, milliseconds: Infinity, mounts: Infinity };
   const scan = new Scan(bytesOf(root), signal, limits, new KnownPaths(before));
   await scan.run();
-  const planted = new Set(scan.planted);
-  return [...planted].filter((path) => !foldersAbove(path).some((above) => planted.has(above)));
+  const all = new Set(scan.planted);
+  const planted = [...all].filter((path) => !foldersAbove(path).some((above) => all.has(above)));
+  return { planted, opened: scan.opened };
 }
 
 /** What was there before a command. */
@@ -139,6 +140,8 @@ interface Folder {
 
 class Scan {
   readonly planted: BytePath[] = [];
+  /** Whether the rights of a folder were changed. */
+  opened = false;
   private readonly mounts: Mount[] = [];
   private readonly protectedPaths: ProtectedPath[] = [];
   private readonly until: number;
@@ -412,6 +415,7 @@ class Scan {
     const identity = await this.identity(path);
     if (identity === undefined || this.known?.has([path, UNREADABLE + identity])) return;
     const { mode } = await lstat(this.at(path));
+    this.opened = true;
     await chmod(this.at(path), (mode & 0o777) | 0o700);
   }
 

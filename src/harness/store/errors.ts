@@ -1,10 +1,11 @@
 import { ConflictError, NotFoundError } from '../../platform/error/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
 
 /** Also the answer for a run of another user. */
 export class RunNotFoundError extends NotFoundError {
   /** `place`: where the request names it, such as `{ field: 'runs.2' }`. */
   constructor(place: { readonly field?: string } = {}) {
-    super('The run', { data: { errorCode: 'RUN_NOT_FOUND', ...place } });
+    super(phrase`The run`, { data: { errorCode: 'RUN_NOT_FOUND', ...place } });
   }
 }
 
@@ -12,7 +13,7 @@ export class RunNotFoundError extends NotFoundError {
 export class WritesDisabledError extends ConflictError {
   constructor() {
     super(
-      'An administrator has stopped harness writes. Use a READ_ONLY session, or try again later.',
+      msg`An administrator has stopped harness writes. Use a READ_ONLY session, or try again later.`,
       { data: { errorCode: 'HARNESS_WRITES_DISABLED' } },
     );
   }
@@ -21,21 +22,26 @@ export class WritesDisabledError extends ConflictError {
 /** Also the answer for a session of another user. */
 export class SessionNotFoundError extends NotFoundError {
   constructor() {
-    super('The session', { data: { errorCode: 'SESSION_NOT_FOUND' } });
+    super(phrase`The session`, { data: { errorCode: 'SESSION_NOT_FOUND' } });
   }
 }
 
 /** The same key came before, with another body. */
 export class IdempotencyConflictError extends ConflictError {
   constructor() {
-    super('This idempotencyKey was used with another request. Send a new key with a new request.', {
-      data: { errorCode: 'IDEMPOTENCY_CONFLICT' },
-    });
+    super(
+      msg`This idempotencyKey was used with another request. Send a new key with a new request.`,
+      {
+        data: { errorCode: 'IDEMPOTENCY_CONFLICT' },
+      },
+    );
   }
 }
 
 export class SessionDeletedError extends ConflictError {
   constructor() {
-    super('The session is deleted. Restore it first.', { data: { errorCode: 'SESSION_DELETED' } });
+    super(msg`The session is deleted. Restore it first.`, {
+      data: { errorCode: 'SESSION_DELETED' },
+    });
   }
 }

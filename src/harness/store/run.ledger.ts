@@ -3,6 +3,7 @@ import { Database } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { EventBus } from '../../platform/event/index.js';
 import { JobQueue } from '../../platform/queue/index.js';
+import { phrase } from '../../platform/message/index.js';
 import { FencedError } from '../protocol/lease.js';
 import type { RunClaim } from '../protocol/lease.js';
 import { isEnded, moved } from '../protocol/run.state.js';
@@ -99,7 +100,7 @@ export class RunLedger {
   async asOther<T>(tenantId: string, runId: string, work: Work<T>): Promise<T> {
     return this.database.transaction(async () => {
       const row = await this.rows.lock(tenantId, runId);
-      if (!row) throw new NotFoundError('The run');
+      if (!row) throw new NotFoundError(phrase`The run`);
       return this.write(row, work, false);
     });
   }

@@ -9,6 +9,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Database } from '../../platform/database/index.js';
 import { identityOf } from '../../platform/filesystem/index.js';
+import { msg } from '../../platform/message/index.js';
 import { classifyPath } from './protected-path.js';
 import { overlap, relativeTo } from './workspace-path.js';
 import {
@@ -73,7 +74,7 @@ export class WorkspaceRoots {
     if (first === undefined) throw new WorkspaceNotFoundError();
     if (workspacePath === '' && roots.length > 1) {
       throw new WorkspaceNotAllowedError(
-        'There are several folders with workspaces. Say with workspacePath which one to work in.',
+        msg`There are several folders with workspaces. Say with workspacePath which one to work in.`,
       );
     }
     const path = await canonical(resolve(first, workspacePath));
@@ -129,7 +130,7 @@ export class WorkspaceRoots {
     const given = this.config.HARNESS_ROOTS.filter((root) => root.tenantId === tenantId);
     if (given.length === 0) {
       throw new WorkspaceNotAllowedError(
-        'No folder for workspaces is set up for this tenant. Ask the operator to set HARNESS_ROOTS, for example to 000000=/srv/workspaces.',
+        msg`No folder for workspaces is set up for this tenant. Ask the operator to set HARNESS_ROOTS, for example to 000000=/srv/workspaces.`,
       );
     }
     const found = await Promise.all(given.map((root) => canonical(root.path)));
@@ -209,13 +210,13 @@ function obstacleOf(
   const { protection, secret } = classifyPath(below);
   if (protection !== 'NONE' || secret) {
     return new WorkspaceNotAllowedError(
-      `A workspace cannot be a folder of settings or secrets such as ${below}. Choose the folder that holds the project.`,
+      msg`A workspace cannot be a folder of settings or secrets such as ${below}. Choose the folder that holds the project.`,
     );
   }
   const reserved = reservedAt(path, bounds);
   if (reserved === undefined) return undefined;
   return new WorkspaceNotAllowedError(
-    `A workspace cannot be, hold or lie in ${reserved}. Choose the folder of one project.`,
+    msg`A workspace cannot be, hold or lie in ${reserved}. Choose the folder of one project.`,
   );
 }
 

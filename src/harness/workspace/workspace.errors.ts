@@ -1,6 +1,8 @@
 import { ConflictError, DomainError, InvalidInputError } from '../../platform/error/index.js';
 import { ObstacleError } from '../../platform/filesystem/index.js';
 import type { Obstacle } from '../../platform/filesystem/index.js';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import { ToolError } from '../fault/tool.error.js';
 import type { ToolErrorCode } from '../fault/tool.error.js';
 import { shown } from './workspace-path.js';
@@ -9,7 +11,7 @@ import { shown } from './workspace-path.js';
 export class WorkspaceGoneError extends ConflictError {
   constructor() {
     super(
-      'The workspace was moved, removed or replaced since the session was made. Put it back, or make a new session.',
+      msg`The workspace was moved, removed or replaced since the session was made. Put it back, or make a new session.`,
       { data: { errorCode: 'WORKSPACE_GONE' } },
     );
   }
@@ -17,7 +19,7 @@ export class WorkspaceGoneError extends ConflictError {
 
 /** The operator has not allowed the folder; the message says what to change. */
 export class WorkspaceNotAllowedError extends InvalidInputError {
-  constructor(message: string) {
+  constructor(message: Message) {
     super(message, { data: { errorCode: 'WORKSPACE_NOT_ALLOWED' } });
   }
 }
@@ -28,7 +30,7 @@ export class WorkspaceNotFoundError extends DomainError {
 
   constructor() {
     super(
-      'The workspace was not found. Give the path of a folder below a root that the operator has set up for you (HARNESS_ROOTS).',
+      msg`The workspace was not found. Give the path of a folder below a root that the operator has set up for you (HARNESS_ROOTS).`,
       { data: { errorCode: 'WORKSPACE_NOT_FOUND' } },
     );
   }

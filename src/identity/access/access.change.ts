@@ -5,6 +5,7 @@ import { AuditLog } from '../../platform/audit/index.js';
 import type { AuditActor, AuditRecord } from '../../platform/audit/index.js';
 import { Database } from '../../platform/database/index.js';
 import { ForbiddenError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
 
 /**
  * A change of what users of a tenant may do: one transaction that invalidates caches, checks open streams after the
@@ -44,7 +45,7 @@ export function requireHeld(caller: Caller, granted: Granting): void {
   const lacking = lackingOf(caller, granted.permissions);
   if (lacking === undefined) return;
   throw new ForbiddenError(
-    `You cannot assign the permission ${lacking}, because you do not have it. Ask an administrator who does.`,
+    msg`You cannot assign the permission ${lacking}, because you do not have it. Ask an administrator who does.`,
   );
 }
 
@@ -53,7 +54,7 @@ export function requireNotAbove(caller: Caller, roles: readonly Granting[]): voi
   const permissions = roles.flatMap((role) => role.permissions);
   if (lackingOf(caller, permissions) === undefined) return;
   throw new ForbiddenError(
-    'This would change permissions that you do not have. Ask an administrator who has them.',
+    msg`This would change permissions that you do not have. Ask an administrator who has them.`,
   );
 }
 

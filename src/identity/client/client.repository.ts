@@ -4,6 +4,7 @@ import type { DeepPartial } from 'typeorm';
 import { containing, Database, requestedOrder } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { Page, rowsOf } from '../../platform/http/index.js';
+import { phrase } from '../../platform/message/index.js';
 import type { ClientListQuery } from './client.dto.js';
 import { Client } from './client.entity.js';
 
@@ -22,7 +23,7 @@ export class ClientRepository {
 
   async get(id: number): Promise<Client> {
     const client = await this.database.repository(Client).findOneBy({ id });
-    if (!client) throw new NotFoundError('The client');
+    if (!client) throw new NotFoundError(phrase`The client`);
     return client;
   }
 

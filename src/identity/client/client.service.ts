@@ -12,6 +12,7 @@ import {
 import { EventBus } from '../../platform/event/index.js';
 import { defined } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { HIDDEN_SECRET, toClientView } from './client.dto.js';
 import type {
@@ -118,7 +119,7 @@ export class ClientService {
       inHomeTenant(caller),
       async () => {
         const clients = await this.clients.byIds(ids);
-        if (clients.length !== ids.length) throw new NotFoundError('The client');
+        if (clients.length !== ids.length) throw new NotFoundError(phrase`The client`);
         for (const client of clients) requireNotInUse(caller, client);
         await this.clients.remove(ids);
         await this.publishChange();
@@ -130,13 +131,13 @@ export class ClientService {
   private async named(id: number | undefined, clientId: string | undefined): Promise<Client> {
     if (id !== undefined) return this.clients.get(id);
     const client = clientId ? await this.clients.byClientId(clientId) : null;
-    if (!client) throw new NotFoundError('The client');
+    if (!client) throw new NotFoundError(phrase`The client`);
     return client;
   }
 
   private async requireFreeKey(clientKey: string): Promise<void> {
     if (!(await this.clients.byKey(clientKey))) return;
-    throw new ConflictError(`The client key ${clientKey} is taken. Choose another one.`);
+    throw new ConflictError(msg`The client key ${clientKey} is taken. Choose another one.`);
   }
 
   /** Clients serve all tenants: the open streams of all are checked after the commit. */
@@ -153,7 +154,7 @@ export function secretDigest(secret: string): string {
 function requireNotInUse(caller: Caller, client: Client): void {
   if (client.clientId !== caller.clientId) return;
   throw new ForbiddenError(
-    'You are signed in with this client and would lock yourself out. Use another client.',
+    msg`You are signed in with this client and would lock yourself out. Use another client.`,
   );
 }
 
@@ -161,6 +162,6 @@ function readGrants(list: readonly string[]): string {
   const unknown = list.find((grant) => !GRANT_TYPES.includes(grant));
   if (unknown === undefined && list.length > 0) return [...new Set(list)].join(',');
   throw new InvalidInputError(
-    `grantTypeList must contain one or more of ${GRANT_TYPES.join(', ')}.`,
+    msg`grantTypeList must contain one or more of ${GRANT_TYPES.join(', ')}.`,
   );
 }

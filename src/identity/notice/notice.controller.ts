@@ -13,6 +13,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { TooManyRequestsError } from '../../platform/error/index.js';
 import { AnswersRaw, AnswersStatus, NoEnvelope, SseWriter } from '../../platform/http/index.js';
+import { msg } from '../../platform/message/index.js';
 
 const PING_MS = 30_000;
 
@@ -36,9 +37,12 @@ export class NoticeController {
     const { CHAT_STREAMS_PER_USER: perUser } = this.config;
     const place = this.streams.reserve(caller, { perUser, endless: true });
     if (!place) {
-      throw new TooManyRequestsError('You have too many streams open. Close one and try again.', {
-        retryAfterSeconds: 5,
-      });
+      throw new TooManyRequestsError(
+        msg`You have too many streams open. Close one and try again.`,
+        {
+          retryAfterSeconds: 5,
+        },
+      );
     }
     const writer = new SseWriter(response, PING_MS);
     const own = this.writers.get(caller.loginSessionId) ?? new Set();

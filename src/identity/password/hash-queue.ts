@@ -1,5 +1,6 @@
 import PQueue from 'p-queue';
 import { TooManyRequestsError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
 
 const RETRY_AFTER_SECONDS = 1;
 
@@ -43,7 +44,7 @@ export class HashQueue {
 
 function tooMany(): TooManyRequestsError {
   return new TooManyRequestsError(
-    `Too many sign-ins at the same time. Try again in ${RETRY_AFTER_SECONDS} second.`,
+    msg`Too many sign-ins at the same time. Try again in ${RETRY_AFTER_SECONDS} second.`,
     { retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 }

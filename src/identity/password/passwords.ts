@@ -8,6 +8,7 @@ import { DomainError, TooManyRequestsError } from '../../platform/error/index.js
 import { RateLimiter } from '../../platform/event/index.js';
 import type { RateLimit } from '../../platform/event/index.js';
 import { clientNetwork } from '../../platform/http/index.js';
+import { msg } from '../../platform/message/index.js';
 import { HashQueue } from './hash-queue.js';
 
 /** A refused sign-in or registration. Its code is 500, because existing clients take 401 for an ended sign-in. */
@@ -18,7 +19,7 @@ export class LoginRefusedError extends DomainError {
 /** Also thrown for users that do not exist or are disabled. */
 export class WrongPasswordError extends LoginRefusedError {
   constructor() {
-    super('The user name or the password is wrong.');
+    super(msg`The user name or the password is wrong.`);
   }
 }
 
@@ -103,7 +104,7 @@ export class Passwords implements OnModuleInit {
     } catch (error) {
       if (!(error instanceof TooManyRequestsError)) throw error;
       throw new LoginRefusedError(
-        `Too many wrong passwords for this user. Wait ${limit.seconds} seconds, then try again.`,
+        msg`Too many wrong passwords for this user. Wait ${limit.seconds} seconds, then try again.`,
       );
     }
   }

@@ -4,6 +4,7 @@ import { ALL_PERMISSIONS, mayAny, permissionCatalogue } from '../../platform/acc
 import type { Caller } from '../../platform/access/index.js';
 import { InvalidInputError } from '../../platform/error/index.js';
 import { integer, integers, list, text, View } from '../../platform/http/index.js';
+import { msg } from '../../platform/message/index.js';
 
 // The role form of existing consoles chooses permissions from a tree whose entries have numbers.
 
@@ -78,7 +79,7 @@ export function permissionsWithNumbers(numbers: readonly number[]): string[] {
     if (permission !== undefined) return [permission];
     if (groupNumbers.has(number)) return [];
     throw new InvalidInputError(
-      `menuIds: ${number} is not an entry of the tree. Load GET /system/menu/treeselect again.`,
+      msg`menuIds: ${number} is not an entry of the tree. Load GET /system/menu/treeselect again.`,
     );
   });
 }

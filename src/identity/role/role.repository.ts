@@ -3,6 +3,7 @@ import { In } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
 import { containing, Database, TenantScoped } from '../../platform/database/index.js';
 import type { Page } from '../../platform/http/index.js';
+import { phrase } from '../../platform/message/index.js';
 import type { RoleListQuery } from './role.dto.js';
 import { Role, SUPERADMIN_ROLE, UserRole } from './role.entity.js';
 
@@ -24,7 +25,7 @@ export class RoleRepository {
   readonly roles: TenantScoped<Role>;
 
   constructor(private readonly database: Database) {
-    this.roles = new TenantScoped(database, Role, 'The role');
+    this.roles = new TenantScoped(database, Role, phrase`The role`);
   }
 
   async activeOf(tenantId: string, userId: number): Promise<ActiveRole[]> {

@@ -3,6 +3,7 @@ import { isAssignable, isSuperAdmin, permissionsOf } from '../../platform/access
 import type { Caller } from '../../platform/access/index.js';
 import { ConflictError, ForbiddenError, InvalidInputError } from '../../platform/error/index.js';
 import type { Page } from '../../platform/http/index.js';
+import { msg } from '../../platform/message/index.js';
 import { AccessChange, requireHeld, requireNotAbove } from '../access/access.change.js';
 import { departmentTree } from './department.js';
 import { checkedNumbers, permissionsWithNumbers, permissionTree } from './permission-tree.js';
@@ -69,7 +70,7 @@ export class RoleService {
     await this.roles.roles.get(caller.tenantId, roleId);
     if (dataScope === ALL_DATA) return;
     throw new InvalidInputError(
-      'dataScope must be 1, all data. What a role may see follows from its permissions: change them instead.',
+      msg`dataScope must be 1, all data. What a role may see follows from its permissions: change them instead.`,
     );
   }
 
@@ -132,7 +133,7 @@ export class RoleService {
           const role = await this.changeable(caller, roleId);
           if ((await this.roles.userIdsOf(caller.tenantId, roleId)).length === 0) continue;
           throw new ConflictError(
-            `The role ${role.roleName} still has users. Remove it from them first.`,
+            msg`The role ${role.roleName} still has users. Remove it from them first.`,
           );
         }
         await this.roles.roles.remove(caller.tenantId, roleIds);
@@ -146,7 +147,7 @@ export class RoleService {
     const role = await this.roles.roles.get(caller.tenantId, roleId);
     if (role.roleKey === SUPERADMIN_ROLE) {
       throw new ForbiddenError(
-        'The role superadmin cannot be changed. Create another role instead.',
+        msg`The role superadmin cannot be changed. Create another role instead.`,
       );
     }
     requireNotAbove(caller, [role]);
@@ -166,16 +167,16 @@ export class RoleService {
     if (!shrinks || isSuperAdmin(caller)) return;
     if (!(await this.roles.userIdsOf(caller.tenantId, role.id)).includes(caller.userId)) return;
     throw new ForbiddenError(
-      'You have this role and cannot remove permissions from yourself. Ask another administrator.',
+      msg`You have this role and cannot remove permissions from yourself. Ask another administrator.`,
     );
   }
 
   private async requireFreeKey(tenantId: string, roleKey: string): Promise<void> {
     if (roleKey.toLowerCase() === SUPERADMIN_ROLE) {
-      throw new ConflictError('The role key superadmin is reserved. Choose another one.');
+      throw new ConflictError(msg`The role key superadmin is reserved. Choose another one.`);
     }
     if (await this.roles.byKey(tenantId, roleKey)) {
-      throw new ConflictError(`The role key ${roleKey} is taken. Choose another one.`);
+      throw new ConflictError(msg`The role key ${roleKey} is taken. Choose another one.`);
     }
   }
 }
@@ -192,7 +193,7 @@ function readPermissions(given: readonly string[]): string[] {
   const unknown = given.find((permission) => !isAssignable(permission));
   if (unknown !== undefined) {
     throw new InvalidInputError(
-      `permissions: ${unknown} cannot be assigned. GET /system/permission/list names those that can; system:info:* stands for all that begin so.`,
+      msg`permissions: ${unknown} cannot be assigned. GET /system/permission/list names those that can; system:info:* stands for all that begin so.`,
     );
   }
   return [...new Set(given)];

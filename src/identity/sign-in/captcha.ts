@@ -8,6 +8,7 @@ import type { Config } from '../../platform/config/index.js';
 import { RateLimiter } from '../../platform/event/index.js';
 import { clientNetwork } from '../../platform/http/index.js';
 import { SharedRedis } from '../../platform/redis/index.js';
+import { msg } from '../../platform/message/index.js';
 import { LoginRefusedError } from '../password/passwords.js';
 import type { CaptchaView } from './login.dto.js';
 
@@ -75,10 +76,10 @@ export class Captcha {
     if (!this.config.CAPTCHA) return;
     const expected = uuid ? await this.answers.take(uuid) : undefined;
     if (expected === undefined) {
-      throw new LoginRefusedError('The captcha has expired. Load a new one and try again.');
+      throw new LoginRefusedError(msg`The captcha has expired. Load a new one and try again.`);
     }
     if (code?.trim().toLowerCase() !== expected) {
-      throw new LoginRefusedError('The captcha is wrong. Load a new one and try again.');
+      throw new LoginRefusedError(msg`The captcha is wrong. Load a new one and try again.`);
     }
   }
 }

@@ -3,11 +3,12 @@ import { ApiTags } from '@nestjs/swagger';
 import { Public } from '../../platform/access/index.js';
 import { ConflictError } from '../../platform/error/index.js';
 import { AnswersStatus } from '../../platform/http/index.js';
+import { msg } from '../../platform/message/index.js';
 
 class EmailUnavailableError extends ConflictError {
   constructor() {
     super(
-      'Codes by e-mail are not available: this service sends no mail. Ask an administrator for an account.',
+      msg`Codes by e-mail are not available: this service sends no mail. Ask an administrator for an account.`,
     );
   }
 }

@@ -9,6 +9,7 @@ import { InvalidInputError } from '../../platform/error/index.js';
 import { RateLimiter } from '../../platform/event/index.js';
 import type { RateLimit } from '../../platform/event/index.js';
 import { clientNetwork, clientSoftware } from '../../platform/http/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { Client } from '../client/client.entity.js';
 import { ClientRepository } from '../client/client.repository.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
@@ -97,7 +98,7 @@ export class LoginService {
     const { tenant } = await this.admit(given);
     if (!tenant.registerEnabled) {
       throw new LoginRefusedError(
-        'Registration is disabled here. Ask an administrator for an account.',
+        msg`Registration is disabled here. Ask an administrator for an account.`,
       );
     }
     await inTenant(tenant.tenantId, () => this.createUser(tenant.tenantId, given));
@@ -107,7 +108,7 @@ export class LoginService {
     const role = await this.roles.byKey(tenantId, USER_ROLE);
     if (!role) {
       throw new LoginRefusedError(
-        `Registration is not set up here: there is no role with the key ${USER_ROLE}. Ask an administrator.`,
+        msg`Registration is not set up here: there is no role with the key ${USER_ROLE}. Ask an administrator.`,
       );
     }
     const { username: userName, password } = given;
@@ -131,15 +132,15 @@ export class LoginService {
     const client = await this.clients.byClientId(given.clientId);
     if (!client?.grantType.split(',').includes(given.grantType)) {
       throw new LoginRefusedError(
-        `This client may not sign in with the grant type ${given.grantType}.`,
+        msg`This client may not sign in with the grant type ${given.grantType}.`,
       );
     }
     if (client.status !== '0') {
-      throw new LoginRefusedError('This client is disabled. Ask the operator of this service.');
+      throw new LoginRefusedError(msg`This client is disabled. Ask the operator of this service.`);
     }
     const tenant = await this.openTenant(given.tenantId?.trim() || HOME_TENANT);
     if (given.grantType !== 'password') {
-      throw new LoginRefusedError('Only the grant type password is supported here.');
+      throw new LoginRefusedError(msg`Only the grant type password is supported here.`);
     }
     await this.captcha.verify(given.uuid, given.code);
     return { client, tenant };
@@ -149,7 +150,7 @@ export class LoginService {
     const tenant = await this.tenants.byTenantId(tenantId);
     if (!tenant) {
       throw new LoginRefusedError(
-        'This tenant does not exist. Check the tenant id, or ask your administrator.',
+        msg`This tenant does not exist. Check the tenant id, or ask your administrator.`,
       );
     }
     const problem = tenantProblem(tenant, new Date());
@@ -165,7 +166,7 @@ export class LoginService {
     origin: SignInOrigin,
   ): Promise<User> {
     if (!username || !password) {
-      throw new InvalidInputError('username and password are required to sign in.');
+      throw new InvalidInputError(msg`username and password are required to sign in.`);
     }
     const user = await this.users.byName(tenantId, username);
     const enabled = user?.status === '0' ? user : undefined;

@@ -13,6 +13,7 @@ import {
   IdsPipe,
 } from '../../platform/http/index.js';
 import type { ListReader, Page } from '../../platform/http/index.js';
+import { msg } from '../../platform/message/index.js';
 import {
   ALL_FUNCTIONS,
   ChangedTenantDto,
@@ -79,7 +80,7 @@ export class TenantController {
   @RequirePermission('system:tenant:query')
   @AnswersStatus()
   syncPackage(): Answer<null> {
-    return new Answer(null, 'Every tenant has all functions. There is nothing to transfer.');
+    return new Answer(null, msg`Every tenant has all functions. There is nothing to transfer.`);
   }
 
   /** Confirms that every tenant has the built-in dictionaries: they are created with it and by migrations. */
@@ -89,7 +90,7 @@ export class TenantController {
   syncDictionaries(): Answer<null> {
     return new Answer(
       null,
-      'Every tenant has the built-in dictionaries. There is nothing to transfer.',
+      msg`Every tenant has the built-in dictionaries. There is nothing to transfer.`,
     );
   }
 
@@ -100,7 +101,7 @@ export class TenantController {
   syncSettings(): Answer<null> {
     return new Answer(
       null,
-      'Settings apply to the whole installation. There is nothing to transfer.',
+      msg`Settings apply to the whole installation. There is nothing to transfer.`,
     );
   }
 

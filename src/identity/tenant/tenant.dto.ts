@@ -18,6 +18,7 @@ import {
   View,
   Whole,
 } from '../../platform/http/index.js';
+import { phrase } from '../../platform/message/index.js';
 
 const STATUS = ['0', '1'];
 
@@ -77,14 +78,14 @@ export class NewTenantDto extends Input({
   tenantId: Text({
     optional: true,
     pattern: /^\d{6}$/,
-    patternMessage: 'must be six digits',
+    patternMessage: phrase`must be six digits`,
     description: 'Default: random',
   }),
   username: Text({
     min: 2,
     max: 64,
     pattern: /^\S+$/,
-    patternMessage: 'must not contain spaces',
+    patternMessage: phrase`must not contain spaces`,
     description: 'User name of the first administrator',
   }),
   password: Text({ min: 5, max: 72, description: 'Password of the first administrator' }),

@@ -12,6 +12,8 @@ import {
   Varchar,
   nullable,
 } from '../../platform/database/index.js';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import { HOME_TENANT } from '../role/role.entity.js';
 
 @Entity({ name: 'tenant' })
@@ -40,11 +42,11 @@ export class Tenant {
 }
 
 /** Why users of the tenant cannot sign in, or undefined if they can. */
-export function tenantProblem(tenant: Tenant, now: Date): string | undefined {
+export function tenantProblem(tenant: Tenant, now: Date): Message | undefined {
   if (tenant.tenantId === HOME_TENANT) return undefined;
-  if (tenant.status !== '0') return 'This tenant is disabled. Ask the operator of this service.';
+  if (tenant.status !== '0') return msg`This tenant is disabled. Ask the operator of this service.`;
   if (tenant.expireTime && tenant.expireTime <= now) {
-    return 'This tenant has expired. Ask the operator of this service to extend it.';
+    return msg`This tenant has expired. Ask the operator of this service to extend it.`;
   }
   return undefined;
 }

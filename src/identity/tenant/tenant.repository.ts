@@ -4,6 +4,7 @@ import type { DeepPartial } from 'typeorm';
 import { containing, Database, requestedOrder } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import { Page, rowsOf } from '../../platform/http/index.js';
+import { phrase } from '../../platform/message/index.js';
 import type { TenantListQuery } from './tenant.dto.js';
 import { Tenant } from './tenant.entity.js';
 
@@ -26,7 +27,7 @@ export class TenantRepository {
 
   async get(id: number): Promise<Tenant> {
     const tenant = await this.database.repository(Tenant).findOneBy({ id });
-    if (!tenant) throw new NotFoundError('The tenant');
+    if (!tenant) throw new NotFoundError(phrase`The tenant`);
     return tenant;
   }
 

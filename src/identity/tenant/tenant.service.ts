@@ -21,6 +21,7 @@ import {
 import { ConflictError, NotFoundError } from '../../platform/error/index.js';
 import { defined, givenTime } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
 import { ADMIN_ROLE, HOME_TENANT, SUPERADMIN_ROLE, USER_ROLE } from '../role/role.entity.js';
@@ -76,7 +77,7 @@ export class TenantService {
         const id = tenantId ?? (await this.freeTenantId());
         if (await this.tenants.byTenantId(id)) {
           throw new ConflictError(
-            `The tenant id ${id} is taken. Choose another one, or give none.`,
+            msg`The tenant id ${id} is taken. Choose another one, or give none.`,
           );
         }
         return this.provision({ ...values, tenantId: id }, username, password);
@@ -131,7 +132,7 @@ export class TenantService {
   /** From the next request on, the sign-in of the caller works in the tenant. */
   async enter(caller: Caller, tenantId: string): Promise<void> {
     requireSuperAdmin(caller);
-    if (!(await this.tenants.byTenantId(tenantId))) throw new NotFoundError('The tenant');
+    if (!(await this.tenants.byTenantId(tenantId))) throw new NotFoundError(phrase`The tenant`);
     await this.logins.switchTenant(caller, tenantId === caller.homeTenantId ? null : tenantId);
   }
 
@@ -163,7 +164,7 @@ export class TenantService {
       inHomeTenant(caller),
       async () => {
         const tenants = await this.tenants.byIds(ids);
-        if (tenants.length !== ids.length) throw new NotFoundError('The tenant');
+        if (tenants.length !== ids.length) throw new NotFoundError(phrase`The tenant`);
         for (const { tenantId } of tenants) {
           if (tenantId === HOME_TENANT) throw new ConflictError(HOME_TENANT_IS_FIXED);
           await this.revision.incrementAccess(tenantId);
@@ -206,7 +207,7 @@ export class TenantService {
   }
 }
 
-const HOME_TENANT_IS_FIXED = `The tenant ${HOME_TENANT} belongs to the installation: it cannot be disabled, expire or be deleted.`;
+const HOME_TENANT_IS_FIXED = msg`The tenant ${HOME_TENANT} belongs to the installation: it cannot be disabled, expire or be deleted.`;
 
 type TenantValues = Partial<Tenant>;
 

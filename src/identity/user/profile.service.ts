@@ -3,6 +3,7 @@ import { inHomeTenant } from '../../platform/access/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import { inTenant } from '../../platform/database/index.js';
 import { InvalidInputError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
 import { LoginSessionService } from '../login-session/login-session.service.js';
@@ -71,7 +72,7 @@ export class ProfileService {
       lastIp: user.loginIp,
     };
     if (!(await this.passwords.verify(attempt, oldPassword))) {
-      throw new InvalidInputError('The old password is wrong.');
+      throw new InvalidInputError(msg`The old password is wrong.`);
     }
     const passwordHash = await this.passwords.hash(newPassword);
     await this.change.apply(

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { ConflictError, ForbiddenError, NotFoundError } from '../../platform/error/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
+import type { Phrase } from '../../platform/message/index.js';
 import { requireHeld, requireNotAbove } from '../access/access.change.js';
 import { HOME_TENANT } from '../role/role.entity.js';
 import type { Role } from '../role/role.entity.js';
@@ -19,7 +21,7 @@ export class UserAccessPolicy {
   /** NotFoundError if one of the users is missing, ForbiddenError if one has a permission that the caller lacks. */
   async manageable(caller: Caller, ids: readonly number[]): Promise<User[]> {
     const users = await this.users.byIds(caller.tenantId, ids);
-    if (users.length !== new Set(ids).size) throw new NotFoundError('The user');
+    if (users.length !== new Set(ids).size) throw new NotFoundError(phrase`The user`);
     const held = await this.roles.ofMany(caller.tenantId, ids);
     for (const roles of held.values()) requireNotAbove(caller, roles);
     return users;
@@ -27,14 +29,14 @@ export class UserAccessPolicy {
 
   async manageableOne(caller: Caller, id: number): Promise<User> {
     const [user] = await this.manageable(caller, [id]);
-    if (!user) throw new NotFoundError('The user');
+    if (!user) throw new NotFoundError(phrase`The user`);
     return user;
   }
 
   /** NotFoundError if one of the roles is missing, ForbiddenError if one has a permission that the caller lacks. */
   async assignable(caller: Caller, roleIds: readonly number[]): Promise<Role[]> {
     const roles = await this.roles.byIds(caller.tenantId, roleIds);
-    if (roles.length !== new Set(roleIds).size) throw new NotFoundError('The role');
+    if (roles.length !== new Set(roleIds).size) throw new NotFoundError(phrase`The role`);
     for (const role of roles) requireHeld(caller, role);
     return roles;
   }
@@ -44,13 +46,13 @@ export class UserAccessPolicy {
     if (tenantId !== HOME_TENANT) return;
     if ((await this.roles.countSuperAdmins(tenantId, userIds)) > 0) return;
     throw new ConflictError(
-      'This would leave no super administrator. Give another user the role superadmin first.',
+      msg`This would leave no super administrator. Give another user the role superadmin first.`,
     );
   }
 }
 
 /** ForbiddenError if the caller is among the users. */
-export function requireNotSelf(caller: Caller, userIds: readonly number[], what: string): void {
+export function requireNotSelf(caller: Caller, userIds: readonly number[], what: Phrase): void {
   if (!userIds.includes(caller.userId)) return;
-  throw new ForbiddenError(`You cannot ${what} yourself. Ask another administrator.`);
+  throw new ForbiddenError(msg`You cannot ${what} yourself. Ask another administrator.`);
 }

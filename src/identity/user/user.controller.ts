@@ -17,6 +17,7 @@ import {
 import type { ListReader } from '../../platform/http/index.js';
 import { ReceivedFiles, ReceivesFiles } from '../../platform/storage/index.js';
 import type { UploadedPart } from '../../platform/storage/index.js';
+import { msg } from '../../platform/message/index.js';
 import { DepartmentView, departmentTree } from '../role/department.js';
 import {
   ChangedUserDto,
@@ -82,7 +83,7 @@ export class UserController {
     @ReceivedFiles() files: UploadedPart[],
   ): Promise<Answer<null>> {
     const { created, updated } = await this.imports.run(caller, files, updateSupport === true);
-    return new Answer(null, `${created} users were created, ${updated} were changed.`);
+    return new Answer(null, msg`${created} users were created, ${updated} were changed.`);
   }
 
   /** The departments of the tenant: one that has every user. */

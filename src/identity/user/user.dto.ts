@@ -8,9 +8,10 @@ import {
   Text,
   TimeRangeField,
 } from '../../platform/http/index.js';
+import { phrase } from '../../platform/message/index.js';
 
 /** A user name contains no white space, so that no two look alike. */
-const NAME = { min: 2, max: 64, pattern: /^\S+$/, patternMessage: 'must not contain spaces' };
+const NAME = { min: 2, max: 64, pattern: /^\S+$/, patternMessage: phrase`must not contain spaces` };
 const PASSWORD = { min: 5, max: 72 };
 const STATUS = ['0', '1'];
 const SEX = ['0', '1', '2'];

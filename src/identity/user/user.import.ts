@@ -3,9 +3,10 @@ import { Injectable } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import type { Caller } from '../../platform/access/index.js';
 import { DomainError, InvalidInputError } from '../../platform/error/index.js';
-import { inputPipe, readWorkbook, sheetOf } from '../../platform/http/index.js';
+import { inputPipe, localized, readWorkbook, sheetOf } from '../../platform/http/index.js';
 import { isRefused, StorageService } from '../../platform/storage/index.js';
 import type { UploadedPart } from '../../platform/storage/index.js';
+import { msg, sentences } from '../../platform/message/index.js';
 import { AccessChange } from '../access/access.change.js';
 import { Passwords } from '../password/passwords.js';
 import type { Role } from '../role/role.entity.js';
@@ -102,10 +103,10 @@ export class UserImport {
 
   private async content(parts: readonly UploadedPart[]): Promise<Buffer> {
     const [part] = parts;
-    if (parts.length !== 1 || !part) throw new InvalidInputError('Send one file as `file`.');
+    if (parts.length !== 1 || !part) throw new InvalidInputError(msg`Send one file as \`file\`.`);
     if (isRefused(part)) throw part.refusal;
     if (part.size > MOST_BYTES) {
-      throw new InvalidInputError('The workbook is larger than 1 MiB. Split it.');
+      throw new InvalidInputError(msg`The workbook is larger than 1 MiB. Split it.`);
     }
     return buffer(await this.storage.readReceived(part, { start: 0, end: part.size }));
   }
@@ -145,7 +146,7 @@ export class UserImport {
     if (!existing) return { create: await this.input(NewUserDto, { ...given, password }) };
     if (!mayUpdate) {
       throw new InvalidInputError(
-        'there is a user of this name. Allow changes of existing users, or remove the row.',
+        msg`there is a user of this name. Allow changes of existing users, or remove the row.`,
       );
     }
     return { update: await this.input(ChangedUserDto, { ...given, userId: existing.id }) };
@@ -170,11 +171,12 @@ export class UserImport {
 
 /** The message names the first rows, the data all of them. */
 function refusal(rows: readonly RefusedRow[]): InvalidInputError {
-  const named = rows.slice(0, SHOWN).map(({ row, reason }) => `Row ${row}: ${reason}`);
+  const named = rows.slice(0, SHOWN).map(({ row, reason }) => msg`Row ${row}: ${reason}`);
   const more = rows.length - SHOWN;
-  const others = more > 0 ? [`${more} more rows are refused.`] : [];
-  const message = ['Nothing was imported.', ...named, ...others].join(' ');
-  return new InvalidInputError(message, { data: { rows } });
+  const others = more > 0 ? [msg`${more} more rows are refused.`] : [];
+  const message = sentences([msg`Nothing was imported.`, ...named, ...others]);
+  const shown = rows.map(({ row, reason }) => ({ row, reason: localized(reason) }));
+  return new InvalidInputError(message, { data: { rows: shown } });
 }
 
 /** Rows that have a value, with their numbers as spreadsheets count them; empty cells are left out. */
@@ -185,7 +187,7 @@ function rowsOf(
   const fields = headers.map((header) => fieldOf(header));
   if (!fields.includes('userName')) {
     throw new InvalidInputError(
-      `The first row has no column "${COLUMNS.userName}". Use the headers of the template.`,
+      msg`The first row has no column "${COLUMNS.userName}". Use the headers of the template.`,
     );
   }
   const found = rows.flatMap((cells, index) => {
@@ -196,9 +198,9 @@ function rowsOf(
     return values.length === 0 ? [] : [[index + 2, Object.fromEntries(values)] as const];
   });
   if (found.length === 0)
-    throw new InvalidInputError('The workbook has no rows below its headers.');
+    throw new InvalidInputError(msg`The workbook has no rows below its headers.`);
   if (found.length <= MOST_ROWS) return found;
-  throw new InvalidInputError(`The workbook has more than ${MOST_ROWS} rows. Split it.`);
+  throw new InvalidInputError(msg`The workbook has more than ${MOST_ROWS} rows. Split it.`);
 }
 
 function fieldOf(header: string): keyof UserRow | undefined {
@@ -214,7 +216,7 @@ function roleIdsOf(names: string, roles: readonly Role[]): number[] {
     .map((name) => {
       const role = roles.find(({ roleName, roleKey }) => [roleName, roleKey].includes(name));
       if (role) return role.id;
-      throw new InvalidInputError('it names a role that does not exist.');
+      throw new InvalidInputError(msg`it names a role that does not exist.`);
     });
 }
 
@@ -225,8 +227,9 @@ async function ofRow(row: number, work: () => Promise<void>): Promise<void> {
     if (!(error instanceof DomainError) || error.code >= 500) throw error;
     // Existing clients show the message as HTML, and it may have a name of the file in it.
     const message = error.message.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-    throw new InvalidInputError(`Nothing was imported. Row ${row}: ${message}`, {
-      data: { rows: [{ row, reason: error.message }] },
-    });
+    throw new InvalidInputError(
+      sentences([msg`Nothing was imported.`, msg`Row ${row}: ${message}`]),
+      { data: { rows: [{ row, reason: localized(error.message) }] } },
+    );
   }
 }

@@ -6,6 +6,7 @@ import { withLongStatements } from '../../platform/database/index.js';
 import { ConflictError, ForbiddenError } from '../../platform/error/index.js';
 import { isBlank, orderOf } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
 import { AccessChange, requireHeld } from '../access/access.change.js';
 import { LoginSessionRepository } from '../login-session/login-session.repository.js';
 import { Passwords } from '../password/passwords.js';
@@ -137,7 +138,7 @@ export class UserService {
 
   /** Of another user, whose sign-ins and locks end. To change their own, callers must know the old one. */
   async resetPassword(caller: Caller, userId: number, password: string): Promise<void> {
-    requireNotSelf(caller, [userId], 'reset the password of');
+    requireNotSelf(caller, [userId], phrase`reset the password of`);
     const passwordHash = await this.passwords.hash(password);
     await this.change.apply(
       caller,
@@ -152,7 +153,7 @@ export class UserService {
 
   /** Deletes the users with their sign-ins, messages and the files of those, and their names in the audit log. */
   async remove(caller: Caller, userIds: readonly number[]): Promise<void> {
-    requireNotSelf(caller, userIds, 'delete');
+    requireNotSelf(caller, userIds, phrase`delete`);
     await this.change.apply(
       caller,
       async () => {
@@ -206,7 +207,7 @@ export class UserService {
       caller,
       async () => {
         requireHeld(caller, await this.roles.roles.get(caller.tenantId, roleId));
-        requireNotSelf(caller, userIds, 'change the roles of');
+        requireNotSelf(caller, userIds, phrase`change the roles of`);
         await this.policy.manageable(caller, userIds);
         await this.roles.assign(caller.tenantId, roleId, userIds);
       },
@@ -219,7 +220,7 @@ export class UserService {
       caller,
       async () => {
         const role = await this.roles.roles.get(caller.tenantId, roleId);
-        requireNotSelf(caller, userIds, 'change the roles of');
+        requireNotSelf(caller, userIds, phrase`change the roles of`);
         await this.policy.manageable(caller, userIds);
         await this.roles.unassign(caller.tenantId, roleId, userIds);
         if (role.roleKey === SUPERADMIN_ROLE) {
@@ -242,7 +243,7 @@ export class UserService {
     const before = new Set(held.map(({ id }) => id));
     const after = new Set(given.map(({ id }) => id));
     if (before.size === after.size && [...before].every((id) => after.has(id))) return [];
-    requireNotSelf(caller, [user.id], 'change the roles of');
+    requireNotSelf(caller, [user.id], phrase`change the roles of`);
     await this.roles.replaceOf(tenantId, user.id, [...after]);
     if (held.some(({ roleKey, id }) => roleKey === SUPERADMIN_ROLE && !after.has(id))) {
       await this.policy.requireSuperAdminWithout(tenantId, [user.id]);
@@ -255,7 +256,7 @@ export class UserService {
   private async setStatus(caller: Caller, user: User, status: string): Promise<AuditRecord[]> {
     if (user.status === status) return [];
     if (status !== '0') {
-      requireNotSelf(caller, [user.id], 'disable');
+      requireNotSelf(caller, [user.id], phrase`disable`);
       await this.policy.requireSuperAdminWithout(caller.tenantId, [user.id]);
     }
     await this.users.users.update(caller.tenantId, user.id, { status });
@@ -272,14 +273,14 @@ export class UserService {
   ): Promise<void> {
     const holder = await this.users.byName(tenantId, userName);
     if (holder && holder.id !== userId) {
-      throw new ConflictError(`The user name ${userName} is taken. Choose another one.`);
+      throw new ConflictError(msg`The user name ${userName} is taken. Choose another one.`);
     }
   }
 
   private async requireRoom(tenantId: string): Promise<void> {
     if (await this.users.roomLeft(tenantId)) return;
     throw new ConflictError(
-      'This tenant has reached its limit of users. Delete one, or ask the operator to raise accountCount.',
+      msg`This tenant has reached its limit of users. Delete one, or ask the operator to raise accountCount.`,
     );
   }
 
@@ -295,7 +296,7 @@ function requirePhoneVisible(caller: Caller, query: UserListQuery | RoleMemberQu
   const orders = orderOf(query).some(([column]) => column === 'phonenumber');
   if ((!query.phonenumber && !orders) || maySeePhone(caller)) return;
   throw new ForbiddenError(
-    'You need the permission system:user:edit to search or order by phonenumber. Leave phonenumber out, or ask an administrator for it.',
+    msg`You need the permission system:user:edit to search or order by phonenumber. Leave phonenumber out, or ask an administrator for it.`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { ConflictError, DomainError, TooManyRequestsError } from '../../platform/error/index.js';
 import { typeOf } from '../../platform/storage/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { MediaType } from '../../provider/index.js';
 
 /** A resource that is not proxied. The message gives the reason and contains no address. */
@@ -11,7 +12,7 @@ export class ContentRefusedError extends DomainError {
 export class ContentNotReadyError extends ConflictError {
   constructor(status: string | null) {
     super(
-      `The task has no content: its status is ${status ?? 'unknown'}. There is content once it is completed.`,
+      msg`The task has no content: its status is ${status ?? 'unknown'}. There is content once it is completed.`,
       { data: { status } },
     );
   }
@@ -20,7 +21,7 @@ export class ContentNotReadyError extends ConflictError {
 /** The memory for resources of unknown length is used up. */
 export class ContentMemoryError extends TooManyRequestsError {
   constructor() {
-    super('Too many media resources are being fetched at the moment. Try again in a minute.', {
+    super(msg`Too many media resources are being fetched at the moment. Try again in a minute.`, {
       retryAfterSeconds: 60,
     });
   }
@@ -47,15 +48,15 @@ export function contentAddress(
   const parts = PLAIN.exec(address)?.groups;
   if (!parts) {
     throw new ContentRefusedError(
-      'The resource’s address is refused: it must be https, with a plain host name and without user name, fragment and white space.',
+      msg`The resource’s address is refused: it must be https, with a plain host name and without user name, fragment and white space.`,
     );
   }
   if (Number(parts['port'] ?? DEFAULT_PORT) !== port) {
-    throw new ContentRefusedError('The resource’s address is refused: its port must be 443.');
+    throw new ContentRefusedError(msg`The resource’s address is refused: its port must be 443.`);
   }
   if (parts['host']?.toLowerCase() !== (type === 'video' ? videos : imagesAndAudio)) {
     throw new ContentRefusedError(
-      `The resource’s address is refused: its host is not the one for category ${type}. An operator sets it with MEDIA_CONTENT_HOSTS.`,
+      msg`The resource’s address is refused: its host is not the one for category ${type}. An operator sets it with MEDIA_CONTENT_HOSTS.`,
     );
   }
   return address;
@@ -94,12 +95,12 @@ export function contentType(type: MediaType, declared: string | undefined, head:
   const expected = Object.hasOwn(formats, name) ? formats[name] : undefined;
   if (expected === undefined) {
     throw new ContentRefusedError(
-      `The resource is not declared as a type of category ${type}, which are ${Object.keys(formats).join(', ')}.`,
+      msg`The resource is not declared as a type of category ${type}, which are ${Object.keys(formats).join(', ')}.`,
     );
   }
   if (recognised(head) !== expected) {
     throw new ContentRefusedError(
-      `The resource is declared as ${name}, but its first bytes are of something else.`,
+      msg`The resource is declared as ${name}, but its first bytes are of something else.`,
     );
   }
   return name;

@@ -9,6 +9,8 @@ import type {
   OutboundResponse,
   OutboundTimeouts,
 } from '../../platform/outbound/index.js';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import { ContentRefusedError } from './content.checks.js';
 
 /** What tests put in the place of the network. No setting changes any of it. */
@@ -23,12 +25,12 @@ export type ContentClientOptions = Partial<
 const DEFAULT_PORT = 443;
 const TIMEOUTS: OutboundTimeouts = { connectMs: 15_000, idleMs: 60_000, totalMs: 90_000 };
 
-const REASONS: Partial<Record<OutboundErrorKind, string>> = {
-  redirect: 'The resource was moved, and redirects are not followed.',
-  'timeout-connect': 'The resource’s host could not be reached in time. Try again.',
-  'timeout-idle': 'The resource’s host sent nothing for too long. Try again.',
-  'timeout-total': 'Fetching the resource took too long. Try again.',
-  tls: 'The certificate of the resource’s host could not be verified.',
+const REASONS: Partial<Record<OutboundErrorKind, Message>> = {
+  redirect: msg`The resource was moved, and redirects are not followed.`,
+  'timeout-connect': msg`The resource’s host could not be reached in time. Try again.`,
+  'timeout-idle': msg`The resource’s host sent nothing for too long. Try again.`,
+  'timeout-total': msg`Fetching the resource took too long. Try again.`,
+  tls: msg`The certificate of the resource’s host could not be verified.`,
 };
 
 /**
@@ -55,7 +57,7 @@ export class ContentClient {
     if (response.status === 200) return response;
     response.discard();
     throw new ContentRefusedError(
-      `The resource’s host answered ${response.status}. The resource may have expired; look the task up again.`,
+      msg`The resource’s host answered ${response.status}. The resource may have expired; look the task up again.`,
     );
   }
 
@@ -76,11 +78,11 @@ export class ContentClient {
 function refusalOf(error: unknown): unknown {
   if (error instanceof ForbiddenAddressError) {
     return new ContentRefusedError(
-      'The resource’s host leads to an address that must not be called.',
+      msg`The resource’s host leads to an address that must not be called.`,
       { cause: error },
     );
   }
   if (!(error instanceof OutboundError) || error.kind === 'aborted') return error;
-  const reason = REASONS[error.kind] ?? 'The resource could not be fetched. Try again.';
+  const reason = REASONS[error.kind] ?? msg`The resource could not be fetched. Try again.`;
   return new ContentRefusedError(reason, { cause: error });
 }

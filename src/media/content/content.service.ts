@@ -5,6 +5,7 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import type { MediaType } from '../../provider/index.js';
 import { Metrics } from '../../platform/observability/index.js';
+import { msg } from '../../platform/message/index.js';
 import { MediaService } from '../media.service.js';
 import {
   contentAddress,
@@ -94,11 +95,15 @@ export class ContentService {
       disconnected,
     );
     if (id !== query.predictionId) {
-      throw new ContentRefusedError('The provider answered another task than the one asked for.');
+      throw new ContentRefusedError(
+        msg`The provider answered another task than the one asked for.`,
+      );
     }
     if (!COMPLETED.includes(status)) throw new ContentNotReadyError(status);
     if (url === null) {
-      throw new ContentRefusedError('The task is completed, but the provider named no resource.');
+      throw new ContentRefusedError(
+        msg`The task is completed, but the provider named no resource.`,
+      );
     }
     const rules = { hosts: this.config.MEDIA_CONTENT_HOSTS, port: this.client.port };
     return { address: contentAddress(url, type, rules), type };

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { OutboundResponse } from '../../platform/outbound/index.js';
+import { msg } from '../../platform/message/index.js';
 import type { MediaType } from '../../provider/index.js';
 import { ContentRefusedError, contentType, SIGNATURE_BYTES } from './content.checks.js';
 
@@ -26,7 +27,7 @@ export class ContentResource {
     try {
       if (length !== undefined && length > LARGEST_BYTES) throw tooLarge();
       const head = await firstBytes(rest);
-      if (head.length === 0) throw new ContentRefusedError('The resource is empty.');
+      if (head.length === 0) throw new ContentRefusedError(msg`The resource is empty.`);
       const name = contentType(type, response.headers['content-type'], head);
       return new ContentResource(name, length, head, rest);
     } catch (error) {
@@ -51,7 +52,7 @@ export class ContentResource {
 }
 
 export function tooLarge(): ContentRefusedError {
-  return new ContentRefusedError('The resource is larger than 64 MiB.');
+  return new ContentRefusedError(msg`The resource is larger than 64 MiB.`);
 }
 
 function lengthOf({ headers }: OutboundResponse): number | undefined {

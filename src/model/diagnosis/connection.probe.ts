@@ -9,6 +9,8 @@ import {
   OutboundHttp,
 } from '../../platform/outbound/index.js';
 import type { OutboundErrorKind } from '../../platform/outbound/index.js';
+import { msg } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import type { StepLog } from './trial.js';
 
 const STEP_LIMIT_MS = 10_000;
@@ -30,14 +32,14 @@ export async function probeConnection(
   const socket = await log.run(
     'connect',
     () => openSocket(addresses, portOf(url), signal),
-    () => 'Connected.',
+    () => msg`Connected.`,
   );
   try {
     if (url.protocol !== 'https:') return;
     await log.run(
       'tls',
       () => secure(socket, host, signal),
-      (protocol) => `The certificate is valid (${protocol}).`,
+      (protocol) => msg`The certificate is valid (${protocol}).`,
     );
   } finally {
     socket.destroy();
@@ -52,10 +54,10 @@ async function resolve(host: string, signal: AbortSignal): Promise<string[]> {
   return answers.map((answer) => answer.address);
 }
 
-function resolvedTo(addresses: readonly string[]): string {
+function resolvedTo(addresses: readonly string[]): Message {
   return addresses.length === 1
-    ? 'The name has 1 address.'
-    : `The name has ${addresses.length} addresses.`;
+    ? msg`The name has 1 address.`
+    : msg`The name has ${addresses.length} addresses.`;
 }
 
 function isAllowed(http: OutboundHttp, url: URL, address: string): boolean {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Message } from '../../platform/message/index.js';
 import type { Caller } from '../../platform/access/index.js';
 import {
   OutboundHttp,
@@ -7,12 +8,14 @@ import {
 } from '../../platform/outbound/index.js';
 import type { OutboundErrorKind } from '../../platform/outbound/index.js';
 import { DomainError } from '../../platform/error/index.js';
+import { asMessage, msg } from '../../platform/message/index.js';
 import {
   InvalidAddressError,
   UnsupportedProviderError,
   UpstreamError,
 } from '../../provider/index.js';
 import type { UpstreamErrorKind } from '../../provider/index.js';
+import { localized } from '../../platform/http/index.js';
 import { ModelAdapters } from '../model.adapters.js';
 import type { ModelTestBody } from '../model.dto.js';
 import { ModelResolver } from '../model.resolver.js';
@@ -43,14 +46,14 @@ export class ModelDiagnosis {
       const trial = await log.run(
         'address',
         () => this.trialOf(model, body.prompt),
-        ({ url }) => (url === '' ? 'The adapter knows the address.' : `Calls go to ${url}.`),
+        ({ url }) => (url === '' ? msg`The adapter knows the address.` : msg`Calls go to ${url}.`),
       );
       target.normalizedAddress = trial.normalizedAddress;
       target.url = trial.url;
       const result = await this.run(trial, { log, signal: AbortSignal.timeout(LIMIT_MS) });
-      return { ...target, steps: log.steps, ...result };
+      return shown({ ...target, steps: log.steps, ...result });
     } catch (error) {
-      return { ...target, steps: log.steps, ok: false, ...findingOf(error) };
+      return shown({ ...target, steps: log.steps, ok: false, ...findingOf(error) });
     }
   }
 
@@ -85,16 +88,24 @@ export class ModelDiagnosis {
     if (trial.call) return trial.call(run);
     return {
       ok: true,
-      advice:
-        'Nothing wrong was found without a call, which would cost money. Whether key and model id are right shows at the first use.',
+      advice: msg`Nothing wrong was found without a call, which would cost money. Whether key and model id are right shows at the first use.`,
     };
   }
+}
+
+/** In the language of the request. */
+function shown({ steps, advice, ...diagnosis }: DiagnosisView): DiagnosisView {
+  return {
+    ...diagnosis,
+    steps: steps.map((step) => ({ ...step, detail: localized(step.detail) })),
+    advice: localized(advice),
+  };
 }
 
 /** What a failure means for the administrator of the model. */
 interface Finding {
   readonly fault: Fault;
-  readonly advice: string;
+  readonly advice: Message;
   readonly status?: number;
 }
 
@@ -127,10 +138,9 @@ const FAULT_OF_UPSTREAM: Readonly<Record<UpstreamErrorKind, Fault>> = {
   aborted: 'timeout',
 };
 
-const ADVICE: Partial<Record<Fault, string>> = {
-  path: 'The service answers, but not at this path. Compare the URL with the provider’s documentation: often /v1 or another prefix is missing or too much.',
-  model:
-    'Address and key are right, but the provider does not know this model id. Compare modelName with the provider’s list of models.',
+const ADVICE: Partial<Record<Fault, Message>> = {
+  path: msg`The service answers, but not at this path. Compare the URL with the provider’s documentation: often /v1 or another prefix is missing or too much.`,
+  model: msg`Address and key are right, but the provider does not know this model id. Compare modelName with the provider’s list of models.`,
 };
 
 /** Throws the error again when it is not one that a diagnosis can explain. */
@@ -141,7 +151,7 @@ function findingOf(error: unknown): Finding {
   }
   const fault = faultOfRecord(error);
   if (!fault) throw error;
-  return { fault, advice: error instanceof DomainError ? error.message : '' };
+  return { fault, advice: error instanceof DomainError ? error.message : asMessage('') };
 }
 
 function faultOfRecord(error: unknown): Fault | undefined {

@@ -1,3 +1,5 @@
+import type { Message } from '../../platform/message/index.js';
+import { asMessage, msg, phrase } from '../../platform/message/index.js';
 import { UpstreamError } from '../../provider/index.js';
 import type {
   ChatAdapter,
@@ -30,12 +32,12 @@ const TRIAL_LIMITS = { connectMs: 10_000, idleMs: 30_000, totalMs: 60_000 } as c
 async function runCall<T>(
   log: StepLog,
   call: () => Promise<T>,
-  describe: (answer: T) => string,
+  describe: (answer: T) => Message,
 ): Promise<T> {
   const started = performance.now();
   try {
     const answer = await call();
-    log.add('http', true, started, 'The provider accepted the request.');
+    log.add('http', true, started, msg`The provider accepted the request.`);
     log.add('answer', true, started, describe(answer));
     return answer;
   } catch (error) {
@@ -47,7 +49,7 @@ async function runCall<T>(
 /** Keeps a failure of a call as the step that it belongs to. */
 function addFailure(log: StepLog, started: number, error: unknown): void {
   const isAnswered = isAboutContent(error);
-  if (isAnswered) log.add('http', true, started, 'The provider answered.');
+  if (isAnswered) log.add('http', true, started, msg`The provider answered.`);
   log.add(isAnswered ? 'answer' : 'http', false, started, reasonOf(error));
 }
 
@@ -64,7 +66,7 @@ export class StepLog {
   async run<T>(
     step: DiagnosisStep,
     work: () => Promise<T> | T,
-    describe: (result: T) => string,
+    describe: (result: T) => Message,
   ): Promise<T> {
     const started = performance.now();
     try {
@@ -77,13 +79,13 @@ export class StepLog {
     }
   }
 
-  add(step: DiagnosisStep, ok: boolean, started: number, detail: string): void {
+  add(step: DiagnosisStep, ok: boolean, started: number, detail: Message): void {
     this.steps.push({ step, ok, ms: Math.round(performance.now() - started), detail });
   }
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'It failed.';
+function reasonOf(error: unknown): Message {
+  return error instanceof Error ? asMessage(error.message) : msg`It failed.`;
 }
 
 /** What the protocols append to a base address. */
@@ -130,7 +132,7 @@ async function firstWords(
       limits: TRIAL_LIMITS,
       signal,
     })) {
-      if (!accepted) log.add('http', true, started, 'The provider accepted the request.');
+      if (!accepted) log.add('http', true, started, msg`The provider accepted the request.`);
       accepted = true;
       for (const part of parts) answer.take(part);
       if (answer.isEnough) break;
@@ -141,11 +143,16 @@ async function firstWords(
     throw error;
   }
   const { firstTokenMs, preview } = answer;
-  log.add('answer', true, started, preview === '' ? 'It answered without text.' : 'It answered.');
+  log.add(
+    'answer',
+    true,
+    started,
+    preview === '' ? msg`It answered without text.` : msg`It answered.`,
+  );
   return {
     ok: true,
     status: 200,
-    advice: 'The model can be used.',
+    advice: msg`The model can be used.`,
     firstTokenMs,
     answerPreview: preview,
   };
@@ -200,12 +207,12 @@ async function measure(
       const answer = await adapter.embed(call, connection, { limits: TRIAL_LIMITS, signal });
       return answer.vectors[0]?.length ?? 0;
     },
-    (count) => `It answered ${count} dimensions.`,
+    (count) => msg`It answered ${count} dimensions.`,
   );
   const matches = modelDimension === dimension;
   const advice = matches
-    ? 'The model can be used.'
-    : `modelDimension is ${modelDimension ?? 'empty'}, but the model answers ${dimension} dimensions. Set modelDimension to ${dimension}.`;
+    ? msg`The model can be used.`
+    : msg`modelDimension is ${modelDimension ?? phrase`empty`}, but the model answers ${dimension} dimensions. Set modelDimension to ${dimension}.`;
   return { ok: matches, status: 200, ...(!matches && { fault: 'dimension' }), advice, dimension };
 }
 
@@ -231,7 +238,7 @@ async function order(
   await runCall(
     log,
     () => adapter.rerank(call, connection, { limits: TRIAL_LIMITS, signal }),
-    (ranked) => `It scored ${ranked.length} of ${DOCUMENTS.length} documents.`,
+    (ranked) => msg`It scored ${ranked.length} of ${DOCUMENTS.length} documents.`,
   );
-  return { ok: true, status: 200, advice: 'The model can be used.' };
+  return { ok: true, status: 200, advice: msg`The model can be used.` };
 }

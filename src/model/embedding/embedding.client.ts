@@ -6,6 +6,7 @@ import { Metrics } from '../../platform/observability/index.js';
 import { abortedError, retryCall, UpstreamError } from '../../provider/index.js';
 import type { CallLimits } from '../../provider/index.js';
 import { DomainError } from '../../platform/error/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
 import { inBatches, countedCall } from '../counted.call.js';
 import { ModelResolver } from '../model.resolver.js';
 import type { ResolvedEmbeddingModel } from '../model.resolver.js';
@@ -160,7 +161,7 @@ export class EmbeddingModelChangedError extends DomainError {
 
   constructor(modelName: string) {
     super(
-      `The embedding model ${modelName} was changed while a document was embedded. Parse the document again.`,
+      msg`The embedding model ${modelName} was changed while a document was embedded. Parse the document again.`,
     );
   }
 }
@@ -171,7 +172,7 @@ export class EmbeddingDimensionError extends DomainError {
 
   constructor(modelName: string, said: number | undefined, dimension: number) {
     super(
-      `The model ${modelName} answers ${dimension} dimensions, but its modelDimension is ${said ?? 'empty'}. Set modelDimension of this model to ${dimension}, or choose another model.`,
+      msg`The model ${modelName} answers ${dimension} dimensions, but its modelDimension is ${said ?? phrase`empty`}. Set modelDimension of this model to ${dimension}, or choose another model.`,
       { data: { modelDimension: said ?? null, dimension } },
     );
   }
@@ -184,8 +185,7 @@ function toUnitVector(vector: Float32Array): Float32Array {
   if (squares === 0) {
     throw new UpstreamError({
       kind: 'content',
-      message:
-        'The provider answered a vector of zeros, which cannot be compared with others. Check that modelName is the id of an embedding model.',
+      message: msg`The provider answered a vector of zeros, which cannot be compared with others. Check that modelName is the id of an embedding model.`,
     });
   }
   const length = Math.sqrt(squares);

@@ -1,8 +1,10 @@
 import PQueue from 'p-queue';
+import type { Message } from '../../platform/message/index.js';
+import { msg } from '../../platform/message/index.js';
 import { UpstreamError } from '../../provider/index.js';
 
 /** Called with the reason for which calls wait, and with undefined when they continue. */
-export type WaitListener = (reason: string | undefined) => void;
+export type WaitListener = (reason: Message | undefined) => void;
 
 /** A query has a waiting caller; a document may take as long as it takes. */
 export type CallPurpose = 'query' | 'document';
@@ -14,7 +16,7 @@ export interface QueuedCall {
   readonly maxWaitMs?: number;
 }
 
-const THROTTLED = 'throttled by the provider';
+const THROTTLED = msg`throttled by the provider`;
 /** A longer Retry-After is cut to this. */
 const LONGEST_SLOW_DOWN_MS = 60_000;
 
@@ -93,7 +95,7 @@ export class ModelQueue {
     for (const queue of Object.values(this.queues)) queue.start();
   }
 
-  private notify(reason: string | undefined): void {
+  private notify(reason: Message | undefined): void {
     for (const listener of this.listeners.keys()) listener(reason);
   }
 }
@@ -101,7 +103,6 @@ export class ModelQueue {
 function busyError(): UpstreamError {
   return new UpstreamError({
     kind: 'rate-limit',
-    message:
-      'The provider throttles this embedding model at the moment. Try again in a moment, or raise the limit there.',
+    message: msg`The provider throttles this embedding model at the moment. Try again in a moment, or raise the limit there.`,
   });
 }

@@ -3,6 +3,7 @@ import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import passport from 'passport';
+import { anyOf, msg } from '../message/index.js';
 import { ForbiddenError, UnauthenticatedError } from '../error/index.js';
 import { ACCESS_RULE } from './access.decorators.js';
 import type { AccessRule, AuthenticatedRequest, Credentials } from './access.decorators.js';
@@ -56,12 +57,12 @@ export class PermissionGuard implements CanActivate {
     if (!caller) throw new UnauthenticatedError();
     if (!mayAny(caller, rule.anyOf)) {
       throw new ForbiddenError(
-        `You need the permission ${rule.anyOf.join(' or ')}. Ask an administrator for it.`,
+        msg`You need the permission ${anyOf(rule.anyOf)}. Ask an administrator for it.`,
       );
     }
     if (rule.also !== undefined && !mayAny(caller, [rule.also])) {
       throw new ForbiddenError(
-        `You also need the permission ${rule.also}. Ask an administrator for it.`,
+        msg`You also need the permission ${rule.also}. Ask an administrator for it.`,
       );
     }
     return true;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { In, Not } from 'typeorm';
 import type { FindOptionsWhere } from 'typeorm';
+import { phrase } from '../message/index.js';
 import { containing, createdWithin, Database, TenantScoped } from '../database/index.js';
 import type { Page } from '../http/index.js';
 import type { AuditListQuery } from './audit.dto.js';
@@ -15,7 +16,7 @@ export class AuditRepository {
   private readonly entries: TenantScoped<AuditEntry>;
 
   constructor(database: Database) {
-    this.entries = new TenantScoped(database, AuditEntry, 'The audit entry');
+    this.entries = new TenantScoped(database, AuditEntry, phrase`The audit entry`);
   }
 
   async add(tenantId: string, entry: NewAuditEntry): Promise<void> {

@@ -9,6 +9,7 @@ import type {
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import { NotFoundError } from '../error/index.js';
+import type { Phrase } from '../message/index.js';
 import { MOST_CHOICES, orderOf, Page, rowsOf } from '../http/index.js';
 import type { PageQuery } from '../http/index.js';
 import type { Database } from './database.js';
@@ -30,7 +31,7 @@ export class TenantScoped<E extends TenantOwned> {
     private readonly database: Database,
     private readonly entity: EntityTarget<E>,
     /** What a reader calls one row, for messages: "The provider". */
-    private readonly label: string,
+    private readonly label: Phrase,
   ) {}
 
   get rows(): Repository<E> {

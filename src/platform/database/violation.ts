@@ -1,3 +1,4 @@
+import { phrase } from '../message/index.js';
 import { UnavailableError } from '../error/index.js';
 
 /** PostgreSQL's error codes, appendix A of its manual. */
@@ -89,7 +90,7 @@ export function isUnavailable(error: unknown): boolean {
 
 /** What a caller reads for an outage; undefined for any other error. The outage itself is in the log (Dependency). */
 export function unavailableError(error: unknown): UnavailableError | undefined {
-  return isOutage(error) ? new UnavailableError('The database', error) : undefined;
+  return isOutage(error) ? new UnavailableError(phrase`The database`, error) : undefined;
 }
 
 /** Errors of node-postgres that have no code. */

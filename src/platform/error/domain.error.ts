@@ -1,15 +1,19 @@
+import { msg } from '../message/index.js';
+import type { Message, Phrase } from '../message/index.js';
+
 /** The codes of the envelope; the HTTP status is 200 in any case (docs/WIRE.md, Envelope and values). */
 export type ErrorCode = 400 | 401 | 403 | 404 | 405 | 409 | 429 | 500 | 503;
 
 /**
- * A failure that is reported to the caller. The message is stable English, contains no secret and says what to do next;
- * `data` is what a client needs to act on it.
+ * A failure that is reported to the caller. The message is stable English, contains no secret and says what to do next; the
+ * caller gets it in the language of the request. `data` is what a client needs to act on it.
  */
 export abstract class DomainError extends Error {
   abstract readonly code: ErrorCode;
+  declare message: Message;
   readonly data: unknown;
 
-  constructor(message: string, options: { cause?: unknown; data?: unknown } = {}) {
+  constructor(message: Message, options: { cause?: unknown; data?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
     this.data = options.data ?? null;
@@ -23,7 +27,7 @@ export class InvalidInputError extends DomainError {
 export class UnauthenticatedError extends DomainError {
   readonly code = 401;
 
-  constructor(message = 'You are not signed in, or the sign-in has ended. Sign in again.') {
+  constructor(message = msg`You are not signed in, or the sign-in has ended. Sign in again.`) {
     super(message);
   }
 }
@@ -32,7 +36,7 @@ export class ForbiddenError extends DomainError {
   readonly code = 403;
 
   constructor(
-    message = 'You are not allowed to do this. Ask an administrator for the permission.',
+    message = msg`You are not allowed to do this. Ask an administrator for the permission.`,
   ) {
     super(message);
   }
@@ -42,8 +46,8 @@ export class ForbiddenError extends DomainError {
 export class NotFoundError extends DomainError {
   readonly code = 404;
 
-  constructor(what: string, options: { data?: unknown } = {}) {
-    super(`${what} was not found. It may have been deleted.`, options);
+  constructor(what: Phrase, options: { data?: unknown } = {}) {
+    super(msg`${what} was not found. It may have been deleted.`, options);
   }
 }
 
@@ -57,7 +61,7 @@ export class TooManyRequestsError extends DomainError {
   readonly retryAfterSeconds: number;
 
   constructor(
-    message: string,
+    message: Message,
     options: { cause?: unknown; data?: unknown; retryAfterSeconds: number },
   ) {
     super(message, options);
@@ -71,7 +75,7 @@ export class UnavailableError extends DomainError {
   readonly retryAfterSeconds = 5;
 
   /** `what` with its article, as the beginning of a sentence. */
-  constructor(what: string, cause?: unknown) {
-    super(`${what} is not available at the moment. Try again in a few seconds.`, { cause });
+  constructor(what: Phrase, cause?: unknown) {
+    super(msg`${what} is not available at the moment. Try again in a few seconds.`, { cause });
   }
 }

@@ -1,6 +1,8 @@
 import { Catch, HttpException, Logger } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { answered, asMessage, msg } from '../message/index.js';
+import type { Message } from '../message/index.js';
 import { DomainError, TooManyRequestsError, UnavailableError } from './domain.error.js';
 import type { ErrorCode } from './domain.error.js';
 import { setEnvelopeCode } from './envelope-code.js';
@@ -19,7 +21,7 @@ const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
 
 interface ErrorEnvelope {
   readonly code: ErrorCode;
-  readonly msg: string;
+  readonly msg: Message;
   readonly data: unknown;
 }
 
@@ -53,17 +55,18 @@ export class ErrorFilter implements ExceptionFilter {
     if (response.destroyed && error instanceof Error && error.name === 'AbortError') return;
     const request = http.getRequest<Request>();
     const { code, msg, data } = this.envelope(error, request);
-    const envelope = {
-      code,
-      msg,
-      data: this.coded.test(request.path) ? withErrorCode(code, data) : data,
-    };
-    setEnvelopeCode(response, envelope.code);
     if (response.headersSent) {
+      setEnvelopeCode(response, code);
       // The answer has begun: closing the connection is the only way left to report the failure.
       response.destroy();
       return;
     }
+    const envelope = {
+      code,
+      msg: answered(msg, response),
+      data: this.coded.test(request.path) ? withErrorCode(code, data) : data,
+    };
+    setEnvelopeCode(response, envelope.code);
     const retryAfter = retryAfterSeconds(error);
     if (retryAfter !== undefined) response.setHeader('Retry-After', String(retryAfter));
     response.status(200).json(envelope);
@@ -78,12 +81,12 @@ export class ErrorFilter implements ExceptionFilter {
   private ofFramework(error: HttpException, request: Request): ErrorEnvelope {
     switch (error.getStatus()) {
       case 404:
-        return { code: 404, msg: `There is no ${request.method} ${request.path}.`, data: null };
+        return { code: 404, msg: msg`There is no ${request.method} ${request.path}.`, data: null };
       case 413:
-        return { code: 400, msg: 'The uploaded file is too large.', data: null };
+        return { code: 400, msg: msg`The uploaded file is too large.`, data: null };
       default:
         if (error.getStatus() >= 500) return this.unexpected(error, request);
-        return { code: 400, msg: error.message, data: null };
+        return { code: 400, msg: asMessage(error.message), data: null };
     }
   }
 
@@ -114,8 +117,8 @@ function retryAfterSeconds(error: unknown): number | undefined {
 }
 
 /** What a caller learns about an unexpected failure: the request id, under which the log has the cause. */
-export function unexpectedMessage(id: string | undefined): string {
-  return `Something went wrong on our side. Try again. If it happens again, report request ${id ?? 'unknown'}.`;
+export function unexpectedMessage(id: string | undefined): Message {
+  return msg`Something went wrong on our side. Try again. If it happens again, report request ${id ?? 'unknown'}.`;
 }
 
 function requestId(request: Request): string {

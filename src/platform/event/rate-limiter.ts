@@ -3,6 +3,7 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { msg } from '../message/index.js';
 import { TooManyRequestsError } from '../error/index.js';
 import { SharedRedis } from '../redis/index.js';
 
@@ -168,7 +169,7 @@ async function seen(
 
 function refusal({ msBeforeNext }: RateLimiterRes): TooManyRequestsError {
   const seconds = Math.max(1, Math.ceil(msBeforeNext / 1_000));
-  return new TooManyRequestsError(`Too many requests. Try again in ${seconds} seconds.`, {
+  return new TooManyRequestsError(msg`Too many requests. Try again in ${seconds} seconds.`, {
     retryAfterSeconds: seconds,
   });
 }

@@ -3,6 +3,7 @@ import type { Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { msg } from '../message/index.js';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { DomainError, TooManyRequestsError } from '../error/index.js';
@@ -37,7 +38,7 @@ class BodyError extends DomainError {
 class TooLargeError extends BodyError {
   constructor(limit: number) {
     super(
-      `The request body is too large. This route reads ${Math.floor(limit / KIB)} KiB at most. Send less at once.`,
+      msg`The request body is too large. This route reads ${Math.floor(limit / KIB)} KiB at most. Send less at once.`,
       { data: { errorCode: 'TOO_LARGE' } },
     );
   }
@@ -45,7 +46,7 @@ class TooLargeError extends BodyError {
 
 class UnreadableBodyError extends BodyError {
   constructor(cause?: unknown) {
-    super('The request body is not readable JSON.', { cause });
+    super(msg`The request body is not readable JSON.`, { cause });
   }
 }
 
@@ -77,7 +78,7 @@ export class BodyBudget {
     const own = this.heldBy.get(network) ?? 0;
     if (this.total + bytes > this.limit || own + bytes > this.limit / 2) {
       throw new TooManyRequestsError(
-        `Too many large requests at the same time. Try again in ${RETRY_AFTER_SECONDS} second.`,
+        msg`Too many large requests at the same time. Try again in ${RETRY_AFTER_SECONDS} second.`,
         { retryAfterSeconds: RETRY_AFTER_SECONDS },
       );
     }
@@ -180,7 +181,7 @@ export class BodyReader {
     response.setHeader('Connection', 'close');
     const seconds = this.idleMs / 1_000;
     return new BodyError(
-      `The request body did not arrive: ${seconds} seconds without data. Send the request again.`,
+      msg`The request body did not arrive: ${seconds} seconds without data. Send the request again.`,
     );
   }
 }
@@ -277,7 +278,7 @@ function checkStructure(bytes: Buffer): void {
     if (byte === COMMA || byte === COLON || byte === BRACKET || byte === BRACE) found += 1;
   }
   if (found > STRUCTURE) {
-    throw new BodyError('The request body holds too many values. Send less at once.');
+    throw new BodyError(msg`The request body holds too many values. Send less at once.`);
   }
 }
 

@@ -6,7 +6,8 @@ import type { Response } from 'express';
 import { map } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { setEnvelopeCode } from '../error/index.js';
-import { envelope, Page } from './envelope.js';
+import { answered } from '../message/index.js';
+import { envelope, OK_MESSAGE, Page } from './envelope.js';
 import { pageText, withPauses } from './page.text.js';
 
 const NO_ENVELOPE = 'http:no-envelope';
@@ -31,7 +32,7 @@ export class EnvelopeInterceptor implements NestInterceptor {
         if (result instanceof Page) return pageAnswer(result, response);
         const answer = envelope(result);
         setEnvelopeCode(response, answer.code);
-        return answer;
+        return { ...answer, msg: answered(answer.msg, response) };
       }),
     );
   }
@@ -41,7 +42,7 @@ export class EnvelopeInterceptor implements NestInterceptor {
 function pageAnswer(page: Page<unknown>, response: Response): string | StreamableFile {
   setEnvelopeCode(response, 200);
   response.type('json');
-  const parts = pageText(page);
+  const parts = pageText(page, answered(OK_MESSAGE, response));
   const begun = [parts.next(), parts.next()].flatMap(({ value }) => value ?? []);
   if (begun.length === 1) return begun.join('');
   return new StreamableFile(Readable.from(withPauses(begun, parts)));

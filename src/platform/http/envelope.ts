@@ -1,3 +1,6 @@
+import { msg } from '../message/index.js';
+import type { Message } from '../message/index.js';
+
 /** One page of a list. Answered as `{code, msg, total, rows}`, without a `data` key. */
 export class Page<Row> {
   constructor(
@@ -14,17 +17,17 @@ export class Page<Row> {
 export class Answer<Data> {
   constructor(
     readonly data: Data,
-    readonly msg: string,
+    readonly msg: Message,
     /** Top-level fields beside `data`, for routes that existing clients read in two forms (docs/WIRE.md). */
     readonly beside: Readonly<Record<string, unknown>> = {},
   ) {}
 }
 
-export const OK_MESSAGE = 'Done.';
+export const OK_MESSAGE = msg`Done.`;
 
 export interface Envelope extends Readonly<Record<string, unknown>> {
   readonly code: number;
-  readonly msg: string;
+  readonly msg: Message;
 }
 
 export function envelope(result: unknown): Envelope {

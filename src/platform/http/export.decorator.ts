@@ -14,6 +14,7 @@ import { ApiConsumes } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { mergeMap } from 'rxjs';
 import type { Observable } from 'rxjs';
+import { msg } from '../message/index.js';
 import { TooManyRequestsError } from '../error/index.js';
 import { AnswersRaw } from './answer.decorator.js';
 import { FormBody } from './body.interceptor.js';
@@ -73,7 +74,7 @@ export class ExportInterceptor implements NestInterceptor {
   ): Promise<StreamableFile> {
     if (running >= EXPORTS_AT_ONCE) {
       throw new TooManyRequestsError(
-        `Too many exports at the same time. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
+        msg`Too many exports at the same time. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
         { retryAfterSeconds: RETRY_AFTER_SECONDS },
       );
     }

@@ -22,6 +22,8 @@ import {
   MinLength,
   NotContains,
 } from 'class-validator';
+import { msg, phrase } from '../message/index.js';
+import type { Message, Phrase } from '../message/index.js';
 import { VISIBLE } from './blank.js';
 
 /**
@@ -68,7 +70,7 @@ interface FieldOptions {
   /** As Clearable: an empty text is read as null. */
   readonly clearable?: boolean;
   /** What is said when a required field is missing; by default that it is required, or what it can be one of. */
-  readonly missing?: string;
+  readonly missing?: Message;
   /** Of an answer: always there, and null where there is nothing to say. */
   readonly nullable?: boolean;
   readonly description?: string;
@@ -80,7 +82,7 @@ interface TextOptions extends FieldOptions {
   readonly max?: number;
   readonly pattern?: RegExp;
   /** The message when the pattern does not match, e.g. "must be six digits". */
-  readonly patternMessage?: string;
+  readonly patternMessage?: Phrase;
 }
 
 interface ListOptions extends TextOptions {
@@ -100,29 +102,29 @@ interface NumberOptions extends FieldOptions {
 export const Text: Kind<string, TextOptions> = (options: TextOptions = {}) => {
   return field(options, { type: String, minLength: options.min, maxLength: options.max }, [
     Transform(({ value }: { value: unknown }) => readText(value)),
-    IsString({ message: '$property must be text' }),
+    IsString({ message: msg`$property must be text` }),
     NoNul(),
     ...(options.optional
       ? []
-      : [IsNotEmpty({ message: '$property must not be empty' }), NotBlank()]),
+      : [IsNotEmpty({ message: msg`$property must not be empty` }), NotBlank()]),
     ...(options.min === undefined
       ? []
       : [
           MinLength(options.min, {
-            message: `$property must have at least ${options.min} characters`,
+            message: msg`$property must have at least ${options.min} characters`,
           }),
         ]),
     ...(options.max === undefined
       ? []
       : [
           MaxLength(options.max, {
-            message: `$property must have at most ${options.max} characters`,
+            message: msg`$property must have at most ${options.max} characters`,
           }),
         ]),
     ...(options.pattern
       ? [
           Matches(options.pattern, {
-            message: `$property ${options.patternMessage ?? 'has the wrong form'}`,
+            message: msg`$property ${options.patternMessage ?? phrase`has the wrong form`}`,
           }),
         ]
       : []),
@@ -135,9 +137,9 @@ export const Whole: Kind<number, NumberOptions> = (options: NumberOptions = {}) 
   const max = options.max ?? Number.MAX_SAFE_INTEGER;
   return field(options, { type: 'integer', minimum: options.min, maximum: options.max }, [
     Transform(({ value }: { value: unknown }) => readNumber(value)),
-    IsInt({ message: '$property must be a whole number' }),
-    Min(min, { message: `$property must be at least ${min}` }),
-    Max(max, { message: `$property must be at most ${max}` }),
+    IsInt({ message: msg`$property must be a whole number` }),
+    Min(min, { message: msg`$property must be at least ${min}` }),
+    Max(max, { message: msg`$property must be at most ${max}` }),
   ]);
 };
 
@@ -147,9 +149,12 @@ export const Decimal: Kind<number, NumberOptions> = (options: NumberOptions = {}
   const max = options.max ?? Number.MAX_VALUE;
   return field(options, { type: 'number', minimum: options.min, maximum: options.max }, [
     Transform(({ value }: { value: unknown }) => readNumber(value)),
-    IsNumber({ allowNaN: false, allowInfinity: false }, { message: '$property must be a number' }),
-    Min(min, { message: `$property must be at least ${min}` }),
-    Max(max, { message: `$property must be at most ${max}` }),
+    IsNumber(
+      { allowNaN: false, allowInfinity: false },
+      { message: msg`$property must be a number` },
+    ),
+    Min(min, { message: msg`$property must be at least ${min}` }),
+    Max(max, { message: msg`$property must be at most ${max}` }),
   ]);
 };
 
@@ -167,7 +172,7 @@ export function OneOf<Value extends string>(
   options?: FieldOptions,
 ): Field<Value>;
 export function OneOf(values: readonly string[], options: FieldOptions = {}): PropertyDecorator {
-  const message = `$property must be one of ${values.join(', ')}`;
+  const message = msg`$property must be one of ${values.join(', ')}`;
   return field({ missing: message, ...options }, { enum: [...values] }, [
     Transform(({ value }: { value: unknown }) =>
       typeof value === 'number' ? String(value) : (value ?? undefined),
@@ -183,7 +188,7 @@ export function OneOf(values: readonly string[], options: FieldOptions = {}): Pr
 export const Status: Kind<number, FieldOptions> = (options: FieldOptions = {}) => {
   return field(options, { type: 'integer', enum: [0, 1] }, [
     Transform(({ value }: { value: unknown }) => readNumber(value)),
-    IsIn([0, 1], { message: '$property must be 0 (enabled) or 1 (disabled)' }),
+    IsIn([0, 1], { message: msg`$property must be 0 (enabled) or 1 (disabled)` }),
   ]);
 };
 
@@ -193,7 +198,7 @@ export const ZeroOrOne: Kind<number, FieldOptions> = (options: FieldOptions = {}
     Transform(({ value }: { value: unknown }) =>
       typeof value === 'boolean' ? Number(value) : readNumber(value),
     ),
-    IsIn([0, 1], { message: '$property must be 0 or 1' }),
+    IsIn([0, 1], { message: msg`$property must be 0 or 1` }),
   ]);
 };
 
@@ -201,7 +206,7 @@ export const ZeroOrOne: Kind<number, FieldOptions> = (options: FieldOptions = {}
 export const Flag: Kind<boolean, FieldOptions> = (options: FieldOptions = {}) => {
   return field(options, { type: 'boolean' }, [
     Transform(({ value }: { value: unknown }) => readBoolean(value)),
-    IsIn([true, false], { message: '$property must be true or false' }),
+    IsIn([true, false], { message: msg`$property must be true or false` }),
   ]);
 };
 
@@ -238,7 +243,7 @@ export const AnyObject: Kind<Readonly<Record<string, unknown>>, FieldOptions> = 
         const value = (obj as Readonly<Record<string, unknown>>)[key];
         return value instanceof SentObject ? value.carried() : (value ?? undefined);
       }),
-      IsObject({ message: '$property must be an object' }),
+      IsObject({ message: msg`$property must be an object` }),
     ]),
   );
 };
@@ -247,11 +252,14 @@ export const AnyObject: Kind<Readonly<Record<string, unknown>>, FieldOptions> = 
 export const Texts: Kind<string[], ListOptions> = (options: ListOptions = {}) => {
   return field(options, { type: [String] }, [
     Transform(({ value }: { value: unknown }) => readList(value)),
-    IsArray({ message: '$property must be a list' }),
-    ArrayMaxSize(options.maxItems ?? 1_000, { message: '$property has too many entries' }),
-    IsString({ each: true, message: 'each entry of $property must be text' }),
+    IsArray({ message: msg`$property must be a list` }),
+    ArrayMaxSize(options.maxItems ?? 1_000, { message: msg`$property has too many entries` }),
+    IsString({ each: true, message: msg`each entry of $property must be text` }),
     NoNul(),
-    MaxLength(options.max ?? 10_000, { each: true, message: 'an entry of $property is too long' }),
+    MaxLength(options.max ?? 10_000, {
+      each: true,
+      message: msg`an entry of $property is too long`,
+    }),
   ]);
 };
 
@@ -263,13 +271,13 @@ export const Ids: Kind<number[], IdListOptions> = (options: IdListOptions = {}) 
       const list = readList(value);
       return Array.isArray(list) ? list.map(readNumber) : list;
     }),
-    IsArray({ message: '$property must be a list of ids' }),
-    ArrayMaxSize(maxItems, { message: `$property has more than ${maxItems} entries` }),
-    IsInt({ each: true, message: 'each entry of $property must be an id' }),
-    Min(1, { each: true, message: 'each entry of $property must be an id' }),
+    IsArray({ message: msg`$property must be a list of ids` }),
+    ArrayMaxSize(maxItems, { message: msg`$property has more than ${maxItems} entries` }),
+    IsInt({ each: true, message: msg`each entry of $property must be an id` }),
+    Min(1, { each: true, message: msg`each entry of $property must be an id` }),
     Max(Number.MAX_SAFE_INTEGER, {
       each: true,
-      message: 'each entry of $property must be an id',
+      message: msg`each entry of $property must be an id`,
     }),
   ]);
 };
@@ -299,7 +307,7 @@ function field(
   rules: readonly PropertyDecorator[],
 ): PropertyDecorator {
   const { optional = false, clearable, nullable, description, example } = options;
-  const { missing = '$property is required' } = options;
+  const { missing = msg`$property is required` } = options;
   const documented = Object.fromEntries(
     Object.entries({ ...schema, nullable, description, example, required: !optional }).filter(
       ([, value]) => value !== undefined,
@@ -318,12 +326,12 @@ function field(
 function NoNul(): PropertyDecorator {
   return NotContains('\u0000', {
     each: true,
-    message: '$property must not contain the NUL character',
+    message: msg`$property must not contain the NUL character`,
   });
 }
 
 function NotBlank(): PropertyDecorator {
-  return Matches(VISIBLE, { message: '$property must not be empty' });
+  return Matches(VISIBLE, { message: msg`$property must not be empty` });
 }
 
 /** A lone surrogate, such as half of a cut emoji, cannot be stored as text. */

@@ -1,3 +1,4 @@
+import { phrase } from '../message/index.js';
 /** Schemes of addresses that can run in a page or show a file of its reader. */
 const REFUSED = ['javascript', 'vbscript', 'data', 'blob', 'file'];
 
@@ -15,6 +16,5 @@ export const ICON = {
     String.raw`^(?:\s*data:image/(?:png|jpeg|gif|webp)[;,]|(?!${GAP}(?:${refusedScheme})))`,
     'iu',
   ),
-  patternMessage:
-    'must not be a javascript:, vbscript:, data:, blob: or file: address; a data URI of PNG, JPEG, GIF or WebP is allowed',
+  patternMessage: phrase`must not be a javascript:, vbscript:, data:, blob: or file: address; a data URI of PNG, JPEG, GIF or WebP is allowed`,
 };

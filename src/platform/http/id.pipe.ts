@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { PipeTransform } from '@nestjs/common';
+import { msg } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
 
 /** Reads one record id from a path. */
@@ -21,7 +22,9 @@ export class IdsPipe implements PipeTransform<string, number[]> {
 function readId(value: string): number {
   const id = Number(value);
   if (!/^\d{1,16}$/.test(value) || !Number.isSafeInteger(id)) {
-    throw new InvalidInputError(`"${value.slice(0, 40)}" is not an id. An id is a whole number.`);
+    throw new InvalidInputError(
+      msg`"${value.slice(0, 40)}" is not an id. An id is a whole number.`,
+    );
   }
   return id;
 }

@@ -30,6 +30,7 @@ export { FAILURE_DATA, FailureData, failureFields, FailsWithArray } from './fail
 export { ICON } from './icon.js';
 export { IdPipe, IdsPipe } from './id.pipe.js';
 export { inputPipe } from './input.pipe.js';
+export { localized } from './localized.js';
 export {
   isWholeList,
   MOST_CHOICES,

@@ -1,6 +1,8 @@
 import { ValidationPipe } from '@nestjs/common';
 import type { ArgumentMetadata, Type, ValidationPipeOptions } from '@nestjs/common';
 import type { ValidationError } from 'class-validator';
+import { asMessage, msg } from '../message/index.js';
+import type { Message } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
 import { withSentObjects } from './field.js';
 import { hasStrictFields, UnknownFieldsError, unknownFieldsOf } from './strict-fields.js';
@@ -17,7 +19,7 @@ const OPTIONS: ValidationPipeOptions = {
   transform: true,
   transformOptions: { exposeUnsetFields: false },
   stopAtFirstError: true,
-  exceptionFactory: (errors) => new InvalidInputError(messages(errors).join(', ')),
+  exceptionFactory: (errors) => new InvalidInputError(asMessage(messages(errors).join(', '))),
 };
 
 class InputPipe extends ValidationPipe {
@@ -29,7 +31,7 @@ class InputPipe extends ValidationPipe {
     if (metadata.type === 'body') checkShape(value);
     // PostgreSQL cannot store it in a text, and no name contains it.
     if (metadata.type === 'param' && typeof value === 'string' && value.includes('\0')) {
-      throw new InvalidInputError('The path must not contain the character NUL.');
+      throw new InvalidInputError(msg`The path must not contain the character NUL.`);
     }
     const sent = metadata.type === 'body' ? withSentObjects(value, metadata.metatype) : value;
     if (hasStrictFields(metadata)) return this.transformStrictly(sent, metadata);
@@ -46,7 +48,10 @@ class InputPipe extends ValidationPipe {
     throw new UnknownFieldsError(unknown, problem);
   }
 
-  private async problemOf(value: unknown, metadata: ArgumentMetadata): Promise<string | undefined> {
+  private async problemOf(
+    value: unknown,
+    metadata: ArgumentMetadata,
+  ): Promise<Message | undefined> {
     try {
       await super.transform(value, metadata);
       return undefined;
@@ -79,15 +84,15 @@ function checkShape(body: unknown): void {
     if (level.length === 0) return;
     values += level.length;
     if (values > VALUES)
-      throw new InvalidInputError(`The request body holds more than ${VALUES} values.`);
+      throw new InvalidInputError(msg`The request body holds more than ${VALUES} values.`);
   }
-  throw new InvalidInputError(`The request body is nested more than ${DEPTH} levels deep.`);
+  throw new InvalidInputError(msg`The request body is nested more than ${DEPTH} levels deep.`);
 }
 
 function partsOf(value: object): unknown[] {
   const parts = Object.values(value) as unknown[];
   if (!Array.isArray(value) && parts.length > FIELDS) {
-    throw new InvalidInputError(`An object of the request body has more than ${FIELDS} fields.`);
+    throw new InvalidInputError(msg`An object of the request body has more than ${FIELDS} fields.`);
   }
   return parts;
 }

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
+import { msg } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
 import { Input, Text, Whole } from './field.js';
 import type { Field } from './field.js';
@@ -73,7 +74,7 @@ export function orderOf(query: PageQuery): readonly (readonly [string, Direction
   const directions = splitList(query.isAsc).map(readDirection);
   if (directions.length > 1 && directions.length !== columns.length) {
     throw new InvalidInputError(
-      'isAsc must name one direction, or one for each field of orderByColumn.',
+      msg`isAsc must name one direction, or one for each field of orderByColumn.`,
     );
   }
   return columns.map(
@@ -103,7 +104,7 @@ function SortField(columns: ReadonlyMap<string, string>): Field<string, true> {
       validator: {
         validate: (value) =>
           typeof value !== 'string' || splitList(value).every((column) => known.has(column)),
-        defaultMessage: () => `orderByColumn must be a comma list of these fields: ${names}`,
+        defaultMessage: () => msg`orderByColumn must be a comma list of these fields: ${names}`,
       },
     }),
   );
@@ -120,5 +121,5 @@ function readDirection(word: string): Direction {
   const direction = word.toLowerCase();
   if (direction === 'asc' || direction === 'ascending') return 'ASC';
   if (direction === 'desc' || direction === 'descending') return 'DESC';
-  throw new InvalidInputError('isAsc must be asc or desc.');
+  throw new InvalidInputError(msg`isAsc must be asc or desc.`);
 }

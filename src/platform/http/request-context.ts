@@ -1,13 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
+import { languageOf } from '../message/index.js';
+import type { Language } from '../message/index.js';
 
-/** What log lines, audit entries and addresses in answers say about their request. Nothing else is passed this way. */
+/** What log lines, audit entries, addresses and messages in answers need of their request. Nothing else is passed this way. */
 export interface RequestContext {
   readonly id: string;
   readonly ip: string | undefined;
   /** The address by which the client reaches the API, without a final slash; undefined if its headers name none. */
   readonly baseAddress: string | undefined;
+  /** Of messages to the client: by its header Accept-Language. */
+  readonly language: Language;
 }
 
 const storage = new AsyncLocalStorage<RequestContext>();
@@ -26,7 +30,8 @@ export function requestContext(request: Request, response: Response, next: NextF
   const id = typeof sent === 'string' && CLIENT_ID_FORM.test(sent) ? sent : randomUUID();
   Object.assign(request, { id });
   response.setHeader('X-Request-Id', id);
-  const context = { id, ip: request.ip, baseAddress: baseAddressOf(request) };
+  const language = languageOf(request.headers['accept-language']);
+  const context = { id, ip: request.ip, baseAddress: baseAddressOf(request), language };
   storage.run(context, next);
 }
 

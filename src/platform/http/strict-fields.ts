@@ -3,6 +3,8 @@ import { applyDecorators } from '@nestjs/common';
 import type { ArgumentMetadata, Type } from '@nestjs/common';
 import { Type as ClassOf } from 'class-transformer';
 import { getMetadataStorage, ValidateNested } from 'class-validator';
+import { asMessage, msg } from '../message/index.js';
+import type { Message } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
 
 const STRICT = Symbol('strict fields');
@@ -70,10 +72,10 @@ export function unknownFieldsOf(value: unknown, type: Type<object>, path = ''): 
 
 /** Names the unknown fields and those that there are; `problems` are what else is wrong with the request. */
 export class UnknownFieldsError extends InvalidInputError {
-  constructor(found: readonly UnknownFields[], problems?: string) {
+  constructor(found: readonly UnknownFields[], problems?: Message) {
     const fields = found.flatMap(({ unknown }) => unknown).slice(0, NAMED);
     const messages = [...found.map(messageOf), ...(problems === undefined ? [] : [problems])];
-    super(messages.join(', '), { data: { errorCode: 'UNKNOWN_FIELD', fields } });
+    super(asMessage(messages.join(', ')), { data: { errorCode: 'UNKNOWN_FIELD', fields } });
   }
 }
 
@@ -84,13 +86,11 @@ export function refuseFields(body: unknown): void {
   if (unknown.length > 0) throw new UnknownFieldsError([{ unknown, known: [] }]);
 }
 
-function messageOf({ unknown, known }: UnknownFields): string {
+function messageOf({ unknown, known }: UnknownFields): Message {
   const names = unknown.slice(0, NAMED).join(', ');
-  const fields =
-    known.length > 0
-      ? `The fields are ${known.join(', ')}. Remove or correct what is unknown`
-      : 'This request has no fields. Send it without a body';
-  return `${names}: unknown here, so nothing was done. ${fields}`;
+  return known.length > 0
+    ? msg`${names}: unknown here, so nothing was done. The fields are ${known.join(', ')}. Remove or correct what is unknown`
+    : msg`${names}: unknown here, so nothing was done. This request has no fields. Send it without a body`;
 }
 
 function fieldsOf(type: Type<object>): string[] {

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiHideProperty, ApiQuery } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
+import { msg, phrase } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
 import { Input, Text } from './field.js';
 import type { Field } from './field.js';
@@ -18,7 +19,7 @@ export function wireTime(date: Date | null | undefined): string | null {
 
 /** A time in the format of the wire, or a day. */
 export const GIVEN_TIME = /^(\d{4}-\d{2}-\d{2}( \d{2}:\d{2}(:\d{2})?)?)?$/;
-export const GIVEN_TIME_MESSAGE = 'must be a time like 2026-01-31 18:30:00, or a day';
+export const GIVEN_TIME_MESSAGE = phrase`must be a time like 2026-01-31 18:30:00, or a day`;
 
 /**
  * Reads a time in the zone that times on the wire are in: its start or, as the end of a range, the first
@@ -27,7 +28,8 @@ export const GIVEN_TIME_MESSAGE = 'must be a time like 2026-01-31 18:30:00, or a
 export function givenTime(field: string, text: string, edge: 'start' | 'end'): Date {
   const [day, time = edge === 'start' ? '00:00:00' : '23:59:59'] = text.split(' ');
   const read = new Date(`${day}T${time}`);
-  if (Number.isNaN(read.getTime())) throw new InvalidInputError(`${field}: there is no ${text}.`);
+  if (Number.isNaN(read.getTime()))
+    throw new InvalidInputError(msg`${field}: there is no ${text}.`);
   return edge === 'end' ? new Date(read.getTime() + 1_000) : read;
 }
 
@@ -43,7 +45,7 @@ export function TimeRangeField(): Field<TimeRange, true> {
     ApiHideProperty(),
     IsOptional(),
     Nested(() => TimeRange, {
-      message: 'params must be params[beginTime] and params[endTime]',
+      message: msg`params must be params[beginTime] and params[endTime]`,
     }),
   );
 }

@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { zipSync } from 'fflate';
 import readXlsxFile from 'read-excel-file/node';
 import { fromBufferPromise } from 'yauzl';
+import { msg } from '../message/index.js';
 import { InvalidInputError } from '../error/index.js';
 
 /** Of all parts that are read, unpacked. It bounds the memory, and the time for which the event loop is held. */
@@ -20,8 +21,7 @@ export async function readWorkbook(bytes: Buffer): Promise<readonly (readonly st
   return (first?.data ?? []).map((cells) => cells.map(textOf));
 }
 
-const UNREADABLE =
-  'The file is not an .xlsx workbook, or it is damaged. Save it again as .xlsx and upload that.';
+const UNREADABLE = msg`The file is not an .xlsx workbook, or it is damaged. Save it again as .xlsx and upload that.`;
 
 /** The same file without its media, whose parts were compared with their declared sizes while they were unpacked. */
 async function withinLimits(bytes: Buffer): Promise<Buffer> {
@@ -48,7 +48,7 @@ async function withinLimits(bytes: Buffer): Promise<Buffer> {
 
 class TooLargeError extends InvalidInputError {
   constructor() {
-    super('The workbook is too large. Split it, and remove sheets that are not needed.');
+    super(msg`The workbook is too large. Split it, and remove sheets that are not needed.`);
   }
 }
 

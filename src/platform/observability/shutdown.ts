@@ -4,11 +4,14 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { OnApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
+import { answered, msg } from '../message/index.js';
 import { OpenStreams } from '../access/index.js';
 import { CONFIG } from '../config/index.js';
 import type { Config } from '../config/index.js';
 import { setEnvelopeCode } from '../error/index.js';
 import { JobQueue } from '../queue/index.js';
+
+const STOPPING = msg`Plinth is stopping. Try again in a moment.`;
 
 /** A connection that was kept alive is closed this soon after its last answer. */
 const IDLE_CHECK_MS = 50;
@@ -98,9 +101,7 @@ export class Shutdown implements OnModuleDestroy, OnApplicationShutdown {
     }
     setEnvelopeCode(response, 503);
     response.set('Retry-After', '5');
-    response
-      .status(503)
-      .json({ code: 503, msg: 'Plinth is stopping. Try again in a moment.', data: null });
+    response.status(503).json({ code: 503, msg: answered(STOPPING, response), data: null });
   };
 
   private async drain(): Promise<void> {

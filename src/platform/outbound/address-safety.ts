@@ -1,5 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
+import { msg, phrase } from '../message/index.js';
 import { addCidr, contains, effectiveAddresses, ruleAgainst } from './ip-address.js';
 import { ForbiddenAddressError } from './outbound.errors.js';
 
@@ -53,14 +54,14 @@ export class AddressSafety {
     const url = parse(address);
     if (url.username !== '' || url.password !== '') {
       throw ForbiddenAddressError.always(
-        'user name or password in the address',
-        'Remove it; enter the key in its own field.',
+        phrase`user name or password in the address`,
+        msg`Remove it; enter the key in its own field.`,
       );
     }
     if (url.hash !== '' || address.includes('#')) {
       throw ForbiddenAddressError.always(
-        'fragment in the address',
-        'Remove the # and what follows.',
+        phrase`fragment in the address`,
+        msg`Remove the # and what follows.`,
       );
     }
     this.checkPort(url);
@@ -77,7 +78,7 @@ export class AddressSafety {
   private checkPort(url: URL): void {
     const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
     if (this.allowedPorts !== undefined && !this.allowedPorts.has(port)) {
-      throw ForbiddenAddressError.always('port', 'Use the default port.');
+      throw ForbiddenAddressError.always(phrase`port`, msg`Use the default port.`);
     }
   }
 
@@ -86,10 +87,10 @@ export class AddressSafety {
     if (isIP(host) !== 0) {
       this.checkAddress(host, false);
     } else if (METADATA_NAMES.has(host)) {
-      throw ForbiddenAddressError.always('cloud metadata');
+      throw ForbiddenAddressError.always(phrase`cloud metadata`);
     } else if (/(^|\.)localhost$/.test(host) && !this.allowsLoopbackName(host)) {
       // RFC 6761: these names are loopback, so they are refused without resolution.
-      throw ForbiddenAddressError.unlessAllowed('loopback');
+      throw ForbiddenAddressError.unlessAllowed(phrase`loopback`);
     }
   }
 
@@ -121,18 +122,21 @@ function parse(address: string): URL {
   const url = URL.parse(address);
   if (url === null || url.hostname === '') {
     throw ForbiddenAddressError.always(
-      'not an address',
-      'Enter one such as https://api.example.com/v1.',
+      phrase`not an address`,
+      msg`Enter one such as https://api.example.com/v1.`,
     );
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw ForbiddenAddressError.always('neither http nor https', 'Enter an http or https address.');
+    throw ForbiddenAddressError.always(
+      phrase`neither http nor https`,
+      msg`Enter an http or https address.`,
+    );
   }
   // The URL standard drops tabs and line feeds and turns \ into /, so the text would not be the address that is called.
   if (/[\\\p{Cc}]/u.test(address)) {
     throw ForbiddenAddressError.always(
-      'backslash or control character in the address',
-      'Remove it.',
+      phrase`backslash or control character in the address`,
+      msg`Remove it.`,
     );
   }
   return url;

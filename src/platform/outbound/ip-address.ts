@@ -1,8 +1,10 @@
 import { BlockList, isIP } from 'node:net';
+import { phrase } from '../message/index.js';
+import type { Phrase } from '../message/index.js';
 
 /** Why an IP address is not an ordinary public one. */
 export interface AddressRule {
-  readonly name: string;
+  readonly name: Phrase;
   /** True: no setting allows it. False: ALLOW_PRIVATE_MODEL_HOSTS can. */
   readonly always: boolean;
 }
@@ -14,7 +16,7 @@ interface Rule extends AddressRule {
 /** In this order: for an address in several ranges the first one decides. */
 const RULES: readonly Rule[] = [
   // AWS and most others, AWS over IPv6, Google over IPv6, Alibaba, Oracle, Azure's wire server.
-  rule('cloud metadata', true, [
+  rule(phrase`cloud metadata`, true, [
     '169.254.169.254/32',
     'fd00:ec2::/32',
     'fd20:ce::254/128',
@@ -22,15 +24,15 @@ const RULES: readonly Rule[] = [
     '192.0.0.192/32',
     '168.63.129.16/32',
   ]),
-  rule('link-local', true, ['169.254.0.0/16', 'fe80::/10']),
+  rule(phrase`link-local`, true, ['169.254.0.0/16', 'fe80::/10']),
   // On Linux a connection to 0.0.0.0 reaches the machine itself.
-  rule('unspecified address', true, ['0.0.0.0/8', '::/128']),
-  rule('broadcast', true, ['255.255.255.255/32']),
-  rule('multicast', true, ['224.0.0.0/4', 'ff00::/8']),
+  rule(phrase`unspecified address`, true, ['0.0.0.0/8', '::/128']),
+  rule(phrase`broadcast`, true, ['255.255.255.255/32']),
+  rule(phrase`multicast`, true, ['224.0.0.0/4', 'ff00::/8']),
   // Local-use NAT64 (RFC 8215): the position of the IPv4 address depends on the network, so it cannot be checked.
-  rule('translated address', true, ['64:ff9b:1::/48']),
-  rule('loopback', false, ['127.0.0.0/8', '::1/128']),
-  rule('private network', false, [
+  rule(phrase`translated address`, true, ['64:ff9b:1::/48']),
+  rule(phrase`loopback`, false, ['127.0.0.0/8', '::1/128']),
+  rule(phrase`private network`, false, [
     '10.0.0.0/8',
     '172.16.0.0/12',
     '192.168.0.0/16',
@@ -39,7 +41,7 @@ const RULES: readonly Rule[] = [
     'fec0::/10',
   ]),
   // IANA special-purpose registries: never the address of a public service.
-  rule('reserved range', false, [
+  rule(phrase`reserved range`, false, [
     '192.0.0.0/24',
     '192.0.2.0/24',
     '192.88.99.0/24',
@@ -54,7 +56,7 @@ const RULES: readonly Rule[] = [
   ]),
 ];
 
-function rule(name: string, always: boolean, cidrs: readonly string[]): Rule {
+function rule(name: Phrase, always: boolean, cidrs: readonly string[]): Rule {
   const blocked = new BlockList();
   for (const cidr of cidrs) addCidr(blocked, cidr);
   return { name, always, blocked };

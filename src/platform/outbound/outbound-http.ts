@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector } from 'undici';
+import { msg, phrase } from '../message/index.js';
 import { AddressSafety } from './address-safety.js';
 import { Exchange } from './exchange.js';
 import type { OutboundRequest, OutboundResponse } from './outbound-call.js';
@@ -118,9 +119,9 @@ export class OutboundHttp {
 
 function redirectError(response: OutboundResponse): Error {
   const location = URL.parse(response.headers.location ?? '');
-  const target = location === null ? '' : ` to ${location.origin}${location.pathname}`;
+  const target = location === null ? '' : phrase` to ${location.origin + location.pathname}`;
   return new OutboundError('redirect', {
-    detail: `The service answered with a redirect (${response.status})${target}, which is not followed. Enter its final address.`,
+    detail: msg`The service answered with a redirect (${response.status})${target}, which is not followed. Enter its final address.`,
   });
 }
 

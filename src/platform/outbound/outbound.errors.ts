@@ -1,3 +1,5 @@
+import { msg } from '../message/index.js';
+import type { Message, Phrase } from '../message/index.js';
 import { DomainError } from '../error/index.js';
 
 /** The setting that allows private networks; error messages name it. */
@@ -12,24 +14,24 @@ export class ForbiddenAddressError extends DomainError {
 
   private constructor(
     readonly rule: string,
-    message: string,
+    message: Message,
   ) {
     super(message, { data: { rule } });
   }
 
   /** No setting allows it. */
   static always(
-    rule: string,
-    advice = 'Enter the public address of the service.',
+    rule: Phrase,
+    advice = msg`Enter the public address of the service.`,
   ): ForbiddenAddressError {
-    return new ForbiddenAddressError(rule, `This address is refused (${rule}). ${advice}`);
+    return new ForbiddenAddressError(rule, msg`This address is refused (${rule}). ${advice}`);
   }
 
   /** The operator can allow it. */
-  static unlessAllowed(rule: string): ForbiddenAddressError {
+  static unlessAllowed(rule: Phrase): ForbiddenAddressError {
     return new ForbiddenAddressError(
       rule,
-      `This address is refused (${rule}). An operator can allow it with ${SETTING}: its CIDR, its host name, or *.`,
+      msg`This address is refused (${rule}). An operator can allow it with ${SETTING}: its CIDR, its host name, or *.`,
     );
   }
 }
@@ -50,19 +52,19 @@ export type OutboundErrorKind =
   /** The request cannot be sent, for example because of a header value. */
   | 'request';
 
-const MESSAGES: Record<OutboundErrorKind, string> = {
-  connect: 'The service could not be reached. Check its address and that it is running.',
-  dns: 'The host name of the service could not be resolved. Check the address.',
-  tls: 'The service’s certificate could not be verified. Check the address and the certificate.',
-  'timeout-connect': 'Connecting to the service timed out. Check its address, or try again.',
-  'timeout-idle': 'The service sent nothing for too long. Try again.',
-  'timeout-total': 'The service took too long to answer. Try again, or ask for less.',
-  reset: 'The service closed the connection. Try again.',
-  aborted: 'The call was cancelled.',
-  redirect: 'The service answered with a redirect, which is not followed. Enter its final address.',
-  'too-large': 'The service’s answer is too large. Ask for less.',
-  protocol: 'The answer was not HTTP. Check the address and whether it needs https.',
-  request: 'The request cannot be sent. Check the address and the API key for stray characters.',
+const MESSAGES: Record<OutboundErrorKind, Message> = {
+  connect: msg`The service could not be reached. Check its address and that it is running.`,
+  dns: msg`The host name of the service could not be resolved. Check the address.`,
+  tls: msg`The service’s certificate could not be verified. Check the address and the certificate.`,
+  'timeout-connect': msg`Connecting to the service timed out. Check its address, or try again.`,
+  'timeout-idle': msg`The service sent nothing for too long. Try again.`,
+  'timeout-total': msg`The service took too long to answer. Try again, or ask for less.`,
+  reset: msg`The service closed the connection. Try again.`,
+  aborted: msg`The call was cancelled.`,
+  redirect: msg`The service answered with a redirect, which is not followed. Enter its final address.`,
+  'too-large': msg`The service’s answer is too large. Ask for less.`,
+  protocol: msg`The answer was not HTTP. Check the address and whether it needs https.`,
+  request: msg`The request cannot be sent. Check the address and the API key for stray characters.`,
 };
 
 /**
@@ -78,7 +80,7 @@ export class OutboundError extends DomainError {
 
   constructor(
     readonly kind: OutboundErrorKind,
-    options: { cause?: unknown; detail?: string; retryable?: boolean } = {},
+    options: { cause?: unknown; detail?: Message; retryable?: boolean } = {},
   ) {
     super(options.detail ?? MESSAGES[kind], { cause: options.cause });
     this.retryable = options.retryable ?? RETRYABLE.has(kind);

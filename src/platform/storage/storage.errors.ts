@@ -1,3 +1,5 @@
+import { msg, phrase } from '../message/index.js';
+import type { Phrase } from '../message/index.js';
 import { ConflictError, DomainError, ForbiddenError, InvalidInputError } from '../error/index.js';
 
 const MIB = 2 ** 20;
@@ -5,7 +7,7 @@ const MIB = 2 ** 20;
 export class FileTooLargeError extends InvalidInputError {
   constructor(limitBytes: number) {
     const limit = limitBytes % MIB === 0 ? `${limitBytes / MIB} MiB` : `${limitBytes} bytes`;
-    super(`The file is larger than ${limit}, which is the limit. Upload a smaller one.`);
+    super(msg`The file is larger than ${limit}, which is the limit. Upload a smaller one.`);
   }
 }
 
@@ -13,21 +15,23 @@ export class FileTooLargeError extends InvalidInputError {
 export class FileInUseError extends ConflictError {
   constructor() {
     super(
-      'The file is part of another record, such as a document of a knowledge base or a chat message. Delete that record instead.',
+      msg`The file is part of another record, such as a document of a knowledge base or a chat message. Delete that record instead.`,
     );
   }
 }
 
 export class ExpiredAddressError extends ForbiddenError {
   constructor() {
-    super('The address of this file has expired. Open the file again from the list that names it.');
+    super(
+      msg`The address of this file has expired. Open the file again from the list that names it.`,
+    );
   }
 }
 
 export class UnreadableUploadError extends InvalidInputError {
-  constructor(reason: string, cause?: unknown) {
+  constructor(reason: Phrase, cause?: unknown) {
     super(
-      `The upload could not be read: ${reason}. Send multipart/form-data with a part named file.`,
+      msg`The upload could not be read: ${reason}. Send multipart/form-data with a part named file.`,
       {
         cause,
       },
@@ -38,7 +42,7 @@ export class UnreadableUploadError extends InvalidInputError {
 export class TooManyFilesError extends InvalidInputError {
   constructor(limit: number, cause?: unknown) {
     super(
-      `The request has more than ${limit} files, which is the limit of one upload. Nothing was stored. Send at most ${limit} files at once, and the others in further requests.`,
+      msg`The request has more than ${limit} files, which is the limit of one upload. Nothing was stored. Send at most ${limit} files at once, and the others in further requests.`,
       { cause },
     );
   }
@@ -48,7 +52,7 @@ export class TooManyFilesError extends InvalidInputError {
 export class ContentMissingError extends DomainError {
   readonly code = 404;
   /** The processes that stored the content and that looked for it, in words. */
-  readonly processes: string;
+  readonly processes: Phrase;
 
   constructor({
     storedBy,
@@ -58,8 +62,8 @@ export class ContentMissingError extends DomainError {
     readonly askedBy: string;
   }) {
     super(
-      'The content of the file is not in the storage of this process. Ask the operator to look at DATA_DIR.',
+      msg`The content of the file is not in the storage of this process. Ask the operator to look at DATA_DIR.`,
     );
-    this.processes = `${storedBy ?? 'an earlier release'} stored it, ${askedBy} does not find it`;
+    this.processes = phrase`${storedBy ?? phrase`an earlier release`} stored it, ${askedBy} does not find it`;
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { In, IsNull } from 'typeorm';
+import { phrase } from '../message/index.js';
 import {
   acrossTenants,
   containing,
@@ -16,7 +17,7 @@ export class StorageRepository {
   readonly files: TenantScoped<StoredFile>;
 
   constructor(private readonly database: Database) {
-    this.files = new TenantScoped(database, StoredFile, 'The file');
+    this.files = new TenantScoped(database, StoredFile, phrase`The file`);
   }
 
   /** Of the files that are not part of another record. */

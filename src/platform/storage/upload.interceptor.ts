@@ -5,6 +5,7 @@ import { ApiBody, ApiConsumes } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { catchError } from 'rxjs';
 import type { Observable } from 'rxjs';
+import { asPhrase, phrase } from '../message/index.js';
 import { isUnavailable } from '../database/index.js';
 import { TooManyFilesError, UnreadableUploadError } from './storage.errors.js';
 import { StorageService } from './storage.service.js';
@@ -44,8 +45,8 @@ export class UploadInterceptor implements NestInterceptor {
       if (isUnavailable(error)) throw error;
       const request = context.switchToHttp().getRequest<Request>();
       if (isTooMany(error)) throw new TooManyFilesError(FILES_A_REQUEST, error);
-      if (!request.complete) throw new UnreadableUploadError('it was interrupted', error);
-      if (isRefusal(error)) throw new UnreadableUploadError(error.message, error);
+      if (!request.complete) throw new UnreadableUploadError(phrase`it was interrupted`, error);
+      if (isRefusal(error)) throw new UnreadableUploadError(asPhrase(error.message), error);
       throw error;
     }
   }

@@ -1,4 +1,5 @@
 import { DomainError } from '../../platform/error/index.js';
+import { msg } from '../../platform/message/index.js';
 
 /** A service address that cannot be used as entered. */
 export class InvalidAddressError extends DomainError {
@@ -43,7 +44,7 @@ export function endpointOf(address: string, form: AddressForm): string {
   let path = withoutSlashes(url.pathname);
   if (form.foreignEndpoints?.some((endpoint) => path.endsWith(endpoint)) === true) {
     throw new InvalidAddressError(
-      'The service address does not match the protocol. Choose the provider of the other protocol, or enter the base address.',
+      msg`The service address does not match the protocol. Choose the provider of the other protocol, or enter the base address.`,
     );
   }
   const given = [form.endpoint, ...(form.siblings ?? [])].find((known) => path.endsWith(known));
@@ -59,18 +60,18 @@ export function parseAddress(address: string): URL {
   const text = address.trim();
   if (text === '') {
     throw new InvalidAddressError(
-      'Enter the service address, for example https://api.example.com/v1.',
+      msg`Enter the service address, for example https://api.example.com/v1.`,
     );
   }
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
   if (url === null || url.hostname === '') {
     throw new InvalidAddressError(
-      'The service address must be a valid http or https address, for example https://api.example.com/v1.',
+      msg`The service address must be a valid http or https address, for example https://api.example.com/v1.`,
     );
   }
   if (url.username !== '' || url.password !== '' || /[?#]/.test(text)) {
     throw new InvalidAddressError(
-      'The service address must not contain a user name, a query (?) or a fragment (#). Remove that part.',
+      msg`The service address must not contain a user name, a query (?) or a fragment (#). Remove that part.`,
     );
   }
   return url;

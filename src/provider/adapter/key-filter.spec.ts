@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { msg } from '../../platform/message/index.js';
 import { KeyFilter } from './key-filter.js';
 import { UpstreamError } from './upstream.error.js';
 
@@ -25,10 +26,9 @@ describe('the key of a call', () => {
       Buffer.from(credential).toString('hex').toUpperCase().replaceAll(/../g, '%$&'),
     ];
     for (const form of forms) {
-      expect(filter().text(`a ${form} b ${form}`)).toMatch(/^a \[removed\]=* b \[removed\]=*$/);
+      expect(filter().text(msg`a ${form} b ${form}`)).toMatch(/^a \[removed\]=* b \[removed\]=*$/);
     }
-    const other =
-      'sk-proj-other, https://models.example.com/v1 and 9f8e7d6c5b4a39281706f5e4d3c2b1a0';
+    const other = msg`sk-proj-other, https://models.example.com/v1 and 9f8e7d6c5b4a39281706f5e4d3c2b1a0`;
     expect(filter().text(other)).toBe(other);
   });
 
@@ -54,12 +54,12 @@ describe('the key of a call', () => {
   it('is removed from the message of an error, which keeps its kind', () => {
     const error = new UpstreamError({
       kind: 'content',
-      message: `Tool ${credential}`,
+      message: msg`Tool ${credential}`,
       status: 200,
     });
     const clean = filter().error(error);
     expect(clean).toMatchObject({ kind: 'content', status: 200, message: 'Tool [removed]' });
-    const other = new UpstreamError({ kind: 'content', message: 'Tool' });
+    const other = new UpstreamError({ kind: 'content', message: msg`Tool` });
     expect(filter().error(other)).toBe(other);
   });
 

@@ -1,3 +1,4 @@
+import { asMessage } from '../../platform/message/index.js';
 import { MaskedText } from './masked-text.js';
 import { secretForms } from './safe-text.js';
 import type { Secrets } from './safe-text.js';
@@ -51,7 +52,7 @@ export class KeyFilter {
     if (!(error instanceof UpstreamError) || this.text(error.message) === error.message) {
       return error;
     }
-    return error.withMessage(this.text(error.message));
+    return error.withMessage(asMessage(this.text(error.message)));
   }
 
   /** For a text that comes in pieces. */

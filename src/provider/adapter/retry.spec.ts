@@ -1,15 +1,16 @@
 import { describe, expect, it, test } from '@jest/globals';
+import { msg } from '../../platform/message/index.js';
 import { retryBeforeFirstPart, retryCall } from './retry.js';
 import { retryAfterMs, UpstreamError } from './upstream.error.js';
 
 const busy = (after?: number): UpstreamError =>
   new UpstreamError({
     kind: 'overloaded',
-    message: 'busy',
+    message: msg`busy`,
     retryable: true,
     ...(after !== undefined && { retryAfterMs: after }),
   });
-const refused = new UpstreamError({ kind: 'authentication', message: 'no' });
+const refused = new UpstreamError({ kind: 'authentication', message: msg`no` });
 
 /** Fails with each error in turn, the given parts first, and then succeeds. */
 function opener(errors: readonly UpstreamError[], before: readonly string[] = []) {

@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import { createParser } from 'eventsource-parser';
+import { msg } from '../../platform/message/index.js';
 import { UpstreamError } from './upstream.error.js';
 
 /** Longest event or line that is accepted. */
@@ -84,7 +85,6 @@ export class JsonLinesDecoder implements StreamDecoder {
 function tooLarge(): UpstreamError {
   return new UpstreamError({
     kind: 'protocol',
-    message:
-      'The provider sent a single event of more than 1 MiB, which is refused. Check that the address belongs to a model service.',
+    message: msg`The provider sent a single event of more than 1 MiB, which is refused. Check that the address belongs to a model service.`,
   });
 }

@@ -1,6 +1,8 @@
+import type { Message } from '../../platform/message/index.js';
 import { DomainError } from '../../platform/error/index.js';
 import { ForbiddenAddressError, OutboundError } from '../../platform/outbound/index.js';
 import type { OutboundErrorKind } from '../../platform/outbound/index.js';
+import { asMessage, msg } from '../../platform/message/index.js';
 import { isRecord, textIn } from './json-fields.js';
 import type { JsonRecord } from './json-fields.js';
 import { repeatsSecret, safeText } from './safe-text.js';
@@ -24,7 +26,7 @@ export type UpstreamErrorKind =
 
 interface UpstreamErrorDetails {
   readonly kind: UpstreamErrorKind;
-  readonly message: string;
+  readonly message: Message;
   readonly status?: number;
   readonly retryable?: boolean;
   readonly retryAfterMs?: number;
@@ -59,13 +61,13 @@ export class UpstreamError extends DomainError {
   }
 
   /** The same failure in other words, without what it was caused by. */
-  withMessage(message: string): UpstreamError {
+  withMessage(message: Message): UpstreamError {
     return new UpstreamError({ ...this, message });
   }
 }
 
 export function abortedError(): UpstreamError {
-  return new UpstreamError({ kind: 'aborted', message: 'The call was cancelled.' });
+  return new UpstreamError({ kind: 'aborted', message: msg`The call was cancelled.` });
 }
 
 interface Answer {
@@ -99,19 +101,19 @@ function kindOfStatus(status: number): UpstreamErrorKind {
   return status >= 500 ? 'overloaded' : 'invalid-request';
 }
 
-function leadOfStatus(status: number): string {
-  const known: Readonly<Record<number, string>> = {
-    401: 'The provider refused the API key (401). Check the key of this model.',
-    402: 'The provider asks for payment (402). Check the balance of the account there.',
-    403: 'The provider does not allow this (403). Check the key of this model and what it may use.',
-    404: 'The provider does not know this address or model (404). Check the service address and the model id.',
-    413: 'The request is too large for the provider (413). Shorten the conversation.',
-    429: 'The provider’s rate limit or quota is used up (429). Wait a moment, or raise the limit there.',
+function leadOfStatus(status: number): Message {
+  const known: Readonly<Record<number, Message>> = {
+    401: msg`The provider refused the API key (401). Check the key of this model.`,
+    402: msg`The provider asks for payment (402). Check the balance of the account there.`,
+    403: msg`The provider does not allow this (403). Check the key of this model and what it may use.`,
+    404: msg`The provider does not know this address or model (404). Check the service address and the model id.`,
+    413: msg`The request is too large for the provider (413). Shorten the conversation.`,
+    429: msg`The provider’s rate limit or quota is used up (429). Wait a moment, or raise the limit there.`,
   };
   if (known[status] !== undefined) return known[status];
   return status >= 500 || status === 408
-    ? `The provider is overloaded or failing (${status}). Try again in a moment.`
-    : `The provider rejected the request (${status}). Check the model id and its settings.`;
+    ? msg`The provider is overloaded or failing (${status}). Try again in a moment.`
+    : msg`The provider rejected the request (${status}). Check the model id and its settings.`;
 }
 
 /** The words by which providers name errors inside of an answer with status 200. */
@@ -137,7 +139,7 @@ export function errorInAnswer(error: unknown, secrets: Secrets): UpstreamError {
     kind,
     retryable: RETRYABLE_KINDS.has(kind),
     ...withVendorText(
-      'The provider reported an error. Try again, or check the model’s settings.',
+      msg`The provider reported an error. Try again, or check the model’s settings.`,
       messageOf(error),
       secrets,
     ),
@@ -163,7 +165,7 @@ export function upstreamErrorOf(failure: unknown, secrets?: Secrets): Error {
   return new UpstreamError({
     kind: KIND_OF_OUTBOUND[error.kind],
     retryable: error.retryable,
-    message: error.message.replace(/ to https?:\/\/[^\s,]+/, ''),
+    message: asMessage(error.message.replace(/ to https?:\/\/[^\s,]+/, '')),
     cause: error,
   });
 }
@@ -189,13 +191,13 @@ const KIND_OF_OUTBOUND: Readonly<Record<OutboundErrorKind, UpstreamErrorKind>> =
 };
 
 function withVendorText(
-  lead: string,
+  lead: Message,
   text: string,
   secrets: Secrets,
-): { readonly message: string; readonly vendorText?: string } {
+): { readonly message: Message; readonly vendorText?: string } {
   const vendorText = safeText(text, secrets);
   if (vendorText === '') return { message: lead };
-  return { message: `${lead} It said: ${vendorText}`, vendorText };
+  return { message: msg`${lead} It said: ${vendorText}`, vendorText };
 }
 
 /** The error text of a JSON body in any of the vendors' forms; other text as it is. */
@@ -227,14 +229,15 @@ export function parseJson(text: string): unknown {
     return JSON.parse(text);
   } catch {
     // The parser's own error quotes the text, which may repeat the key.
-    throw protocolError('The provider sent something that is not JSON.');
+    throw protocolError(msg`The provider sent something that is not JSON.`);
   }
 }
 
 /** The object that an event or a line of a stream holds. Throws UpstreamError (protocol). */
 export function parseRecord(text: string): JsonRecord {
   const record = parseJson(text);
-  if (!isRecord(record)) throw protocolError('The provider sent an event that is not an object.');
+  if (!isRecord(record))
+    throw protocolError(msg`The provider sent an event that is not an object.`);
   return record;
 }
 
@@ -248,10 +251,10 @@ export function isJson(text: string): boolean {
   }
 }
 
-export function protocolError(what: string, cause?: unknown): UpstreamError {
+export function protocolError(what: Message, cause?: unknown): UpstreamError {
   return new UpstreamError({
     kind: 'protocol',
-    message: `${what} Check that the address belongs to a model service of this protocol.`,
+    message: msg`${what} Check that the address belongs to a model service of this protocol.`,
     cause,
   });
 }
@@ -259,7 +262,7 @@ export function protocolError(what: string, cause?: unknown): UpstreamError {
 export function cutError(): UpstreamError {
   return new UpstreamError({
     kind: 'cut',
-    message: 'The provider ended the answer before it was finished. Try again.',
+    message: msg`The provider ended the answer before it was finished. Try again.`,
     retryable: true,
   });
 }

@@ -1,4 +1,6 @@
 import { ConflictError, InvalidInputError } from '../../platform/error/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
+import type { Phrase } from '../../platform/message/index.js';
 
 /** A question of a BEIR file, by its `_id`. */
 interface BeirQuery {
@@ -33,7 +35,7 @@ export const LONGEST_QUERY = 4_000;
 export const ID_FORM = /^[^\t\r\n]*$/;
 const BEST = 3;
 
-const FORM = `needs an _id of at most ${LONGEST_ID} characters and a text of at most ${LONGEST_QUERY}`;
+const FORM = phrase`needs an _id of at most ${LONGEST_ID} characters and a text of at most ${LONGEST_QUERY}`;
 
 /** Text without NUL and surrounding white space. */
 function readText(value: unknown, longest: number): string | undefined {
@@ -49,11 +51,11 @@ export function readJudgements(tsv: string): BeirJudgement[] {
     const [queryId, corpusId, score, ...more] = text.split('\t').map((cell) => cell.trim());
     if (index === 0 && score === 'score') return [];
     if (!queryId || !corpusId || more.length > 0 || !/^-?\d{1,9}$/.test(score ?? '')) {
-      const form = 'is not query-id, corpus-id and a whole score, with tabs between them';
+      const form = phrase`is not query-id, corpus-id and a whole score, with tabs between them`;
       throw new MalformedImportError('qrels', number, form);
     }
     if (Number(score) > BEST)
-      throw new MalformedImportError('qrels', number, 'has a score above 3');
+      throw new MalformedImportError('qrels', number, phrase`has a score above 3`);
     return [{ queryId, corpusId, score: Number(score) }];
   });
 }
@@ -91,26 +93,26 @@ function readObject(text: string, number: number): { _id?: unknown; text?: unkno
   } catch {
     // Reported below.
   }
-  throw new MalformedImportError('queries', number, 'is not a JSON object');
+  throw new MalformedImportError('queries', number, phrase`is not a JSON object`);
 }
 
 class MalformedImportError extends InvalidInputError {
-  constructor(part: 'queries' | 'qrels', line: number, problem: string) {
-    super(`${part}: line ${line} ${problem}. Correct it and import again; nothing was stored.`);
+  constructor(part: 'queries' | 'qrels', line: number, problem: Phrase) {
+    super(msg`${part}: line ${line} ${problem}. Correct it and import again; nothing was stored.`);
   }
 }
 
 export class IncompleteImportError extends InvalidInputError {
   constructor() {
     super(
-      'An import needs queries (the lines of a queries.jsonl) and qrels (the lines of a qrels .tsv). Send both, as fields of a JSON body or as files named *.jsonl and *.tsv.',
+      msg`An import needs queries (the lines of a queries.jsonl) and qrels (the lines of a qrels .tsv). Send both, as fields of a JSON body or as files named *.jsonl and *.tsv.`,
     );
   }
 }
 
 export class ImportTooLargeError extends InvalidInputError {
   constructor(name: string, megabytes: number) {
-    super(`${name} is larger than ${megabytes} MiB. Import a part of it.`);
+    super(msg`${name} is larger than ${megabytes} MiB. Import a part of it.`);
   }
 }
 
@@ -118,7 +120,7 @@ export class ImportTooLargeError extends InvalidInputError {
 export class UnknownExpectationError extends InvalidInputError {
   constructor(names: readonly string[]) {
     super(
-      `This knowledge base has no document or fragment ${names.join(', ')}. Use the docId from the list of its documents, or the fid from the list of their fragments.`,
+      msg`This knowledge base has no document or fragment ${names.join(', ')}. Use the docId from the list of its documents, or the fid from the list of their fragments.`,
       { data: { unknown: names } },
     );
   }
@@ -126,40 +128,42 @@ export class UnknownExpectationError extends InvalidInputError {
 
 export class AmbiguousExpectationError extends InvalidInputError {
   constructor() {
-    super('Each entry of expected names either a document (docId) or a fragment (fid).');
+    super(msg`Each entry of expected names either a document (docId) or a fragment (fid).`);
   }
 }
 
 export class DuplicateQueryIdError extends ConflictError {
   constructor(queryId: string) {
-    super(`The test set already has a query ${queryId}. Choose another queryId, or omit it.`);
+    super(msg`The test set already has a query ${queryId}. Choose another queryId, or omit it.`);
   }
 }
 
 export class TestSetFullError extends InvalidInputError {
   constructor(limit: number) {
     super(
-      `A test set has at most ${limit} queries (EVALUATION_QUERIES). Delete some, or import fewer.`,
+      msg`A test set has at most ${limit} queries (EVALUATION_QUERIES). Delete some, or import fewer.`,
     );
   }
 }
 
 export class EmptyTestSetError extends InvalidInputError {
   constructor() {
-    super('The test set of this knowledge base is empty. Add or import queries first.');
+    super(msg`The test set of this knowledge base is empty. Add or import queries first.`);
   }
 }
 
 export class TestQueryTooLongError extends InvalidInputError {
   constructor() {
-    super(`The question is longer than ${LONGEST_QUERY} characters. Add a shorter query by hand.`);
+    super(
+      msg`The question is longer than ${LONGEST_QUERY} characters. Add a shorter query by hand.`,
+    );
   }
 }
 
 export class NothingCitedError extends InvalidInputError {
   constructor() {
     super(
-      'The answer cites nothing that this knowledge base still has. Choose the base of its sources, or add the query by hand.',
+      msg`The answer cites nothing that this knowledge base still has. Choose the base of its sources, or add the query by hand.`,
     );
   }
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, isForeignKeyViolation, TenantScoped } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import type { Page, PageQuery } from '../../platform/http/index.js';
+import { phrase } from '../../platform/message/index.js';
 import { Evaluation } from './test-set.entity.js';
 import type { QueryResult } from './test-set.entity.js';
 import type { Scope } from './test-set.repository.js';
@@ -18,7 +19,7 @@ export class EvaluationRepository {
   private readonly evaluations: TenantScoped<Evaluation>;
 
   constructor(private readonly database: Database) {
-    this.evaluations = new TenantScoped(database, Evaluation, 'The evaluation');
+    this.evaluations = new TenantScoped(database, Evaluation, phrase`The evaluation`);
   }
 
   /** Without the results of the queries. */
@@ -62,7 +63,7 @@ export class EvaluationRepository {
         return added;
       });
     } catch (error) {
-      throw isForeignKeyViolation(error) ? new NotFoundError('The knowledge base') : error;
+      throw isForeignKeyViolation(error) ? new NotFoundError(phrase`The knowledge base`) : error;
     }
   }
 }

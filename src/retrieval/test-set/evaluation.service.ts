@@ -4,6 +4,8 @@ import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
 import { Answer, OK_MESSAGE } from '../../platform/http/index.js';
 import type { Page } from '../../platform/http/index.js';
+import type { Message } from '../../platform/message/index.js';
+import { msg, sentences } from '../../platform/message/index.js';
 import { KnowledgeService } from '../../knowledge/index.js';
 import type { KnowledgeBase } from '../../knowledge/index.js';
 import { settingsOf } from '../retrieval.js';
@@ -35,7 +37,7 @@ interface Run {
   readonly k: number;
   readonly signal: AbortSignal;
   /** Notices with their number of queries; filled while the run is measured. */
-  readonly notices: Map<string, number>;
+  readonly notices: Map<Message, number>;
 }
 
 /** Measures the retrieval of a knowledge base with its test set. */
@@ -85,7 +87,7 @@ export class EvaluationService {
     const queries = await this.testSets.all(scope);
     if (queries.length === 0) throw new EmptyTestSetError();
     const { k = DEFAULT_K, ...overrides } = body;
-    const run = { caller, knowledge, overrides, k, notices: new Map<string, number>() };
+    const run = { caller, knowledge, overrides, k, notices: new Map<Message, number>() };
     const results = await this.measureAll(queries.slice(0, this.limit), { ...run, signal });
     const settings = measuredSettings(knowledge, overrides);
     const previous = await this.evaluations.newest(scope);
@@ -144,17 +146,17 @@ export class EvaluationService {
     { k, notices }: Pick<Run, 'k' | 'notices'>,
     { topK }: MeasuredSettings,
     queryCount: number,
-  ): string {
-    const messages = [...notices].map(([notice, count]) => `In ${count} queries: ${notice}`);
+  ): Message {
+    const messages = [...notices].map(([notice, count]) => msg`In ${count} queries: ${notice}`);
     if (topK < k) {
       messages.push(
-        `Only ${topK} fragments were retrieved, fewer than the ${k} that are measured. Increase topK.`,
+        msg`Only ${topK} fragments were retrieved, fewer than the ${k} that are measured. Increase topK.`,
       );
     }
     if (queryCount > this.limit) {
-      messages.push(`Only the first ${this.limit} of ${queryCount} queries were measured.`);
+      messages.push(msg`Only the first ${this.limit} of ${queryCount} queries were measured.`);
     }
-    return messages.length === 0 ? OK_MESSAGE : messages.join(' ');
+    return messages.length === 0 ? OK_MESSAGE : sentences(messages);
   }
 }
 

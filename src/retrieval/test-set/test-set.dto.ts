@@ -11,6 +11,7 @@ import {
   VISIBLE,
   Whole,
 } from '../../platform/http/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
 import { ID_FORM, LONGEST_ID, LONGEST_QUERY } from './beir.js';
 
 const MOST_EXPECTED = 1_000;
@@ -34,12 +35,12 @@ export class ExpectedBody extends Input({
 function ExpectedList(description: string): PropertyDecorator {
   return applyDecorators(
     ApiProperty({ type: [ExpectedBody], description }),
-    IsArray({ message: 'expected must be a list' }),
-    ArrayMinSize(1, { message: 'expected must not be empty' }),
-    ArrayMaxSize(MOST_EXPECTED, { message: `expected has more than ${MOST_EXPECTED} entries` }),
+    IsArray({ message: msg`expected must be a list` }),
+    ArrayMinSize(1, { message: msg`expected must not be empty` }),
+    ArrayMaxSize(MOST_EXPECTED, { message: msg`expected has more than ${MOST_EXPECTED} entries` }),
     Nested(() => ExpectedBody, {
       each: true,
-      message: 'each entry of expected must be an object',
+      message: msg`each entry of expected must be an object`,
     }),
   );
 }
@@ -55,7 +56,7 @@ export class CreateTestQueryBody extends Input({
     optional: true,
     max: LONGEST_ID,
     pattern: ID_FORM,
-    patternMessage: 'must not contain tabs or line breaks',
+    patternMessage: phrase`must not contain tabs or line breaks`,
     description: 'Id of the query in its test set; generated when not given',
     example: 'q1',
   }),
@@ -72,7 +73,7 @@ export class UpdateTestQueryBody extends Input({
     optional: true,
     max: LONGEST_QUERY,
     pattern: VISIBLE,
-    patternMessage: 'must not be empty',
+    patternMessage: phrase`must not be empty`,
   }),
 }) {
   @ExpectedList('Replaces the expected documents and fragments')

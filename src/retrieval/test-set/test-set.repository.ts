@@ -8,6 +8,7 @@ import {
 } from '../../platform/database/index.js';
 import { NotFoundError } from '../../platform/error/index.js';
 import type { Page } from '../../platform/http/index.js';
+import { phrase } from '../../platform/message/index.js';
 import type { TestQueryListQuery } from './test-set.dto.js';
 import { TestQuery } from './test-set.entity.js';
 import type { Expected } from './test-set.entity.js';
@@ -53,7 +54,7 @@ export class TestSetRepository {
   private readonly queries: TenantScoped<TestQuery>;
 
   constructor(private readonly database: Database) {
-    this.queries = new TenantScoped(database, TestQuery, 'The test query');
+    this.queries = new TenantScoped(database, TestQuery, phrase`The test query`);
   }
 
   async page(
@@ -152,5 +153,5 @@ export class TestSetRepository {
 }
 
 function withoutBase(error: unknown): unknown {
-  return isForeignKeyViolation(error) ? new NotFoundError('The knowledge base') : error;
+  return isForeignKeyViolation(error) ? new NotFoundError(phrase`The knowledge base`) : error;
 }

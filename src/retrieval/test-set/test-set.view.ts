@@ -10,6 +10,7 @@ import {
   time,
   View,
 } from '../../platform/http/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
 import { keyOf } from './judgement.js';
 import type { TestQuery } from './test-set.entity.js';
 
@@ -67,11 +68,11 @@ export function toTestQueryView(query: TestQuery, names: ExpectedNames): TestQue
 /** The message names some of the unknown documents and fragments. */
 export function toImportAnswer(view: ImportView, unknown: readonly string[]): Answer<ImportView> {
   if (unknown.length === 0) return new Answer(view, OK_MESSAGE);
-  const named = unknown.slice(0, SHOWN).join(', ');
-  const more = unknown.length > SHOWN ? ` and ${unknown.length - SHOWN} more` : '';
+  const some = unknown.slice(0, SHOWN).join(', ');
+  const named = unknown.length > SHOWN ? phrase`${some} and ${unknown.length - SHOWN} more` : some;
   return new Answer(
     view,
-    `Left out judgements without a document or fragment in this knowledge base: ${named}${more}.`,
+    msg`Left out judgements without a document or fragment in this knowledge base: ${named}.`,
   );
 }
 

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { CONFIG } from '../../platform/config/index.js';
 import type { Config } from '../../platform/config/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
 import { RelationalVectorStore } from '../relational/relational.vector-store.js';
 import { VectorStoreError } from '../vector-store.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
@@ -47,7 +48,7 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
     signal: AbortSignal,
   ): Promise<VectorHit[]> {
     const set = { ...scope, dimension: given.vector.length };
-    return this.call('search vectors', signal, async () => {
+    return this.call(phrase`search vectors`, signal, async () => {
       const query = await this.queryOf(set, given);
       const hits = await this.searchMemory(set, query);
       if (hits) return hits;
@@ -74,12 +75,14 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
   override async removeKnowledge(scope: VectorScope, signal: AbortSignal): Promise<void> {
     await super.removeKnowledge(scope, signal);
     const { tenantId, knowledgeId } = scope;
-    await this.call('remove vectors', signal, () => this.memory.forget({ tenantId, knowledgeId }));
+    await this.call(phrase`remove vectors`, signal, () =>
+      this.memory.forget({ tenantId, knowledgeId }),
+    );
   }
 
   override async removeTenant(tenantId: string, signal: AbortSignal): Promise<void> {
     await super.removeTenant(tenantId, signal);
-    await this.call('remove vectors', signal, () => this.memory.forget({ tenantId }));
+    await this.call(phrase`remove vectors`, signal, () => this.memory.forget({ tenantId }));
   }
 
   protected override async insert(
@@ -120,7 +123,7 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
       if (hits) return hits;
     }
     throw new VectorStoreError(
-      'Too many knowledge bases are searched at once for EXACT_VECTOR_MEMORY_MB. Try again in a moment, or ask an administrator to increase it.',
+      msg`Too many knowledge bases are searched at once for EXACT_VECTOR_MEMORY_MB. Try again in a moment, or ask an administrator to increase it.`,
     );
   }
 
@@ -155,7 +158,7 @@ export class ExactVectorStore extends RelationalVectorStore implements OnApplica
     const most = Math.floor(this.limitBytes / (dimension * 4));
     if (count <= most) return;
     throw new VectorStoreError(
-      `A knowledge base can have ${most} fragments of ${dimension} dimensions in the exact vector store. Split it, or ask an administrator to increase EXACT_VECTOR_MEMORY_MB or to set up Qdrant or pgvector.`,
+      msg`A knowledge base can have ${most} fragments of ${dimension} dimensions in the exact vector store. Split it, or ask an administrator to increase EXACT_VECTOR_MEMORY_MB or to set up Qdrant or pgvector.`,
     );
   }
 }

@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { phrase } from '../../platform/message/index.js';
 import { orderedHits } from '../ordered-hits.js';
 import { RelationalVectorStore } from '../relational/relational.vector-store.js';
 import type { VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
@@ -39,7 +40,7 @@ export class PgvectorVectorStore extends RelationalVectorStore {
     query: VectorQuery,
     signal: AbortSignal,
   ): Promise<VectorHit[]> {
-    return this.call('search vectors', signal, async () =>
+    return this.call(phrase`search vectors`, signal, async () =>
       orderedHits(await this.vectors.nearest(scope, query), query),
     );
   }

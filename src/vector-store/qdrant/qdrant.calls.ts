@@ -4,6 +4,8 @@ import { QdrantClient, QdrantClientResourceExhaustedError } from '@qdrant/js-cli
 import { z } from 'zod';
 import type { Dependency } from '../../platform/dependency/index.js';
 import { UnavailableError } from '../../platform/error/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
+import type { Message } from '../../platform/message/index.js';
 import { VectorStoreError } from '../vector-store.js';
 
 export interface QdrantAddress {
@@ -79,20 +81,20 @@ export class QdrantCalls {
     const { data } = versionAnswer.safeParse(answer);
     if (!data) {
       throw new VectorStoreError(
-        'The server at QDRANT_URL is not Qdrant. Ask an administrator to check the address.',
+        msg`The server at QDRANT_URL is not Qdrant. Ask an administrator to check the address.`,
       );
     }
     const [major = 0, minor = 0] = data.version.split('.').map(Number);
     if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return;
     throw new VectorStoreError(
-      `The vector store is Qdrant ${data.version}, but ${OLDEST.join('.')} or newer is required. Ask an administrator to update it.`,
+      msg`The vector store is Qdrant ${data.version}, but ${OLDEST.join('.')} or newer is required. Ask an administrator to update it.`,
     );
   }
 
   /** Rejects with the reason of the signal, UnavailableError, the server's 404, or VectorStoreError. */
   private async attempts<T>(signal: AbortSignal, send: Send<T>): Promise<T> {
     for (let attempt = 0; ; attempt += 1) {
-      if (!this.dependency.isUp) throw new UnavailableError('The vector store');
+      if (!this.dependency.isUp) throw new UnavailableError(phrase`The vector store`);
       const beganAt = performance.now();
       try {
         const limit = AbortSignal.timeout(this.address.timeoutMs);
@@ -114,7 +116,7 @@ export class QdrantCalls {
     if (status === 404) return error;
     if (!isAway(status)) return refusal(status, error);
     this.dependency.failed(error, beganAt);
-    return new UnavailableError('The vector store', error);
+    return new UnavailableError(phrase`The vector store`, error);
   }
 
   private async probe(): Promise<void> {
@@ -138,14 +140,14 @@ function refusal(status: number | undefined, cause: unknown): VectorStoreError {
   return new VectorStoreError(explanationOf(status), { cause });
 }
 
-function explanationOf(status: number | undefined): string {
+function explanationOf(status: number | undefined): Message {
   if (status === 401 || status === 403) {
-    return 'Qdrant refuses the key. Ask an administrator to check QDRANT_API_KEY.';
+    return msg`Qdrant refuses the key. Ask an administrator to check QDRANT_API_KEY.`;
   }
   if (status !== undefined && status < 500) {
-    return `Qdrant refuses the request (HTTP ${status}). Ask an administrator to check the log.`;
+    return msg`Qdrant refuses the request (HTTP ${status}). Ask an administrator to check the log.`;
   }
-  return 'Qdrant failed to answer the request. Try again in a moment. If it fails again, ask an administrator to check the log.';
+  return msg`Qdrant failed to answer the request. Try again in a moment. If it fails again, ask an administrator to check the log.`;
 }
 
 /** The errors of the client and of fetch, which have no common class. */

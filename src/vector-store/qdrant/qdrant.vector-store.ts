@@ -1,5 +1,6 @@
 import type { Schemas } from '@qdrant/js-client-rest';
 import type { Dependency } from '../../platform/dependency/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
 import { orderedHits } from '../ordered-hits.js';
 import { assertNoneLeft, batchesOf, VectorStore, VectorStoreError } from '../vector-store.js';
 import type { VectorEntry, VectorHit, VectorQuery, VectorScope } from '../vector-store.js';
@@ -41,7 +42,7 @@ export class QdrantVectorStore extends VectorStore {
     entries: readonly VectorEntry[],
     signal: AbortSignal,
   ): Promise<void> {
-    await this.call('store vectors', signal, async () => {
+    await this.call(phrase`store vectors`, signal, async () => {
       for (const batch of batchesOf(entries, REQUEST)) {
         signal.throwIfAborted();
         await this.write(scope, batch, signal);
@@ -55,7 +56,7 @@ export class QdrantVectorStore extends VectorStore {
     signal: AbortSignal,
   ): Promise<VectorHit[]> {
     if (query.limit < 1) return [];
-    return this.call('search vectors', signal, async () => {
+    return this.call(phrase`search vectors`, signal, async () => {
       const answer = await this.calls.send(signal, (api, init) =>
         api.queryPoints(
           {
@@ -84,7 +85,7 @@ export class QdrantVectorStore extends VectorStore {
   ): Promise<void> {
     if (fragmentIds.length === 0) return;
     const must = [...conditions(scope), { has_id: [...fragmentIds] }];
-    await this.call('remove vectors', signal, () => this.remove(must, signal));
+    await this.call(phrase`remove vectors`, signal, () => this.remove(must, signal));
   }
 
   override async removeAttachment(
@@ -108,7 +109,7 @@ export class QdrantVectorStore extends VectorStore {
     attachmentId: number | undefined,
     signal: AbortSignal,
   ): Promise<number> {
-    return this.call('count vectors', signal, () =>
+    return this.call(phrase`count vectors`, signal, () =>
       this.countMatching(conditions(scope, attachmentId), signal),
     );
   }
@@ -116,7 +117,7 @@ export class QdrantVectorStore extends VectorStore {
   override async scopes(
     signal: AbortSignal,
   ): Promise<(VectorScope & { readonly count: number })[]> {
-    return this.call('list vectors', signal, async () => {
+    return this.call(phrase`list vectors`, signal, async () => {
       const found = new Map<string, VectorScope & { count: number }>();
       for (const name of await this.collections.names(signal)) {
         for (const { value } of await this.values(name, 'tenantId', [], signal)) {
@@ -139,7 +140,7 @@ export class QdrantVectorStore extends VectorStore {
     { after, limit }: { readonly after: number; readonly limit: number },
     signal: AbortSignal,
   ): Promise<number[]> {
-    return this.call('list vectors', signal, async () => {
+    return this.call(phrase`list vectors`, signal, async () => {
       const pages = await this.everywhere(signal, (collection_name) =>
         this.calls.send(signal, (api, init) =>
           api.scrollPoints(
@@ -180,7 +181,7 @@ export class QdrantVectorStore extends VectorStore {
     // The collection may have been removed externally: it is created again, once.
     if (!(await send()) && !(await send())) {
       throw new VectorStoreError(
-        'A collection in Qdrant is removed repeatedly. Ask an administrator to check who else uses this Qdrant.',
+        msg`A collection in Qdrant is removed repeatedly. Ask an administrator to check who else uses this Qdrant.`,
       );
     }
     const must = [...conditions(scope), { has_id: batch.map(({ fragmentId }) => fragmentId) }];
@@ -188,7 +189,7 @@ export class QdrantVectorStore extends VectorStore {
   }
 
   private async removeAll(must: Schemas['Condition'][], signal: AbortSignal): Promise<void> {
-    await this.call('remove vectors', signal, async () => {
+    await this.call(phrase`remove vectors`, signal, async () => {
       await this.remove(must, signal);
       assertNoneLeft(await this.countMatching(must, signal));
     });

@@ -1,4 +1,5 @@
 import { isForeignKeyViolation } from '../../platform/database/index.js';
+import { msg, phrase } from '../../platform/message/index.js';
 import { assertNoneLeft, batchesOf, VectorStoreError, VectorStore } from '../vector-store.js';
 import type { VectorEntry, VectorScope } from '../vector-store.js';
 import type { VectorTable } from './vector-table.repository.js';
@@ -15,7 +16,7 @@ export abstract class RelationalVectorStore extends VectorStore {
     entries: readonly VectorEntry[],
     signal: AbortSignal,
   ): Promise<void> {
-    await this.call('store vectors', signal, async () => {
+    await this.call(phrase`store vectors`, signal, async () => {
       for (const batch of batchesOf(entries, STATEMENT)) {
         signal.throwIfAborted();
         await this.insert(scope, batch);
@@ -28,7 +29,7 @@ export abstract class RelationalVectorStore extends VectorStore {
     fragmentIds: readonly number[],
     signal: AbortSignal,
   ): Promise<void> {
-    await this.call('remove vectors', signal, () =>
+    await this.call(phrase`remove vectors`, signal, () =>
       this.vectors.removeFragments(scope, fragmentIds),
     );
   }
@@ -38,21 +39,21 @@ export abstract class RelationalVectorStore extends VectorStore {
     attachmentId: number,
     signal: AbortSignal,
   ): Promise<void> {
-    await this.call('remove vectors', signal, async () => {
+    await this.call(phrase`remove vectors`, signal, async () => {
       await this.vectors.removeAttachment(scope, attachmentId);
       assertNoneLeft(await this.vectors.count(scope, attachmentId));
     });
   }
 
   override async removeKnowledge(scope: VectorScope, signal: AbortSignal): Promise<void> {
-    await this.call('remove vectors', signal, async () => {
+    await this.call(phrase`remove vectors`, signal, async () => {
       await this.vectors.removeKnowledge(scope);
       assertNoneLeft(await this.vectors.count(scope));
     });
   }
 
   override async removeTenant(tenantId: string, signal: AbortSignal): Promise<void> {
-    await this.call('remove vectors', signal, async () => {
+    await this.call(phrase`remove vectors`, signal, async () => {
       await this.vectors.removeTenant(tenantId);
       assertNoneLeft(await this.vectors.countOfTenant(tenantId));
     });
@@ -63,13 +64,13 @@ export abstract class RelationalVectorStore extends VectorStore {
     attachmentId: number | undefined,
     signal: AbortSignal,
   ): Promise<number> {
-    return this.call('count vectors', signal, () => this.vectors.count(scope, attachmentId));
+    return this.call(phrase`count vectors`, signal, () => this.vectors.count(scope, attachmentId));
   }
 
   override async scopes(
     signal: AbortSignal,
   ): Promise<(VectorScope & { readonly count: number })[]> {
-    return this.call('list vectors', signal, () => this.vectors.scopes());
+    return this.call(phrase`list vectors`, signal, () => this.vectors.scopes());
   }
 
   override async fragmentIds(
@@ -77,7 +78,7 @@ export abstract class RelationalVectorStore extends VectorStore {
     page: { readonly after: number; readonly limit: number },
     signal: AbortSignal,
   ): Promise<number[]> {
-    return this.call('list vectors', signal, () => this.vectors.fragmentIds(scope, page));
+    return this.call(phrase`list vectors`, signal, () => this.vectors.fragmentIds(scope, page));
   }
 
   protected async insert(scope: VectorScope, batch: readonly VectorEntry[]): Promise<void> {
@@ -86,7 +87,7 @@ export abstract class RelationalVectorStore extends VectorStore {
     } catch (error) {
       if (!isForeignKeyViolation(error)) throw error;
       throw new VectorStoreError(
-        'The document or its knowledge base was deleted, so its vectors were not stored.',
+        msg`The document or its knowledge base was deleted, so its vectors were not stored.`,
       );
     }
   }

@@ -56,15 +56,19 @@ async function run({ sandbox, snapshots }, root) {
   const { signal } = new AbortController();
   const target = { tenantId: TENANT, root };
   let before;
+  let changes;
   const result = await sandbox.run({
     ...{ workspace: root, command: 'echo changed >> changed.txt', timeoutMs: 60_000, signal },
     onReady: async (protectedPaths) => {
       before = await snapshots.take(target, signal, protectedPaths);
     },
+    onEnded: () => {
+      changes = snapshots.changesSince(target, before);
+    },
   });
-  const changes = await snapshots.changesSince(target, before);
-  if (result.exitCode !== 0 || changes?.length !== 1) {
-    throw new Error(`The command ended with ${result.exitCode} and ${changes?.length} changes.`);
+  const { length } = (await changes) ?? [];
+  if (result.exitCode !== 0 || length !== 1) {
+    throw new Error(`The command ended with ${result.exitCode} and ${length} changes.`);
   }
 }
 

@@ -38,9 +38,10 @@ try {
   if (options.compare) builds.push(await start('the other', options.compare, url));
   for (const { name, ready } of builds) {
     const { store, fragments, seconds, memoryMb } = ready;
+    const memory = memoryMb.map((megabytes) => megabytes.toFixed(0)).join(', ');
     console.log(
       `${name}: ${fragments} fragments on ${store}, stored at ${(fragments / seconds).toFixed(0)} a second; ` +
-        `memory ${memoryMb.half.toFixed(0)} MB half-way, ${memoryMb.end.toFixed(0)} MB at the end`,
+        `memory of the process ${memory} MB after each tenth`,
     );
   }
   // The first two rounds embed the questions, fill the memory and warm up.
@@ -107,10 +108,9 @@ async function start(name, dist, simulatorUrl) {
   };
 }
 
-/** Written in TypeScript, which the hooks of the tests compile. */
+/** Written in TypeScript, which the hooks of the tests compile: they register themselves. */
 async function standIn() {
-  const { register } = await import('node:module');
-  register('../../support/typescript-hooks.mjs', import.meta.url);
+  await import('../../support/typescript-hooks.mjs');
   const { QdrantStandIn } = await import('../../support/qdrant/qdrant-stand-in.ts');
   return QdrantStandIn.start();
 }

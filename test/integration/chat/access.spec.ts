@@ -135,12 +135,21 @@ describe('chat and what changes around it', () => {
     expect(await turns.sweep(false)).toBe(0);
     const busy = await sendChat(admin, { model: 'sim--echo', content: 'x', sessionId });
     expect(busy.error).toMatch(/still being written/);
+    const reader = admin.inLanguage('zh');
+    const question = { model: 'sim--echo', content: 'x', sessionId };
+    expect((await sendChat(reader, question)).error).toBe(
+      '该会话中还有回答正在生成。请等待其完成，或先停止。',
+    );
 
     expect(await turns.sweep(true)).toBe(1);
     const { rows } = await admin.get<Message[]>(`/system/message/list?sessionId=${sessionId}`);
     expect(rows).toMatchObject([{ role: 'assistant', state: 'failed' }]);
     expect(rows[0]?.error).toMatch(/service stopped/);
     expect(rows[0]?.content).toBe(rows[0]?.error);
+    const { rows: read } = await reader.get<Message[]>(
+      `/system/message/list?sessionId=${sessionId}`,
+    );
+    expect(read[0]?.error).toBe('生成此回答时服务停止了。请重新发送消息。');
     const next = await sendChat(admin, { model: 'sim--echo', content: 'y', sessionId });
     expect(next.text).toBe('y');
   });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { removePlantedPaths } from '../../../src/harness/sandbox/planted-paths.js';
+import type { Tidied } from '../../../src/harness/sandbox/planted-paths.js';
 import { describeSandboxed, TestSandbox } from '../../support/sandbox.js';
 
 const describeWithSandbox = await describeSandboxed();
@@ -48,7 +49,8 @@ describeWithSandbox('what was there before', () => {
     };
     const before = ['sub/.npmrc', 'sub/.envrc'].map((path) => [path, identity(path)] as const);
     const kept = join(box.folder, 'kept');
-    expect(await removePlantedPaths(box.workspace, before, kept)).toEqual(['sub/.npmrc']);
+    const { removed } = await removePlantedPaths(box.workspace, before, kept);
+    expect(removed).toEqual(['sub/.npmrc']);
     expect(readdirSync(box.at('sub'))).toEqual(['.envrc']);
   });
 
@@ -164,7 +166,7 @@ describeWithSandbox('what a command plants', () => {
 async function removeAs(
   user: number | undefined,
   args: { root: string; kept: string },
-): Promise<string[]> {
+): Promise<Tidied> {
   const child = spawn(process.execPath, [REMOVER, JSON.stringify(args)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     ...(user !== undefined && { env: { ...process.env, PLINTH_TEST_USER: String(user) } }),
@@ -172,7 +174,7 @@ async function removeAs(
   let answer = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (answer += text));
   await once(child, 'close');
-  return JSON.parse(answer.split('\n').at(-1) ?? '') as string[];
+  return JSON.parse(answer.split('\n').at(-1) ?? '') as Tidied;
 }
 
 describe('a service that is not root', () => {
@@ -198,7 +200,8 @@ describe('a service that is not root', () => {
     for (const [path, mode] of closed) await chmod(box.at(path), mode);
     await chmod(box.at('outer'), 0o000);
 
-    const removed = await removeAs(user, { root: box.workspace, kept });
+    const { removed, opened } = await removeAs(user, { root: box.workspace, kept });
+    expect(opened).toBe(true);
     const all = ['closed/.git', 'itself/.git', 'outer/inner/.git', 'unsearchable/.git'];
     expect(removed).toEqual([...all, 'unwritable/.git']);
     expect(obeyed(box.workspace)).toEqual([]);
@@ -224,7 +227,8 @@ const isElsewhere = existsSync(ELSEWHERE) && statSync(ELSEWHERE).dev !== statSyn
       );
       const made = spawn('/usr/bin/bash', ['make.sh'], { cwd: box.workspace, stdio: 'inherit' });
       await once(made, 'close');
-      const removed = await removeAs(undefined, { root: box.workspace, kept });
+      const { removed, opened } = await removeAs(undefined, { root: box.workspace, kept });
+      expect(opened).toBe(false);
       expect(removed).toContain('a/.git');
       expect(readdirSync(box.workspace).length).toBeGreaterThan(3);
       expect(readdirSync(box.at('a'))).toEqual([]);

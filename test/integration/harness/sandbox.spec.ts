@@ -7,6 +7,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { ProtectedPath } from '../../../src/harness/sandbox/workspace-scan.js';
 import { describeSandboxed, TestSandbox } from '../../support/sandbox.js';
 import { eventually } from '../../support/wait.js';
 
@@ -483,6 +484,24 @@ describe('what a command cannot change', () => {
     await using box = await TestSandbox.start({ 'packages/a/.envrc': 'use flake' });
     expect((await box.run('mv packages/a packages/b')).removed).toEqual([]);
     expect(await box.read('packages/b/.envrc')).toBe('use flake');
+  });
+
+  it('is still there when the command has ended, and removed when that is answered', async () => {
+    await using box = await TestSandbox.start({ 'sub/a.txt': '' });
+    let before: readonly ProtectedPath[] | undefined;
+    let isThere: boolean | undefined;
+    const hooks = {
+      onReady: async (paths: Promise<readonly ProtectedPath[]>) => {
+        before = await paths;
+      },
+      onEnded: () => {
+        isThere = existsSync(box.at('sub/.npmrc'));
+      },
+    };
+    const { removed, tidied } = await box.run('touch sub/.npmrc', hooks);
+    expect([before, isThere, removed, tidied]).toEqual([[], true, ['sub/.npmrc'], true]);
+    expect(existsSync(box.at('sub/.npmrc'))).toBe(false);
+    expect(await box.run('touch sub/b.txt', hooks)).toMatchObject({ removed: [], tidied: false });
   });
 
   it('is kept for a month where the operator finds it', async () => {

@@ -105,7 +105,8 @@ describe('the shell tool', () => {
   it('says what was kept from a command, and what of it was removed', async () => {
     const command = 'cat .env; mkdir -p sub/.vscode; touch sub/.vscode/tasks.json';
     const files = { '.env': 'API_KEY=canary-of-the-test' };
-    const { content, summary } = await call({ command }, { files });
+    const { content, summary, changes } = await call({ command }, { files });
+    expect(changes).toMatchObject([{ op: 'CREATE', path: 'sub' }]);
     expect(content).toContain('[Secrets are kept from commands: ');
     expect(content).toContain('".env"');
     expect(content).toContain('[Removed, because commands must not make ');

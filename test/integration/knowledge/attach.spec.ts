@@ -150,6 +150,30 @@ describe('attachments', () => {
       expect(await row(failed)).toMatchObject({ waitingFor: null, reason: 'It holds no text.' });
       await set([first, second, throttled], 'parse_requested = false');
     });
+
+    it('says so in the language of the reader, and leaves what was written by hand', async () => {
+      const [failed, throttled, edited] = [await document(), await document(), await document()];
+      const reason = 'The document holds no text. Upload one that does.';
+      await set([failed], `status = ${FAILED}, remark = '${reason}'`);
+      const waiting =
+        'Attempt 2 of 3. The provider’s rate limit or quota is used up (429). Wait a moment, or raise the limit there.';
+      await set(
+        [throttled],
+        `parse_requested = true, requested_at = now(), due_at = now() + interval '3 hours', waiting_for = '${waiting}'`,
+      );
+      done(await owner.put('/system/attach', { id: edited, remark: reason }));
+
+      const reader = owner.inLanguage('zh-CN');
+      const chinese = '文档中没有文本。请上传包含文本的文档。';
+      expect(await row(failed, reader)).toMatchObject({ remark: chinese, reason: chinese });
+      expect(await row(failed)).toMatchObject({ remark: reason, reason });
+      expect(await row(throttled, reader)).toMatchObject({
+        waitingFor:
+          '第 2 次尝试，共 3 次。供应商的速率限制或配额已用尽（429）。请稍候，或在供应商处提高限额。',
+      });
+      expect(await row(edited, reader)).toMatchObject({ remark: reason });
+      await set([throttled], 'parse_requested = false');
+    });
   });
 
   describe('one document', () => {

@@ -229,12 +229,25 @@ describe('fragments', () => {
       ['content must not be empty', { content: ' ' }],
       ['content must have at most 100000 characters', { content: 'x'.repeat(100_001) }],
       ['idx must be at least 0', { content: 'x', idx: -1 }],
-      ['docId must not be empty', { content: 'x', docId: '' }],
+      ['docId or attachId is required', { content: 'x', docId: '' }],
     ])('are refused: %s', async (message, fields) => {
       const answer = await owner.post('/system/fragment', { docId: document.docId, ...fields });
 
       expect(answer).toMatchObject({ code: 400, msg: expect.stringContaining(message) });
       expect(await list(`docId=${document.docId}`)).toEqual([]);
+    });
+
+    it('are added to the document with the id of its record', async () => {
+      const attachId = String(document.id);
+      const form = { attachId, idx: 99, content: 'The curlew calls.' };
+      const { data } = done(await owner.post<FragmentRow>('/system/fragment', form));
+      expect(data).toMatchObject({ docId: document.docId, idx: 99 });
+      expect(await found('curlew')).toEqual([data.id]);
+
+      const other = await newDocument();
+      const both = { ...form, docId: other.docId };
+      expect(await owner.post('/system/fragment', both)).toMatchObject({ code: 404 });
+      expect(await list(`docId=${other.docId}`)).toEqual([]);
     });
 
     it('are written down in the audit log, without their text', async () => {

@@ -1,11 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startSimulator } from '../../../simulator/index.js';
 import type { Simulator } from '../../../simulator/index.js';
-import { createKnowledge, settled, upload } from '../../support/knowledge.js';
+import { KnowledgeService } from '../../../src/knowledge/index.js';
+import { RetrievalService } from '../../../src/retrieval/index.js';
+import { DEPTH } from '../../../src/retrieval/retrieval.js';
+import { VectorStores } from '../../../src/vector-store/index.js';
+import type { VectorStore } from '../../../src/vector-store/index.js';
+import { embed } from '../../../simulator/retrieval/embedding.js';
+import { byTest } from '../../support/asked-by-test.js';
+import { createKnowledge, fragmentsOf, settled, upload } from '../../support/knowledge.js';
+import type { AttachmentRow } from '../../support/knowledge.js';
 import { createModel, createProvider } from '../../support/models.js';
 import { makeRole, makeUser } from '../../support/people.js';
 import { Plinth } from '../../support/plinth.js';
 import type { Answer, Session } from '../../support/session.js';
+import { statementsOf } from '../../support/statement-recorder.js';
 
 interface Found {
   id: string;
@@ -41,6 +50,8 @@ type Retrieval = Answer<Found[]> & {
 };
 
 const DIMENSION = 256;
+const TENANT = '000000';
+const NEVER = new AbortController().signal;
 
 const documents: readonly (readonly [string, string])[] = [
   ['warranty.txt', 'The warranty of every laptop lasts two years from the day of purchase.'],
@@ -158,6 +169,19 @@ describe('retrieval', () => {
     expect(found.channels).toMatchObject({ vector: { hits: 5 }, keyword: { hits: 1 } });
     expect(found.data[0]?.score).toBeGreaterThan(0.8);
     expect(found.data[0]?.score).toBeLessThan(1);
+  });
+
+  it('reads the fragments of a search in one statement', async () => {
+    const [knowledge] = await plinth.app.get(KnowledgeService).ofTenant(TENANT, [knowledgeId]);
+    if (!knowledge) throw new Error('The base is missing.');
+    const service = plinth.app.get(RetrievalService);
+    const caller = { tenantId: TENANT, revision: 1_000_000 };
+    const asked = { caller, knowledge, query: 'laptop warranty', signal: NEVER };
+    for (const explain of [false, true]) {
+      const request = { ...asked, overrides: { enableHybrid: true }, explain };
+      const statements = await statementsOf(() => service.retrieve(request));
+      expect(statements.filter((sql) => /\bFROM fragment\b/.test(sql))).toHaveLength(1);
+    }
   });
 
   it('finds Chinese words in the keyword channel', async () => {
@@ -421,6 +445,63 @@ describe('retrieval', () => {
         `/system/attach/list?knowledgeId=${base}`,
       );
       expect(rows.map(({ name }) => name)).not.toContain('e.txt');
+    });
+  });
+
+  describe('with vectors that do not fit the rows', () => {
+    const query = 'What is said about the lighthouse?';
+    const vector = Float32Array.from(embed(query, DIMENSION));
+    let base: number;
+    let rows: readonly AttachmentRow[];
+    let store: VectorStore;
+
+    beforeAll(async () => {
+      base = await createKnowledge(admin, {
+        name: 'Lighthouse',
+        embeddingModel: `sim-embed-${DIMENSION}`,
+      });
+      await upload(admin, base, [
+        ['tower.txt', 'The lighthouse has a tower of stone.'],
+        ['keeper.txt', 'The keeper of the lighthouse lives beside it.'],
+      ]);
+      rows = await settled(admin, base);
+      store = byTest(plinth.app.get(VectorStores).default());
+    });
+
+    const search = async (more: object = {}): Promise<string[]> =>
+      names(await retrieve(query, { knowledgeId: base, topK: 5, ...more })).sort();
+
+    it('finds the existing fragments behind more deleted ones than a search asks for', async () => {
+      const attachmentId = rows[0]?.id ?? 0;
+      const deleted = Array.from({ length: DEPTH + 10 }, (_, index) => 1_000_000 + index);
+      const entries = deleted.map((fragmentId) => ({ fragmentId, attachmentId, vector }));
+      await store.upsert({ tenantId: TENANT, knowledgeId: base }, entries, NEVER);
+      for (const enableHybrid of [false, true]) {
+        expect(await search({ enableHybrid })).toEqual(['keeper.txt', 'tower.txt']);
+      }
+      const { channels, dropped } = await retrieve(query, { knowledgeId: base, explain: true });
+      expect([channels.vector.hits, dropped]).toEqual([2, []]);
+      await store.removeFragments({ tenantId: TENANT, knowledgeId: base }, deleted, NEVER);
+    });
+
+    it('finds no fragment of a document that was not asked for', async () => {
+      const [tower, keeper] = ['tower.txt', 'keeper.txt'].map((name) =>
+        rows.find((row) => row.name === name),
+      );
+      const metadata = { part: 'tower' };
+      expect((await admin.put(`/system/attach/${tower?.id}/metadata`, { metadata })).code).toBe(
+        200,
+      );
+      // The vector store takes the keeper for a part of the tower's document.
+      const [{ id: fragmentId } = { id: 0 }] = await fragmentsOf(admin, keeper?.docId ?? '');
+      const entry = { fragmentId, attachmentId: tower?.id ?? 0, vector };
+      await store.upsert({ tenantId: TENANT, knowledgeId: base }, [entry], NEVER);
+      const filter = { key: 'part', op: 'eq', value: 'tower' };
+      for (const explain of [false, true]) {
+        const found = await retrieve(query, { knowledgeId: base, topK: 5, filter, explain });
+        expect([names(found), found.channels.vector.hits]).toEqual([['tower.txt'], 1]);
+        expect(found.dropped ?? []).toEqual([]);
+      }
     });
   });
 

@@ -371,6 +371,15 @@ describe('model credentials', () => {
         'The service could not be reached. Check its address and that it is running.',
       );
       expect(stepsOf(diagnosis)).toEqual(['address', 'dns', 'connect failed']);
+      const { data: read } = await admin
+        .inLanguage('zh')
+        .post<Diagnosis>(`/system/model/${id}/test`, {});
+      expect(read.advice).toBe('无法连接服务。请检查地址以及服务是否在运行。');
+      expect(read.steps.map(({ detail }) => detail)).toEqual([
+        `调用地址为 ${url}/v1/chat/completions。`,
+        '该名称有 1 个地址。',
+        '无法连接服务。请检查地址以及服务是否在运行。',
+      ]);
     });
 
     it('finds that the name does not exist', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Metrics } from '../../../src/platform/observability/index.js';
 import { canary } from '../../support/canary.js';
 import { Plinth } from '../../support/plinth.js';
+import type { Session } from '../../support/session.js';
 import { WEB_CLIENT } from '../../support/template.js';
 import { eventually } from '../../support/wait.js';
 
@@ -316,5 +317,70 @@ describe('the greeting', () => {
     expect(text).toBe(
       'Welcome to Plinth, the backend for AI applications. The API is documented at /docs.\n',
     );
+  });
+});
+
+describe('the language of messages', () => {
+  const CHINESE = { 'accept-language': 'zh-CN,zh;q=0.9,en;q=0.8' };
+
+  let session: Session;
+
+  beforeAll(async () => {
+    session = await plinth.signIn();
+  });
+
+  const ask = async (
+    method: string,
+    path: string,
+    { body, headers = CHINESE }: { body?: unknown; headers?: Record<string, string> } = {},
+  ): Promise<{ msg: string; language: unknown; vary: string }> => {
+    const { text, headers: answered } = await session.raw(method, path, body, headers);
+    const { msg } = JSON.parse(text) as { msg: string };
+    return { msg, language: answered['content-language'], vary: String(answered['vary']) };
+  };
+
+  it.each([
+    { of: 'a success', path: '/system/permission/list', msg: '操作成功。' },
+    { of: 'a page', path: '/system/user/list?pageNum=1&pageSize=1', msg: '操作成功。' },
+    { of: 'a missing route', path: '/nowhere', msg: '不存在 GET /nowhere。' },
+    { of: 'a missing record', path: '/system/user/987654321', msg: '未找到用户，可能已被删除。' },
+    { of: 'an id', path: '/system/user/x', msg: '“x”不是 id。id 是整数。' },
+    {
+      of: 'a body that is not JSON',
+      path: '/system/role',
+      body: '{',
+      msg: '请求体不是可读取的 JSON。',
+    },
+    {
+      of: 'several fields',
+      path: '/system/client',
+      body: { grantTypeList: 1, status: 2 },
+      msg: 'status 必须是以下之一：0, 1；clientKey 为必填项；clientSecret 为必填项',
+    },
+  ])('is Chinese for $of', async ({ path, body, msg }) => {
+    const answer = await ask(body === undefined ? 'GET' : 'POST', path, { body });
+    const vary = expect.stringContaining('Accept-Language');
+    expect(answer).toEqual({ msg, language: 'zh-CN', vary });
+  });
+
+  it('is Chinese for a caller who is not signed in', async () => {
+    const { text } = await plinth.anonymous().raw('GET', '/system/user/list', undefined, CHINESE);
+    expect(JSON.parse(text)).toMatchObject({
+      code: 401,
+      msg: '您尚未登录，或登录已结束。请重新登录。',
+    });
+  });
+
+  it.each([
+    ['without the header', {}],
+    ['when the client prefers English', { 'accept-language': 'en,zh;q=0.5' }],
+    ['for any other language', { 'accept-language': 'de-DE,de;q=0.9' }],
+  ])('is English %s', async (_, headers) => {
+    const answer = await ask('GET', '/nowhere', { headers });
+    expect(answer).toEqual({
+      msg: 'There is no GET /nowhere.',
+      language: undefined,
+      vary: expect.stringContaining('Accept-Language'),
+    });
   });
 });

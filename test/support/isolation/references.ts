@@ -277,6 +277,7 @@ export const references: Record<string, Record<string, Reference>> = {
   'GET /system/fragment/:id': { id: { kind: fragment } },
   'POST /system/fragment': {
     docId: { kind: documentName, body: (docId) => ({ docId, content: 'New' }) },
+    attachId: { kind: attachment, body: (attachId) => ({ attachId, content: 'New' }) },
   },
   'PUT /system/fragment': { id: { kind: fragment, body: (id) => ({ id, content: 'New' }) } },
   'DELETE /system/fragment/:ids': { ids: { kind: fragment, several: true } },

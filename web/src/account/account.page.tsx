@@ -1,7 +1,266 @@
+import {
+  Alert,
+  Avatar,
+  Badge,
+  Button,
+  Group,
+  PasswordInput,
+  SegmentedControl,
+  Select,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+  useMantineColorScheme,
+} from '@mantine/core';
+import type { MantineColorScheme } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { profileChangePassword, profileGet, profileUpdate } from '@plinth/client';
+import type { ProfileView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { changeLanguage, language, LANGUAGES } from '../i18n';
+import type { Language } from '../i18n';
+import { useAction } from '../ui/action';
+import { Failure } from '../ui/failure';
+import { FormFailure } from '../ui/form-drawer';
+import { LeaveGuard } from '../ui/leave-guard';
 import { Page } from '../ui/page';
+import { RowsSkeleton } from '../ui/skeleton';
+import { OwnSignIns } from './own-sign-ins';
+import styles from './account.module.css';
 
+/** What users see and change of themselves. */
 export default function AccountPage() {
-  const { t } = useTranslation();
-  return <Page title={t('pages.account')}>{null}</Page>;
+  const { t } = useTranslation('account');
+  const profile = useQuery({
+    queryKey: ['profile'],
+    queryFn: ({ signal }) => profileGet({ signal }),
+  });
+  return (
+    <Page title={t('title')} description={t('about')} width="reading">
+      <Section title={t('profile.title')}>
+        {profile.error && <Failure error={profile.error} onRetry={() => void profile.refetch()} />}
+        {profile.isPending && <RowsSkeleton rows={4} />}
+        {profile.data && <Profile key={profile.data.user.userId} profile={profile.data} />}
+      </Section>
+      <Section title={t('appearance.title')}>
+        <Appearance />
+      </Section>
+      <Section title={t('password.title')}>
+        <Password userName={profile.data?.user.userName ?? ''} />
+      </Section>
+      <Section title={t('signIns.title')}>
+        <Stack gap="sm">
+          <Text c="dimmed">{t('signIns.about')}</Text>
+          <OwnSignIns />
+        </Stack>
+      </Section>
+    </Page>
+  );
+}
+
+function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <section className={styles['section']} aria-label={title}>
+      <Title order={2} mb="md">
+        {title}
+      </Title>
+      {children}
+    </section>
+  );
+}
+
+function Profile({ profile: { user } }: { readonly profile: ProfileView }) {
+  const { t } = useTranslation('account');
+  const [failure, setFailure] = useState<unknown>();
+  const form = useForm({
+    initialValues: {
+      nickName: user.nickName,
+      email: user.email,
+      phonenumber: user.phonenumber,
+      sex: user.sex,
+    },
+    validate: {
+      nickName: (value) => (value.trim() === '' ? t('profile.nickNameMissing') : null),
+      email: (value) => (value === '' || /^\S+@\S+$/.test(value) ? null : t('profile.emailRule')),
+    },
+  });
+  const save = useAction((body: typeof form.values) => profileUpdate({ body }), {
+    done: t('profile.saved'),
+    changes: [['profile'], ['me'], ['users']],
+    onFailure: setFailure,
+    after: (_result, values) => {
+      form.resetDirty(values);
+      setFailure(undefined);
+    },
+  });
+  return (
+    <form noValidate onSubmit={form.onSubmit((values) => save.mutate(values))}>
+      <LeaveGuard dirty={form.isDirty() && !save.isPending} />
+      <Stack>
+        <Group>
+          <Avatar size={56} radius="xl" color="indigo" name={user.nickName} src={user.avatar} />
+          <Stack gap={4}>
+            <Text fw={600}>{user.userName}</Text>
+            <Group gap={4}>
+              {user.roles.length === 0 && (
+                <Text size="sm" c="dimmed">
+                  {t('profile.noRole')}
+                </Text>
+              )}
+              {user.roles.map(({ roleId, roleName }) => (
+                <Badge key={roleId} variant="light" tt="none">
+                  {roleName}
+                </Badge>
+              ))}
+              <Text size="sm" c="dimmed">
+                {t('profile.tenant', { id: user.tenantId })}
+              </Text>
+            </Group>
+          </Stack>
+        </Group>
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <TextInput
+            label={t('profile.nickName')}
+            autoComplete="nickname"
+            maxLength={64}
+            {...form.getInputProps('nickName')}
+          />
+          <TextInput
+            label={t('profile.email')}
+            type="email"
+            autoComplete="email"
+            maxLength={100}
+            {...form.getInputProps('email')}
+          />
+          <TextInput
+            label={t('profile.phone')}
+            type="tel"
+            autoComplete="tel"
+            maxLength={20}
+            {...form.getInputProps('phonenumber')}
+          />
+          <Select
+            label={t('profile.sex')}
+            data={(['0', '1', '2'] as const).map((value) => ({
+              value,
+              label: t(`sexes.${value}`),
+            }))}
+            allowDeselect={false}
+            {...form.getInputProps('sex')}
+          />
+        </SimpleGrid>
+        {failure !== undefined && <FormFailure error={failure} />}
+        <Group>
+          <Button type="submit" loading={save.isPending} disabled={!form.isDirty()}>
+            {t('profile.save')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function Appearance() {
+  const { t } = useTranslation('account');
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+      <Stack gap={4}>
+        <Text fw={600} size="sm" id="theme-label">
+          {t('appearance.theme')}
+        </Text>
+        <SegmentedControl
+          aria-labelledby="theme-label"
+          value={colorScheme}
+          onChange={(value) => setColorScheme(value as MantineColorScheme)}
+          data={(['light', 'dark', 'auto'] as const).map((value) => ({
+            value,
+            label: t(`appearance.themes.${value}`),
+          }))}
+        />
+      </Stack>
+      <Stack gap={4}>
+        <Text fw={600} size="sm" id="language-label">
+          {t('appearance.language')}
+        </Text>
+        <SegmentedControl
+          aria-labelledby="language-label"
+          value={language()}
+          onChange={(value) => void changeLanguage(value as Language)}
+          data={Object.entries(LANGUAGES).map(([value, label]) => ({ value, label }))}
+        />
+      </Stack>
+    </SimpleGrid>
+  );
+}
+
+const SHORTEST = 5;
+const LONGEST = 72;
+
+function Password({ userName }: { readonly userName: string }) {
+  const { t } = useTranslation('account');
+  const [failure, setFailure] = useState<unknown>();
+  const form = useForm({
+    initialValues: { oldPassword: '', newPassword: '', again: '' },
+    validate: {
+      oldPassword: (value) => (value === '' ? t('password.oldMissing') : null),
+      newPassword: ({ length }) =>
+        length < SHORTEST || length > LONGEST ? t('password.rule') : null,
+      again: (value, { newPassword }) => (value === newPassword ? null : t('password.differ')),
+    },
+  });
+  const change = useAction(
+    ({ oldPassword, newPassword }: typeof form.values) =>
+      profileChangePassword({ body: { oldPassword, newPassword } }),
+    {
+      done: t('password.changed'),
+      changes: [['sign-ins']],
+      onFailure: setFailure,
+      after: () => {
+        form.reset();
+        setFailure(undefined);
+      },
+    },
+  );
+  const show = { 'aria-label': t('password.show') };
+  return (
+    <form noValidate onSubmit={form.onSubmit((values) => change.mutate(values))}>
+      {/* A password manager needs the name that the password belongs to. */}
+      <input type="text" name="username" autoComplete="username" value={userName} readOnly hidden />
+      <Stack>
+        <Alert color="gray">{t('password.endsOthers')}</Alert>
+        <PasswordInput
+          label={t('password.old')}
+          autoComplete="current-password"
+          visibilityToggleButtonProps={show}
+          {...form.getInputProps('oldPassword')}
+        />
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <PasswordInput
+            label={t('password.new')}
+            autoComplete="new-password"
+            visibilityToggleButtonProps={show}
+            {...form.getInputProps('newPassword')}
+          />
+          <PasswordInput
+            label={t('password.again')}
+            autoComplete="new-password"
+            visibilityToggleButtonProps={show}
+            {...form.getInputProps('again')}
+          />
+        </SimpleGrid>
+        {failure !== undefined && <FormFailure error={failure} />}
+        <Group>
+          <Button type="submit" loading={change.isPending}>
+            {t('password.change')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
 }

@@ -1,7 +1,54 @@
+import { Tabs } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { useAddress } from '../app/address';
+import { useMe } from '../app/me';
 import { Page } from '../ui/page';
+import { AuditTimeline } from './audit-timeline';
+import { OperationLog, SignInLog } from './logs';
 
+const TABS = ['timeline', 'operations', 'signIns'] as const;
+type Tab = (typeof TABS)[number];
+
+const PERMISSION: Readonly<Record<Tab, string>> = {
+  timeline: 'monitor:audit:list',
+  operations: 'monitor:operlog:list',
+  signIns: 'monitor:logininfor:list',
+};
+
+/** Who did what: as a timeline, and as the two tables that the logs of other consoles are. */
 export default function AuditPage() {
-  const { t } = useTranslation();
-  return <Page title={t('pages.audit')}>{null}</Page>;
+  const { t } = useTranslation('administration');
+  const { may } = useMe();
+  const [address, change] = useAddress();
+  const tabs = TABS.filter((tab) => may(PERMISSION[tab]));
+  const tab = tabs.find((one) => one === address['tab']) ?? tabs[0] ?? 'timeline';
+  const choose = (value: string | null): void => {
+    // The filters of a tab mean nothing to another one.
+    const cleared = Object.fromEntries(Object.keys(address).map((key) => [key, undefined]));
+    change({ ...cleared, tab: value === tabs[0] ? undefined : (value ?? undefined) });
+  };
+  return (
+    <Page title={t('audit.title')} description={t('audit.about')}>
+      <Tabs value={tab} onChange={choose} keepMounted={false}>
+        {tabs.length > 1 && (
+          <Tabs.List mb="lg">
+            {tabs.map((one) => (
+              <Tabs.Tab key={one} value={one}>
+                {t(`audit.tabs.${one}`)}
+              </Tabs.Tab>
+            ))}
+          </Tabs.List>
+        )}
+        <Tabs.Panel value="timeline">
+          <AuditTimeline />
+        </Tabs.Panel>
+        <Tabs.Panel value="operations">
+          <OperationLog />
+        </Tabs.Panel>
+        <Tabs.Panel value="signIns">
+          <SignInLog />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
 }

@@ -1,7 +1,363 @@
+import {
+  ActionIcon,
+  Badge,
+  Button,
+  Code,
+  Group,
+  Menu,
+  NavLink,
+  Select,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import {
+  IconAddressBook,
+  IconDotsVertical,
+  IconPencil,
+  IconPlus,
+  IconSearch,
+  IconTrash,
+} from '@tabler/icons-react';
+import {
+  dictionaryEntryExport,
+  dictionaryEntryList,
+  dictionaryEntryRemove,
+  dictionaryTypeList,
+  dictionaryTypeRemove,
+} from '@plinth/client';
+import type { DictionaryEntryView, DictionaryTypeView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useAddress } from '../app/address';
+import type { Address } from '../app/address';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { AddressSearch } from '../ui/address-fields';
+import { confirmDestruction } from '../ui/confirm';
+import { DataTable } from '../ui/data-table';
+import { saveFile } from '../ui/download';
+import { Empty } from '../ui/empty';
+import { Failure } from '../ui/failure';
+import { number } from '../ui/format';
 import { Page } from '../ui/page';
+import { RowsSkeleton } from '../ui/skeleton';
+import { DictionaryEntryDrawer, DictionaryTypeDrawer } from './dictionary-drawers';
+import { orderOf } from './order';
+import styles from './dictionary.module.css';
 
+/** The types on the left, the entries of the chosen one on the right. */
 export default function DictionaryPage() {
-  const { t } = useTranslation();
-  return <Page title={t('pages.dictionary')}>{null}</Page>;
+  const { t } = useTranslation('administration');
+  const { may } = useMe();
+  const [{ type }, change] = useAddress();
+  const [search, setSearch] = useState('');
+  const [edited, setEdited] = useState<DictionaryTypeView | 'new'>();
+  const types = useQuery({
+    queryKey: ['dictionary', 'types'],
+    queryFn: ({ signal }) =>
+      dictionaryTypeList({
+        query: { pageSize: 1_000, orderByColumn: 'dictName', isAsc: 'asc' },
+        signal,
+      }),
+  });
+  const rows = types.data?.rows ?? [];
+  const wanted = search.trim().toLocaleLowerCase();
+  const shown = rows.filter(({ dictName, dictType }) =>
+    `${dictName} ${dictType}`.toLocaleLowerCase().includes(wanted),
+  );
+  const chosen = rows.find(({ dictType }) => dictType === type) ?? (type ? undefined : rows[0]);
+  const choose = (dictType: string): void =>
+    change({ type: dictType, page: undefined, q: undefined, sort: undefined });
+  const remove = useAction(
+    ({ dictId }: DictionaryTypeView) =>
+      dictionaryTypeRemove({ path: { dictIds: [String(dictId)] } }),
+    {
+      done: t('dictionary.typeRemoved'),
+      changes: [['dictionary']],
+      after: () => change({ type: undefined }),
+    },
+  );
+  const add = may('system:dict:add') && (
+    <Button leftSection={<IconPlus size={16} stroke={1.5} />} onClick={() => setEdited('new')}>
+      {t('dictionary.addType')}
+    </Button>
+  );
+  return (
+    <Page title={t('dictionary.title')} description={t('dictionary.about')} actions={add}>
+      {types.error && <Failure error={types.error} onRetry={() => void types.refetch()} />}
+      {types.isPending && <RowsSkeleton />}
+      {types.data && rows.length === 0 && (
+        <Empty icon={IconAddressBook} title={t('dictionary.empty')} action={add}>
+          {t('dictionary.about')}
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <div className={styles['panes']}>
+          <Select
+            hiddenFrom="sm"
+            label={t('dictionary.type')}
+            data={rows.map(({ dictType, dictName }) => ({ value: dictType, label: dictName }))}
+            value={chosen?.dictType ?? null}
+            allowDeselect={false}
+            searchable
+            onChange={(value) => value && choose(value)}
+          />
+          <nav className={styles['types']} aria-label={t('dictionary.types')}>
+            <TextInput
+              type="search"
+              aria-label={t('dictionary.searchTypes')}
+              placeholder={t('dictionary.searchTypes')}
+              leftSection={<IconSearch size={16} stroke={1.5} />}
+              mb="xs"
+              value={search}
+              onChange={({ currentTarget }) => setSearch(currentTarget.value)}
+            />
+            {shown.map(({ dictId, dictName, dictType }) => (
+              <NavLink
+                key={dictId}
+                component="button"
+                label={dictName}
+                description={dictType}
+                active={dictType === chosen?.dictType}
+                aria-current={dictType === chosen?.dictType ? 'true' : undefined}
+                className={styles['type']}
+                onClick={() => choose(dictType)}
+              />
+            ))}
+            {shown.length === 0 && (
+              <Text c="dimmed" size="sm" p="xs">
+                {t('dictionary.noSuchType')}
+              </Text>
+            )}
+          </nav>
+          <section className={styles['entries']} aria-label={chosen?.dictName ?? ''}>
+            {chosen ? (
+              <>
+                <Group justify="space-between" wrap="nowrap" align="flex-start" mb="sm">
+                  <div>
+                    <Title order={2}>{chosen.dictName}</Title>
+                    <Text size="sm" c="dimmed">
+                      <Code>{chosen.dictType}</Code> {chosen.remark}
+                    </Text>
+                  </div>
+                  {(may('system:dict:edit') || may('system:dict:remove')) && (
+                    <Menu>
+                      <Menu.Target>
+                        <ActionIcon aria-label={t('dictionary.typeActions')} size="lg">
+                          <IconDotsVertical size={18} stroke={1.5} />
+                        </ActionIcon>
+                      </Menu.Target>
+                      <Menu.Dropdown>
+                        {may('system:dict:edit') && (
+                          <Menu.Item
+                            leftSection={<IconPencil size={16} stroke={1.5} />}
+                            onClick={() => setEdited(chosen)}
+                          >
+                            {t('dictionary.editType')}
+                          </Menu.Item>
+                        )}
+                        {may('system:dict:remove') && (
+                          <Menu.Item
+                            color="red"
+                            leftSection={<IconTrash size={16} stroke={1.5} />}
+                            onClick={() =>
+                              confirmDestruction({
+                                title: t('dictionary.removeTypeNamed', { name: chosen.dictName }),
+                                body: t('dictionary.removeTypeBody'),
+                                action: t('dictionary.removeType'),
+                                run: () => remove.mutateAsync(chosen),
+                              })
+                            }
+                          >
+                            {t('dictionary.removeType')}
+                          </Menu.Item>
+                        )}
+                      </Menu.Dropdown>
+                    </Menu>
+                  )}
+                </Group>
+                <Entries key={chosen.dictType} type={chosen} />
+              </>
+            ) : (
+              <Empty icon={IconAddressBook} title={t('dictionary.noSuchType')}>
+                {t('dictionary.chooseType')}
+              </Empty>
+            )}
+          </section>
+        </div>
+      )}
+      {edited && (
+        <DictionaryTypeDrawer
+          type={edited === 'new' ? undefined : edited}
+          onSaved={choose}
+          onClose={() => setEdited(undefined)}
+        />
+      )}
+    </Page>
+  );
+}
+
+function Entries({ type }: { readonly type: DictionaryTypeView }) {
+  const { t } = useTranslation('administration');
+  const { may } = useMe();
+  const [edited, setEdited] = useState<DictionaryEntryView | 'new'>();
+  const { dictType } = type;
+  const canEdit = may('system:dict:edit');
+  const canRemove = may('system:dict:remove');
+  const name = `dictionary-${dictType}`;
+  const remove = useAction(
+    (entries: readonly DictionaryEntryView[]) =>
+      dictionaryEntryRemove({
+        path: { dictCodes: entries.map(({ dictCode }) => String(dictCode)) },
+      }),
+    { done: t('dictionary.entryRemoved'), changes: [[name]] },
+  );
+  const askToRemove = (entries: readonly DictionaryEntryView[], after?: () => void): void =>
+    confirmDestruction({
+      title: t('dictionary.removeEntry', { count: entries.length }),
+      body: t('dictionary.removeEntryBody', {
+        names: entries.map(({ dictLabel }) => dictLabel).join(', '),
+      }),
+      action: t('dictionary.removeEntry', { count: entries.length }),
+      run: async () => {
+        await remove.mutateAsync(entries);
+        after?.();
+      },
+    });
+  const add = may('system:dict:add') && (
+    <Button
+      variant="default"
+      leftSection={<IconPlus size={16} stroke={1.5} />}
+      onClick={() => setEdited('new')}
+    >
+      {t('dictionary.addEntry')}
+    </Button>
+  );
+  return (
+    <>
+      <DataTable
+        name={name}
+        label={t('dictionary.entriesOf', { name: type.dictName })}
+        filters={['q']}
+        columns={[
+          {
+            id: 'dictLabel',
+            title: t('dictionary.label'),
+            sort: 'dictLabel',
+            cell: ({ dictLabel }: DictionaryEntryView) => dictLabel,
+          },
+          {
+            id: 'dictValue',
+            title: t('dictionary.value'),
+            sort: 'dictValue',
+            cell: ({ dictValue }) => <Code>{dictValue}</Code>,
+          },
+          {
+            id: 'dictSort',
+            title: t('roles.order'),
+            sort: 'dictSort',
+            align: 'right',
+            cell: ({ dictSort }) => number(dictSort),
+          },
+          {
+            id: 'kind',
+            title: t('dictionary.kind'),
+            cell: ({ seeded, isDefault }) => (
+              <Group gap={4}>
+                {seeded && (
+                  <Badge variant="light" color="gray" tt="none">
+                    {t('dictionary.builtIn')}
+                  </Badge>
+                )}
+                {isDefault === 'Y' && (
+                  <Badge variant="light" tt="none">
+                    {t('dictionary.default')}
+                  </Badge>
+                )}
+              </Group>
+            ),
+          },
+        ]}
+        load={(query, { q }, signal) =>
+          dictionaryEntryList({
+            query: {
+              orderByColumn: 'dictSort',
+              isAsc: 'asc',
+              ...query,
+              dictType,
+              dictLabel: q,
+            },
+            signal,
+          })
+        }
+        rowKey={({ dictCode }) => dictCode}
+        toolbar={
+          <>
+            <AddressSearch name="q" label={t('dictionary.searchEntries')} />
+            {add}
+          </>
+        }
+        empty={
+          <Empty icon={IconAddressBook} title={t('dictionary.noEntries')} action={add}>
+            {t('dictionary.noEntriesHint')}
+          </Empty>
+        }
+        onOpen={setEdited}
+        {...((canEdit || canRemove) && {
+          rowActions: (entry: DictionaryEntryView) => (
+            <>
+              {canEdit && (
+                <Menu.Item
+                  leftSection={<IconPencil size={16} stroke={1.5} />}
+                  onClick={() => setEdited(entry)}
+                >
+                  {t('dictionary.editEntry')}
+                </Menu.Item>
+              )}
+              {canRemove && (
+                <Menu.Item
+                  color="red"
+                  leftSection={<IconTrash size={16} stroke={1.5} />}
+                  disabled={entry.seeded}
+                  onClick={() => askToRemove([entry])}
+                >
+                  {t('dictionary.removeEntry', { count: 1 })}
+                </Menu.Item>
+              )}
+            </>
+          ),
+        })}
+        {...(canRemove && {
+          bulkActions: (entries: readonly DictionaryEntryView[], clear: () => void) => (
+            <Button
+              variant="light"
+              color="red"
+              disabled={entries.some(({ seeded }) => seeded)}
+              onClick={() => askToRemove(entries, clear)}
+            >
+              {t('dictionary.removeEntry', { count: entries.length })}
+            </Button>
+          ),
+        })}
+        {...(may('system:dict:export') && {
+          onExport: async (filters: Address) =>
+            saveFile(
+              await dictionaryEntryExport({
+                body: { ...orderOf(filters), dictType, dictLabel: filters['q'] },
+              }),
+            ),
+        })}
+      />
+      {edited && (
+        <DictionaryEntryDrawer
+          dictType={dictType}
+          entry={edited === 'new' ? undefined : edited}
+          changes={[[name]]}
+          onClose={() => setEdited(undefined)}
+        />
+      )}
+    </>
+  );
 }

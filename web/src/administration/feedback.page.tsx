@@ -1,7 +1,341 @@
+import {
+  Badge,
+  Blockquote,
+  Button,
+  Drawer,
+  Group,
+  Menu,
+  Modal,
+  Select,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core';
+import { IconEye, IconFlask, IconThumbDown, IconThumbUp } from '@tabler/icons-react';
+import { feedbackExport, feedbackList, feedbackMakeTestQuery, knowledgeList } from '@plinth/client';
+import type { FeedbackListQuery, FeedbackView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Address } from '../app/address';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { AddressDay, daysOf, daysOfBody } from '../ui/address-day';
+import { AddressSearch, AddressSelect } from '../ui/address-fields';
+import { DataTable } from '../ui/data-table';
+import { saveFile } from '../ui/download';
+import { Empty } from '../ui/empty';
+import { Failure } from '../ui/failure';
+import { FormFailure } from '../ui/form-drawer';
 import { Page } from '../ui/page';
+import { Time } from '../ui/time';
+import { orderOf } from './order';
+import { Verdict } from './verdict';
+import styles from './feedback.module.css';
 
+function filterOf({ vote, model }: Address): Pick<FeedbackListQuery, 'vote' | 'modelName'> {
+  return { modelName: model, ...((vote === 'up' || vote === 'down') && { vote }) };
+}
+
+/** What users think of answers. A question can become a test query of a knowledge base. */
 export default function FeedbackPage() {
-  const { t } = useTranslation();
-  return <Page title={t('pages.feedback')}>{null}</Page>;
+  const { t } = useTranslation('administration');
+  const { may } = useMe();
+  const [shown, setShown] = useState<FeedbackView>();
+  const [tested, setTested] = useState<FeedbackView>();
+  const canTest = may('system:info:edit');
+  return (
+    <Page title={t('feedback.title')} description={t('feedback.about')}>
+      <DataTable
+        name="feedback"
+        label={t('feedback.title')}
+        filters={['vote', 'model', 'from', 'to']}
+        columns={[
+          {
+            id: 'question',
+            title: t('feedback.question'),
+            cell: ({ question }: FeedbackView) => (
+              <Text span lineClamp={2} fw={600}>
+                {question ?? t('feedback.questionDeleted')}
+              </Text>
+            ),
+          },
+          {
+            id: 'vote',
+            title: t('feedback.vote'),
+            sort: 'vote',
+            cell: (one) => <Vote vote={one.vote} />,
+          },
+          {
+            id: 'text',
+            title: t('feedback.comment'),
+            sort: 'text',
+            cell: ({ text }) => (
+              <Text size="sm" lineClamp={2}>
+                {text ?? '–'}
+              </Text>
+            ),
+          },
+          {
+            id: 'user',
+            title: t('feedback.by'),
+            cell: ({ userName, userId }) => userName ?? t('feedback.userId', { id: userId }),
+          },
+          {
+            id: 'modelName',
+            title: t('feedback.model'),
+            sort: 'modelName',
+            cell: ({ modelName }) => modelName ?? '–',
+          },
+          {
+            id: 'updateTime',
+            title: t('feedback.time'),
+            sort: 'updateTime',
+            cell: ({ updateTime }) => <Time value={updateTime} />,
+          },
+        ]}
+        load={(query, filters, signal) =>
+          feedbackList({ query: { ...query, ...filterOf(filters), ...daysOf(filters) }, signal })
+        }
+        rowKey={({ id }) => id}
+        toolbar={
+          <>
+            <AddressSelect
+              name="vote"
+              label={t('feedback.anyVote')}
+              data={(['up', 'down'] as const).map((value) => ({
+                value,
+                label: t(`feedback.votes.${value}`),
+              }))}
+            />
+            <AddressSearch name="model" label={t('feedback.searchModel')} />
+            <AddressDay name="from" label={t('audit.from')} />
+            <AddressDay name="to" label={t('audit.to')} />
+          </>
+        }
+        empty={
+          <Empty icon={IconThumbUp} title={t('feedback.empty')}>
+            {t('feedback.emptyHint')}
+          </Empty>
+        }
+        onOpen={setShown}
+        rowActions={(one) => (
+          <>
+            <Menu.Item
+              leftSection={<IconEye size={16} stroke={1.5} />}
+              onClick={() => setShown(one)}
+            >
+              {t('feedback.open')}
+            </Menu.Item>
+            {canTest && (
+              <Menu.Item
+                leftSection={<IconFlask size={16} stroke={1.5} />}
+                disabled={one.question === null}
+                onClick={() => setTested(one)}
+              >
+                {t('feedback.test.open')}
+              </Menu.Item>
+            )}
+          </>
+        )}
+        {...(may('chat:feedback:export') && {
+          onExport: async (filters: Address) =>
+            saveFile(
+              await feedbackExport({
+                body: { ...orderOf(filters), ...filterOf(filters), ...daysOfBody(filters) },
+              }),
+            ),
+        })}
+      />
+      {shown && (
+        <FeedbackDrawer
+          feedback={shown}
+          onTest={canTest && shown.question !== null ? () => setTested(shown) : undefined}
+          onClose={() => setShown(undefined)}
+        />
+      )}
+      {tested && <MakeTestQuery feedback={tested} onClose={() => setTested(undefined)} />}
+    </Page>
+  );
+}
+
+function Vote({ vote }: { readonly vote: FeedbackView['vote'] }) {
+  const { t } = useTranslation('administration');
+  const Mark = vote === 'up' ? IconThumbUp : IconThumbDown;
+  return (
+    <Verdict good={vote === 'up'} icon={<Mark size={12} stroke={1.5} />}>
+      {t(`feedback.votes.${vote}`)}
+    </Verdict>
+  );
+}
+
+interface DrawerProps {
+  readonly feedback: FeedbackView;
+  readonly onTest: (() => void) | undefined;
+  readonly onClose: () => void;
+}
+
+function FeedbackDrawer({ feedback, onTest, onClose }: DrawerProps) {
+  const { t } = useTranslation('administration');
+  const { question, answer, text, sources, userName, userId, modelName } = feedback;
+  return (
+    <Drawer
+      opened
+      onClose={onClose}
+      size="xl"
+      title={t('feedback.title')}
+      closeButtonProps={{ 'aria-label': t('close') }}
+    >
+      <Stack>
+        <Group gap="xs">
+          <Vote vote={feedback.vote} />
+          <Text size="sm" c="dimmed">
+            {userName ?? t('feedback.userId', { id: userId })} · {modelName ?? '–'} ·{' '}
+            <Time value={feedback.updateTime} />
+          </Text>
+        </Group>
+        {text && (
+          <Blockquote className={styles['comment']} p="sm">
+            {text}
+          </Blockquote>
+        )}
+        <section>
+          <Title order={3}>{t('feedback.question')}</Title>
+          <Text className={styles['text']}>{question ?? t('feedback.questionDeleted')}</Text>
+        </section>
+        <section>
+          <Title order={3}>{t('feedback.answer')}</Title>
+          <Text className={styles['text']}>{answer}</Text>
+        </section>
+        {sources.length > 0 && (
+          <section>
+            <Title order={3} mb={4}>
+              {t('feedback.sources')}
+            </Title>
+            <ol className={styles['sources']}>
+              {sources.map(({ number, document, page, cited }) => (
+                <li key={number} value={number}>
+                  {document}
+                  {page !== null && ` · ${t('feedback.page', { page })}`}
+                  {cited && (
+                    <Badge ml="xs" size="sm" variant="light" tt="none">
+                      {t('feedback.cited')}
+                    </Badge>
+                  )}
+                </li>
+              ))}
+            </ol>
+          </section>
+        )}
+        {onTest && (
+          <Group>
+            <Button
+              variant="default"
+              leftSection={<IconFlask size={16} stroke={1.5} />}
+              onClick={onTest}
+            >
+              {t('feedback.test.open')}
+            </Button>
+          </Group>
+        )}
+      </Stack>
+    </Drawer>
+  );
+}
+
+interface TestProps {
+  readonly feedback: FeedbackView;
+  readonly onClose: () => void;
+}
+
+/** The question becomes a test query of a base that the answer cites, which is expected to find what was cited. */
+function MakeTestQuery({ feedback, onClose }: TestProps) {
+  const { t } = useTranslation('administration');
+  const cited = feedback.sources.filter((source) => source.cited);
+  const [chosen, setChosen] = useState(
+    cited[0] === undefined ? null : String(cited[0].knowledgeId),
+  );
+  const [failure, setFailure] = useState<unknown>();
+  const [made, setMade] = useState(false);
+  const bases = useQuery({
+    queryKey: ['knowledge', 'choices'],
+    queryFn: ({ signal }) => knowledgeList({ query: { pageSize: 1_000 }, signal }),
+  });
+  const make = useAction(
+    (knowledgeId: number) =>
+      feedbackMakeTestQuery({ path: { id: feedback.id }, body: { knowledgeId } }),
+    {
+      changes: [['test-sets']],
+      after: () => setMade(true),
+      onFailure: setFailure,
+    },
+  );
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={t('feedback.test.open')}
+      closeButtonProps={{ 'aria-label': t('close') }}
+    >
+      {made ? (
+        <Stack>
+          <Text role="status">{t('feedback.test.done')}</Text>
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {t('close')}
+            </Button>
+            <Button
+              renderRoot={(props) => (
+                <Link
+                  to="/knowledge/$knowledgeId"
+                  params={{ knowledgeId: chosen ?? '' }}
+                  search={{ tab: 'tests' } as never}
+                  {...props}
+                />
+              )}
+            >
+              {t('feedback.test.show')}
+            </Button>
+          </Group>
+        </Stack>
+      ) : (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            setFailure(undefined);
+            if (chosen !== null) make.mutate(Number(chosen));
+          }}
+        >
+          <Stack>
+            <Text>{t('feedback.test.about')}</Text>
+            <Text fw={600}>{feedback.question}</Text>
+            {bases.error && <Failure error={bases.error} onRetry={() => void bases.refetch()} />}
+            <Select
+              label={t('feedback.test.base')}
+              description={t(
+                cited.length > 0 ? 'feedback.test.baseHelp' : 'feedback.test.nothingCited',
+              )}
+              data={(bases.data?.rows ?? []).map(({ id, name }) => ({
+                value: String(id),
+                label: name,
+              }))}
+              value={chosen}
+              onChange={setChosen}
+              searchable
+            />
+            {failure !== undefined && <FormFailure error={failure} />}
+            <Group justify="flex-end">
+              <Button variant="default" onClick={onClose}>
+                {t('cancel')}
+              </Button>
+              <Button type="submit" loading={make.isPending} disabled={chosen === null}>
+                {t('feedback.test.make')}
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      )}
+    </Modal>
+  );
 }

@@ -5,7 +5,8 @@ import type { UserInfoView } from '@plinth/client';
 /** The signed-in user with their roles and permissions. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
-  queryFn: ({ signal }) => profileInfo({ signal }),
+  // Without it, the answer would end a switch to another tenant.
+  queryFn: ({ signal }) => profileInfo({ query: { keepTenant: true }, signal }),
   staleTime: 60_000,
 });
 
@@ -19,6 +20,8 @@ export function includes(permissions: readonly string[], wanted: string): boolea
 
 interface Me {
   readonly user: UserInfoView['user'] | undefined;
+  /** The tenant whose records are shown: a super administrator can switch to another than their own. */
+  readonly tenantId: string | undefined;
   readonly isSuperAdmin: boolean;
   /** Whether one of the permissions is held; true for an empty list. False until the user is loaded. */
   readonly may: (...permissions: readonly string[]) => boolean;
@@ -28,6 +31,7 @@ export function useMe(): Me {
   const { data } = useQuery(meQuery);
   return {
     user: data?.user,
+    tenantId: data?.tenantId,
     isSuperAdmin: data?.roles.includes('superadmin') ?? false,
     may: (...permissions) =>
       data !== undefined &&

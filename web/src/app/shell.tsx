@@ -225,7 +225,7 @@ function EntryLink({ entry, small, onOpen }: EntriesProps & { readonly entry: En
 
 function AccountMenu({ small, onOpen }: EntriesProps) {
   const { t } = useTranslation();
-  const { user, may } = useMe();
+  const { user, may, tenantId } = useMe();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const [switching, setSwitching] = useState(false);
   const name = user?.nickName || user?.userName || '';
@@ -247,7 +247,7 @@ function AccountMenu({ small, onOpen }: EntriesProps) {
                     {name}
                   </Text>
                   <Text size="xs" c="dimmed" truncate>
-                    {user?.tenantId}
+                    {tenantId}
                   </Text>
                 </Stack>
                 <IconChevronDown size={14} stroke={1.5} />

@@ -10,10 +10,10 @@ import { useMe } from './me';
 /** Lets a super administrator work in another tenant. All that was loaded belongs to the tenant before, and is dropped. */
 export default function TenantSwitch({ onClose }: { readonly onClose: () => void }) {
   const { t } = useTranslation();
-  const { user } = useMe();
+  const { tenantId: current } = useMe();
   const router = useRouter();
   const queries = useQueryClient();
-  const [tenantId, setTenantId] = useState(user?.tenantId ?? null);
+  const [tenantId, setTenantId] = useState(current ?? null);
   const { data } = useQuery({
     queryKey: ['tenants', 'choices'],
     queryFn: ({ signal }) => tenantList({ query: { pageSize: 1_000 }, signal }),

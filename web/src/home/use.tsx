@@ -1,4 +1,3 @@
-import { Sparkline } from '@mantine/charts';
 import { Group, SegmentedControl, SimpleGrid, Table, Text, Title } from '@mantine/core';
 import { chatUseReport } from '@plinth/client';
 import type { UseView } from '@plinth/client';
@@ -8,6 +7,7 @@ import { useAddress } from '../app/address';
 import { Failure } from '../ui/failure';
 import { duration, number, shortNumber } from '../ui/format';
 import { RowsSkeleton } from '../ui/skeleton';
+import { Sparkline } from '../ui/sparkline';
 import { Time } from '../ui/time';
 import { VendorMark } from '../ui/vendor-mark';
 import styles from './home.module.css';
@@ -16,7 +16,7 @@ const SPANS = ['7', '14', '30'] as const;
 const ASK_AGAIN_MS = 60_000;
 
 /** Turns, tokens, time to the first token and failures of the last days, by day and by model. */
-export default function Use() {
+export function Use() {
   const { t } = useTranslation('home');
   const [address, change] = useAddress();
   const days = SPANS.find((span) => span === address['days']) ?? '14';
@@ -82,15 +82,7 @@ function Report({ use }: { readonly use: UseView }) {
             <Text className={styles['value']} data-bad={name === 'failures' && failed > 0}>
               {value}
             </Text>
-            <Sparkline
-              h={32}
-              data={[...data]}
-              curveType="monotone"
-              color={name === 'failures' ? 'red.6' : 'indigo.6'}
-              fillOpacity={0.15}
-              strokeWidth={1.5}
-              aria-hidden
-            />
+            <Sparkline values={data} tone={name === 'failures' ? 'bad' : 'usual'} />
           </div>
         ))}
       </SimpleGrid>

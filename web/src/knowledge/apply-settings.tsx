@@ -1,6 +1,6 @@
 import { Button, Checkbox, Group, Modal, Stack, Table, Text } from '@mantine/core';
 import { knowledgeUpdate } from '@plinth/client';
-import type { KnowledgeView, UpdateKnowledgeBody } from '@plinth/client';
+import type { KnowledgeView } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../ui/action';
@@ -31,7 +31,7 @@ export function ApplySettings({ base, changes, onClose }: Props) {
           id: base.id,
           ...Object.fromEntries(changed.map((field) => [field, changes[field]])),
           ...(again && reparse && { reindex: true }),
-        } as UpdateKnowledgeBody,
+        },
       }),
     {
       done: t('settings.saved'),

@@ -57,6 +57,35 @@ export function requiresParsing(field: Field): boolean {
   return OF_INDEX.includes(field);
 }
 
+/** The settings among the fields of a base. */
+export function settingsOf(base: KnowledgeView): Settings {
+  return {
+    name: base.name,
+    description: base.description,
+    share: base.share,
+    embeddingModel: base.embeddingModel,
+    vectorModel: base.vectorModel,
+    textBlockSize: base.textBlockSize,
+    overlapChar: base.overlapChar,
+    separator: base.separator,
+    language: base.language,
+    enableOcr: base.enableOcr,
+    ocrModel: base.ocrModel,
+    contextModel: base.contextModel,
+    retrieveLimit: base.retrieveLimit,
+    similarityThreshold: base.similarityThreshold,
+    enableHybrid: base.enableHybrid,
+    hybridAlpha: base.hybridAlpha,
+    enableRerank: base.enableRerank,
+    rerankModel: base.rerankModel,
+    rerankTopN: base.rerankTopN,
+    rerankScoreThreshold: base.rerankScoreThreshold,
+    neighbours: base.neighbours,
+    neighbourCharacters: base.neighbourCharacters,
+    remark: base.remark,
+  };
+}
+
 export function changedOf(base: KnowledgeView, given: Partial<Settings>): Field[] {
   return FIELDS.filter((field) => field in given && given[field] !== base[field]);
 }
@@ -64,7 +93,10 @@ export function changedOf(base: KnowledgeView, given: Partial<Settings>): Field[
 const FLAGS: readonly Field[] = ['enableOcr', 'enableHybrid', 'enableRerank'];
 
 /** A setting in words, for a comparison. */
-export function useShownSetting(): (field: Field, value: unknown) => string {
+export function useShownSetting(): (
+  field: Field,
+  value: string | number | null | undefined,
+) => string {
   const { t } = useTranslation('knowledge');
   return (field, value) => {
     if (FLAGS.includes(field)) return t(value === 1 ? 'on' : 'off');

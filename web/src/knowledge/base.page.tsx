@@ -1,11 +1,13 @@
-import { Alert, Badge, Group, Skeleton, Tabs } from '@mantine/core';
+import { Alert, Badge, Group, Tabs } from '@mantine/core';
 import { IconAlertTriangle, IconEye } from '@tabler/icons-react';
+import { ApiError } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Address } from '../app/address';
+import { useAddress } from '../app/address';
 import { Failure } from '../ui/failure';
+import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
 import { Time } from '../ui/time';
@@ -24,15 +26,16 @@ type Tab = (typeof TABS)[number];
 export default function BasePage() {
   const { t } = useTranslation('knowledge');
   const { t: ofApp } = useTranslation('app');
-  const { knowledgeId } = useParams({ strict: false }) as { knowledgeId: string };
+  const { knowledgeId = '' } = useParams({ strict: false });
   const id = Number(knowledgeId);
   const navigate = useNavigate();
-  const address = useSearch({ strict: false }) as Address;
+  const [address] = useAddress();
   const tab: Tab = TABS.find((one) => one === address['tab']) ?? 'documents';
   const { data: base, error, refetch } = useQuery(baseQuery(id));
   const access = useBaseAccess(base);
+  if (error instanceof ApiError && error.code === 404) return <NotFound />;
   if (error && !base) return <Failure error={error} onRetry={() => void refetch()} />;
-  // A tab has parameters of its own, so the address begins anew.
+  // A tab has parameters of its own, so none of the others stays.
   const open = (next: string | null): void => {
     void navigate({
       to: '/knowledge/$knowledgeId',
@@ -43,19 +46,20 @@ export default function BasePage() {
   return (
     <Page
       title={base?.name ?? ''}
-      description={base ? base.description || undefined : <Skeleton height={14} width={280} />}
+      description={base?.description}
       above={[{ title: ofApp('pages.knowledge'), path: '/knowledge' }]}
       width={tab === 'retrieval' ? 'full' : 'table'}
       actions={
         base && (
           <Group gap={6}>
             {base.share === 1 && (
-              <Badge variant="default" fw={400}>
+              <Badge tt="none" variant="default" fw={400}>
                 {t('base.shared')}
               </Badge>
             )}
             {access.readOnly && (
               <Badge
+                tt="none"
                 variant="default"
                 fw={400}
                 leftSection={<IconEye size={12} stroke={1.5} />}

@@ -14,6 +14,13 @@ export const PARSED = 2;
 export const FAILED = 3;
 
 const STATES = ['pending', 'parsing', 'parsed', 'failed'] as const;
+/** Readable on the tints of the badges, in both themes. */
+const TEXTS = [
+  'var(--mantine-color-text)',
+  'var(--mantine-color-anchor)',
+  'var(--plinth-good)',
+  'var(--plinth-bad)',
+] as const;
 const COLOURS = ['gray', 'indigo', 'teal', 'red'] as const;
 
 /** Whether the row will change by itself. */
@@ -63,7 +70,13 @@ export function DocumentState({ document, base, mayParse }: Props) {
   return (
     <Stack gap={4} py={4} className={styles['state']}>
       <Group gap={8} wrap="nowrap">
-        <Badge variant="light" color={COLOURS[status] ?? 'gray'} className={styles['stateBadge']}>
+        <Badge
+          tt="none"
+          variant="light"
+          color={COLOURS[status] ?? 'gray'}
+          c={TEXTS[status]}
+          className={styles['stateBadge']}
+        >
           {t(`document.state.${state}`)}
         </Badge>
         {status === PARSING && <ParsingProgress document={document} />}

@@ -8,7 +8,7 @@ import {
   IconTags,
   IconTrash,
 } from '@tabler/icons-react';
-import { attachContent, attachGet, attachList, attachRemove } from '@plinth/client';
+import { ApiError, attachContent, attachGet, attachList, attachRemove } from '@plinth/client';
 import type { AttachmentView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
@@ -24,6 +24,7 @@ import { NotFound } from '../ui/not-found';
 import { Page } from '../ui/page';
 import { RowsSkeleton } from '../ui/skeleton';
 import { Time } from '../ui/time';
+import { saveFile } from '../ui/download';
 import { baseKey, baseQuery, useBaseAccess } from './base';
 import {
   DocumentState,
@@ -36,7 +37,6 @@ import { Fragments } from './fragments';
 import { shown } from './metadata';
 import { MetadataDrawer } from './metadata-drawer';
 import { RenameDocument } from './rename-document';
-import { saveAs } from './save-as';
 import styles from './knowledge.module.css';
 
 const SplitPreview = lazy(() => import('./split-preview'));
@@ -53,10 +53,7 @@ export default function DocumentPage() {
   const { t } = useTranslation('knowledge');
   const { t: ofApp } = useTranslation('app');
   const { may } = useMe();
-  const { knowledgeId, documentId } = useParams({ strict: false }) as {
-    knowledgeId: string;
-    documentId: string;
-  };
+  const { knowledgeId = '', documentId = '' } = useParams({ strict: false });
   const id = Number(knowledgeId);
   const navigate = useNavigate();
   const [address, change] = useAddress();
@@ -75,7 +72,7 @@ export default function DocumentPage() {
   const access = useBaseAccess(base);
   const { parse } = useParseActions(id);
   const download = useAction(async ({ id: ofDocument, name }: AttachmentView) =>
-    saveAs(await attachContent({ path: { id: ofDocument } }), name),
+    saveFile(await attachContent({ path: { id: ofDocument } }), name),
   );
   const remove = useAction(
     (ofDocument: number) => attachRemove({ path: { ids: [String(ofDocument)] } }),
@@ -86,6 +83,7 @@ export default function DocumentPage() {
     },
   );
   const failure = error ?? baseError;
+  if (failure instanceof ApiError && failure.code === 404) return <NotFound />;
   if (failure && (!document || !base))
     return <Failure error={failure} onRetry={() => void refetch()} />;
   if (document === null) return <NotFound />;

@@ -40,6 +40,7 @@ import type { Column } from '../ui/data-table';
 import { Empty } from '../ui/empty';
 import { bytes, number } from '../ui/format';
 import { Time } from '../ui/time';
+import { saveFile } from '../ui/download';
 import { baseKey, useBaseAccess } from './base';
 import {
   DocumentState,
@@ -53,7 +54,6 @@ import { shown } from './metadata';
 import { MetadataDrawer } from './metadata-drawer';
 import { MetadataFilter } from './metadata-filter';
 import { RenameDocument } from './rename-document';
-import { saveAs } from './save-as';
 import { UploadList } from './upload-list';
 import { addRefused, addUploads } from './uploads';
 import styles from './knowledge.module.css';
@@ -102,7 +102,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
     { done: t('document.deleted'), changes },
   );
   const download = useAction(async ({ id, name }: AttachmentView) =>
-    saveAs(await attachContent({ path: { id } }), name),
+    saveFile(await attachContent({ path: { id } }), name),
   );
   const { data: failures } = useQuery({
     queryKey: [...baseKey(base.id), 'failed'],
@@ -198,9 +198,8 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
       <UploadList knowledgeId={base.id} />
       {failed > 0 && mayEdit && address['status'] !== String(FAILED) && (
         <Alert
-          color="red"
-          variant="light"
-          icon={<IconAlertTriangle size={18} stroke={1.5} />}
+          variant="default"
+          icon={<IconAlertTriangle size={18} stroke={1.5} className={styles['bad']} />}
           role="status"
         >
           <Group justify="space-between" gap="xs">
@@ -404,7 +403,7 @@ export function Documents({ base }: { readonly base: KnowledgeView }) {
         )}
         {...(may('system:attach:export') && {
           onExport: async ({ name, status, filter, ...order }) =>
-            saveAs(
+            saveFile(
               await attachExport({
                 body: {
                   ...order,

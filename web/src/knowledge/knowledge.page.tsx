@@ -15,8 +15,8 @@ import { Empty } from '../ui/empty';
 import { number } from '../ui/format';
 import { Page } from '../ui/page';
 import { Time } from '../ui/time';
+import { saveFile } from '../ui/download';
 import { NewBase } from './new-base';
-import { saveAs } from './save-as';
 
 /** The knowledge bases that the user may read. */
 export default function KnowledgePage() {
@@ -52,7 +52,7 @@ export default function KnowledgePage() {
       sort: 'embeddingModel',
       cell: ({ embeddingModel }) =>
         embeddingModel || (
-          <Badge color="yellow" variant="light">
+          <Badge tt="none" color="yellow" c="var(--plinth-warn)" variant="light">
             {t('base.noModel')}
           </Badge>
         ),
@@ -157,7 +157,7 @@ export default function KnowledgePage() {
         )}
         {...(may('system:info:export') && {
           onExport: async ({ name, share, ...order }) =>
-            saveAs(
+            saveFile(
               await knowledgeExport({
                 body: {
                   ...order,
@@ -180,7 +180,7 @@ function BaseName({ base: { name, description, vectorsLostTime } }: { base: Know
       <Group gap={8}>
         <span>{name}</span>
         {vectorsLostTime && (
-          <Badge size="sm" color="yellow" variant="light">
+          <Badge tt="none" size="sm" color="yellow" c="var(--plinth-warn)" variant="light">
             {t('base.vectorsLost')}
           </Badge>
         )}

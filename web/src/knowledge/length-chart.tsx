@@ -2,6 +2,7 @@ import '@mantine/charts/styles.layer.css';
 import { BarChart } from '@mantine/charts';
 import { useTranslation } from 'react-i18next';
 import { number } from '../ui/format';
+import styles from './knowledge.module.css';
 
 const BINS = 12;
 
@@ -15,7 +16,7 @@ export default function LengthChart({ lengths }: { readonly lengths: readonly nu
     count: lengths.filter((one) => Math.floor(one / width) === place).length,
   }));
   return (
-    <figure role="img" aria-label={t('split.histogram')}>
+    <figure className={styles['plot']} role="img" aria-label={t('split.histogram')}>
       <BarChart
         h={84}
         data={bins}

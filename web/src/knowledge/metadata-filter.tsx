@@ -18,7 +18,7 @@ import { useTranslation } from 'react-i18next';
 import { Failure } from '../ui/failure';
 import { baseKey } from './base';
 import { conditionsOf, filterOf, isDate, OPS_OF } from './metadata';
-import type { Condition, MetadataType, Op } from './metadata';
+import type { Condition, MetadataType } from './metadata';
 
 interface Props {
   readonly knowledgeId: number;
@@ -67,8 +67,8 @@ export function MetadataFilter({ knowledgeId, value, onChange }: Props) {
       trapFocus
       withinPortal
     >
-      <Popover.Target>
-        <Indicator disabled={applied === 0} label={applied} size={16} offset={4}>
+      <Indicator disabled={applied === 0} label={applied} size={16} offset={4}>
+        <Popover.Target>
           <Button
             variant="default"
             leftSection={<IconFilter size={16} stroke={1.5} />}
@@ -79,8 +79,8 @@ export function MetadataFilter({ knowledgeId, value, onChange }: Props) {
           >
             {t('filter.title')}
           </Button>
-        </Indicator>
-      </Popover.Target>
+        </Popover.Target>
+      </Indicator>
       <Popover.Dropdown w={{ base: 'calc(100vw - 32px)', xs: 480 }} aria-label={t('filter.title')}>
         <Stack gap="xs">
           {error && <Failure error={error} />}
@@ -173,7 +173,7 @@ function ConditionFields({
         w={120}
         comboboxProps={{ withinPortal: false }}
         onChange={(chosen) =>
-          chosen !== null && onChange({ op: chosen as Op, value: chosen === 'exists' ? true : '' })
+          chosen !== null && onChange({ op: chosen, value: chosen === 'exists' ? true : '' })
         }
       />
       {op === 'exists' ? (

@@ -291,7 +291,7 @@ function Results({ base, label, query, result, against }: ResultsProps) {
 }
 
 function droppedOf({ dropped = [] }: RetrievalSearchResponse): readonly RetrievedFragmentView[] {
-  return dropped as unknown as readonly RetrievedFragmentView[];
+  return dropped as readonly RetrievedFragmentView[];
 }
 
 function placeIn(hits: readonly RetrievedFragmentView[], hit: RetrievedFragmentView): number {
@@ -414,7 +414,14 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
         )}
       </Group>
       {dropped !== null && (
-        <Badge variant="light" color="yellow" mb={8} tt="none" className={styles['reason']}>
+        <Badge
+          variant="light"
+          color="yellow"
+          c="var(--plinth-warn)"
+          mb={8}
+          tt="none"
+          className={styles['reason']}
+        >
           {reason ? t(`retrieval.reason.${reason.reason}`, { limit: reason.limit }) : dropped}
         </Badge>
       )}
@@ -448,7 +455,7 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
           />
         )}
       </div>
-      <div className={styles['content']} data-clamped={!whole || undefined}>
+      <div className={styles['content']} data-clamped={(isLong(hit) && !whole) || undefined}>
         {piecesOf(hit.content, keyword?.terms ?? []).map(({ text, matched }, part) =>
           matched ? (
             <mark key={part} className={styles['mark']}>
@@ -459,7 +466,7 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
           ),
         )}
       </div>
-      {hit.content.length > 360 && (
+      {isLong(hit) && (
         <Button
           size="compact-xs"
           variant="subtle"
@@ -475,19 +482,30 @@ function Hit({ base, hit, place, query, keywordBest, before }: HitProps) {
   );
 }
 
+/** More than the six lines that a card shows. */
+function isLong({ content }: RetrievedFragmentView): boolean {
+  return content.length > 600 || content.split('\n').length > 6;
+}
+
 /** How its place differs from that with the other settings. */
 function Moved({ place, before }: { readonly place: number; readonly before: number }) {
   const { t } = useTranslation('knowledge');
   if (before === place) return null;
   if (before === -1)
     return (
-      <Badge size="sm" variant="light" color="indigo">
+      <Badge tt="none" size="sm" variant="light" color="indigo" c="var(--mantine-color-anchor)">
         {t('retrieval.isNew')}
       </Badge>
     );
   const up = before - place;
   return (
-    <Badge size="sm" variant="light" color={up > 0 ? 'teal' : 'gray'}>
+    <Badge
+      tt="none"
+      size="sm"
+      variant="light"
+      color={up > 0 ? 'teal' : 'gray'}
+      c={up > 0 ? 'var(--plinth-good)' : 'var(--mantine-color-text)'}
+    >
       {t(up > 0 ? 'retrieval.up' : 'retrieval.down', { count: Math.abs(up) })}
     </Badge>
   );

@@ -3,6 +3,7 @@ import { LineChart } from '@mantine/charts';
 import type { EvaluationView } from '@plinth/client';
 import { useTranslation } from 'react-i18next';
 import { absolute, momentOf } from '../ui/time';
+import styles from './knowledge.module.css';
 
 const SHORT = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' } as const;
 
@@ -23,7 +24,7 @@ export default function ScoreChart({ runs }: { readonly runs: readonly Evaluatio
     }),
   );
   return (
-    <figure role="img" aria-label={t('evaluation.chart')}>
+    <figure className={styles['plot']} role="img" aria-label={t('evaluation.chart')}>
       <LineChart
         h={240}
         data={data}

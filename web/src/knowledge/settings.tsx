@@ -8,6 +8,7 @@ import {
   NumberInput,
   Radio,
   Select,
+  SimpleGrid,
   Stack,
   Switch,
   Text,
@@ -16,25 +17,27 @@ import {
   Title,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import type { UseFormReturnType } from '@mantine/form';
 import { IconTrash } from '@tabler/icons-react';
 import { attachList, knowledgeRemove, knowledgeUpdate } from '@plinth/client';
-import type { KnowledgeView, UpdateKnowledgeBody } from '@plinth/client';
+import type { KnowledgeView } from '@plinth/client';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useBlocker, useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../ui/action';
 import { confirmDestruction } from '../ui/confirm';
 import { FormFailure } from '../ui/form-drawer';
+import { LeaveGuard } from '../ui/leave-guard';
 import { ModelPicker } from '../ui/pickers';
 import { baseKey, useBaseAccess } from './base';
 import {
   changedOf,
-  FIELDS,
   languageChoices,
   needsParsing,
   requiresParsing,
+  settingsOf,
   useShownSetting,
 } from './base-settings';
 import type { Field, Settings as Values } from './base-settings';
@@ -48,7 +51,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
   const [reparse, setReparse] = useState(true);
   const shown = useShownSetting();
   const form = useForm<Values>({
-    initialValues: valuesOf(base),
+    initialValues: settingsOf(base),
     validate: {
       name: (name) => (name.trim() === '' ? t('base.nameMissing') : null),
       textBlockSize: (size) => (size >= 1 ? null : t('help.sizeWrong')),
@@ -60,18 +63,13 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
   useEffect(() => {
     const dirty = changedOf(base, form.values);
     if (dirty.length === 0 || !form.isDirty()) {
-      form.setValues(valuesOf(base));
-      form.resetDirty(valuesOf(base));
+      form.setValues(settingsOf(base));
+      form.resetDirty(settingsOf(base));
     }
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- Only a new answer of the service counts.
   }, [base]);
   const changed = changedOf(base, form.values);
   const again = base.documentCount > 0 ? changed.filter(needsParsing) : [];
   const required = again.some(requiresParsing);
-  useBlocker({
-    shouldBlockFn: () => changed.length > 0 && !window.confirm(t('settings.leave')),
-    enableBeforeUnload: () => changed.length > 0,
-  });
   const save = useAction(
     () =>
       knowledgeUpdate({
@@ -79,7 +77,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
           id: base.id,
           ...Object.fromEntries(changed.map((field) => [field, toWire(field, form.values[field])])),
           ...(again.length > 0 && (reparse || required) && { reindex: true }),
-        } as UpdateKnowledgeBody,
+        },
       }),
     {
       done: t('settings.saved'),
@@ -137,7 +135,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
               />
             </Section>
             <Section title={t('settings.splitting')} about={<TrySplit base={base} />}>
-              <Group align="flex-start" grow preventGrowOverflow={false}>
+              <SimpleGrid cols={{ base: 1, xs: 2 }}>
                 <NumberInput
                   label={t('field.textBlockSize')}
                   description={describe('textBlockSize', t('help.textBlockSize'))}
@@ -153,7 +151,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
                   step={10}
                   {...form.getInputProps('overlapChar')}
                 />
-              </Group>
+              </SimpleGrid>
               <TextInput
                 label={t('field.separator')}
                 description={describe('separator', t('help.separator'))}
@@ -210,7 +208,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
               />
             </Section>
             <Section title={t('settings.search')} about={t('settings.searchAbout')}>
-              <Group align="flex-start" grow preventGrowOverflow={false}>
+              <SimpleGrid cols={{ base: 1, xs: 2 }}>
                 <NumberInput
                   label={t('field.retrieveLimit')}
                   description={t('help.retrieveLimit')}
@@ -227,7 +225,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
                   decimalScale={3}
                   {...form.getInputProps('similarityThreshold')}
                 />
-              </Group>
+              </SimpleGrid>
               <Switch
                 label={t('field.enableHybrid')}
                 description={t('help.enableHybrid')}
@@ -263,7 +261,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
                       {t('settings.noRerankModel')}
                     </Alert>
                   )}
-                  <Group align="flex-start" grow preventGrowOverflow={false}>
+                  <SimpleGrid cols={{ base: 1, xs: 2 }}>
                     <NumberInput
                       label={t('field.rerankTopN')}
                       description={t('help.rerankTopN')}
@@ -277,7 +275,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
                       decimalScale={4}
                       {...optionalNumber(form, 'rerankScoreThreshold')}
                     />
-                  </Group>
+                  </SimpleGrid>
                 </>
               )}
             </Section>
@@ -337,7 +335,7 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
               <Button
                 variant="default"
                 onClick={() => {
-                  form.setValues(valuesOf(base));
+                  form.setValues(settingsOf(base));
                   setFailure(undefined);
                 }}
               >
@@ -350,13 +348,10 @@ export default function Settings({ base }: { readonly base: KnowledgeView }) {
           </div>
         )}
       </form>
+      <LeaveGuard dirty={changed.length > 0 && !save.isPending} />
       {can('system:info:remove') && <DangerZone base={base} />}
     </>
   );
-}
-
-function valuesOf(base: KnowledgeView): Values {
-  return Object.fromEntries(FIELDS.map((field) => [field, base[field]])) as unknown as Values;
 }
 
 /** An emptied number is cleared: rerankTopN by 0, the score by an empty text. */
@@ -366,7 +361,7 @@ function toWire(field: Field, value: unknown): unknown {
 }
 
 function optionalNumber(
-  form: ReturnType<typeof useForm<Values>>,
+  form: Pick<UseFormReturnType<Values>, 'getInputProps' | 'setFieldValue'>,
   name: 'rerankTopN' | 'rerankScoreThreshold',
 ) {
   const {

@@ -196,7 +196,7 @@ function DocumentPicker({ base, name, value, error, onChange }: PickerProps) {
       allowDeselect={false}
       flex={1}
       error={error}
-      onChange={(docId, option) => docId !== null && onChange(docId, option.label)}
+      onChange={(docId, option) => docId !== null && onChange(docId, option?.label ?? '')}
     />
   );
 }

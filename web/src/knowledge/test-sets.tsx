@@ -8,7 +8,7 @@ import {
   IconTrash,
   IconUpload,
 } from '@tabler/icons-react';
-import { testSetExport, testSetImport, testSetList, testSetRemove } from '@plinth/client';
+import { importTestSet, testSetExport, testSetList, testSetRemove } from '@plinth/client';
 import type { KnowledgeView, TestQueryView } from '@plinth/client';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -20,9 +20,9 @@ import type { Column } from '../ui/data-table';
 import { Empty } from '../ui/empty';
 import { number } from '../ui/format';
 import { Time } from '../ui/time';
+import { saveFile } from '../ui/download';
 import { baseKey, useBaseAccess } from './base';
 import { Evaluations } from './evaluations';
-import { saveAs } from './save-as';
 import { TestQueryDrawer } from './test-query-drawer';
 import styles from './knowledge.module.css';
 
@@ -39,8 +39,7 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
     { done: t('test.deleted'), changes },
   );
   const take = useAction(
-    // Both files of the layout go in one request: the judgements name questions of the other file.
-    (files: File[]) => testSetImport({ path, body: { file: files as unknown as File } }),
+    (files: readonly File[]) => importTestSet({ knowledgeId: base.id, files }),
     {
       done: ({ added, replaced, skipped, unknown }) =>
         t('test.imported', {
@@ -55,7 +54,7 @@ export default function TestSets({ base }: { readonly base: KnowledgeView }) {
   const give = useAction(async (part: 'queries' | 'qrels') => {
     const text = await testSetExport({ path, query: { part } });
     const type = 'text/plain';
-    saveAs(new Blob([text], { type }), part === 'queries' ? 'queries.jsonl' : 'qrels.tsv');
+    saveFile(new Blob([text], { type }), part === 'queries' ? 'queries.jsonl' : 'qrels.tsv');
   });
   const deleteAll = (queries: readonly TestQueryView[], after?: () => void): void => {
     const count = queries.length;

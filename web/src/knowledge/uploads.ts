@@ -96,9 +96,21 @@ async function send({ id, knowledgeId }: Upload): Promise<void> {
     else change(id, { state: 'failed', reason: reasonOf(error) });
   }
   proceed();
-  // Many files arrive in quick succession: the list is loaded again by the last of each moment.
-  await queryClient.invalidateQueries({ queryKey: baseKey(knowledgeId) });
-  await queryClient.invalidateQueries({ queryKey: ['documents'] });
+  refresh(knowledgeId);
+}
+
+const refreshing = new Set<number>();
+const REFRESH_MS = 400;
+
+/** Loads the list again; once for all files that arrive within a moment. */
+function refresh(knowledgeId: number): void {
+  if (refreshing.has(knowledgeId)) return;
+  refreshing.add(knowledgeId);
+  setTimeout(() => {
+    refreshing.delete(knowledgeId);
+    void queryClient.invalidateQueries({ queryKey: baseKey(knowledgeId) });
+    void queryClient.invalidateQueries({ queryKey: ['documents'] });
+  }, REFRESH_MS);
 }
 
 /** What the service says about the file itself, where it does. */

@@ -179,7 +179,7 @@ export function DataTable<Row>({
         </Group>
       </Group>
       {error && <Failure error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <RowsSkeleton />}
+      {!data && <RowsSkeleton />}
       {data && (
         <Table.ScrollContainer
           minWidth={visible.length * 120}

@@ -1,12 +1,14 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useBlocker } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import type { Address } from '../app/address';
 
-/** Asks before a page with changes that are not saved is left, by a link, the browser's buttons or its tab. */
+/** Asks before changes that are not saved are left: by a link, another tab of the page, the browser's buttons or its tab. */
 export function LeaveGuard({ dirty }: { readonly dirty: boolean }) {
   const { t } = useTranslation('ui');
   const { status, proceed, reset } = useBlocker({
-    shouldBlockFn: ({ current, next }) => dirty && current.pathname !== next.pathname,
+    shouldBlockFn: ({ current, next }) =>
+      dirty && (current.pathname !== next.pathname || tabOf(current) !== tabOf(next)),
     enableBeforeUnload: dirty,
     withResolver: true,
   });
@@ -31,4 +33,9 @@ export function LeaveGuard({ dirty }: { readonly dirty: boolean }) {
       </Stack>
     </Modal>
   );
+}
+
+/** The part of a page that the parameter `tab` of its address chooses. */
+function tabOf({ search }: { readonly search: unknown }): string | undefined {
+  return (search as Address)['tab'];
 }

@@ -6,7 +6,7 @@ import { messageOf, RequestId } from './failure';
 
 /** "Saved." and the like. Goes away by itself. */
 export function said(message: string): void {
-  notifications.show({ message, withBorder: true });
+  notifications.show({ message, withBorder: true, closeButtonProps: closeButton() });
 }
 
 /** A failed action: the service's message with its request id. Stays until it is closed. */
@@ -16,6 +16,7 @@ export function failed(error: unknown): void {
     color: 'red',
     autoClose: false,
     withBorder: true,
+    closeButtonProps: closeButton(),
     role: 'alert',
     title: i18next.t(lost ? 'ui:connectionLost' : 'ui:failed'),
     message: (
@@ -25,4 +26,8 @@ export function failed(error: unknown): void {
       </Stack>
     ),
   });
+}
+
+function closeButton() {
+  return { 'aria-label': i18next.t('ui:close') };
 }

@@ -19,14 +19,20 @@ interface ModelPickerProps extends PickerProps {
   /** chat, vector, rerank, image, audio or video. */
   readonly category: string;
   /** The modelName; empty for none. */
-  readonly value: string;
+  readonly value?: string;
   readonly onChange: (modelName: string) => void;
   /** Whether no model may be chosen. */
   readonly clearable?: boolean;
 }
 
 /** A choice among the models of a category that can be used. A stored name that is no longer among them stays visible. */
-export function ModelPicker({ category, value, onChange, clearable, ...rest }: ModelPickerProps) {
+export function ModelPicker({
+  category,
+  value = '',
+  onChange,
+  clearable,
+  ...rest
+}: ModelPickerProps) {
   const { t } = useTranslation('ui');
   const { data, error, isPending } = useQuery({
     queryKey: ['models', 'choices', category],

@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { fromBufferPromise } from 'yauzl';
 import type { Entry, ZipFile } from 'yauzl';
+import { msg } from '../../../platform/message/index.js';
 import type { ReadLimits } from './document-source.js';
 import { damaged, Refusal } from './document-source.js';
 import { contentOfZip, ENTRY_LIMIT, isReadable, zipRefusals } from './zip-content.js';
@@ -78,7 +79,7 @@ export class DocumentPackage {
     if (!entry) return undefined;
     if (entry.uncompressedSize > WHOLE_PART_BYTES) {
       throw new Refusal(
-        `The part ${part} has ${Math.ceil(entry.uncompressedSize / MIB)} MiB, the limit is ${WHOLE_PART_BYTES / MIB} MiB. Split the document into smaller ones.`,
+        msg`The part ${part} has ${Math.ceil(entry.uncompressedSize / MIB)} MiB, the limit is ${WHOLE_PART_BYTES / MIB} MiB. Split the document into smaller ones.`,
       );
     }
     return buffer(this.chunksOf(entry));
@@ -126,13 +127,15 @@ export class DocumentPackage {
 }
 
 export function passwordProtected(): Refusal {
-  return new Refusal('The file is protected by a password. Remove it and upload the file again.');
+  return new Refusal(
+    msg`The file is protected by a password. Remove it and upload the file again.`,
+  );
 }
 
 /** The refusal of a package without a part that its format requires. */
 export function missingPart(part: string): Refusal {
   return new Refusal(
-    `The file is damaged: its part ${part.slice(0, 100)} is missing. Open it, save it again and upload the result.`,
+    msg`The file is damaged: its part ${part.slice(0, 100)} is missing. Open it, save it again and upload the result.`,
   );
 }
 
@@ -149,7 +152,7 @@ function keyOf(part: string): string {
 async function entriesOf(zip: ZipFile): Promise<Entry[]> {
   if (zip.entryCount > ENTRY_LIMIT) {
     throw new Refusal(
-      `The file holds ${zip.entryCount} packed parts, the limit is ${ENTRY_LIMIT}. Split the document into smaller ones.`,
+      msg`The file holds ${zip.entryCount} packed parts, the limit is ${ENTRY_LIMIT}. Split the document into smaller ones.`,
     );
   }
   const entries: Entry[] = [];
@@ -168,6 +171,6 @@ function sizeSum(sum: number, { uncompressedSize }: Entry): number {
 function refuseTooLarge(bytes: number, { unpackedBytes }: ReadLimits): void {
   if (bytes <= unpackedBytes) return;
   throw new Refusal(
-    `Unpacked, the file has ${Math.ceil(bytes / MIB)} MiB, the limit is ${Math.floor(unpackedBytes / MIB)} MiB (PARSE_UNPACKED_MB). Split the document into smaller ones.`,
+    msg`Unpacked, the file has ${Math.ceil(bytes / MIB)} MiB, the limit is ${Math.floor(unpackedBytes / MIB)} MiB (PARSE_UNPACKED_MB). Split the document into smaller ones.`,
   );
 }

@@ -1,3 +1,5 @@
+import type { Message, Phrase } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
 
 /** What the reader of a format is given. */
@@ -33,7 +35,12 @@ export interface ReadDocument {
 
 /** Why a document cannot be parsed, in words for its owner: what is wrong and what to do. */
 export class Refusal extends Error {
-  override readonly name = 'Refusal';
+  declare message: Message;
+
+  constructor(message: Message, options?: { readonly cause: unknown }) {
+    super(message, options);
+    this.name = 'Refusal';
+  }
 }
 
 /** Pages that hold no text, and whose images were not read yet. */
@@ -57,7 +64,7 @@ export function damaged(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   const reason = isAboutFile(error) ? ` (${error.message.slice(0, 150)})` : '';
   return new Refusal(
-    `The file is damaged, or its upload was cut off${reason}. Open it, save it again and upload the result.`,
+    msg`The file is damaged, or its upload was cut off${reason}. Open it, save it again and upload the result.`,
   );
 }
 
@@ -69,21 +76,21 @@ function isAboutFile(error: unknown): error is Error {
 interface PageCount {
   readonly pages: number;
   /** What has them: PDF, presentation, ... */
-  readonly of: string;
+  readonly of: Phrase;
   /** What they are called: pages, slides, ... */
-  readonly unit: string;
+  readonly unit: Phrase;
 }
 
 /** Throws Refusal. */
 export function refuseTooManyPages({ pages, of, unit }: PageCount, limits: ReadLimits): void {
   if (pages <= limits.pages) return;
   throw new Refusal(
-    `The ${of} has ${pages} ${unit}, the limit is ${limits.pages} (PARSE_PAGES). Split it into several files.`,
+    msg`The ${of} has ${pages} ${unit}, the limit is ${limits.pages} (PARSE_PAGES). Split it into several files.`,
   );
 }
 
 export function nestedTooDeeply(): Refusal {
   return new Refusal(
-    'The document is nested too deeply. Save it in a simpler form and upload that.',
+    msg`The document is nested too deeply. Save it in a simpler form and upload that.`,
   );
 }

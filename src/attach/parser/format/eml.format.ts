@@ -1,5 +1,6 @@
 import PostalMime from 'postal-mime';
 import type { Address, Attachment, Email } from 'postal-mime';
+import { msg } from '../../../platform/message/index.js';
 import { Refusal } from './document-source.js';
 import type { ReadDocument } from './document-source.js';
 import { readHtmlInto } from './html-reader.js';
@@ -85,7 +86,7 @@ async function parsed(bytes: Uint8Array): Promise<Email> {
     });
   } catch (error) {
     throw new Refusal(
-      'The mail cannot be read: its headers are too large, or its parts are nested too deeply. Save it again, without attached messages, and upload the result.',
+      msg`The mail cannot be read: its headers are too large, or its parts are nested too deeply. Save it again, without attached messages, and upload the result.`,
       { cause: error },
     );
   }

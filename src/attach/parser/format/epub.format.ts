@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { msg, phrase } from '../../../platform/message/index.js';
 import { resolved } from './document-package.js';
 import type { DocumentPackage } from './document-package.js';
 import { refuseTooManyPages, Refusal } from './document-source.js';
@@ -28,11 +29,11 @@ export async function readEpub(
   const book = new PackageReader(main ?? '');
   if (main === undefined || !(await document.readXml(main, book))) {
     throw new Refusal(
-      'The EPUB book has no list of its chapters; it is damaged. Open it, save it again and upload the result.',
+      msg`The EPUB book has no list of its chapters; it is damaged. Open it, save it again and upload the result.`,
     );
   }
   const chapters = book.chapters();
-  refuseTooManyPages({ pages: chapters.length, of: 'book', unit: 'chapters' }, limits);
+  refuseTooManyPages({ pages: chapters.length, of: phrase`book`, unit: phrase`chapters` }, limits);
   await refuseEncrypted(document, chapters);
   const labels = new ContentsReader();
   for (const part of book.contents()) {
@@ -76,7 +77,7 @@ async function refuseEncrypted(
       if (name !== 'CipherReference') return;
       if (chapters.includes(partOf('', attributeOf(attributes, 'URI') ?? ''))) {
         throw new Refusal(
-          'The book is protected against copying (DRM), so that only the reader of its shop can open it. Upload a copy without protection.',
+          msg`The book is protected against copying (DRM), so that only the reader of its shop can open it. Upload a copy without protection.`,
         );
       }
     },

@@ -1,3 +1,4 @@
+import { msg } from '../../../platform/message/index.js';
 import type { ReadDocument, RecognisedPages } from './document-source.js';
 import { Refusal, UnreadPages } from './document-source.js';
 import { writeRecognised } from './recognised-page.js';
@@ -28,10 +29,11 @@ export function readImage(recognised: RecognisedPages | undefined): ReadDocument
   writeRecognised(writer, page);
   const { text, blocks } = writer.end();
   if (text.trim() === '') {
-    throw new Refusal('Text recognition found no text in the image. Upload one that holds text.');
+    throw new Refusal(
+      msg`Text recognition found no text in the image. Upload one that holds text.`,
+    );
   }
   return { source: { kind: 'document', text, blocks, pageStarts: [0] }, pages: 1 };
 }
 
-export const IMAGE_WITHOUT_RECOGNITION =
-  'An image holds no text by itself. Switch on text recognition (enableOcr) in the settings of the knowledge base and parse the document again, or run OCR over the image and upload the resulting PDF.';
+export const IMAGE_WITHOUT_RECOGNITION = msg`An image holds no text by itself. Switch on text recognition (enableOcr) in the settings of the knowledge base and parse the document again, or run OCR over the image and upload the resulting PDF.`;

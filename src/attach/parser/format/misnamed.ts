@@ -1,48 +1,51 @@
+import { msg, phrase } from '../../../platform/message/index.js';
+import type { Phrase } from '../../../platform/message/index.js';
 import { readsAsTable } from './csv.format.js';
 import { Refusal } from './document-source.js';
 import { suffixOf } from './text/source-language.js';
 
 /** What a file with such a name has to be; all of them are binary formats. */
-const binaryNames: Readonly<Record<string, readonly string[]>> = {
-  'a PDF': ['.pdf'],
-  'a Word document': ['.doc', '.docx', '.docm', '.dotx', '.dotm'],
-  'an Excel workbook': ['.xls', '.xlsx', '.xlsm', '.xlsb', '.xltx', '.xltm'],
-  'a PowerPoint presentation': ['.ppt', '.pptx', '.pptm', '.ppsx', '.ppsm', '.potx', '.potm'],
-  'an OpenDocument file': ['.odt', '.ott', '.ods', '.odp'],
-  'an Outlook message': ['.msg'],
-  'an EPUB book': ['.epub'],
-  'an archive': ['.zip', '.gz', '.tgz', '.tar', '.bz2', '.xz', '.7z', '.rar'],
-  'an image': ['.png', '.jpg', '.jpeg', '.gif', '.webp', '.bmp', '.tif', '.tiff'],
-  'an audio file': ['.mp3', '.wav', '.ogg', '.flac', '.m4a'],
-  'a video file': ['.mp4', '.webm', '.mov', '.avi', '.mkv'],
-};
+const binaryNames: readonly (readonly [Phrase, readonly string[]])[] = [
+  [phrase`a PDF`, ['.pdf']],
+  [phrase`a Word document`, ['.doc', '.docx', '.docm', '.dotx', '.dotm']],
+  [phrase`an Excel workbook`, ['.xls', '.xlsx', '.xlsm', '.xlsb', '.xltx', '.xltm']],
+  [
+    phrase`a PowerPoint presentation`,
+    ['.ppt', '.pptx', '.pptm', '.ppsx', '.ppsm', '.potx', '.potm'],
+  ],
+  [phrase`an OpenDocument file`, ['.odt', '.ott', '.ods', '.odp']],
+  [phrase`an Outlook message`, ['.msg']],
+  [phrase`an EPUB book`, ['.epub']],
+  [phrase`an archive`, ['.zip', '.gz', '.tgz', '.tar', '.bz2', '.xz', '.7z', '.rar']],
+  [phrase`an image`, ['.png', '.jpg', '.jpeg', '.gif', '.webp', '.bmp', '.tif', '.tiff']],
+  [phrase`an audio file`, ['.mp3', '.wav', '.ogg', '.flac', '.m4a']],
+  [phrase`a video file`, ['.mp4', '.webm', '.mov', '.avi', '.mkv']],
+];
 
 const formatOf = new Map(
-  Object.entries(binaryNames).flatMap(([format, suffixes]) =>
-    suffixes.map((suffix) => [suffix, format] as const),
-  ),
+  binaryNames.flatMap(([format, suffixes]) => suffixes.map((suffix) => [suffix, format] as const)),
 );
 
 interface TextFormat {
-  readonly label: string;
+  readonly label: Phrase;
   readonly suffix: string;
   readonly matches: (text: string) => boolean;
 }
 
 const textFormats: readonly TextFormat[] = [
   {
-    label: 'HTML',
+    label: phrase`HTML`,
     suffix: '.html',
     matches: (text) => /^\s*(?:<!doctype html|<html|<head|<body|<table)\b/i.test(text),
   },
-  { label: 'XML', suffix: '.xml', matches: (text) => /^\s*<\?xml\b/.test(text) },
+  { label: phrase`XML`, suffix: '.xml', matches: (text) => /^\s*<\?xml\b/.test(text) },
   {
-    label: 'JSON',
+    label: phrase`JSON`,
     suffix: '.json',
     matches: (text) => /^\s*(?:\{\s*(?:"|\})|\[\s*(?:[\]{["\d-]|true|false|null))/.test(text),
   },
-  { label: 'a table of separated values (CSV)', suffix: '.csv', matches: readsAsTable },
-  { label: 'plain text', suffix: '.txt', matches: () => true },
+  { label: phrase`a table of separated values (CSV)`, suffix: '.csv', matches: readsAsTable },
+  { label: phrase`plain text`, suffix: '.txt', matches: () => true },
 ];
 
 /** Throws Refusal for a text whose name is that of a binary format. */
@@ -51,7 +54,7 @@ export function refuseMisnamedText(text: string, name: string): void {
   if (format === undefined || text.trim() === '') return;
   const found = textFormats.find(({ matches }) => matches(text));
   throw new Refusal(
-    `This is not ${format}; it looks like ${found?.label}. Delete the document and upload the real file, or upload this one with a name that ends in ${found?.suffix}.`,
+    msg`This is not ${format}; it looks like ${found?.label ?? ''}. Delete the document and upload the real file, or upload this one with a name that ends in ${found?.suffix ?? ''}.`,
   );
 }
 
@@ -60,6 +63,6 @@ export function refusalOfBinary(refusal: Refusal, name: string): Refusal {
   const format = formatOf.get(suffixOf(name));
   if (format === undefined) return refusal;
   return new Refusal(
-    `This is not ${format}, or it is damaged: it looks like binary data of an unknown format. Open the file, save it again and upload the result.`,
+    msg`This is not ${format}, or it is damaged: it looks like binary data of an unknown format. Open the file, save it again and upload the result.`,
   );
 }

@@ -1,5 +1,6 @@
 import type { Canvas } from '@napi-rs/canvas';
 import { createIsomorphicCanvasFactory } from 'unpdf';
+import { msg } from '../../../platform/message/index.js';
 import { Refusal } from './document-source.js';
 import { isImage } from './image-file.js';
 import { openPdf } from './pdf.format.js';
@@ -57,7 +58,7 @@ function isComplete(objects: Iterable<readonly unknown[]>): boolean {
 class UnknownCompression extends Refusal {
   constructor(page: number) {
     super(
-      `The image of page ${page} is compressed as JBIG2, CCITT fax or JPEG 2000, which cannot be decoded here. Export the pages as PNG or JPEG, or run OCR over the PDF, and upload the result.`,
+      msg`The image of page ${page} is compressed as JBIG2, CCITT fax or JPEG 2000, which cannot be decoded here. Export the pages as PNG or JPEG, or run OCR over the PDF, and upload the result.`,
     );
   }
 }

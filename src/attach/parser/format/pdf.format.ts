@@ -1,5 +1,6 @@
 import { getDocumentProxy } from 'unpdf';
 import { OPS } from 'unpdf/pdfjs';
+import { msg, phrase } from '../../../platform/message/index.js';
 import type { ReadDocument, ReadLimits, RecognisedPages } from './document-source.js';
 import { CharacterMaps } from './pdf-character-maps.js';
 import { Refusal, refuseTooManyPages, UnreadPages } from './document-source.js';
@@ -46,7 +47,7 @@ export async function readPdf(
   const document = await openPdf(bytes, options);
   try {
     const { numPages: pages } = document;
-    refuseTooManyPages({ pages, of: 'PDF', unit: 'pages' }, limits);
+    refuseTooManyPages({ pages, of: phrase`PDF`, unit: phrase`pages` }, limits);
     const texts: PageText[] = [];
     const unread: number[] = [];
     for (let number = 1; number <= pages; number += 1) {
@@ -77,14 +78,14 @@ export async function readPdf(
 class ScannedPdf extends Refusal {
   constructor() {
     super(
-      'No page of the PDF holds text that can be read; it probably consists of scanned images. Switch on text recognition (enableOcr) in the settings of the knowledge base and parse the document again, or run OCR over it and upload the result.',
+      msg`No page of the PDF holds text that can be read; it probably consists of scanned images. Switch on text recognition (enableOcr) in the settings of the knowledge base and parse the document again, or run OCR over it and upload the result.`,
     );
   }
 }
 
 class EmptyPdf extends Refusal {
   constructor() {
-    super('Text recognition found no text on any page of the PDF. Upload one that holds text.');
+    super(msg`Text recognition found no text on any page of the PDF. Upload one that holds text.`);
   }
 }
 
@@ -107,7 +108,7 @@ export async function openPdf(
   } catch (error) {
     if (error instanceof Error && error.name === 'PasswordException') {
       throw new Refusal(
-        'The PDF is protected by a password. Remove the password (print or export it as a new PDF) and upload that.',
+        msg`The PDF is protected by a password. Remove the password (print or export it as a new PDF) and upload that.`,
       );
     }
     throw error;

@@ -1,3 +1,4 @@
+import { phrase } from '../../../platform/message/index.js';
 import { missingPart } from './document-package.js';
 import type { DocumentPackage } from './document-package.js';
 import { refuseTooManyPages } from './document-source.js';
@@ -36,7 +37,10 @@ export async function readPptx(
   const slides = list.ids
     .map((id) => links.get(id)?.target)
     .filter((target) => target !== undefined);
-  refuseTooManyPages({ pages: slides.length, of: 'presentation', unit: 'slides' }, limits);
+  refuseTooManyPages(
+    { pages: slides.length, of: phrase`presentation`, unit: phrase`slides` },
+    limits,
+  );
   const writer = new BlockWriter();
   const structure = new StructureWriter(writer);
   const pageStarts: number[] = [];

@@ -1,3 +1,4 @@
+import { msg } from '../../../platform/message/index.js';
 import type { SourceDocument } from '../../../fragment/splitter/index.js';
 import { COMPOUND_FILE, refusalOfCompoundFile } from './compound-file.js';
 import { readCsv } from './csv.format.js';
@@ -32,7 +33,7 @@ export async function readDocument(
 ): Promise<ReadDocument> {
   const document = await readByContent(file, limits, recognised);
   if (document.source.text.trim() === '') {
-    throw new Refusal('The document holds no text. Upload one that does.');
+    throw new Refusal(msg`The document holds no text. Upload one that does.`);
   }
   return document;
 }
@@ -94,7 +95,7 @@ async function readPackage(bytes: Buffer, limits: ReadLimits): Promise<ReadDocum
 
 function sourceOf(text: string, name: string): SourceDocument {
   if (text.startsWith(RICH_TEXT)) {
-    throw new Refusal('Rich text (.rtf) is not supported. Save it as .docx and upload that.');
+    throw new Refusal(msg`Rich text (.rtf) is not supported. Save it as .docx and upload that.`);
   }
   refuseMisnamedText(text, name);
   if (isOf(name, PAGES) || (saysNoKind(name) && looksLikeHtml(text))) return readHtml(text);

@@ -1,4 +1,5 @@
 import { SaxesParser } from 'saxes';
+import { msg } from '../../../platform/message/index.js';
 import { nestedTooDeeply, Refusal } from './document-source.js';
 
 /** The attributes of an element by their names as written, with their prefixes. */
@@ -93,13 +94,13 @@ class XmlReader {
 
 function definesEntities(): Refusal {
   return new Refusal(
-    'The file defines XML entities, which documents of this format never do. Open it, save it again and upload the result.',
+    msg`The file defines XML entities, which documents of this format never do. Open it, save it again and upload the result.`,
   );
 }
 
 function malformed(): Refusal {
   return new Refusal(
-    'The file is damaged: its XML is not well-formed. Open it, save it again and upload the result.',
+    msg`The file is damaged: its XML is not well-formed. Open it, save it again and upload the result.`,
   );
 }
 

@@ -1,5 +1,7 @@
 import { text } from 'node:stream/consumers';
 import type { Entry, ZipFile } from 'yauzl';
+import { msg } from '../../../platform/message/index.js';
+import type { Message } from '../../../platform/message/index.js';
 
 /** What a zip archive is, by what is in it. */
 export type ZipContent =
@@ -67,11 +69,10 @@ export function isReadable(content: ZipContent): content is ReadableZip {
 }
 
 /** Why the content of a zip cannot be parsed, and what to do instead. */
-export const zipRefusals: Readonly<Record<Exclude<ZipContent, ReadableZip>, string>> = {
-  xlsb: 'This is a binary Excel workbook (.xlsb). Save it as .xlsx and upload that.',
-  'open-document':
-    'OpenDocument files other than texts (.odt) are not supported. Save a spreadsheet as .xlsx, a presentation as .pptx or PDF, and upload that.',
-  archive: 'The file is an archive. Unpack it and upload the documents in it.',
+export const zipRefusals: Readonly<Record<Exclude<ZipContent, ReadableZip>, Message>> = {
+  xlsb: msg`This is a binary Excel workbook (.xlsb). Save it as .xlsx and upload that.`,
+  'open-document': msg`OpenDocument files other than texts (.odt) are not supported. Save a spreadsheet as .xlsx, a presentation as .pptx or PDF, and upload that.`,
+  archive: msg`The file is an archive. Unpack it and upload the documents in it.`,
 };
 
 /** Rejects when the archive is damaged. */

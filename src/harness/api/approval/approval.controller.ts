@@ -15,6 +15,7 @@ import {
   Text,
   Whole,
 } from '../../../platform/http/index.js';
+import { msg, phrase } from '../../../platform/message/index.js';
 import { RunEnding } from '../../engine/run.ending.js';
 import { DECISIONS } from '../../protocol/approval.js';
 import type { ApprovalState, Decision } from '../../protocol/approval.js';
@@ -65,9 +66,12 @@ const STATE_AFTER: Readonly<Record<Decision, ApprovalState>> = {
 /** The first decision wins: another one, or the expiry, came first. */
 class ApprovalResolvedError extends ConflictError {
   constructor({ id, state, decision }: Pick<ApprovalRow, 'id' | 'state' | 'decision'>) {
-    super(`This approval is ${state} already, so nothing was changed. Reload it and try again.`, {
-      data: { errorCode: 'APPROVAL_ALREADY_RESOLVED', approvalId: id, state, decision },
-    });
+    super(
+      msg`This approval is ${state} already, so nothing was changed. Reload it and try again.`,
+      {
+        data: { errorCode: 'APPROVAL_ALREADY_RESOLVED', approvalId: id, state, decision },
+      },
+    );
   }
 }
 
@@ -75,7 +79,7 @@ class ApprovalResolvedError extends ConflictError {
 class ApprovalStaleError extends ConflictError {
   constructor({ id, revision, argumentsSha256 }: ApprovalRow) {
     super(
-      'expectedRevision or argumentsSha256 is not that of the approval, so nothing was decided. Reload it and review its arguments.',
+      msg`expectedRevision or argumentsSha256 is not that of the approval, so nothing was decided. Reload it and review its arguments.`,
       {
         data: {
           errorCode: 'APPROVAL_STALE',
@@ -91,7 +95,7 @@ class ApprovalStaleError extends ConflictError {
 class NotGrantableError extends InvalidInputError {
   constructor(approvalId: string) {
     super(
-      'This must be asked for each time, so it cannot be approved for the session. Decide APPROVE or DENY.',
+      msg`This must be asked for each time, so it cannot be approved for the session. Decide APPROVE or DENY.`,
       { data: { errorCode: 'APPROVAL_NOT_GRANTABLE', approvalId } },
     );
   }
@@ -154,7 +158,7 @@ export class ApprovalController {
     const { session, run } = await this.runs.own(caller, sessionId, runId);
     const late = await this.ledger.asOther(run.tenantId, run.id, async (writer) => {
       const approval = await this.approvals.find(run, approvalId);
-      if (!approval) throw new NotFoundError('The approval');
+      if (!approval) throw new NotFoundError(phrase`The approval`);
       if (approval.argumentsSha256 !== body.argumentsSha256.toLowerCase()) {
         throw new ApprovalStaleError(approval);
       }
@@ -260,7 +264,7 @@ export class GrantController {
     const key = { tenantId, sessionId: id };
     await this.database.transaction(async () => {
       const revoked = await this.approvals.revokeGrant(key, grantId, caller.userId);
-      if (!revoked) throw new NotFoundError('The grant');
+      if (!revoked) throw new NotFoundError(phrase`The grant`);
       await this.audit.record(caller, {
         action: 'revoke',
         target: 'harness_grant',

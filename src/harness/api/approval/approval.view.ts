@@ -2,6 +2,7 @@ import {
   flag,
   integer,
   list,
+  localized,
   nullable,
   oneOf,
   someOf,
@@ -67,6 +68,7 @@ export function toApprovalView(row: ApprovalRow): ApprovalView {
   return ApprovalView.of({
     ...row,
     ...row.preview,
+    notes: row.notes.map((note) => localized(note)),
     files: [...row.preview.files],
     kind: 'TOOL',
     approvalId: row.id,

@@ -2,6 +2,7 @@ import {
   flag,
   integer,
   list,
+  localized,
   nullable,
   object,
   oneOf,
@@ -95,6 +96,6 @@ export function runEntries(run: WaitingRun): InboxEntryView[] {
     return [InboxEntryView.of({ ...entry, ...asked, kind: 'QUESTION' })];
   }
   if (waitKind !== 'PROVIDER') return [];
-  const error = { code: run.errorCode ?? '', message: run.errorMessage ?? '' };
+  const error = { code: run.errorCode ?? '', message: localized(run.errorMessage ?? '') };
   return [InboxEntryView.of({ ...entry, error, kind: 'PROVIDER' })];
 }

@@ -11,6 +11,7 @@ import {
   AnswersRaw,
   Flag,
   Ids,
+  localized,
   NoEnvelope,
   OK_MESSAGE,
   OneOf,
@@ -19,6 +20,7 @@ import {
   Whole,
 } from '../../../platform/http/index.js';
 import { SKIPPED_FOLDERS } from '../../../platform/filesystem/index.js';
+import { asMessage, msg, phrase, sentences } from '../../../platform/message/index.js';
 import { Artifacts } from '../../change/artifacts.js';
 import { FileChanges, foldersOf } from '../../change/file-changes.js';
 import { netChangesInTurns } from '../../change/net-change.js';
@@ -176,7 +178,7 @@ export class ChangeController {
         undoneChangeIds: changes.filter(({ undone }) => undone).map(({ id }) => id),
         undoable: obstacle === undefined,
         reason: obstacle?.reason ?? null,
-        message: obstacle?.message ?? null,
+        message: localized(obstacle?.message ?? null),
       };
     });
     const untracked = [...SKIPPED_FOLDERS];
@@ -216,7 +218,7 @@ export class ChangeController {
   ): Promise<void> {
     const { run } = await this.runs.own(caller, sessionId, runId);
     const found = await this.artifacts.find(run, artifactId);
-    if (!found?.bytes) throw new NotFoundError('The artifact');
+    if (!found?.bytes) throw new NotFoundError(phrase`The artifact`);
     const { mediaType } = found.artifact;
     const picture = PICTURES.get(mediaType);
     response.status(200).attachment(`${artifactId}.${picture ?? 'txt'}`);
@@ -301,16 +303,18 @@ function noticeOf({
   shown,
   all,
   more,
-}: Readonly<Record<'cut' | 'shown' | 'all', number>> & { readonly more: boolean }): string | null {
+}: Readonly<Record<'cut' | 'shown' | 'all', number>> & {
+  readonly more: boolean;
+}): string | null {
   const parts = [
     ...(cut > 0
-      ? [`The diffs of ${cut} files are cut or left out. Ask for them one by one with path.`]
+      ? [msg`The diffs of ${cut} files are cut or left out. Ask for them one by one with path.`]
       : []),
     ...(more || shown < all
-      ? [`These are ${shown} of ${all} changed files. Ask for the others with pageNum.`]
+      ? [msg`These are ${shown} of ${all} changed files. Ask for the others with pageNum.`]
       : []),
   ];
-  return parts.length === 0 ? null : parts.join(' ');
+  return parts.length === 0 ? null : localized(sentences(parts));
 }
 
 /** The changes of the paths, and of what is above or below one of them: what may be in its place. */
@@ -325,14 +329,14 @@ function relatedTo(
   );
 }
 
-const UNDONE: Obstacle = { reason: 'UNDONE', message: 'It is undone already.' };
+const UNDONE: Obstacle = { reason: 'UNDONE', message: msg`It is undone already.` };
 const RUN_ACTIVE: Obstacle = {
   reason: 'RUN_ACTIVE',
-  message: 'A run of the session is not finished.',
+  message: msg`A run of the session is not finished.`,
 };
 const WORKSPACE_GONE: Obstacle = {
   reason: 'WORKSPACE_GONE',
-  message: 'The workspace was moved, removed or replaced.',
+  message: msg`The workspace was moved, removed or replaced.`,
 };
 
 /** A path that a client gives, as changes are kept by. */
@@ -340,7 +344,7 @@ function placeOf(root: string, path: string): string {
   try {
     return relativePath(root, path);
   } catch (error) {
-    throw error instanceof ToolError ? new InvalidInputError(error.message) : error;
+    throw error instanceof ToolError ? new InvalidInputError(asMessage(error.message)) : error;
   }
 }
 

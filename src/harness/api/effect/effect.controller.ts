@@ -5,6 +5,7 @@ import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { ConflictError, NotFoundError } from '../../../platform/error/index.js';
 import { Answers, AnswersArray, OneOf, StrictFields, Text } from '../../../platform/http/index.js';
+import { msg, phrase } from '../../../platform/message/index.js';
 import type { DescribedChanges } from '../../change/file-changes.js';
 import { FileChanges } from '../../change/file-changes.js';
 import { ToolResults } from '../../engine/tool.results.js';
@@ -89,13 +90,13 @@ export class EffectController {
   ): Promise<EffectView> {
     const { run, session } = await this.runs.own(caller, sessionId, runId);
     const seen = await this.effects.find(run, toolCallId);
-    if (!seen) throw new NotFoundError('The tool call');
+    if (!seen) throw new NotFoundError(phrase`The tool call`);
     // Diffs are made from stored contents, which takes too long for a transaction.
     const executed = body.resolution === 'EXECUTED';
     const described = executed ? await this.described(seen, session) : undefined;
     return this.ledger.asOther(run.tenantId, run.id, async (writer) => {
       const effect = await this.effects.find(run, toolCallId);
-      if (!effect) throw new NotFoundError('The tool call');
+      if (!effect) throw new NotFoundError(phrase`The tool call`);
       if (effect.state !== 'UNCERTAIN') {
         if (effect.resolution === body.resolution) return toEffectView(effect);
         throw new EffectNotUncertainError(effect);
@@ -202,7 +203,7 @@ function resolutionOf(caller: Caller, { resolution, note }: ResolveEffectBody): 
 class EffectNotUncertainError extends ConflictError {
   constructor({ toolCallId, state, resolution }: HarnessEffect) {
     super(
-      `This tool call is ${state}, not UNCERTAIN, so nothing was changed. Reload the effects of the run.`,
+      msg`This tool call is ${state}, not UNCERTAIN, so nothing was changed. Reload the effects of the run.`,
       { data: { errorCode: 'EFFECT_NOT_UNCERTAIN', toolCallId, state, resolution } },
     );
   }

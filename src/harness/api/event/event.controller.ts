@@ -18,6 +18,7 @@ import {
   SseWriter,
   Whole,
 } from '../../../platform/http/index.js';
+import { msg, phrase } from '../../../platform/message/index.js';
 import { isEnded } from '../../protocol/run.state.js';
 import { EventRepository } from '../../store/event.repository.js';
 import { UuidPipe } from '../identifiers.js';
@@ -167,9 +168,9 @@ const RETRY_AFTER_SECONDS = 5;
 
 export class TooManyReadersError extends TooManyRequestsError {
   constructor(of: 'run' | 'user', limit: number) {
-    const what = of === 'run' ? 'this run' : 'runs';
+    const what = of === 'run' ? phrase`this run` : phrase`runs`;
     super(
-      `You have ${limit} event streams of ${what} open, which is the limit. Close one and try again.`,
+      msg`You have ${limit} event streams of ${what} open, which is the limit. Close one and try again.`,
       { data: { errorCode: 'TOO_MANY_STREAMS' }, retryAfterSeconds: RETRY_AFTER_SECONDS },
     );
   }
@@ -178,7 +179,7 @@ export class TooManyReadersError extends TooManyRequestsError {
 export class BadLastEventIdError extends InvalidInputError {
   constructor() {
     super(
-      'Last-Event-ID is not the number of an event. Send the id of the last event that you have, or leave it out.',
+      msg`Last-Event-ID is not the number of an event. Send the id of the last event that you have, or leave it out.`,
     );
   }
 }

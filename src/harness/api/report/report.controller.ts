@@ -6,6 +6,7 @@ import type { Caller } from '../../../platform/access/index.js';
 import { inTenant } from '../../../platform/database/index.js';
 import { setEnvelopeCode } from '../../../platform/error/index.js';
 import { Answers, envelope, NoEnvelope, OneOf } from '../../../platform/http/index.js';
+import { answered } from '../../../platform/message/index.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { FileChangeRepository } from '../../store/file-change.repository.js';
 import { ReportRepository } from '../../store/report.repository.js';
@@ -95,7 +96,7 @@ function sendReport(response: Response, report: RunReportView, format: string | 
   setEnvelopeCode(response, answer.code);
   response.status(200).set('Cache-Control', 'private, no-store');
   if (format !== 'markdown') {
-    response.json(answer);
+    response.json({ ...answer, msg: answered(answer.msg, response) });
     return;
   }
   response.attachment(`run-${report.runId}.md`);

@@ -5,6 +5,8 @@ import type { Caller } from '../../../platform/access/index.js';
 import { AuditLog } from '../../../platform/audit/index.js';
 import { ConflictError } from '../../../platform/error/index.js';
 import { Answers, AnswersArray, LargeBody, NoBody } from '../../../platform/http/index.js';
+import { msg, phrase } from '../../../platform/message/index.js';
+import type { Phrase } from '../../../platform/message/index.js';
 import { RunEnding } from '../../engine/run.ending.js';
 import { newId, requestHash } from '../../protocol/ids.js';
 import { requireWrite } from '../../protocol/policy.js';
@@ -163,9 +165,9 @@ export class RunController {
     if (deleted) throw new SessionDeletedError();
     if (isEnded(run.status)) return 'ended';
     const { count, bytes } = await this.inputs.pendingSize(run);
-    if (count >= MOST_PENDING) throw new InputsFullError(`${MOST_PENDING} inputs`);
+    if (count >= MOST_PENDING) throw new InputsFullError(phrase`${MOST_PENDING} inputs`);
     if (bytes + Buffer.byteLength(content) > MOST_PENDING_BYTES) {
-      throw new InputsFullError(`${MOST_PENDING_BYTES} bytes`);
+      throw new InputsFullError(phrase`${MOST_PENDING_BYTES} bytes`);
     }
     const { tenantId, id: runId } = run;
     const id = newId();
@@ -191,7 +193,7 @@ function shownOf(content: string): string {
 
 class RunEndedError extends ConflictError {
   constructor(status: string) {
-    super(`The run is ${status} already. Send a FOLLOW_UP, or start a new run.`, {
+    super(msg`The run is ${status} already. Send a FOLLOW_UP, or start a new run.`, {
       data: { errorCode: 'RUN_ENDED', status },
     });
   }
@@ -199,9 +201,9 @@ class RunEndedError extends ConflictError {
 
 /** What is said to the run must be taken in first. */
 class InputsFullError extends ConflictError {
-  constructor(limit: string) {
+  constructor(limit: Phrase) {
     super(
-      `The run has not yet taken in what was said to it, and no more than ${limit} may wait. Say it again when the run has gone on.`,
+      msg`The run has not yet taken in what was said to it, and no more than ${limit} may wait. Say it again when the run has gone on.`,
       { data: { errorCode: 'TOO_LARGE' } },
     );
   }
@@ -210,7 +212,7 @@ class InputsFullError extends ConflictError {
 class NotResumableError extends ConflictError {
   constructor(status: string) {
     super(
-      `The run is ${status}. Only a run that is SUSPENDED because its model service was unavailable can be resumed.`,
+      msg`The run is ${status}. Only a run that is SUSPENDED because its model service was unavailable can be resumed.`,
       { data: { errorCode: 'NOT_RESUMABLE', status } },
     );
   }
@@ -218,7 +220,7 @@ class NotResumableError extends ConflictError {
 
 class EffectsUnresolvedError extends ConflictError {
   constructor() {
-    super('The run has uncertain tool calls. Resolve each of them, or cancel the run.', {
+    super(msg`The run has uncertain tool calls. Resolve each of them, or cancel the run.`, {
       data: { errorCode: 'EFFECTS_UNRESOLVED' },
     });
   }

@@ -6,6 +6,8 @@ import type { Config } from '../../../platform/config/index.js';
 import { InvalidInputError } from '../../../platform/error/index.js';
 import { Nested, OneOf, StrictFields, Text, Whole } from '../../../platform/http/index.js';
 import { typeOf } from '../../../platform/storage/index.js';
+import type { Message, Phrase } from '../../../platform/message/index.js';
+import { msg, phrase } from '../../../platform/message/index.js';
 import { PERMISSION_MODES } from '../../protocol/policy.js';
 import type { PermissionMode } from '../../protocol/policy.js';
 import { INPUT_KINDS } from '../../protocol/run.values.js';
@@ -71,11 +73,11 @@ function Images(): PropertyDecorator {
     NullIsNone(),
     ApiProperty({ type: [RunImageBody], required: false, description: '8 MiB in all at most' }),
     IsOptional(),
-    IsArray({ message: 'images must be a list' }),
-    ArrayMaxSize(MOST_IMAGES, { message: `images has more than ${MOST_IMAGES} entries` }),
+    IsArray({ message: msg`images must be a list` }),
+    ArrayMaxSize(MOST_IMAGES, { message: msg`images has more than ${MOST_IMAGES} entries` }),
     Nested(() => RunImageBody, {
       each: true,
-      message: 'each entry of images must be an object',
+      message: msg`each entry of images must be an object`,
     }),
   );
 }
@@ -85,8 +87,8 @@ function Budget(): PropertyDecorator {
     NullIsNone(),
     ApiProperty({ type: RunBudgetBody, required: false }),
     IsOptional(),
-    IsObject({ message: 'budget must be an object' }),
-    Nested(() => RunBudgetBody, { message: 'budget must be an object' }),
+    IsObject({ message: msg`budget must be an object` }),
+    Nested(() => RunBudgetBody, { message: msg`budget must be an object` }),
   );
 }
 
@@ -176,7 +178,7 @@ export interface RunImage {
 }
 
 class ImageRefusedError extends InvalidInputError {
-  constructor(errorCode: 'IMAGE_INVALID' | 'TOO_LARGE', message: string) {
+  constructor(errorCode: 'IMAGE_INVALID' | 'TOO_LARGE', message: Message) {
     super(message, { data: { errorCode } });
   }
 }
@@ -191,7 +193,7 @@ export function readImages(images: readonly RunImageBody[]): RunImage[] {
   if (total > MOST_IMAGE_BYTES) {
     throw new ImageRefusedError(
       'TOO_LARGE',
-      `The images have ${total} bytes together, and may have ${MOST_IMAGE_BYTES}. Send fewer or smaller ones.`,
+      msg`The images have ${total} bytes together, and may have ${MOST_IMAGE_BYTES}. Send fewer or smaller ones.`,
     );
   }
   return read;
@@ -204,17 +206,17 @@ function decoded(dataUrl: string, index: number): Pick<RunImage, 'mediaType' | '
   if (mediaType === undefined || digits === '' || NOT_BASE64.test(digits)) {
     throw refused(
       index,
-      'must be a base64 data URL of image/png, image/jpeg, image/gif or image/webp',
+      phrase`must be a base64 data URL of image/png, image/jpeg, image/gif or image/webp`,
     );
   }
   const bytes = Buffer.from(base64, 'base64');
   // A text that decodes to something else than it says is cut or damaged.
-  if (bytes.toString('base64') !== base64) throw refused(index, 'is not base64 throughout');
+  if (bytes.toString('base64') !== base64) throw refused(index, phrase`is not base64 throughout`);
   const found = typeOf(bytes, '');
-  if (found !== mediaType) throw refused(index, `says ${mediaType}, but holds ${found}`);
+  if (found !== mediaType) throw refused(index, phrase`says ${mediaType}, but holds ${found}`);
   return { mediaType, bytes };
 }
 
-function refused(index: number, problem: string): ImageRefusedError {
-  return new ImageRefusedError('IMAGE_INVALID', `images[${index}].dataUrl ${problem}.`);
+function refused(index: number, problem: Phrase): ImageRefusedError {
+  return new ImageRefusedError('IMAGE_INVALID', msg`images[${index}].dataUrl ${problem}.`);
 }

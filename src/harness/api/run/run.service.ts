@@ -9,6 +9,7 @@ import {
   InvalidInputError,
   TooManyRequestsError,
 } from '../../../platform/error/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { Artifacts } from '../../change/artifacts.js';
 import { BlobStore } from '../../change/blob.store.js';
 import { newId, requestHash, sha256 } from '../../protocol/ids.js';
@@ -259,7 +260,7 @@ function hashOf(body: CreateRunBody): string {
 class WiderModeError extends InvalidInputError {
   constructor(wanted: PermissionMode, limit: PermissionMode) {
     super(
-      `permissionMode of a run can only narrow that of its session, which is ${limit}; ${wanted} is wider. Leave it out, choose a narrower one, or create a session with ${wanted}.`,
+      msg`permissionMode of a run can only narrow that of its session, which is ${limit}; ${wanted} is wider. Leave it out, choose a narrower one, or create a session with ${wanted}.`,
       { data: { errorCode: 'PERMISSION_MODE_TOO_WIDE', permissionMode: limit } },
     );
   }
@@ -267,7 +268,7 @@ class WiderModeError extends InvalidInputError {
 
 class RunActiveError extends ConflictError {
   constructor(runId: string) {
-    super('A run of this session is not finished. Wait for it, steer it, or cancel it first.', {
+    super(msg`A run of this session is not finished. Wait for it, steer it, or cancel it first.`, {
       data: { errorCode: 'RUN_ACTIVE', runId },
     });
   }
@@ -275,7 +276,7 @@ class RunActiveError extends ConflictError {
 
 class QueueFullError extends TooManyRequestsError {
   constructor() {
-    super('Too many runs wait for a free place. Try again in a few seconds.', {
+    super(msg`Too many runs wait for a free place. Try again in a few seconds.`, {
       data: { errorCode: 'QUEUE_FULL' },
       retryAfterSeconds: 5,
     });
@@ -286,7 +287,7 @@ class QueueFullError extends TooManyRequestsError {
 class NoRoomForImagesError extends InvalidInputError {
   constructor() {
     super(
-      'The images have more than a run may keep here (HARNESS_ARTIFACT_MB). Send fewer or smaller ones, or ask the operator.',
+      msg`The images have more than a run may keep here (HARNESS_ARTIFACT_MB). Send fewer or smaller ones, or ask the operator.`,
       { data: { errorCode: 'TOO_LARGE' } },
     );
   }

@@ -8,6 +8,8 @@ import {
 import type { ResolvedChatModel } from '../../../model/index.js';
 import type { Caller } from '../../../platform/access/index.js';
 import { DomainError, InvalidInputError } from '../../../platform/error/index.js';
+import type { Message } from '../../../platform/message/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { ProviderUnavailableError, UpstreamError } from '../../../provider/index.js';
 import type { ChatCall, FinishReason } from '../../../provider/index.js';
 
@@ -18,7 +20,7 @@ type ModelFault =
 class ModelRefusedError extends InvalidInputError {
   constructor(
     readonly errorCode: ModelFault,
-    message: string,
+    message: Message,
     modelName: string,
   ) {
     super(message, { data: { errorCode, modelName } });
@@ -67,7 +69,7 @@ export class HarnessModels {
     if (images && model.supportsVision === false) {
       throw new ModelRefusedError(
         'MODEL_NO_VISION',
-        `The model ${modelName} cannot see images. Leave them out, or use a session with another model.`,
+        msg`The model ${modelName} cannot see images. Leave them out, or use a session with another model.`,
         modelName,
       );
     }
@@ -77,7 +79,7 @@ export class HarnessModels {
   private async named(caller: Caller, modelName: string): Promise<ResolvedChatModel> {
     const model = await this.resolver.resolveChat(caller, modelName).catch((error: unknown) => {
       const [, code] = FAULTS.find(([type]) => error instanceof type) ?? [];
-      if (!code || !(error instanceof Error)) throw error;
+      if (!code || !(error instanceof DomainError)) throw error;
       throw new ModelRefusedError(code, error.message, modelName);
     });
     if (model.supportsTools === false) throw withoutTools(modelName);
@@ -89,7 +91,7 @@ export class HarnessModels {
       if (!(error instanceof DomainError)) throw error;
       throw new ModelRefusedError(
         'MODEL_UNAVAILABLE',
-        `Whether the model ${model.modelName} can call tools could not be tried. ${error.message}`,
+        msg`Whether the model ${model.modelName} can call tools could not be tried. ${error.message}`,
         model.modelName,
       );
     });
@@ -129,7 +131,7 @@ export class HarnessModels {
 function withoutTools(modelName: string): ModelRefusedError {
   return new ModelRefusedError(
     'MODEL_NO_TOOLS',
-    `The model ${modelName} does not call tools, which the harness needs. Choose another chat model, or set its supportsTools if this is wrong.`,
+    msg`The model ${modelName} does not call tools, which the harness needs. Choose another chat model, or set its supportsTools if this is wrong.`,
     modelName,
   );
 }

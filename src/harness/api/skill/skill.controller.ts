@@ -2,7 +2,7 @@ import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission } from '../../../platform/access/index.js';
 import type { Caller } from '../../../platform/access/index.js';
-import { Answers, list, text, texts, View } from '../../../platform/http/index.js';
+import { Answers, list, localized, text, texts, View } from '../../../platform/http/index.js';
 import { HarnessSkills } from '../../context/skills.js';
 import { WorkspaceRoots } from '../../workspace/workspace-roots.js';
 import { UuidPipe } from '../identifiers.js';
@@ -51,8 +51,12 @@ export class HarnessSkillController {
     await this.roots.check(tenantId, workspace, workspaceIdentity);
     const found = await this.skills.find(workspace, new AbortController().signal);
     return {
-      skills: found.skills.map((skill) => HarnessSkillView.of(skill)),
-      skipped: found.skipped.map((problem) => SkippedSkillView.of(problem)),
+      skills: found.skills.map(({ warnings, ...skill }) =>
+        HarnessSkillView.of(skill, { warnings: warnings.map((warning) => localized(warning)) }),
+      ),
+      skipped: found.skipped.map(({ path, reason }) =>
+        SkippedSkillView.of({ path, reason: localized(reason) }),
+      ),
     };
   }
 }

@@ -50,10 +50,13 @@ export interface Place {
   readonly blobs: string;
 }
 
-export interface TakeTask extends Place {
-  readonly protectedPaths: StoredManifest['protectedPaths'];
+export interface LookTask extends Place {
   /** What was taken of the workspace last, for a thread that has just begun. */
   readonly known: string | undefined;
+}
+
+export interface TakeTask extends LookTask {
+  readonly protectedPaths: StoredManifest['protectedPaths'];
 }
 
 export interface ChangesTask extends Place {
@@ -80,12 +83,15 @@ const stored = new LRUCache<string, StoredManifest>({
   sizeCalculation: ({ manifest }) => rowsOf(manifest),
 });
 
-/**
- * Stores what a workspace holds, with the contents that are not kept yet, and answers the hash of the manifest; undefined
- * where there are too many files.
- */
+/** Keeps the contents that are not kept yet; undefined where there are too many files. */
+export function look(task: LookTask): true | undefined {
+  return manifestOf(task, task.known) && true;
+}
+
+/** Stores what `look` has found last, and answers the hash of the manifest; undefined where there are too many files. */
 export function take(task: TakeTask): string | undefined {
-  const manifest = look(task, task.known);
+  // The thread of `look` may have ended, or have looked at many others since.
+  const manifest = latest.get(keyOf(task)) ?? manifestOf(task, task.known);
   if (!manifest) return undefined;
   const taken = { manifest, protectedPaths: task.protectedPaths };
   const hash = keep(manifestBytes(taken), task);
@@ -97,7 +103,7 @@ export function take(task: TakeTask): string | undefined {
 export function changes(task: ChangesTask): Changes | undefined {
   const before = storedManifest(task, task.before)?.manifest;
   if (!before) throw new Error('What was taken of the workspace before the command is lost.');
-  const manifest = look(task, task.before, before);
+  const manifest = manifestOf(task, task.before, before);
   if (!manifest) return undefined;
   const found = operationsBetween(before, manifest);
   const lost = new Set(
@@ -122,7 +128,11 @@ export function protectedPathsOf(
   return storedManifest(task, task.hash)?.protectedPaths;
 }
 
-function look(place: Place, known: string | undefined, earlier?: Manifest): Manifest | undefined {
+function manifestOf(
+  place: Place,
+  known: string | undefined,
+  earlier?: Manifest,
+): Manifest | undefined {
   const last =
     latest.get(keyOf(place)) ??
     (known === undefined ? undefined : storedManifest(place, known)?.manifest);

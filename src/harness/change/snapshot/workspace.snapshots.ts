@@ -6,12 +6,14 @@ import PQueue from 'p-queue';
 import { Piscina } from 'piscina';
 import { CONFIG } from '../../../platform/config/index.js';
 import type { Config } from '../../../platform/config/index.js';
+import { msg, phrase } from '../../../platform/message/index.js';
+import type { Message } from '../../../platform/message/index.js';
 import { ToolError } from '../../fault/tool.error.js';
 import { blobRoot } from '../blob.path.js';
 import { inTurns } from '../../protocol/turns.js';
 import type { FileOperation } from '../../workspace/file-operation.js';
 import type { ProtectedPath } from '../../sandbox/workspace-scan.js';
-import type { Changes, ChangesTask, Place, TakeTask } from './snapshot.worker.js';
+import type { Changes, ChangesTask, LookTask, Place, TakeTask } from './snapshot.worker.js';
 
 const WORKER = fileURLToPath(new URL('./snapshot.worker.js', import.meta.url));
 /** One that has had nothing to do for so long ends. */
@@ -32,6 +34,7 @@ export interface SnapshotTarget {
 type Work = {
   readonly limitMs: number;
 } & (
+  | { readonly name: 'look'; readonly task: LookTask }
   | { readonly name: 'take'; readonly task: TakeTask }
   | { readonly name: 'changes'; readonly task: ChangesTask }
   | { readonly name: 'protectedPathsOf'; readonly task: Place & { readonly hash: string } }
@@ -64,24 +67,30 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   }
 
   /**
-   * The workspace as it is now, with the protected paths that are there; its contents are kept. Answers the hash of what
-   * was stored. Before a command: fails with ToolError TOO_LARGE where that is more than can be looked through.
+   * The workspace as it is now, with the protected paths that are there, which may still be looked for; its contents are
+   * kept. Answers the hash of what was stored. Before a command: fails with ToolError TOO_LARGE where that is more than
+   * can be looked through.
    */
   async take(
     target: SnapshotTarget,
     signal: AbortSignal,
-    protectedPaths: readonly ProtectedPath[] = [],
+    protectedPaths: readonly ProtectedPath[] | Promise<readonly ProtectedPath[]> = [],
   ): Promise<string> {
-    const task = { ...this.placeOf(target), protectedPaths, known: this.taken.get(keyOf(target)) };
-    const taken = await this.run({ name: 'take', task, limitMs: TAKE_MS }, signal).catch(
-      (error: unknown) => {
+    const place = { ...this.placeOf(target), known: this.taken.get(keyOf(target)) };
+    const run = async (work: Work): Promise<unknown> => {
+      const found = await this.run(work, signal).catch((error: unknown) => {
         if (isTimeOut(error)) return undefined;
         throw error;
-      },
-    );
-    if (taken === undefined) throw tooLarge();
-    this.taken.set(keyOf(target), taken as string);
-    return taken as string;
+      });
+      if (found === undefined) throw tooLarge();
+      return found;
+    };
+    const look = run({ name: 'look', task: place, limitMs: TAKE_MS });
+    const [paths] = await Promise.all([protectedPaths, look]);
+    const task = { ...place, protectedPaths: paths };
+    const taken = (await run({ name: 'take', task, limitMs: TAKE_MS })) as string;
+    this.taken.set(keyOf(target), taken);
+    return taken;
   }
 
   /** The protected paths that were there when it was taken; undefined when it is lost. */
@@ -123,16 +132,16 @@ export class WorkspaceSnapshots implements OnApplicationShutdown {
   async restorable(
     { root }: Pick<SnapshotTarget, 'root'>,
     signal: AbortSignal,
-  ): Promise<string | null> {
+  ): Promise<Message | null> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
     const work = { name: 'countUnkept', task: root, limitMs: COUNT_MS } as const;
     const count = (await this.run(work, limit)) as number | undefined;
     if (count === undefined) {
-      return 'The workspace has so many files that commands are refused until it has fewer.';
+      return msg`The workspace has so many files that commands are refused until it has fewer.`;
     }
     if (count === 0) return null;
-    const files = count === 1 ? '1 file' : `${count} files`;
-    return `Changes of ${files} could not be undone: they are larger than 2 MiB, or beyond the first 20,000 files and 500 MiB of the workspace.`;
+    const files = count === 1 ? phrase`1 file` : phrase`${count} files`;
+    return msg`Changes of ${files} could not be undone: they are larger than 2 MiB, or beyond the first 20,000 files and 500 MiB of the workspace.`;
   }
 
   private placeOf(target: SnapshotTarget): Place {

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ConflictError } from '../../../platform/error/index.js';
+import type { Message, Phrase } from '../../../platform/message/index.js';
+import { msg, phrase } from '../../../platform/message/index.js';
 import { BlobStore } from '../../change/blob.store.js';
 import { foldersOf, VacatedPaths } from '../../change/file-changes.js';
 import { sameKept, stateAfter, stateBefore } from '../../change/net-change.js';
@@ -40,7 +42,7 @@ export interface UndoConflict {
 
 /** Nothing was changed; `conflicts` says file by file why. */
 export class UndoConflictError extends ConflictError {
-  constructor(message: string, conflicts: readonly UndoConflict[] = []) {
+  constructor(message: Message, conflicts: readonly UndoConflict[] = []) {
     super(message, { data: { errorCode: 'UNDO_CONFLICT', conflicts } });
   }
 
@@ -51,8 +53,8 @@ export class UndoConflictError extends ConflictError {
     { othersReady }: { readonly othersReady: boolean },
   ): UndoConflictError {
     const what = othersReady
-      ? `${conflicts.length} file(s) conflict with the ${direction}, and nothing was changed. Resolve the conflicts, or send force to leave these files out.`
-      : `Every file of the ${direction} conflicts (${conflicts.length}), and nothing was changed. force leaves out files that conflict, and no other is left. Resolve the conflicts.`;
+      ? msg`${conflicts.length} file(s) conflict with the ${phraseOf(direction)}, and nothing was changed. Resolve the conflicts, or send force to leave these files out.`
+      : msg`Every file of the ${phraseOf(direction)} conflicts (${conflicts.length}), and nothing was changed. force leaves out files that conflict, and no other is left. Resolve the conflicts.`;
     return new UndoConflictError(what, conflicts);
   }
 }
@@ -77,24 +79,18 @@ export interface Selections {
 }
 
 const MESSAGES: Readonly<Record<ConflictReason, string>> = {
-  CHANGED_SINCE: 'The file was changed since. Its present content would be lost.',
-  CHANGED_BETWEEN:
-    'The file was changed by others between two changes of the run; undoing further would lose that change.',
-  ORDER:
-    'Later changes of a file are undone first, and earlier ones are redone first. Name all of them in one request.',
-  NOT_RESTORABLE:
-    'The content before the change was not kept, because it is a secret or too large.',
-  CONTENT_LOST: 'The kept content was lost or is damaged.',
-  LINK: 'A symbolic link is on the path or in the place of the file. Remove it first.',
-  HARD_LINK: 'The file has a second name (a hard link), so a change could reach a file elsewhere.',
-  NOT_A_FILE: 'Its path holds something other than a file. Move it away first.',
-  TOO_LARGE:
-    'The file is larger than 64 MiB now, and such files are not compared. Move it away first.',
-  NOT_READABLE:
-    'The service cannot read the file or its folder. Correct their permissions, or move them away first.',
-  PROTECTED: 'The file belongs to git and is never changed.',
-  NOT_CHECKED:
-    'Checking the changed files took too long, and this file was not checked. Undo its changes alone.',
+  CHANGED_SINCE: msg`The file was changed since. Its present content would be lost.`,
+  CHANGED_BETWEEN: msg`The file was changed by others between two changes of the run; undoing further would lose that change.`,
+  ORDER: msg`Later changes of a file are undone first, and earlier ones are redone first. Name all of them in one request.`,
+  NOT_RESTORABLE: msg`The content before the change was not kept, because it is a secret or too large.`,
+  CONTENT_LOST: msg`The kept content was lost or is damaged.`,
+  LINK: msg`A symbolic link is on the path or in the place of the file. Remove it first.`,
+  HARD_LINK: msg`The file has a second name (a hard link), so a change could reach a file elsewhere.`,
+  NOT_A_FILE: msg`Its path holds something other than a file. Move it away first.`,
+  TOO_LARGE: msg`The file is larger than 64 MiB now, and such files are not compared. Move it away first.`,
+  NOT_READABLE: msg`The service cannot read the file or its folder. Correct their permissions, or move them away first.`,
+  PROTECTED: msg`The file belongs to git and is never changed.`,
+  NOT_CHECKED: msg`Checking the changed files took too long, and this file was not checked. Undo its changes alone.`,
 };
 
 /**
@@ -163,6 +159,11 @@ export function isNoChange({ expected, wanted }: FileSelection): boolean {
 }
 
 /** All changes of one file that conflict for the same reason. */
+/** In a message. */
+export function phraseOf(direction: UndoDirection): Phrase {
+  return direction === 'undo' ? phrase`undo` : phrase`redo`;
+}
+
 function conflictOf(changes: readonly HarnessFileChange[], reason: ConflictReason): UndoConflict {
   const changeIds = changes.map(({ id }) => id).sort((a, b) => a - b);
   return { path: changes[0]?.path ?? '', changeIds, reason, message: MESSAGES[reason] };

@@ -10,6 +10,7 @@ import { DomainError, NotFoundError } from '../../../platform/error/index.js';
 import { closing } from '../../../platform/filesystem/index.js';
 import { processId, stateOfProcess } from '../../../platform/lease/index.js';
 import { IntervalJob } from '../../../platform/queue/index.js';
+import { asMessage, msg, phrase } from '../../../platform/message/index.js';
 import { FileChanges } from '../../change/file-changes.js';
 import type { ChangeTarget } from '../../change/file-changes.js';
 import { RollBackFailedError, ToolError } from '../../fault/tool.error.js';
@@ -37,6 +38,7 @@ import { Workspace } from '../../workspace/workspace.js';
 import {
   CONFLICTS,
   isNoChange,
+  phraseOf,
   selectionsOf,
   UndoConflictError,
   UndoInspection,
@@ -228,7 +230,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     const rows = await this.rows.ofRun(run.tenantId, run.id);
     const open = rows.filter(({ undone }) => undone === (direction === 'redo'));
     if (changeIds?.some((id) => !rows.some((row) => row.id === id))) {
-      throw new NotFoundError('The change');
+      throw new NotFoundError(phrase`The change`);
     }
     const chosen = new Set(changeIds ?? open.map(({ id }) => id));
     const selections = selectionsOf(rows, chosen, direction);
@@ -236,8 +238,8 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     if (conflicts.length === 0 && files.every((file) => isNoChange(file))) {
       throw new UndoConflictError(
         direction === 'undo'
-          ? 'There is nothing to undo: the run has changed no file, or all of it is undone already.'
-          : 'There is nothing to redo: no change of the run is undone.',
+          ? msg`There is nothing to undo: the run has changed no file, or all of it is undone already.`
+          : msg`There is nothing to redo: no change of the run is undone.`,
       );
     }
     return selections;
@@ -260,7 +262,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     } catch (error) {
       if (!signal.aborted) throw error;
       throw new UndoConflictError(
-        'Keeping the present files took too long, and nothing was changed. Name fewer changes with changeIds.',
+        msg`Keeping the present files took too long, and nothing was changed. Name fewer changes with changeIds.`,
       );
     }
     return { ready, conflicts: [...selections.conflicts, ...conflicts] };
@@ -276,7 +278,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
       const { workspace } = session;
       if (!(await this.locks.take({ tenantId, workspace, runId, fence: run.fence }))) {
         throw new UndoConflictError(
-          'Another run uses this workspace, or what an interrupted command has left there is still to be removed. Try again when that is done.',
+          msg`Another run uses this workspace, or what an interrupted command has left there is still to be removed. Try again when that is done.`,
         );
       }
       const argumentsJson = JSON.stringify(input);
@@ -302,11 +304,11 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
       if (error instanceof RollBackFailedError) {
         await this.markUncertain(undo);
         throw new UndoConflictError(
-          `The ${undo.direction} was executed only in part: ${error.paths.slice(0, 20).join(', ')}. Check these files; the effects of the run show it as uncertain.`,
+          msg`The ${phraseOf(undo.direction)} was executed only in part: ${error.paths.slice(0, 20).join(', ')}. Check these files; the effects of the run show it as uncertain.`,
         );
       }
       await this.markNotExecuted(undo);
-      throw error instanceof ToolError ? new UndoConflictError(error.message) : error;
+      throw error instanceof ToolError ? new UndoConflictError(asMessage(error.message)) : error;
     }
     await this.markSucceeded(undo, { reconciled: false });
   }
@@ -316,12 +318,12 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     const live = await this.runs.liveId(run.tenantId, run.sessionId);
     if (!isEnded(run.status) || live !== undefined) {
       throw new UndoConflictError(
-        'A run of this session is not finished. Wait for it, or cancel it first.',
+        msg`A run of this session is not finished. Wait for it, or cancel it first.`,
       );
     }
     if (await this.undos.isUnderWay(run)) {
       throw new UndoConflictError(
-        'Another undo of this run is in progress. Try again when it has ended.',
+        msg`Another undo of this run is in progress. Try again when it has ended.`,
       );
     }
   }
@@ -332,7 +334,7 @@ export class UndoService implements OnApplicationBootstrap, BeforeApplicationShu
     const open = rows.filter(({ undone }) => undone === (direction === 'redo'));
     const ids = new Set(open.map((row) => row.id));
     if (input.changeIds.every((changeId) => ids.has(changeId))) return;
-    throw new UndoConflictError('The changes were undone or redone meanwhile. Reload them.');
+    throw new UndoConflictError(msg`The changes were undone or redone meanwhile. Reload them.`);
   }
 
   private async recover(undo: OpenUndo): Promise<void> {

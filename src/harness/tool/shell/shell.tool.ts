@@ -80,17 +80,25 @@ export class ShellCommandTool implements ShellTool<Input> {
     const { tenantId } = context.run;
     const target = { tenantId, root: workspace.root };
     let before: string | undefined;
+    let changesAtEnd: Promise<readonly FileOperation[] | undefined> | undefined;
     const result = await this.sandbox.run({
       ...{ workspace: workspace.root, command, timeoutMs, signal },
       onReady: async (protectedPaths) => {
         before = await this.snapshots.take(target, signal, protectedPaths);
         await started(before);
       },
+      // Beside the search for what the command has planted. Also when the run was cancelled meanwhile.
+      onEnded: () => {
+        if (before !== undefined) changesAtEnd = this.snapshots.changesSince(target, before);
+        changesAtEnd?.catch(() => undefined);
+      },
       ...(onOutput && { onOutput }),
     });
-    // Also when the run was cancelled meanwhile.
+    // What was removed meanwhile is no change of the command.
     const changes =
-      before === undefined ? undefined : await this.snapshots.changesSince(target, before);
+      result.tidied && before !== undefined
+        ? await this.snapshots.changesSince(target, before)
+        : await changesAtEnd;
     const failure = failureOf(result);
     const { exitCode, signal: endedBy, timedOut } = result;
     const output = commandOutput(result, timeoutMs, this.mask);

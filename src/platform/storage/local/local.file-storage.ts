@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
+import { phrase } from '../../message/index.js';
 import type { Dependency } from '../../dependency/index.js';
 import { NotFoundError, UnavailableError } from '../../error/index.js';
 import { isMissing } from '../../filesystem/index.js';
@@ -83,7 +84,7 @@ export class LocalFileStorage extends FileStorage {
       if (!isMissing(error)) throw error;
       await this.restore(key);
       return this.known(() => open(path, 'r')).catch((second: unknown) => {
-        throw isMissing(second) ? new NotFoundError('The file') : second;
+        throw isMissing(second) ? new NotFoundError(phrase`The file`) : second;
       });
     });
     // The end of a stream of Node is inclusive.
@@ -157,7 +158,7 @@ export class LocalFileStorage extends FileStorage {
     } catch (error) {
       if (!OUTAGES.has(String((error as NodeJS.ErrnoException).code))) throw error;
       this.dependency.failed(error, beganAt);
-      throw new UnavailableError('The file storage', error);
+      throw new UnavailableError(phrase`The file storage`, error);
     }
   }
 

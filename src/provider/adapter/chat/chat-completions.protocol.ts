@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
 import { bearerOf } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
@@ -248,7 +249,7 @@ function toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean):
   const parsed = chatCompletionSchema.safeParse(answer);
   const choice = parsed.data?.choices?.[0];
   if (choice === undefined) {
-    throw protocolError('The provider answered without a choice.', parsed.error);
+    throw protocolError(msg`The provider answered without a choice.`, parsed.error);
   }
   const { message } = choice;
   const raw = choice.finish_reason ?? '';

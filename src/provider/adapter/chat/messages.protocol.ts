@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { msg } from '../../../platform/message/index.js';
 import { endpointOf } from '../address.js';
 import type { ModelConnection, Usage } from '../model-call.js';
 import type { Vendor } from '../named-adapter.js';
@@ -280,7 +281,7 @@ function toCompletion(
   const answerTool = answerToolOf(call)?.name;
   const parsed = messageSchema.safeParse(answer);
   if (!parsed.success)
-    throw protocolError('The provider answered without a message.', parsed.error);
+    throw protocolError(msg`The provider answered without a message.`, parsed.error);
   const { content, usage } = parsed.data;
   const raw = parsed.data.stop_reason ?? '';
   const isAnswer = (block: (typeof content)[number]): boolean =>

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { msg } from '../../../platform/message/index.js';
 import { endpointOf, LOCAL_ENDPOINTS } from '../address.js';
 import { UpstreamError, parseRecord, protocolError, errorInAnswer } from '../upstream.error.js';
 import { isRecord, wholeNumberIn, recordIn, recordsIn, textIn } from '../json-fields.js';
@@ -92,7 +93,7 @@ function toUserMessage(parts: readonly ContentPart[]): Record<string, unknown> {
   if (parts.some(({ type }) => type === 'image-url')) {
     throw new UpstreamError({
       kind: 'invalid-request',
-      message: 'This provider cannot fetch images from an address. Upload the image instead.',
+      message: msg`This provider cannot fetch images from an address. Upload the image instead.`,
     });
   }
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
@@ -142,7 +143,7 @@ function toCompletion(answer: unknown, secrets: Secrets, withThinking: boolean):
   if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
   const parsed = ollamaAnswerSchema.safeParse(answer);
   if (!parsed.success)
-    throw protocolError('The provider answered without a message.', parsed.error);
+    throw protocolError(msg`The provider answered without a message.`, parsed.error);
   const { message } = parsed.data;
   const raw = parsed.data.done_reason ?? '';
   return completionOf({

@@ -1,4 +1,5 @@
 import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
+import { msg } from '../../../platform/message/index.js';
 import type { ModelCallOptions, ModelConnection, ModelRequest } from '../model-call.js';
 import { postForJson, jsonOf, postToModel } from '../model-call.js';
 import { KeyFilter } from '../key-filter.js';
@@ -59,7 +60,7 @@ export class ProtocolAdapter extends NamedAdapter implements ChatAdapter {
     const type = response.headers['content-type'] ?? '';
     if (/^text\/html/i.test(type)) {
       response.discard();
-      throw protocolError('The address answered with a web page.');
+      throw protocolError(msg`The address answered with a web page.`);
     }
     if (/^application\/json/i.test(type)) {
       const json = await jsonOf(response, connection);

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { msg, phrase } from '../../../platform/message/index.js';
+import type { Message } from '../../../platform/message/index.js';
 import { cutError, isJson, protocolError, UpstreamError } from '../upstream.error.js';
 import type { Usage } from '../model-call.js';
 import type { Secrets } from '../safe-text.js';
@@ -142,7 +144,7 @@ export function completionOf(answer: WholeAnswer): ChatCompletion {
   for (const piece of answer.toolCalls) collector.add(piece);
   const toolCalls = collector.finish(reason);
   if (raw === '' && text === '' && refusal === '' && toolCalls.length === 0) {
-    throw protocolError('The provider answered without content.');
+    throw protocolError(msg`The provider answered without content.`);
   }
   return {
     text: text + refusal,
@@ -214,7 +216,7 @@ class ToolCallCollector {
 
 /** A whole call. An id that the service does not give is made; throws UpstreamError (content). */
 function toolCallOf(id: string, name: string, json: string): ToolCall {
-  if (name === '') throw contentError('The model called a tool without naming it. Try again.');
+  if (name === '') throw contentError(msg`The model called a tool without naming it. Try again.`);
   const text = json.trim() === '' ? '{}' : json;
   return { id: id || `call_${randomUUID()}`, name, arguments: text, input: inputOf(name, text) };
 }
@@ -233,20 +235,20 @@ function inputOf(name: string, json: string): Readonly<Record<string, unknown>> 
 
 function unusableArguments(name: string): UpstreamError {
   // The whole name or nothing of it: a part of it could be a part of a key.
-  const tool = /^[\w.-]{1,64}$/.test(name) ? `the tool ${name}` : 'a tool';
+  const tool = /^[\w.-]{1,64}$/.test(name) ? phrase`the tool ${name}` : phrase`a tool`;
   return contentError(
-    `The model called ${tool} with arguments that are not a JSON object. Try again, or use another model.`,
+    msg`The model called ${tool} with arguments that are not a JSON object. Try again, or use another model.`,
   );
 }
 
 function cutCall(reason: FinishReason): UpstreamError {
   return contentError(
     reason === 'length'
-      ? 'The answer reached its length limit in the middle of a tool call. Raise the maximum output.'
-      : 'The answer ended in the middle of a tool call. Try again.',
+      ? msg`The answer reached its length limit in the middle of a tool call. Raise the maximum output.`
+      : msg`The answer ended in the middle of a tool call. Try again.`,
   );
 }
 
-function contentError(message: string): UpstreamError {
+function contentError(message: Message): UpstreamError {
   return new UpstreamError({ kind: 'content', message });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { OutboundHttp } from '../../../platform/outbound/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { endpointOf, LOCAL_ENDPOINTS } from '../address.js';
 import type { ModelCallOptions, ModelConnection } from '../model-call.js';
 import { postForJson } from '../model-call.js';
@@ -67,7 +68,7 @@ export function toEmbeddingAnswer(
   if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
   const parsed = embedSchema.safeParse(answer);
   if (!parsed.success) {
-    throw protocolError('The provider answered without vectors.', parsed.error);
+    throw protocolError(msg`The provider answered without vectors.`, parsed.error);
   }
   const { embeddings, ...raw } = parsed.data;
   const inputTokens = raw.prompt_eval_count ?? undefined;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { OutboundHttp } from '../../../platform/outbound/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
 import { bearerOf, postForJson } from '../model-call.js';
 import type { ModelCallOptions, ModelConnection, Usage } from '../model-call.js';
@@ -105,7 +106,7 @@ export function toEmbeddingAnswer(
   if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
   const parsed = embeddingsSchema.safeParse(answer);
   if (!parsed.success) {
-    throw protocolError('The provider answered without vectors.', parsed.error);
+    throw protocolError(msg`The provider answered without vectors.`, parsed.error);
   }
   const { data, usage } = parsed.data;
   const vectors = toVectors(inOrder(data), texts);
@@ -118,10 +119,10 @@ function inOrder(
 ): readonly unknown[] {
   const rows = new Map(data.map(({ index, embedding }, place) => [index ?? place, embedding]));
   if (rows.size < data.length) {
-    throw protocolError('The provider answered two vectors for the same text.');
+    throw protocolError(msg`The provider answered two vectors for the same text.`);
   }
   return data.map((_, place) => {
-    if (!rows.has(place)) throw protocolError('The provider answered no vector for a text.');
+    if (!rows.has(place)) throw protocolError(msg`The provider answered no vector for a text.`);
     return rows.get(place);
   });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { OutboundHttp } from '../../../platform/outbound/index.js';
+import { msg } from '../../../platform/message/index.js';
 import type { ModelConnection } from '../model-call.js';
 import { NamedAdapter } from '../named-adapter.js';
 import type { AdapterNames } from '../named-adapter.js';
@@ -91,7 +92,7 @@ export class ImageSdkAdapter extends NamedAdapter implements MediaAdapter {
 function tooSlow(pollMs: number): UpstreamError {
   return new UpstreamError({
     kind: 'timeout',
-    message: `The provider did not finish the image within ${pollMs / 1_000} seconds. Try again; an operator can raise MEDIA_POLL_SECONDS.`,
+    message: msg`The provider did not finish the image within ${pollMs / 1_000} seconds. Try again; an operator can raise MEDIA_POLL_SECONDS.`,
   });
 }
 

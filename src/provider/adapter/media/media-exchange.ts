@@ -1,6 +1,7 @@
 import { OutboundError } from '../../../platform/outbound/index.js';
 import type { OutboundHttp, OutboundResponse } from '../../../platform/outbound/index.js';
 import { InvalidInputError } from '../../../platform/error/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { bearerOf, getJson, postForJson, postToModel } from '../model-call.js';
 import type { ModelConnection, ModelRequest } from '../model-call.js';
 import { safeText } from '../safe-text.js';
@@ -55,11 +56,11 @@ async function namingPath<T>(
     if (!(error instanceof UpstreamError) || error.status !== 404) throw error;
     const { vendorText } = error;
     const path = safeText(new URL(url).pathname, secrets);
-    const said = vendorText === undefined ? '' : ` It said: ${vendorText}`;
+    const lead = msg`The provider has nothing at the path ${path} (404). Check the service address and the model id.`;
     throw new UpstreamError({
       kind: 'not-found',
       status: 404,
-      message: `The provider has nothing at the path ${path} (404). Check the service address and the model id.${said}`,
+      message: vendorText === undefined ? lead : msg`${lead} It said: ${vendorText}`,
       ...(vendorText !== undefined && { vendorText }),
       cause: error,
     });
@@ -103,7 +104,9 @@ export function textOr(value: string | undefined, otherwise: string): string {
 export function taskSegment(id: string): string {
   // Even when encoded, these two would be read as steps in the path.
   if (id.trim() === '' || id === '.' || id === '..') {
-    throw new InvalidInputError('This is no task id. Enter the id that the request was answered.');
+    throw new InvalidInputError(
+      msg`This is no task id. Enter the id that the request was answered.`,
+    );
   }
   return encodeURIComponent(id);
 }

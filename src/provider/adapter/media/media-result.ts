@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { msg } from '../../../platform/message/index.js';
 import { isRecord } from '../json-fields.js';
 import { withoutSecrets } from '../safe-text.js';
 import type { Secrets } from '../safe-text.js';
@@ -92,7 +93,7 @@ export function emptyResult(type: MediaType, answer: unknown, secrets: Secrets):
   }
   return new UpstreamError({
     kind: 'protocol',
-    message: `The provider answered an empty result: no ${type}, and no task that can be looked up. Try again, and check that the model makes media of this kind.`,
+    message: msg`The provider answered an empty result: no ${type}, and no task that can be looked up. Try again, and check that the model makes media of this kind.`,
   });
 }
 

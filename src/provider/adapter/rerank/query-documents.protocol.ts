@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import jwt from 'jsonwebtoken';
 import type { OutboundHttp } from '../../../platform/outbound/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { endpointOf, FAMILY_ENDPOINTS } from '../address.js';
 import { bearerOf, postForJson } from '../model-call.js';
 import type { ModelCallOptions, ModelConnection } from '../model-call.js';
@@ -82,15 +83,18 @@ export function toRankedDocuments(
   if (isRecord(answer) && answer['error']) throw errorInAnswer(answer['error'], secrets);
   const parsed = rankedSchema.safeParse(answer);
   if (!parsed.success) {
-    throw protocolError('The provider answered without a score for each document.', parsed.error);
+    throw protocolError(
+      msg`The provider answered without a score for each document.`,
+      parsed.error,
+    );
   }
   const { results } = parsed.data;
-  if (results.length === 0) throw protocolError('The provider answered no document.');
+  if (results.length === 0) throw protocolError(msg`The provider answered no document.`);
   if (results.some(({ index }) => index < 0 || index >= documents.length)) {
-    throw protocolError('The provider answered a document that it was not given.');
+    throw protocolError(msg`The provider answered a document that it was not given.`);
   }
   if (new Set(results.map(({ index }) => index)).size < results.length) {
-    throw protocolError('The provider answered the same document twice.');
+    throw protocolError(msg`The provider answered the same document twice.`);
   }
   // Not every service sorts, or keeps to the number asked for.
   return results

@@ -1,3 +1,4 @@
+import { msg } from '../../../../platform/message/index.js';
 import { Refusal } from '../document-source.js';
 import { likeliestEncoding } from './encoding-likelihood.js';
 
@@ -116,7 +117,7 @@ function firstTellingByte(bytes: Uint8Array, start: number, end: number): number
 function refuseBinary(text: string): void {
   if (count(text, isBroken) <= Math.max(1, text.length * BROKEN_SHARE)) return;
   throw new Refusal(
-    'The file is not text but binary data of an unknown format. Save it as text, PDF, .docx or .xlsx and upload that.',
+    msg`The file is not text but binary data of an unknown format. Save it as text, PDF, .docx or .xlsx and upload that.`,
   );
 }
 

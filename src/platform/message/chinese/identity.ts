@@ -1,0 +1,101 @@
+import type { Texts } from '../catalogue.js';
+
+export const identity: Texts = {
+  messages: {
+    'You cannot assign the permission {0}, because you do not have it. Ask an administrator who does.':
+      '您不能分配权限 {0}，因为您自己没有该权限。请联系拥有该权限的管理员。',
+    'This would change permissions that you do not have. Ask an administrator who has them.':
+      '此操作会更改您没有的权限。请联系拥有这些权限的管理员。',
+    'The client key {0} is taken. Choose another one.': '客户端标识 {0} 已被占用。请使用其他标识。',
+    'You are signed in with this client and would lock yourself out. Use another client.':
+      '您正通过此客户端登录，这样会把自己锁在外面。请使用其他客户端操作。',
+    'grantTypeList must contain one or more of {0}.': 'grantTypeList 必须包含以下一项或多项：{0}。',
+    'You have too many streams open. Close one and try again.':
+      '您打开的流过多。请关闭一个后再试。',
+    'Too many sign-ins at the same time. Try again in {0} second.':
+      '同时登录的人数过多。请 {0} 秒后再试。',
+    'The user name or the password is wrong.': '用户名或密码错误。',
+    'Too many wrong passwords for this user. Wait {0} seconds, then try again.':
+      '该用户密码错误次数过多。请等待 {0} 秒后再试。',
+    'menuIds: {0} is not an entry of the tree. Load GET /system/menu/treeselect again.':
+      'menuIds：{0} 不是菜单树中的条目。请重新加载 GET /system/menu/treeselect。',
+    'dataScope must be 1, all data. What a role may see follows from its permissions: change them instead.':
+      'dataScope 必须为 1，即全部数据。角色可见的内容由其权限决定，请改为修改权限。',
+    'The role {0} still has users. Remove it from them first.':
+      '角色 {0} 还有用户。请先从这些用户移除该角色。',
+    'The role superadmin cannot be changed. Create another role instead.':
+      '不能更改角色 superadmin。请改为创建其他角色。',
+    'You have this role and cannot remove permissions from yourself. Ask another administrator.':
+      '您拥有此角色，不能移除自己的权限。请联系其他管理员。',
+    'The role key superadmin is reserved. Choose another one.':
+      '角色标识 superadmin 是保留的。请使用其他标识。',
+    'The role key {0} is taken. Choose another one.': '角色标识 {0} 已被占用。请使用其他标识。',
+    'permissions: {0} cannot be assigned. GET /system/permission/list names those that can; system:info:* stands for all that begin so.':
+      'permissions：不能分配 {0}。GET /system/permission/list 列出可分配的权限；system:info:* 表示所有以此开头的权限。',
+    'The captcha has expired. Load a new one and try again.':
+      '验证码已过期。请加载新的验证码后再试。',
+    'The captcha is wrong. Load a new one and try again.': '验证码错误。请加载新的验证码后再试。',
+    'Codes by e-mail are not available: this service sends no mail. Ask an administrator for an account.':
+      '无法使用邮件验证码：此服务不发送邮件。请联系管理员开通账号。',
+    'Registration is disabled here. Ask an administrator for an account.':
+      '此处未开放注册。请联系管理员开通账号。',
+    'Registration is not set up here: there is no role with the key {0}. Ask an administrator.':
+      '此处尚未设置注册：没有标识为 {0} 的角色。请联系管理员。',
+    'This client may not sign in with the grant type {0}.': '此客户端不能使用授权类型 {0} 登录。',
+    'This client is disabled. Ask the operator of this service.':
+      '此客户端已停用。请联系此服务的运维人员。',
+    'Only the grant type password is supported here.': '此处只支持授权类型 password。',
+    'This tenant does not exist. Check the tenant id, or ask your administrator.':
+      '该租户不存在。请检查租户编号，或联系您的管理员。',
+    'username and password are required to sign in.': '登录需要 username 和 password。',
+    'Every tenant has all functions. There is nothing to transfer.':
+      '每个租户都拥有全部功能，无需同步。',
+    'Every tenant has the built-in dictionaries. There is nothing to transfer.':
+      '每个租户都有内置字典，无需同步。',
+    'Settings apply to the whole installation. There is nothing to transfer.':
+      '设置对整个安装生效，无需同步。',
+    'This tenant is disabled. Ask the operator of this service.':
+      '该租户已停用。请联系此服务的运维人员。',
+    'This tenant has expired. Ask the operator of this service to extend it.':
+      '该租户已过期。请联系此服务的运维人员续期。',
+    'The tenant id {0} is taken. Choose another one, or give none.':
+      '租户编号 {0} 已被占用。请使用其他编号，或不提供编号。',
+    'The tenant {0} belongs to the installation: it cannot be disabled, expire or be deleted.':
+      '租户 {0} 属于安装本身，不能停用、过期或删除。',
+    'The old password is wrong.': '旧密码错误。',
+    'This would leave no super administrator. Give another user the role superadmin first.':
+      '这样将没有超级管理员。请先为其他用户分配角色 superadmin。',
+    'You cannot {0} yourself. Ask another administrator.': '您不能{0:phrase}。请联系其他管理员。',
+    '{0} users were created, {1} were changed.': '已创建 {0} 个用户，已更改 {1} 个用户。',
+    'Send one file as `file`.': '请以 `file` 发送一个文件。',
+    'The workbook is larger than 1 MiB. Split it.': '工作簿超过 1 MiB。请拆分。',
+    'Row {0}: {1}': '第 {0} 行：{1:message}',
+    '{0} more rows are refused.': '另有 {0} 行被拒绝。',
+    'Nothing was imported.': '没有导入任何内容。',
+    'there is a user of this name. Allow changes of existing users, or remove the row.':
+      '已有同名用户。请允许更改已有用户，或删除该行。',
+    'The first row has no column "{0}". Use the headers of the template.':
+      '第一行没有“{0}”列。请使用模板的表头。',
+    'The workbook has no rows below its headers.': '工作簿的表头下没有数据行。',
+    'The workbook has more than {0} rows. Split it.': '工作簿超过 {0} 行。请拆分。',
+    'it names a role that does not exist.': '其中的角色不存在。',
+    'The user name {0} is taken. Choose another one.': '用户名 {0} 已被占用。请使用其他用户名。',
+    'This tenant has reached its limit of users. Delete one, or ask the operator to raise accountCount.':
+      '该租户的用户数已达上限。请删除一个用户，或联系运维人员提高 accountCount。',
+    'You need the permission system:user:edit to search or order by phonenumber. Leave phonenumber out, or ask an administrator for it.':
+      '按 phonenumber 搜索或排序需要权限 system:user:edit。请去掉 phonenumber，或联系管理员授予权限。',
+  },
+  phrases: {
+    'The client': '客户端',
+    'The role': '角色',
+    'The sign-in': '登录记录',
+    'must be six digits': '必须是六位数字',
+    'must not contain spaces': '不能包含空格',
+    'The tenant': '租户',
+    'The user': '用户',
+    'reset the password of': '重置自己的密码',
+    delete: '删除自己',
+    'change the roles of': '更改自己的角色',
+    disable: '停用自己',
+  },
+};

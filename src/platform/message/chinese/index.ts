@@ -1,0 +1,44 @@
+import type { Texts } from '../catalogue.js';
+import { platform } from './platform.js';
+import { identity } from './identity.js';
+import { dictionary } from './dictionary.js';
+import { provider } from './provider.js';
+import { model } from './model.js';
+import { skill } from './skill.js';
+import { vectorStore } from './vector-store.js';
+import { metadata } from './metadata.js';
+import { knowledge } from './knowledge.js';
+import { fragment } from './fragment.js';
+import { attach } from './attach.js';
+import { retrieval } from './retrieval.js';
+import { langchain } from './langchain.js';
+import { media } from './media.js';
+import { agent } from './agent.js';
+import { chat } from './chat.js';
+import { harness } from './harness.js';
+
+/** By the folder in which a template stands first; test/architecture/messages.spec.ts compares them with the sources. */
+export const parts: readonly Texts[] = [
+  platform,
+  identity,
+  dictionary,
+  provider,
+  model,
+  skill,
+  vectorStore,
+  metadata,
+  knowledge,
+  fragment,
+  attach,
+  retrieval,
+  langchain,
+  media,
+  agent,
+  chat,
+  harness,
+];
+
+export const chinese: Texts = {
+  messages: Object.assign({}, ...parts.map(({ messages }) => messages)) as Texts['messages'],
+  phrases: Object.assign({}, ...parts.map(({ phrases }) => phrases)) as Texts['phrases'],
+};

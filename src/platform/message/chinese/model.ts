@@ -1,0 +1,67 @@
+import type { Texts } from '../catalogue.js';
+
+export const model: Texts = {
+  messages: {
+    'Connected.': '已连接。',
+    'The certificate is valid ({0}).': '证书有效（{0}）。',
+    'The name has 1 address.': '该名称有 1 个地址。',
+    'The name has {0} addresses.': '该名称有 {0} 个地址。',
+    'The adapter knows the address.': '地址由适配器决定。',
+    'Calls go to {0}.': '调用地址为 {0}。',
+    'Nothing wrong was found without a call, which would cost money. Whether key and model id are right shows at the first use.':
+      '在不发起付费调用的情况下没有发现问题。密钥和模型 id 是否正确，首次使用时才能知道。',
+    'The service answers, but not at this path. Compare the URL with the provider’s documentation: often /v1 or another prefix is missing or too much.':
+      '服务有响应，但此路径不对。请将 URL 与供应商的文档对照：常见问题是缺少或多出 /v1 等前缀。',
+    'Address and key are right, but the provider does not know this model id. Compare modelName with the provider’s list of models.':
+      '地址和密钥正确，但供应商不认识该模型 id。请将 modelName 与供应商的模型列表对照。',
+    'The provider accepted the request.': '供应商接受了请求。',
+    'The provider answered.': '供应商已响应。',
+    'It failed.': '失败。',
+    'It answered without text.': '模型已回答，但没有文本。',
+    'It answered.': '模型已回答。',
+    'The model can be used.': '模型可以使用。',
+    'It answered {0} dimensions.': '模型返回 {0} 维向量。',
+    'modelDimension is {0}, but the model answers {1} dimensions. Set modelDimension to {2}.':
+      'modelDimension 为 {0:phrase}，但模型返回 {1} 维。请将 modelDimension 设为 {2}。',
+    'It scored {0} of {1} documents.': '模型为 {1} 个文档中的 {0} 个打分。',
+    'The embedding model {0} was changed while a document was embedded. Parse the document again.':
+      '在向量化文档期间，向量模型 {0} 被更改。请重新解析该文档。',
+    'The model {0} answers {1} dimensions, but its modelDimension is {2}. Set modelDimension of this model to {3}, or choose another model.':
+      '模型 {0} 返回 {1} 维，但其 modelDimension 为 {2:phrase}。请将该模型的 modelDimension 设为 {3}，或选择其他模型。',
+    'The provider answered a vector of zeros, which cannot be compared with others. Check that modelName is the id of an embedding model.':
+      '供应商返回了零向量，无法与其他向量比较。请检查 modelName 是否为向量模型的 id。',
+    'throttled by the provider': '被供应商限流',
+    'The provider throttles this embedding model at the moment. Try again in a moment, or raise the limit there.':
+      '供应商目前对该向量模型限流。请稍后再试，或在供应商处提高限额。',
+    'There is no model named {0}. Choose another model of category {1}, or ask an administrator to add it.':
+      '没有名为 {0} 的模型。请选择类别为 {1:phrase} 的其他模型，或联系管理员添加。',
+    'No {0} model is chosen. Choose a model of category {1}.':
+      '没有选择{0:phrase}模型。请选择类别为 {1:phrase} 的模型。',
+    'There is no chat model yet. Ask an administrator to add one and to enable its provider.':
+      '还没有对话模型。请联系管理员添加模型并启用其供应商。',
+    'The model {0} is of category {1} and cannot be used for {2}. Choose a model of category {3}.':
+      '模型 {0} 的类别是 {1}，不能用于{2:phrase}。请选择类别为 {3:phrase} 的模型。',
+    'The stored API key of this model cannot be decrypted, probably because SECRET_KEY was changed. Enter the API key again.':
+      '无法解密该模型保存的 API 密钥，可能是因为 SECRET_KEY 已更改。请重新输入 API 密钥。',
+    'The stored API key was entered for another service: scheme, host or port of the address changes. Enter the apiKey for the new address, or ask an administrator who has the permission system:model:credential.':
+      '保存的 API 密钥属于另一个服务：地址的协议、主机或端口发生了变化。请输入新地址的 apiKey，或联系拥有权限 system:model:credential 的管理员。',
+    'The API key of {0} of {1} was replaced.': '已替换 {1} 的 {0:phrase}的 API 密钥。',
+    'modelDimension is required for a model of category vector: enter how many dimensions it really answers.':
+      'vector 类别的模型必须填写 modelDimension：请输入模型实际返回的维数。',
+    'apiHost must not be empty. Enter the address of the service, for example https://api.example.com/v1.':
+      'apiHost 不能为空。请输入服务地址，例如 https://api.example.com/v1。',
+    '{0} models are named {1}; requests by name use the one with id {2}. Give each its own name.':
+      '有 {0} 个模型都名为 {1}；按名称的请求使用 id 为 {2} 的模型。请为每个模型使用不同的名称。',
+    'apiKey cannot be sent: character {0} is a control character or is outside Latin-1. Copy the key again, without line breaks and invisible characters.':
+      '无法发送 apiKey：第 {0} 个字符是控制字符或超出 Latin-1 范围。请重新复制密钥，不要带换行和不可见字符。',
+  },
+  phrases: {
+    empty: '空',
+    chat: '对话',
+    embedding: '向量',
+    reranking: '重排',
+    'The model': '模型',
+    '1 model': '1 个模型',
+    '{0} models': '{0} 个模型',
+  },
+};

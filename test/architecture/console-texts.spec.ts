@@ -1,0 +1,111 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import ts from 'typescript';
+
+const SOURCES = 'web/src';
+const PLURAL = /_(zero|one|two|few|many|other)$/;
+
+const areas = readdirSync(SOURCES).filter((area) =>
+  existsSync(join(SOURCES, area, 'texts.en.json')),
+);
+const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts'))
+  .map((name) => readSource(join(SOURCES, name)));
+
+/** What a file may take its texts by. */
+interface Source {
+  readonly namespaces: ReadonlySet<string>;
+  readonly literals: ReadonlySet<string>;
+  /** Templates with a placeholder, as patterns. */
+  readonly templates: readonly RegExp[];
+}
+
+function readSource(path: string): Source {
+  const tree = ts.createSourceFile(
+    path,
+    readFileSync(path, 'utf8'),
+    ts.ScriptTarget.Latest,
+    true,
+    ts.ScriptKind.TSX,
+  );
+  const namespaces = new Set<string>();
+  const literals = new Set<string>();
+  const templates: RegExp[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && node.expression.getText() === 'useTranslation') {
+      const [first] = node.arguments;
+      namespaces.add(first && ts.isStringLiteralLike(first) ? first.text : 'app');
+    }
+    if (ts.isStringLiteralLike(node)) literals.add(node.text);
+    if (ts.isTemplateExpression(node)) {
+      const parts = [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)];
+      const escaped = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+      templates.push(new RegExp(`^${escaped.join('.+')}$`));
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(tree);
+  return { namespaces, literals, templates };
+}
+
+function keysOf(value: object, above = ''): string[] {
+  return Object.entries(value).flatMap(([name, inner]: [string, unknown]) =>
+    typeof inner === 'object' && inner !== null
+      ? keysOf(inner, `${above}${name}.`)
+      : [`${above}${name}`],
+  );
+}
+
+function texts(area: string, language: string): object {
+  return JSON.parse(readFileSync(join(SOURCES, area, `texts.${language}.json`), 'utf8')) as object;
+}
+
+/** Keys without the ending that counts, each once. */
+function stems(area: string, language: string): string[] {
+  return [...new Set(keysOf(texts(area, language)).map((key) => key.replace(PLURAL, '')))].sort();
+}
+
+function isUsed(area: string, key: string): boolean {
+  return files.some(({ namespaces, literals, templates }) => {
+    const here =
+      namespaces.has(area) && (literals.has(key) || templates.some((one) => one.test(key)));
+    return here || literals.has(`${area}:${key}`);
+  });
+}
+
+describe('the texts of the console', () => {
+  it.each(areas)('of %s are the same keys in both languages', (area) => {
+    expect(stems(area, 'zh')).toEqual(stems(area, 'en'));
+  });
+
+  it.each(areas)('of %s count in English with one and other', (area) => {
+    const keys = keysOf(texts(area, 'en'));
+    const counting = keys.filter((key) => key.endsWith('_other'));
+    expect(counting.filter((key) => !keys.includes(key.replace(PLURAL, '_one')))).toEqual([]);
+  });
+
+  it.each(areas)('of %s are all used', (area) => {
+    expect(stems(area, 'en').filter((key) => !isUsed(area, key))).toEqual([]);
+  });
+
+  it.each(areas)('of %s have the same placeholders in both languages', (area) => {
+    const placeholders = (language: string): Map<string, string> => {
+      const found = new Map<string, Set<string>>();
+      const add = (value: object, above: string): void => {
+        for (const [name, inner] of Object.entries(value) as [string, unknown][]) {
+          const key = `${above}${name}`.replace(PLURAL, '');
+          if (typeof inner === 'string') {
+            const names = [...inner.matchAll(/\{\{(\w+)\}\}/g)].map(([, one]) => one ?? '');
+            // How many there are may be said by the form of the word alone.
+            const kept = names.filter((one) => one !== 'count');
+            found.set(key, new Set([...(found.get(key) ?? []), ...kept]));
+          } else add(inner as object, `${above}${name}.`);
+        }
+      };
+      add(texts(area, language), '');
+      return new Map([...found].map(([key, names]) => [key, [...names].sort().join()]));
+    };
+    expect(Object.fromEntries(placeholders('zh'))).toEqual(Object.fromEntries(placeholders('en')));
+  });
+});

@@ -1,0 +1,1 @@
+export function embed(): void {}

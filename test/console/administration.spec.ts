@@ -1,0 +1,324 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
+import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+import { done, makeRole, makeUser, PASSWORD } from '../support/people.js';
+import type { Session } from '../support/session.js';
+
+describeConsole('the pages of administration and the account', () => {
+  let console: Console;
+  let root: Session;
+  let page: Page;
+
+  beforeAll(async () => {
+    console = await Console.open();
+    root = await console.plinth.signIn();
+    page = await console.signedIn();
+  });
+
+  afterAll(() => console.close());
+
+  const button = (name: string | RegExp, at: Page | Locator = page): Locator =>
+    at.getByRole('button', { name, exact: typeof name === 'string' });
+  const dialog = (): Locator => page.getByRole('dialog').last();
+  const row = (text: string): Locator => page.getByRole('row').filter({ hasText: text });
+  /** Opens the menu of a row and chooses one of its entries. */
+  const choose = async (text: string, entry: string): Promise<void> => {
+    await row(text).getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: entry }).click();
+  };
+  const heading = (name: string): Locator => page.getByRole('heading', { level: 1, name });
+  const gone = (locator: Locator): Promise<void> => locator.waitFor({ state: 'detached' });
+
+  it('adds a user with a password that is shown once, resets it, disables and deletes them', async () => {
+    await page.goto('/users');
+    await row('admin').waitFor();
+    await expectNoViolations(page);
+    await button('Add user').click();
+    await dialog().getByRole('textbox', { name: 'User name' }).fill('a b');
+    await button('Add user', dialog()).click();
+    await dialog().getByText('Enter 2 to 64 characters without spaces.').waitFor();
+    await dialog().getByRole('textbox', { name: 'User name' }).fill('admin');
+    await button('Add user', dialog()).click();
+    // What the service refuses stays in the form.
+    await dialog().getByRole('alert').getByText('The user name admin is taken.').waitFor();
+    await dialog().getByRole('textbox', { name: 'User name' }).fill('nora');
+    await button('Add user', dialog()).click();
+    const once = page.getByRole('dialog', { name: 'Pass on the password' });
+    const password = await once.locator('code').last().innerText();
+    await expectNoViolations(page);
+    await button('Close', once).click();
+    await row('nora').waitFor();
+    await console.plinth.signIn('nora', password);
+
+    await choose('nora', 'Reset password');
+    await button('Reset password', dialog()).click();
+    const second = await once.locator('code').last().innerText();
+    expect(second).not.toBe(password);
+    await button('Close', once).click();
+    await console.plinth.signIn('nora', second);
+
+    await row('nora').getByRole('switch').click();
+    await button('Disable', dialog()).click();
+    await page.getByText('nora is disabled.').waitFor();
+    await page.goto('/users?q=nora&status=1');
+    await row('nora').waitFor();
+    await page.reload();
+    await row('nora').waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+
+    await choose('nora', 'Delete user');
+    await button('Delete user', dialog()).click();
+    await page.getByText('Nothing matches the filters.').waitFor();
+  });
+
+  it('shows the refused rows of an import', async () => {
+    await page.route('**/system/user/importData', (route) =>
+      route.fulfill({
+        json: {
+          code: 400,
+          msg: 'Nothing was imported.',
+          data: { rows: [{ row: 3, reason: 'it names a role that does not exist.' }] },
+        },
+      }),
+    );
+    await page.goto('/users');
+    await button('Import users').click();
+    const download = page.waitForEvent('download');
+    await button('Download template', dialog()).click();
+    expect((await download).suggestedFilename()).toMatch(/\.xlsx$/);
+    await dialog()
+      .locator('input[type=file]')
+      .setInputFiles({
+        name: 'users.xlsx',
+        mimeType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+        buffer: Buffer.from('PK'),
+      });
+    await button('Import users', dialog()).click();
+    await dialog().getByRole('cell', { name: 'it names a role that does not exist.' }).waitFor();
+    await expectNoViolations(page);
+    await page.unroute('**/system/user/importData');
+  });
+
+  it('edits a role as a tree of permissions and gives it to users', async () => {
+    const member = await makeUser(console.plinth, root, 'mia');
+    await page.goto('/roles/new');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Auditor');
+    await page.getByRole('textbox', { name: 'Key' }).fill('auditor');
+    await page.getByRole('searchbox', { name: 'Search permissions' }).fill('who changed what');
+    await page.getByRole('checkbox', { name: 'See who changed what' }).check();
+    await page.getByRole('complementary').getByText('See who changed what').waitFor();
+    await expectNoViolations(page);
+    await button('Add role').click();
+    await heading('Roles').waitFor();
+    await button('Auditor').click();
+    await page.getByRole('tab', { name: 'Members' }).click();
+    await button('Add members').click();
+    await dialog().getByLabel('Users', { exact: true }).and(page.locator('input')).fill('mia');
+    await page.getByRole('option', { name: 'mia' }).click();
+    await button('Add members', dialog()).click();
+    await row('mia').waitFor();
+    const { data } = await member.session.get<{ permissions: string[] }>('/system/user/getInfo');
+    expect(data.permissions).toEqual(['monitor:audit:list']);
+
+    // A change that is not saved is not left behind unasked.
+    await page.getByRole('tab', { name: 'Permissions' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Reader');
+    await page.getByRole('navigation').getByRole('link', { name: 'Users' }).click();
+    await button('Stay on page', dialog()).click();
+    await button('Save role').click();
+    await heading('Reader').waitFor();
+  });
+
+  it('adds a tenant with its administrator, enters it, stays there after a reload, and deletes it', async () => {
+    await page.goto('/tenants');
+    await row('000000').waitFor();
+    await expectNoViolations(page);
+    await button('Add tenant').click();
+    await dialog().getByRole('textbox', { name: 'Company' }).fill('Example Ltd');
+    await dialog().getByRole('textbox', { name: 'Tenant id' }).fill('424242');
+    await dialog().getByRole('textbox', { name: 'User name' }).fill('boss');
+    await button('Add tenant', dialog()).click();
+    const once = page.getByRole('dialog', { name: /^Pass on the password/ });
+    const password = await once.locator('code').last().innerText();
+    await button('Close', once).click();
+    await console.plinth.signIn('boss', password, '424242');
+
+    await choose('Example Ltd', 'Enter tenant');
+    await page.getByText('You now work in this tenant.').waitFor();
+    await page.goto('/users');
+    await row('boss').waitFor();
+    await page.reload();
+    await row('boss').waitFor();
+    await page.goto('/tenants');
+    await choose('Default', 'Enter tenant');
+    await page.getByText('You now work in this tenant.').waitFor();
+    await page.goto('/tenants');
+    await choose('Example Ltd', 'Delete tenant');
+    const remove = button('Delete tenant', dialog());
+    expect(await remove.isDisabled()).toBe(true);
+    await dialog().getByRole('textbox').fill('Example Ltd');
+    await remove.click();
+    await gone(row('Example Ltd'));
+  });
+
+  it('lists clients with their switches, and dictionary entries beside their types', async () => {
+    await page.goto('/clients');
+    await row('In use here').waitFor();
+    await expectNoViolations(page);
+    await button('web').click();
+    await dialog().getByRole('switch', { name: 'Failures in the text' }).uncheck({ force: true });
+    await expectNoViolations(page);
+    await button('Save client', dialog()).click();
+    await row('web').getByText('thinking, sources', { exact: true }).waitFor();
+
+    await page.goto('/dictionary?type=sys_user_sex');
+    await row('Female').waitFor();
+    await expectNoViolations(page);
+    await button('Add entry').click();
+    await dialog().getByRole('textbox', { name: 'Label' }).fill('Other');
+    await dialog().getByRole('textbox', { name: 'Value' }).fill('9');
+    await button('Add entry', dialog()).click();
+    await choose('Other', 'Delete entry');
+    await button('Delete entry', dialog()).click();
+    await gone(row('Other'));
+  });
+
+  it('ends the sign-in of another user', async () => {
+    const guest = await makeUser(console.plinth, root, 'guest');
+    await page.goto('/sign-ins?q=guest');
+    await row('guest').waitFor();
+    await expectNoViolations(page);
+    await choose('guest', 'End sign-in');
+    await button('End sign-in', dialog()).click();
+    await gone(row('guest'));
+    expect(await guest.session.get('/system/user/getInfo')).toMatchObject({ code: 401 });
+  });
+
+  it('shows what happened as a timeline with the change, and the two logs', async () => {
+    const roleId = await makeRole(root, 'changed', ['system:model:list']);
+    done(await root.put('/system/role', { roleId, permissions: ['system:dict:list'] }));
+    await page.goto(`/audit?kind=role&record=${roleId}`);
+    await button(/changed the permissions of role/).click();
+    const change = page.getByRole('list', { name: 'Change' });
+    expect(await change.getByRole('listitem').allInnerTexts()).toEqual([
+      expect.stringContaining('system:model:list'),
+      expect.stringContaining('system:dict:list'),
+    ]);
+    await expectNoViolations(page);
+    await page.getByRole('tab', { name: 'Operation log' }).click();
+    await row('Permissions changed').first().waitFor();
+    await page.getByRole('tab', { name: 'Sign-in log' }).click();
+    await row('Done').first().waitFor();
+    await expectNoViolations(page);
+  });
+
+  it('shows a vote with question and answer, and makes a test query of it', async () => {
+    const { rows: bases } = await root.get<{ id: number; name: string }[]>('/system/info/list');
+    await page.route('**/chat/feedback/list?*', (route) =>
+      route.fulfill({
+        json: {
+          code: 200,
+          msg: 'Done.',
+          total: 1,
+          rows: [
+            {
+              id: 1,
+              userId: 1,
+              userName: 'jo',
+              messageId: '2',
+              vote: 'down',
+              text: 'Two years.',
+              agentId: null,
+              modelName: 'demo-chat',
+              question: 'How long is the warranty?',
+              answer: 'One year [1].',
+              sources: [
+                { number: 1, cited: true, knowledgeId: bases[0]?.id, document: 'a.md', page: 2 },
+              ],
+              createTime: '2026-01-31 10:00:00',
+              updateTime: '2026-01-31 10:00:00',
+            },
+          ],
+        },
+      }),
+    );
+    const asked: unknown[] = [];
+    await page.route('**/chat/feedback/1/testQuery', (route) => {
+      asked.push(route.request().postDataJSON());
+      return route.fulfill({ json: { code: 200, msg: 'Done.', data: { queryId: 'feedback-1' } } });
+    });
+    await page.goto('/feedback');
+    await button('How long is the warranty?').click();
+    await dialog().getByText('One year [1].').waitFor();
+    await expectNoViolations(page);
+    await button('Make a test query', dialog()).click();
+    await button('Make test query', dialog()).click();
+    await dialog().getByRole('status').waitFor();
+    expect(asked).toEqual([{ knowledgeId: bases[0]?.id }]);
+  });
+
+  it('shows an image, downloads a file and deletes it', async () => {
+    const png = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    );
+    for (const [name, content] of [
+      ['logo.png', png],
+      ['notes.txt', Buffer.from('hello')],
+    ] as const) {
+      const form = new FormData();
+      form.append('file', new Blob([new Uint8Array(content)]), name);
+      done(await root.upload('/resource/oss/upload', form));
+    }
+    await page.goto('/files');
+    await button('logo.png').click();
+    const image = dialog().getByRole('img', { name: 'logo.png' });
+    await image.waitFor();
+    await page.waitForFunction(`document.querySelector('img[alt="logo.png"]').naturalWidth === 1`);
+    await page.keyboard.press('Escape');
+    const download = page.waitForEvent('download');
+    await button('notes.txt').click();
+    expect((await download).suggestedFilename()).toBe('notes.txt');
+    await expectNoViolations(page);
+    await choose('notes.txt', 'Delete file');
+    await button('Delete file', dialog()).click();
+    await gone(row('notes.txt'));
+  });
+
+  it('says why a list failed and tries again', async () => {
+    await page.route('**/system/role/list?*', (route) =>
+      route.fulfill({
+        json: { code: 500, msg: 'The database is busy.', data: null },
+        headers: { 'X-Request-Id': 'request-7' },
+      }),
+    );
+    await page.goto('/roles');
+    await page.getByRole('alert').getByText('The database is busy.').waitFor();
+    await page.getByText('request-7').waitFor();
+    await page.unroute('**/system/role/list?*');
+    await button('Try again').click();
+    await row('superadmin').waitFor();
+  });
+
+  it('lets users without permissions change only themselves', async () => {
+    const { name } = await makeUser(console.plinth, root, 'olga');
+    const own = await console.signedIn({ user: { name, password: PASSWORD }, language: 'zh' });
+    await own.goto('/users');
+    await own.getByRole('alert').getByText('system:user:list').waitFor();
+    await own.goto('/account');
+    await own.getByRole('textbox', { name: '显示名称' }).fill('Olga');
+    await own.getByRole('button', { name: '保存资料' }).click();
+    await own.getByText('个人资料已保存。').waitFor();
+    await own.reload();
+    await own.getByRole('button', { name: 'Olga 的账号' }).waitFor();
+    await expectNoViolations(own);
+    const other = await console.plinth.signIn(name, PASSWORD);
+    await own.getByLabel('当前密码').fill(PASSWORD);
+    await own.getByLabel('新密码', { exact: true }).fill('another-pass-1');
+    await own.getByLabel('再次输入新密码').fill('another-pass-1');
+    await own.getByRole('button', { name: '修改密码' }).click();
+    await own.getByText('密码已修改，其他登录会话已结束。').waitFor();
+    expect(await other.get('/system/user/getInfo')).toMatchObject({ code: 401 });
+    await console.plinth.signIn(name, 'another-pass-1');
+  });
+});

@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+import { createKnowledge, settled, upload } from '../support/knowledge.js';
+import { makeRole, makeUser, PASSWORD } from '../support/people.js';
+import type { Session } from '../support/session.js';
+
+const FILES = 50;
+
+const WARRANTY = `# Warranty
+
+A drill has a warranty of two years from the day of purchase. Keep the receipt.
+
+# Returns
+
+Tools are returned within thirty days, unused and in their box.
+`;
+
+describeConsole('the pages of knowledge bases', () => {
+  let console: Console;
+  let admin: Session;
+  let base: number;
+  let page: Page;
+
+  beforeAll(async () => {
+    console = await Console.open();
+    admin = await console.plinth.signIn();
+    base = await createKnowledge(admin, {
+      name: 'Tools',
+      share: 1,
+      embeddingModel: 'demo-embedding-384',
+      enableHybrid: 1,
+      textBlockSize: 100,
+    });
+    await upload(admin, base, [
+      ['warranty.md', WARRANTY],
+      ['opening-hours.md', 'The shop is open from nine to six, on Saturdays until two.'],
+    ]);
+    await settled(admin, base);
+    page = await console.signedIn();
+  });
+
+  afterAll(() => console.close());
+
+  const button = (name: string | RegExp) => page.getByRole('button', { name });
+  const text = (words: string | RegExp) => page.getByText(words).first();
+
+  it('make a base, take fifty files with their progress, and delete it by its name', async () => {
+    await page.goto('/knowledge');
+    await button('Add knowledge base').click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Fifty');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add knowledge base' }).click();
+    await page.getByRole('heading', { name: 'Fifty' }).waitFor();
+    await text(/Up to \d+ MB each/).waitFor();
+
+    const files = Array.from({ length: FILES }, (_, place) => ({
+      name: `note-${place}.txt`,
+      mimeType: 'text/plain',
+      buffer: Buffer.from(`The note with the number ${place} is about birds.`),
+    }));
+    const refused = {
+      name: 'sound.mp3',
+      mimeType: 'audio/mpeg',
+      buffer: Buffer.concat([Buffer.from('ID3\u0004\0\0\0\0\0\0'), Buffer.alloc(64)]),
+    };
+    await page
+      .getByLabel('Files to upload')
+      .first()
+      .setInputFiles([refused, ...files]);
+
+    await text(`${FILES} files uploaded`).waitFor();
+    await text('Audio and video files are not supported.').waitFor();
+    await text('Ready').waitFor();
+    await text(`${FILES} rows`).waitFor();
+    await page.reload();
+    await text(`${FILES} rows`).waitFor();
+
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await button('Delete knowledge base').click();
+    const dialog = page.getByRole('dialog');
+    const confirm = dialog.getByRole('button', { name: 'Delete knowledge base' });
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog.getByRole('textbox').fill('Fifty');
+    await confirm.click();
+    await page.getByRole('table', { name: 'Knowledge bases' }).waitFor();
+    await page.getByRole('button', { name: 'Fifty' }).waitFor({ state: 'detached' });
+    await expectNoViolations(page);
+  });
+
+  it('describe documents, filter by that, and show why one has failed with what to do', async () => {
+    await upload(admin, base, [['broken.pdf', 'This is no PDF.']]);
+    await page.goto(`/knowledge/${base}`);
+    await text('This is not a PDF').waitFor();
+    await text('1 document could not be parsed.').waitFor();
+    await expectNoViolations(page);
+
+    const row = page.getByRole('row', { name: /warranty\.md/ });
+    await row.getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit metadata' }).click();
+    const drawer = page.getByRole('dialog');
+    await drawer.getByRole('button', { name: 'Add key' }).click();
+    await drawer.getByLabel('Key', { exact: true }).fill('department');
+    await drawer.getByRole('textbox', { name: 'Value' }).fill('sales');
+    await drawer.getByRole('button', { name: 'Save metadata' }).click();
+    await text('department: sales').waitFor();
+
+    await button('Metadata').click();
+    await button('Add condition').click();
+    await page.getByRole('textbox', { name: 'Value' }).fill('sales');
+    await button('Apply filter').click();
+    await page.getByRole('row', { name: /opening-hours/ }).waitFor({ state: 'detached' });
+    await page.reload();
+    await row.waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+  });
+
+  it('mark a fragment in the text of its document, and let it be changed', async () => {
+    const { rows } = await admin.get<{ fid: string; docId: string; content: string }[]>(
+      `/system/fragment/list?knowledgeId=${base}&content=receipt`,
+    );
+    const fragment = rows[0];
+    await page.goto(`/knowledge/${base}/documents/${fragment?.docId}?fragment=${fragment?.fid}`);
+    const marked = page.locator('article [aria-current=true]');
+    await marked.waitFor();
+    expect(await marked.innerText()).toContain('Keep the receipt.');
+    await expectNoViolations(page);
+
+    await page.getByText('Fragments', { exact: true }).click();
+    await page
+      .getByRole('textbox', { name: 'Search in the fragments' })
+      .or(page.getByRole('searchbox'))
+      .fill('thirty');
+    await text('Tools are returned within').waitFor();
+    await page
+      .getByRole('button', { name: /^Actions of fragment/ })
+      .first()
+      .click();
+    await page.getByRole('menuitem', { name: 'Edit fragment' }).click();
+    await page
+      .getByRole('textbox', { name: 'Text' })
+      .fill('Tools are returned within thirty-one days.');
+    await button('Save fragment').click();
+    await text('Tools are returned within thirty-one days.').waitFor();
+    await text('Edited').waitFor();
+
+    await page.getByText('Split preview', { exact: true }).click();
+    await text('Mean length').waitFor();
+    await page.getByLabel('Fragment size').fill('40');
+    await page.getByLabel('Overlap').fill('5');
+    await button('Preview').click();
+    await page.waitForURL(/split=/);
+    await button('Apply to the knowledge base').click();
+    await page.getByRole('dialog').getByRole('cell', { name: 'Fragment size' }).waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await expectNoViolations(page);
+  });
+
+  it('explain each hit of a search, compare two settings, and apply one after its difference', async () => {
+    await page.goto(`/knowledge/${base}?tab=retrieval`);
+    await page
+      .getByRole('textbox', { name: /Question or words/ })
+      .fill('How long is the warranty of a drill?');
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.locator('mark', { hasText: 'warranty' }).first().waitFor();
+    await text(/below the similarity threshold/).waitFor();
+    await button(/^Why not\?/).click();
+    await text('Similarity below 0.5').waitFor();
+
+    await button('Compare settings').click();
+    await page.getByRole('region', { name: 'Settings B' }).first().waitFor();
+    await expectNoViolations(page);
+    await button('Expect this document').first().click();
+    await text('The question is in the test set').waitFor();
+
+    await button('Apply to the knowledge base').first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('row', { name: /Similarity threshold 0 0\.5/ }).waitFor();
+    await dialog.getByRole('button', { name: 'Save settings' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const { data } = await admin.get<{ similarityThreshold: number }>(`/system/info/${base}`);
+    expect(data.similarityThreshold).toBe(0.5);
+  });
+
+  it('measure the test set, keep the scores, and compare two runs', async () => {
+    await page.goto(`/knowledge/${base}?tab=tests`);
+    await text('How long is the warranty of a drill?').waitFor();
+    await button('Run evaluation').click();
+    await text('The evaluation is complete.').waitFor();
+    await button('Run evaluation').click();
+    await page.getByRole('img', { name: 'Scores of the runs over time' }).waitFor();
+    for (const box of await page.getByRole('checkbox', { name: /for comparison/ }).all()) {
+      await box.check();
+    }
+    await text('Both runs had the same settings.').waitFor();
+    await page.reload();
+    await text('nDCG by question')
+      .or(page.getByRole('table', { name: 'nDCG by question' }))
+      .first()
+      .waitFor();
+    await expectNoViolations(page);
+  });
+
+  it('save settings, say what needs parsing again, and guard what is not saved', async () => {
+    await page.goto(`/knowledge/${base}?tab=settings`);
+    await page.getByLabel('Fragment size').fill('120');
+    await text('Parse all 3 documents again now').waitFor();
+    await expectNoViolations(page);
+    await page.getByRole('tab', { name: 'Documents' }).click();
+    await button('Discard changes').last().waitFor();
+    await page.getByRole('dialog').getByRole('button').last().click();
+    await page.getByRole('table', { name: 'Documents' }).waitFor();
+
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.getByLabel('Description').fill('All about tools.');
+    await button('Save settings').click();
+    await text('The settings were saved.').waitFor();
+    await text('All about tools.').waitFor();
+  });
+
+  it('say what failed and try again, without losing the rest of the page', async () => {
+    const failing = '**/system/attach/list*';
+    await page.route(failing, (route) =>
+      route.fulfill({
+        headers: { 'X-Request-Id': 'request-of-the-test' },
+        json: { code: 500, msg: 'The database is not available. Try again later.', data: null },
+      }),
+    );
+    await page.goto(`/knowledge/${base}`);
+    await text('The database is not available.').waitFor();
+    await text('request-of-the-test').waitFor();
+    await page.getByRole('heading', { name: 'Tools' }).waitFor();
+    await page.unroute(failing);
+    await button('Try again').click();
+    await page.getByRole('row', { name: /warranty\.md/ }).waitFor();
+  });
+
+  it('are closed to users without the permission, and read-only where a base is shared', async () => {
+    const none = await makeRole(admin, 'no-knowledge', ['system:model:list']);
+    await makeUser(console.plinth, admin, 'stranger', [none]);
+    const stranger = await console.signedIn({ user: { name: 'stranger', password: PASSWORD } });
+    await stranger.goto('/knowledge');
+    await stranger.getByText('system:info:list').waitFor();
+
+    const reading = ['system:info:*', 'system:attach:*', 'system:fragment:*'];
+    await makeUser(console.plinth, admin, 'reader', [await makeRole(admin, 'reader', reading)]);
+    const user = { name: 'reader', password: PASSWORD };
+    const reader = await console.signedIn({ user, width: 390, language: 'zh' });
+    await reader.goto(`/knowledge/${base}`);
+    await reader.getByText('此知识库以只读方式共享给您').first().waitFor();
+    await reader.getByText('warranty.md').waitFor();
+    expect(await reader.getByRole('button', { name: '上传文档' }).count()).toBe(0);
+    await expectNoViolations(reader);
+  });
+});

@@ -1,0 +1,214 @@
+import {
+  ActionIcon,
+  Box,
+  Collapse,
+  Group,
+  Pagination,
+  Stack,
+  Text,
+  Title,
+  Tooltip,
+  UnstyledButton,
+} from '@mantine/core';
+import {
+  IconChevronDown,
+  IconChevronRight,
+  IconDownload,
+  IconHistory,
+  IconKey,
+  IconLogin2,
+  IconLogout,
+  IconPencil,
+  IconPlus,
+  IconSend,
+  IconShieldLock,
+  IconToggleLeft,
+  IconTrash,
+  IconUpload,
+  IconUserX,
+} from '@tabler/icons-react';
+import type { Icon } from '@tabler/icons-react';
+import { auditExport, auditList } from '@plinth/client';
+import type { AuditEntryView } from '@plinth/client';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAddress } from '../app/address';
+import type { Address } from '../app/address';
+import { useMe } from '../app/me';
+import { language } from '../i18n';
+import { useAction } from '../ui/action';
+import { AddressDay, daysOf, daysOfBody } from '../ui/address-day';
+import { AddressSearch, AddressSelect } from '../ui/address-fields';
+import { saveFile } from '../ui/download';
+import { Empty } from '../ui/empty';
+import { Failure, RequestId } from '../ui/failure';
+import { number } from '../ui/format';
+import { RowsSkeleton } from '../ui/skeleton';
+import { absolute, momentOf } from '../ui/time';
+import { AuditDetail } from './audit-detail';
+import { ACTIONS, sentenceOf, TARGETS } from './audit-words';
+import styles from './audit.module.css';
+
+const ENTRIES_A_PAGE = 50;
+
+const ICONS: Readonly<Record<string, Icon>> = {
+  create: IconPlus,
+  update: IconPencil,
+  delete: IconTrash,
+  login: IconLogin2,
+  'login-failed': IconUserX,
+  logout: IconLogout,
+  register: IconPlus,
+  'permission-change': IconShieldLock,
+  'credential-change': IconKey,
+  'password-change': IconKey,
+  'status-change': IconToggleLeft,
+  'switch-tenant': IconSend,
+  revoke: IconLogout,
+  upload: IconUpload,
+};
+
+const FILTERS = ['who', 'what', 'kind', 'record', 'ip', 'from', 'to'] as const;
+
+function filterOf({ who, what, kind, record, ip }: Address) {
+  return { actorName: who, action: what, targetType: kind, targetId: record, ip };
+}
+
+/** What happened, by day. An entry opens to what it changed. */
+export function AuditTimeline() {
+  const { t } = useTranslation('administration');
+  const { may } = useMe();
+  const [address, change] = useAddress();
+  const page = Number(address['page'] ?? 1);
+  const given = Object.fromEntries(FILTERS.map((name) => [name, address[name]]));
+  const { data, error, isPending, refetch, isPlaceholderData } = useQuery({
+    queryKey: ['audit', page, given],
+    queryFn: ({ signal }) =>
+      auditList({
+        query: { pageNum: page, pageSize: ENTRIES_A_PAGE, ...filterOf(given), ...daysOf(given) },
+        signal,
+      }),
+    placeholderData: keepPreviousData,
+  });
+  const download = useAction(async () =>
+    saveFile(await auditExport({ body: { ...filterOf(given), ...daysOfBody(given) } })),
+  );
+  const filtered = Object.values(given).some((value) => value !== undefined);
+  const days = Map.groupBy(data?.rows ?? [], ({ createTime }) =>
+    momentOf(createTime).toLocaleDateString(language(), { dateStyle: 'full' }),
+  );
+  return (
+    <Box>
+      <Group justify="space-between" align="flex-start" mb="md" wrap="nowrap">
+        <Group gap="xs" className={styles['filters']} role="search" aria-label={t('audit.filters')}>
+          <AddressSearch name="who" label={t('audit.who')} />
+          <AddressSelect
+            name="what"
+            label={t('audit.anyAction')}
+            data={ACTIONS.map((value) => ({ value, label: t(`audit.action.${value}`) }))}
+          />
+          <AddressSelect
+            name="kind"
+            label={t('audit.anyKind')}
+            data={TARGETS.map((value) => ({ value, label: t(`audit.target.${value}`) }))}
+          />
+          <AddressSearch name="record" label={t('audit.recordId')} />
+          <AddressSearch name="ip" label={t('audit.address')} />
+          <AddressDay name="from" label={t('audit.from')} />
+          <AddressDay name="to" label={t('audit.to')} />
+        </Group>
+        {may('monitor:audit:export') && (
+          <Tooltip label={t('audit.export')}>
+            <ActionIcon
+              size="lg"
+              aria-label={t('audit.export')}
+              loading={download.isPending}
+              onClick={() => download.mutate()}
+            >
+              <IconDownload size={18} stroke={1.5} />
+            </ActionIcon>
+          </Tooltip>
+        )}
+      </Group>
+      {error && <Failure error={error} onRetry={() => void refetch()} />}
+      {isPending && <RowsSkeleton />}
+      {data?.rows.length === 0 && (
+        <Empty icon={IconHistory} title={t(filtered ? 'audit.noMatch' : 'audit.empty')} />
+      )}
+      <div aria-busy={isPlaceholderData}>
+        {[...days].map(([day, entries]) => (
+          <section key={day} aria-label={day} className={styles['day']}>
+            <Title order={2} className={styles['date']}>
+              {day}
+            </Title>
+            <ol className={styles['entries']}>
+              {entries.map((entry) => (
+                <TimelineEntry key={entry.id} entry={entry} />
+              ))}
+            </ol>
+          </section>
+        ))}
+      </div>
+      {data && data.total > ENTRIES_A_PAGE && (
+        <Group justify="space-between" mt="md">
+          <Text size="sm" c="dimmed">
+            {t('audit.count', { count: data.total, shown: number(data.total) })}
+          </Text>
+          <Pagination
+            size="sm"
+            total={Math.ceil(data.total / ENTRIES_A_PAGE)}
+            value={page}
+            onChange={(value) => change({ page: value === 1 ? undefined : String(value) })}
+            getControlProps={(control) => ({ 'aria-label': t(`pagination.${control}`) })}
+            getItemProps={(item) => ({ 'aria-label': t('pagination.page', { page: item }) })}
+          />
+        </Group>
+      )}
+    </Box>
+  );
+}
+
+function TimelineEntry({ entry }: { readonly entry: AuditEntryView }) {
+  const { t } = useTranslation('administration');
+  const [open, setOpen] = useState(false);
+  const ActionMark = ICONS[entry.action] ?? IconHistory;
+  const moment = momentOf(entry.createTime);
+  const id = `audit-${entry.id}`;
+  const bad = entry.action === 'login-failed' || entry.action === 'delete';
+  return (
+    <li className={styles['entry']}>
+      <UnstyledButton
+        className={styles['line']}
+        aria-expanded={open}
+        aria-controls={id}
+        onClick={() => setOpen(!open)}
+      >
+        <ActionMark size={16} stroke={1.5} className={bad ? styles['bad'] : styles['mark']} />
+        <span className={styles['sentence']}>{sentenceOf(t, entry)}</span>
+        <span className={styles['from']}>{entry.ip}</span>
+        <Tooltip label={absolute(moment)}>
+          <time dateTime={moment.toISOString()} className={styles['time']}>
+            {moment.toLocaleTimeString(language(), { timeStyle: 'short' })}
+          </time>
+        </Tooltip>
+        {open ? (
+          <IconChevronDown size={14} stroke={1.5} />
+        ) : (
+          <IconChevronRight size={14} stroke={1.5} />
+        )}
+      </UnstyledButton>
+      <Collapse expanded={open} id={id}>
+        <Stack gap="xs" className={styles['detail']}>
+          <AuditDetail detail={entry.detail} />
+          <Text size="xs" c="dimmed">
+            {absolute(moment)}
+            {entry.ip && ` · ${t('audit.fromAddress', { ip: entry.ip })}`}
+            {entry.actorId !== null && ` · ${t('audit.userId', { id: entry.actorId })}`}
+          </Text>
+          {entry.requestId && <RequestId id={entry.requestId} />}
+        </Stack>
+      </Collapse>
+    </li>
+  );
+}

@@ -1,0 +1,81 @@
+import type { TFunction } from 'i18next';
+import type texts from './texts.en.json';
+
+/** The actions and kinds of records that the console has words for; the service may write others. */
+export const ACTIONS = [
+  'create',
+  'update',
+  'delete',
+  'status-change',
+  'permission-change',
+  'credential-change',
+  'password-change',
+  'upload',
+  'login',
+  'login-failed',
+  'logout',
+  'register',
+  'revoke',
+  'switch-tenant',
+] as const satisfies readonly (keyof (typeof texts)['audit']['action'])[];
+
+export const TARGETS = [
+  'user',
+  'role',
+  'tenant',
+  'client',
+  'provider',
+  'model',
+  'agent',
+  'knowledge_base',
+  'attachment',
+  'fragment',
+  'test_set',
+  'file',
+  'chat_session',
+  'chat_message',
+  'dictionary_type',
+  'dictionary_entry',
+  'harness_session',
+  'harness_run',
+  'harness_plan',
+  'harness_approval',
+  'harness_grant',
+  'harness_effect',
+  'harness_switch',
+] as const satisfies readonly (keyof (typeof texts)['audit']['target'])[];
+
+type Target = (typeof TARGETS)[number];
+
+interface Entry {
+  readonly actorName: string | null;
+  readonly action: string;
+  readonly targetType: string;
+  readonly targetId: string | null;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** "user 12" */
+function targetOf(t: TFunction<'administration'>, { targetType, targetId }: Entry): string {
+  const kind = t(`audit.target.${targetType as Target}`, { defaultValue: targetType });
+  return targetId === null ? kind : t('audit.record', { kind, id: targetId });
+}
+
+/** "admin changed user 12" */
+export function sentenceOf(t: TFunction<'administration'>, entry: Entry): string {
+  const values = {
+    who: entry.actorName ?? t('audit.nobody'),
+    what: targetOf(t, entry),
+    action: entry.action,
+  };
+  const key = keyOf(entry);
+  return t(`audit.said.${key}`, values);
+}
+
+function keyOf({ action, targetType, detail }: Entry): keyof (typeof texts)['audit']['said'] {
+  if (action === 'status-change' && detail['status'] !== undefined) {
+    return String(detail['status']) === '0' ? 'enable' : 'disable';
+  }
+  if (action === 'revoke') return targetType === 'user' ? 'end-sign-in' : 'revoke';
+  return ACTIONS.find((one) => one === action) ?? 'other';
+}

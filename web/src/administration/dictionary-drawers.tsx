@@ -1,0 +1,170 @@
+import { NumberInput, Switch, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import {
+  dictionaryEntryCreate,
+  dictionaryEntryUpdate,
+  dictionaryTypeCreate,
+  dictionaryTypeUpdate,
+} from '@plinth/client';
+import type { DictionaryEntryView, DictionaryTypeView } from '@plinth/client';
+import type { QueryKey } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { FormDrawer } from '../ui/form-drawer';
+
+interface TypeProps {
+  /** Undefined for a new one. */
+  readonly type: DictionaryTypeView | undefined;
+  readonly onSaved: (dictType: string) => void;
+  readonly onClose: () => void;
+}
+
+export function DictionaryTypeDrawer({ type, onSaved, onClose }: TypeProps) {
+  const { t } = useTranslation('administration');
+  const form = useForm({
+    initialValues: {
+      dictName: type?.dictName ?? '',
+      dictType: type?.dictType ?? '',
+      remark: type?.remark ?? '',
+    },
+    validate: {
+      dictName: (value) => (value.trim() === '' ? t('roles.nameMissing') : null),
+      dictType: (value) => (/^[a-z][a-z0-9_]*$/.test(value) ? null : t('dictionary.typeRule')),
+    },
+  });
+  const save = useAction(
+    async (body: typeof form.values) => {
+      await (type
+        ? dictionaryTypeUpdate({ body: { ...body, dictId: type.dictId } })
+        : dictionaryTypeCreate({ body }));
+    },
+    {
+      done: t('dictionary.typeSaved'),
+      changes: [['dictionary']],
+      onFailure: () => undefined,
+      after: (_result, { dictType }) => onSaved(dictType),
+    },
+  );
+  return (
+    <FormDrawer
+      title={t(type ? 'dictionary.editType' : 'dictionary.addType')}
+      form={form}
+      action={t(type ? 'dictionary.saveType' : 'dictionary.addType')}
+      onSubmit={(values) => save.mutateAsync(values)}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('roles.name')}
+        maxLength={100}
+        required
+        data-autofocus
+        {...form.getInputProps('dictName')}
+      />
+      <TextInput
+        label={t('dictionary.type')}
+        description={t('dictionary.typeHelp')}
+        maxLength={100}
+        required
+        {...form.getInputProps('dictType')}
+      />
+      <Textarea
+        label={t('users.remark')}
+        autosize
+        minRows={2}
+        maxRows={6}
+        maxLength={500}
+        {...form.getInputProps('remark')}
+      />
+    </FormDrawer>
+  );
+}
+
+interface EntryProps {
+  readonly dictType: string;
+  /** Undefined for a new one. */
+  readonly entry: DictionaryEntryView | undefined;
+  readonly changes: readonly QueryKey[];
+  readonly onClose: () => void;
+}
+
+export function DictionaryEntryDrawer({ dictType, entry, changes, onClose }: EntryProps) {
+  const { t } = useTranslation('administration');
+  const { may } = useMe();
+  const canEdit = may(entry ? 'system:dict:edit' : 'system:dict:add');
+  const form = useForm({
+    initialValues: {
+      dictLabel: entry?.dictLabel ?? '',
+      dictValue: entry?.dictValue ?? '',
+      dictSort: (entry?.dictSort ?? 0) as number | string,
+      isDefault: entry?.isDefault === 'Y',
+      remark: entry?.remark ?? '',
+    },
+    validate: {
+      dictLabel: (value) => (value.trim() === '' ? t('dictionary.labelMissing') : null),
+      dictValue: (value) => (value.trim() === '' ? t('dictionary.valueMissing') : null),
+    },
+  });
+  const save = useAction(
+    async ({ isDefault, dictSort, ...values }: typeof form.values) => {
+      const body = {
+        ...values,
+        dictType,
+        dictSort: Number(dictSort),
+        isDefault: isDefault ? ('Y' as const) : ('N' as const),
+      };
+      await (entry
+        ? dictionaryEntryUpdate({ body: { ...body, dictCode: entry.dictCode } })
+        : dictionaryEntryCreate({ body }));
+    },
+    { done: t('dictionary.entrySaved'), changes, onFailure: () => undefined },
+  );
+  return (
+    <FormDrawer
+      title={t(entry ? 'dictionary.editEntry' : 'dictionary.addEntry')}
+      form={form}
+      action={t(entry ? 'dictionary.saveEntry' : 'dictionary.addEntry')}
+      onSubmit={(values) => save.mutateAsync(values)}
+      onClose={onClose}
+      readOnly={!canEdit && t('dictionary.mayNotEdit')}
+    >
+      <TextInput
+        label={t('dictionary.label')}
+        description={t('dictionary.labelHelp')}
+        maxLength={100}
+        required
+        data-autofocus
+        {...form.getInputProps('dictLabel')}
+      />
+      <TextInput
+        label={t('dictionary.value')}
+        description={t(entry?.seeded ? 'dictionary.valueFixed' : 'dictionary.valueHelp')}
+        maxLength={100}
+        required
+        disabled={entry?.seeded ?? false}
+        {...form.getInputProps('dictValue')}
+      />
+      <NumberInput
+        label={t('roles.order')}
+        description={t('roles.orderHelp')}
+        min={-1_000_000}
+        max={1_000_000}
+        allowDecimal={false}
+        {...form.getInputProps('dictSort')}
+      />
+      <Switch
+        label={t('dictionary.default')}
+        description={t('dictionary.defaultHelp')}
+        {...form.getInputProps('isDefault', { type: 'checkbox' })}
+      />
+      <Textarea
+        label={t('users.remark')}
+        autosize
+        minRows={2}
+        maxRows={6}
+        maxLength={500}
+        {...form.getInputProps('remark')}
+      />
+    </FormDrawer>
+  );
+}

@@ -1,0 +1,203 @@
+import { Code } from '@mantine/core';
+import { IconHistory, IconLogin2 } from '@tabler/icons-react';
+import {
+  consoleLogExportOperations,
+  consoleLogExportSignIns,
+  consoleLogOperations,
+  consoleLogSignIns,
+} from '@plinth/client';
+import type { OperationLogView, SignInLogQuery, SignInLogView } from '@plinth/client';
+import { useTranslation } from 'react-i18next';
+import { softwareOf } from '../account/software';
+import type { Address } from '../app/address';
+import { useMe } from '../app/me';
+import { AddressDay, daysOf, daysOfBody } from '../ui/address-day';
+import { AddressSearch, AddressSelect } from '../ui/address-fields';
+import { DataTable } from '../ui/data-table';
+import { saveFile } from '../ui/download';
+import { Empty } from '../ui/empty';
+import { Time } from '../ui/time';
+import { ACTIONS, TARGETS } from './audit-words';
+import { orderOf } from './order';
+import { Verdict } from './verdict';
+import styles from './logs.module.css';
+
+const TYPES = ['1', '2', '3', '4', '7', '0'] as const;
+
+function operationsOf({ who, kind, type, ip }: Address) {
+  return { operName: who, title: kind, businessType: type, operIp: ip };
+}
+
+/** Changes, without sign-ins. */
+export function OperationLog() {
+  const { t } = useTranslation('administration');
+  const { may } = useMe();
+  return (
+    <DataTable
+      name="operation-log"
+      label={t('audit.tabs.operations')}
+      filters={['who', 'kind', 'type', 'ip', 'from', 'to']}
+      columns={[
+        {
+          id: 'operTime',
+          title: t('audit.time'),
+          sort: 'operTime',
+          cell: ({ operTime }: OperationLogView) => <Time value={operTime} />,
+        },
+        {
+          id: 'operName',
+          title: t('audit.user'),
+          sort: 'operName',
+          cell: ({ operName }) => operName || '–',
+        },
+        {
+          id: 'action',
+          title: t('audit.actionTitle'),
+          cell: ({ action }) => {
+            const known = ACTIONS.find((one) => one === action);
+            return known ? t(`audit.action.${known}`) : action;
+          },
+        },
+        {
+          id: 'title',
+          title: t('audit.kind'),
+          sort: 'title',
+          cell: ({ title }) => {
+            const known = TARGETS.find((one) => one === title);
+            return known ? t(`audit.target.${known}`) : title;
+          },
+        },
+        {
+          id: 'operParam',
+          title: t('audit.details'),
+          cell: ({ operParam }) => <Code className={styles['detail']}>{operParam}</Code>,
+        },
+        {
+          id: 'operIp',
+          title: t('signIns.address'),
+          sort: 'operIp',
+          cell: ({ operIp }) => operIp || '–',
+        },
+      ]}
+      load={(query, filters, signal) =>
+        consoleLogOperations({
+          query: { ...query, ...operationsOf(filters), ...daysOf(filters) },
+          signal,
+        })
+      }
+      rowKey={({ operId }) => operId}
+      toolbar={
+        <>
+          <AddressSearch name="who" label={t('audit.who')} />
+          <AddressSelect
+            name="kind"
+            label={t('audit.anyKind')}
+            data={TARGETS.map((value) => ({ value, label: t(`audit.target.${value}`) }))}
+          />
+          <AddressSelect
+            name="type"
+            label={t('audit.anyType')}
+            data={TYPES.map((value) => ({ value, label: t(`audit.type.${value}`) }))}
+          />
+          <AddressSearch name="ip" label={t('audit.address')} />
+          <AddressDay name="from" label={t('audit.from')} />
+          <AddressDay name="to" label={t('audit.to')} />
+        </>
+      }
+      empty={<Empty icon={IconHistory} title={t('audit.empty')} />}
+      {...(may('monitor:operlog:export') && {
+        onExport: async (filters: Address) =>
+          saveFile(
+            await consoleLogExportOperations({
+              body: { ...orderOf(filters), ...operationsOf(filters), ...daysOfBody(filters) },
+            }),
+          ),
+      })}
+    />
+  );
+}
+
+function signInsOf({ who, ip, result }: Address): SignInLogQuery {
+  const status = result === '0' || result === '1' ? result : undefined;
+  return { userName: who, ipaddr: ip, ...(status && { status }) };
+}
+
+/** Successful and failed sign-ins. */
+export function SignInLog() {
+  const { t } = useTranslation('administration');
+  const { may } = useMe();
+  return (
+    <DataTable
+      name="sign-in-log"
+      label={t('audit.tabs.signIns')}
+      filters={['who', 'ip', 'result', 'from', 'to']}
+      columns={[
+        {
+          id: 'loginTime',
+          title: t('audit.time'),
+          sort: 'loginTime',
+          cell: ({ loginTime }: SignInLogView) => <Time value={loginTime} />,
+        },
+        {
+          id: 'userName',
+          title: t('audit.user'),
+          sort: 'userName',
+          cell: ({ userName }) => userName || '–',
+        },
+        {
+          id: 'status',
+          title: t('audit.result'),
+          sort: 'status',
+          cell: ({ status }) => (
+            <Verdict good={status === '0'}>{t(`audit.results.${status}`)}</Verdict>
+          ),
+        },
+        { id: 'msg', title: t('audit.message'), cell: ({ msg }) => msg || '–' },
+        { id: 'client', title: t('signIns.client'), cell: ({ clientKey }) => clientKey || '–' },
+        {
+          id: 'software',
+          title: t('signIns.software'),
+          cell: (row) => softwareOf(row) || '–',
+        },
+        {
+          id: 'ipaddr',
+          title: t('signIns.address'),
+          sort: 'ipaddr',
+          cell: ({ ipaddr }) => ipaddr || '–',
+        },
+      ]}
+      load={(query, filters, signal) =>
+        consoleLogSignIns({
+          query: { ...query, ...signInsOf(filters), ...daysOf(filters) },
+          signal,
+        })
+      }
+      rowKey={({ infoId }) => infoId}
+      toolbar={
+        <>
+          <AddressSearch name="who" label={t('audit.who')} />
+          <AddressSearch name="ip" label={t('audit.address')} />
+          <AddressSelect
+            name="result"
+            label={t('audit.anyResult')}
+            data={(['0', '1'] as const).map((value) => ({
+              value,
+              label: t(`audit.results.${value}`),
+            }))}
+          />
+          <AddressDay name="from" label={t('audit.from')} />
+          <AddressDay name="to" label={t('audit.to')} />
+        </>
+      }
+      empty={<Empty icon={IconLogin2} title={t('audit.empty')} />}
+      {...(may('monitor:logininfor:export') && {
+        onExport: async (filters: Address) =>
+          saveFile(
+            await consoleLogExportSignIns({
+              body: { ...orderOf(filters), ...signInsOf(filters), ...daysOfBody(filters) },
+            }),
+          ),
+      })}
+    />
+  );
+}

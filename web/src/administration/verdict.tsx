@@ -1,0 +1,23 @@
+import { Badge } from '@mantine/core';
+import type { ReactNode } from 'react';
+import styles from './verdict.module.css';
+
+interface Props {
+  readonly good: boolean;
+  readonly icon?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** A word for good or bad in its colour, readable in both themes. */
+export function Verdict({ good, icon, children }: Props) {
+  return (
+    <Badge
+      variant="transparent"
+      tt="none"
+      className={good ? styles['good'] : styles['bad']}
+      leftSection={icon}
+    >
+      {children}
+    </Badge>
+  );
+}

@@ -1,0 +1,47 @@
+import { TextInput } from '@mantine/core';
+import { useAddress } from '../app/address';
+import styles from './address-day.module.css';
+
+interface Props {
+  /** The parameter of the address. */
+  readonly name: string;
+  readonly label: string;
+}
+
+/** A day that is a parameter of the address, as `2026-01-31`. */
+export function AddressDay({ name, label }: Props) {
+  const [address, change] = useAddress();
+  return (
+    <TextInput
+      type="date"
+      aria-label={label}
+      leftSection={<span className={styles['label']}>{label}</span>}
+      leftSectionWidth={56}
+      w={{ base: '100%', xs: 196 }}
+      value={address[name] ?? ''}
+      onChange={({ currentTarget }) =>
+        change({ [name]: currentTarget.value || undefined, page: undefined })
+      }
+    />
+  );
+}
+
+/** The days of the address as the service takes them; both ends are included. */
+export function daysOf({ from, to }: Readonly<Record<string, string | undefined>>): {
+  'params[beginTime]'?: string;
+  'params[endTime]'?: string;
+} {
+  return {
+    ...(from && { 'params[beginTime]': from }),
+    ...(to && { 'params[endTime]': to }),
+  };
+}
+
+/** The same for an export, whose filters are a body. */
+export function daysOfBody(address: Readonly<Record<string, string | undefined>>): {
+  params?: { beginTime?: string; endTime?: string };
+} {
+  const { from, to } = address;
+  if (!from && !to) return {};
+  return { params: { ...(from && { beginTime: from }), ...(to && { endTime: to }) } };
+}
