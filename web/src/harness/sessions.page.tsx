@@ -241,7 +241,7 @@ function RowActions({ session }: { readonly session: HarnessSessionView }) {
         {t(pinnedAt === null ? 'session.pin' : 'session.unpin')}
       </Menu.Item>
       <Menu.Item
-        color="red.9"
+        color="red"
         leftSection={<IconTrash size={16} stroke={1.5} />}
         onClick={() => confirmRemoval(t, session, () => remove.mutateAsync())}
       >
