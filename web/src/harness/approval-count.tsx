@@ -11,7 +11,7 @@ export function ApprovalCount({ small }: { readonly small: boolean }) {
     <Badge
       size="sm"
       circle={small}
-      color="red"
+      color="red.9"
       aria-label={t('approvalsWaiting', { count: waiting })}
     >
       {waiting > 99 ? '99+' : waiting}

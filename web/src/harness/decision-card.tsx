@@ -225,7 +225,7 @@ function ApprovalCard(props: Props<Extract<Pending, { kind: 'approval' }>>) {
             {denying ? (
               <>
                 <Button
-                  color="red"
+                  color="red.9"
                   loading={decide.isPending}
                   onClick={() => decide.mutate('DENY')}
                 >
@@ -541,7 +541,7 @@ function UncertainCard(props: Props<Extract<Pending, { kind: 'uncertain' }>>) {
             />
             <Group gap="xs">
               <Button
-                color="red"
+                color="red.9"
                 disabled={resolve.isPending}
                 onClick={() => resolve.mutate('EXECUTED')}
               >

@@ -84,7 +84,7 @@ export default function SessionsPage() {
           >
             {t('inbox.open')}
             {waiting > 0 && (
-              <Badge size="sm" color="red" ml={6}>
+              <Badge size="sm" color="red.9" ml={6}>
                 {waiting}
               </Badge>
             )}
@@ -270,7 +270,7 @@ function WritesSwitch({ enabled }: { readonly enabled: boolean }) {
               {t('cancel')}
             </Button>
             <Button
-              color={next ? undefined : 'red'}
+              color={next ? undefined : 'red.9'}
               onClick={() => {
                 modals.close(id);
                 change.mutate(next);

@@ -17,6 +17,7 @@ import {
   Text,
   Whole,
 } from '../../../platform/http/index.js';
+import { msg } from '../../../platform/message/index.js';
 import { ApprovalRepository } from '../../store/approval.repository.js';
 import { RunNotFoundError, SessionNotFoundError } from '../../store/errors.js';
 import type { HarnessRun } from '../../store/harness.entity.js';
@@ -50,9 +51,9 @@ export class FollowRunsBody {
     type: [FollowedRunBody],
     description: `At most ${MOST_FOLLOWED}; an empty list for what waits for a decision alone`,
   })
-  @IsArray({ message: 'runs must be a list. Send an empty one to follow no run' })
-  @ArrayMaxSize(MOST_FOLLOWED, { message: `runs has more than ${MOST_FOLLOWED} entries` })
-  @Nested(() => FollowedRunBody, { each: true, message: 'each entry of runs must be an object' })
+  @IsArray({ message: msg`runs must be a list. Send an empty one to follow no run` })
+  @ArrayMaxSize(MOST_FOLLOWED, { message: msg`runs has more than ${MOST_FOLLOWED} entries` })
+  @Nested(() => FollowedRunBody, { each: true, message: msg`each entry of runs must be an object` })
   runs: FollowedRunBody[];
 }
 
