@@ -159,7 +159,6 @@ export const harness: Texts = {
     runs: '运行',
     'must be a UUID': '必须是 UUID',
     'must be 64 hex digits': '必须是 64 位十六进制数字',
-    'must be a UUID': '须为 UUID',
     'What the path names as {0}': '路径中的 {0}',
     '{0} inputs': '{0} 条输入',
     '{0} bytes': '{0} 字节',
