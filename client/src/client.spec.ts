@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   ApiError,
+  attachContent,
   authLogin,
   configure,
   ConnectionError,
@@ -14,10 +15,11 @@ import {
   storageUpload,
   streamChat,
   streamNotices,
+  streamHarness,
   streamRunEvents,
   uploadDocuments,
 } from './index.js';
-import type { ChatEvent } from './index.js';
+import type { ChatEvent, HarnessNews } from './index.js';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -149,21 +151,21 @@ describe('a function of the client', () => {
     expect(requests[0]?.body).toBe('{"category":"chat"}');
   });
 
-  it('answers a text file as a file as well', async () => {
+  it('answers a text that is sent as a file as one, too', async () => {
     answers = [
       (_request, response) => {
         response.writeHead(200, {
           'Content-Type': 'text/plain; charset=utf-8',
-          'Content-Disposition': 'attachment; filename="notes.txt"',
+          'Content-Disposition': 'attachment; filename=notes.txt',
         });
-        response.end('hello');
+        response.end('Hello');
       },
     ];
 
-    const file = await modelExport({ body: {} });
+    const file = (await attachContent({ path: { id: 1 } })) as File;
 
     expect(file.name).toBe('notes.txt');
-    expect(await file.text()).toBe('hello');
+    expect(await file.text()).toBe('Hello');
   });
 
   it('throws ApiError for a failure in an envelope', async () => {
@@ -379,6 +381,48 @@ describe('streamRunEvents', () => {
 
     expect(await thrownBy(all(streamRunEvents('s1', 'r1')))).toMatchObject({ code: 404 });
     expect(requests).toHaveLength(1);
+  });
+});
+
+describe('streamHarness', () => {
+  it('asks for its runs at each connection, and says what comes of which', async () => {
+    const leaving = new AbortController();
+    const run = { sessionId: 's1', runId: 'r1' };
+    const frame = (name: string, data: object): string =>
+      `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+    answers = [
+      stream(frame('inbox.count', { count: 2 }) + runEvent(3, 'run.started')),
+      stream(
+        frame('run.synced', run) + frame('run.over', run) + frame('inbox.count', { count: 0 }),
+      ),
+    ];
+    let after = 2;
+    const seen: HarnessNews[] = [];
+
+    const reading = (async () => {
+      const runs = () => [{ ...run, after }];
+      for await (const news of streamHarness(runs, { signal: leaving.signal })) {
+        seen.push(news);
+        if (news.kind === 'event') after = news.event.sequence;
+        if (news.kind === 'count' && news.count === 0) leaving.abort();
+      }
+    })();
+
+    expect(await thrownBy(reading)).toMatchObject({ name: 'AbortError' });
+    expect(seen).toMatchObject([
+      { kind: 'count', count: 2 },
+      { kind: 'event', event: { sequence: 3 } },
+      { kind: 'synced', runId: 'r1' },
+      { kind: 'over', runId: 'r1' },
+      { kind: 'count', count: 0 },
+    ]);
+    expect(requests.map(({ line }) => line)).toEqual(
+      Array(2).fill('POST /coding/harness/events/stream'),
+    );
+    expect(requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      { runs: [{ ...run, afterSequence: 2 }] },
+      { runs: [{ ...run, afterSequence: 3 }] },
+    ]);
   });
 });
 

@@ -1,14 +1,16 @@
 export { configure } from './configure.js';
 export type { ClientSettings } from './settings.js';
 export { ApiError, ConnectionError } from './errors.js';
-export { streamChat, streamNotices, streamRunEvents } from './streams.js';
+export { streamChat, streamHarness, streamNotices, streamRunEvents } from './streams.js';
 export type {
   ChatEvent,
   ChatSendBody,
   ChatSource,
   ChatStreamOptions,
+  FollowedRun,
   FollowOptions,
   HarnessEvent,
+  HarnessNews,
   LeftOutSource,
   Notice,
 } from './streams.js';

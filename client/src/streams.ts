@@ -150,7 +150,7 @@ export async function* streamRunEvents(
 ): AsyncGenerator<HarnessEvent, void, undefined> {
   const path = `/coding/harness/sessions/${encodeURIComponent(sessionId)}/runs/${encodeURIComponent(runId)}/events/stream`;
   let last = after;
-  const frames = followed(() => `${path}?afterSequence=${last}`, options);
+  const frames = followed(() => ({ path: `${path}?afterSequence=${last}` }), options);
   for await (const { data } of frames) {
     const event = JSON.parse(data) as HarnessEvent;
     if (event.sequence <= last) continue;
@@ -160,11 +160,61 @@ export async function* streamRunEvents(
   }
 }
 
+/** A run to follow, and the sequence of the last event that one has. */
+export interface FollowedRun {
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly after: number;
+}
+
+/** What the stream of several runs says. */
+export type HarnessNews =
+  | { readonly kind: 'event'; readonly event: HarnessEvent }
+  /** `synced`: the stored events of the run have come. `over`: no more will come of it. */
+  | { readonly kind: 'synced' | 'over'; readonly runId: string }
+  /** How much waits for a decision. */
+  | { readonly kind: 'count'; readonly count: number };
+
+/**
+ * The events of several runs on one connection, until the signal aborts or the sign-in ends. A lost connection is made again;
+ * `runs` is asked each time for what to follow, and from where. Throws ApiError with the code 404 for a run that is gone,
+ * its place in `data.field` (`runs.1`).
+ */
+export async function* streamHarness(
+  runs: () => readonly FollowedRun[],
+  options: FollowOptions = {},
+): AsyncGenerator<HarnessNews, void, undefined> {
+  const request = (): Call => ({
+    path: '/coding/harness/events/stream',
+    method: 'POST',
+    headers: new Headers({ 'Content-Type': 'application/json' }),
+    body: JSON.stringify({
+      runs: runs().map(({ after: afterSequence, ...run }) => ({ ...run, afterSequence })),
+    }),
+  });
+  for await (const { event = '', data } of followed(request, options)) {
+    yield newsOf(event, data);
+  }
+}
+
+function newsOf(event: string, text: string): HarnessNews {
+  const data = JSON.parse(text) as unknown;
+  if (event === 'inbox.count') return { kind: 'count', count: (data as { count: number }).count };
+  if (event === 'run.synced' || event === 'run.over') {
+    const kind = event === 'run.over' ? 'over' : 'synced';
+    return { kind, runId: (data as { runId: string }).runId };
+  }
+  return { kind: 'event', event: data as HarnessEvent };
+}
+
 /** The notices to the signed-in user, until the signal aborts or the sign-in ends, which throws ApiError. */
 export async function* streamNotices(
   options: FollowOptions = {},
 ): AsyncGenerator<Notice, void, undefined> {
-  for await (const { event = 'message', data } of followed(() => '/resource/sse', options)) {
+  for await (const { event = 'message', data } of followed(
+    () => ({ path: '/resource/sse' }),
+    options,
+  )) {
     yield { event, data };
   }
 }
@@ -172,14 +222,21 @@ export async function* streamNotices(
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 10_000;
 
+/** The request that opens a stream. */
+interface Call extends RequestInit {
+  readonly path: string;
+  readonly headers?: Headers;
+}
+
 /** The frames of a stream that is opened again whenever it ends, until the server has nothing more to send. */
 async function* followed(
-  path: () => string,
+  call: () => Call,
   { signal, onConnection }: FollowOptions,
 ): AsyncGenerator<Frame, void, undefined> {
   for (let attempt = 0; ; attempt += 1) {
     try {
-      const frames = framesOf(path(), {}, signal, () => onConnection?.('connected'));
+      const { path, ...init } = call();
+      const frames = framesOf(path, init, signal, () => onConnection?.('connected'));
       for await (const frame of frames) {
         attempt = 0;
         yield frame;

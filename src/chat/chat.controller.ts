@@ -2,7 +2,7 @@ import { Body, Catch, Controller, Headers, Param, Post, Res, UseFilters } from '
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { CurrentCaller, LoginOnly } from '../platform/access/index.js';
+import { CurrentCaller, LoginOnly, NOTHING_INLINE } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { InvalidInputError, setEnvelopeCode } from '../platform/error/index.js';
 import { Answers, AnswersRaw, IdPipe, NoEnvelope, SseWriter } from '../platform/http/index.js';
@@ -48,7 +48,8 @@ export class ChatController {
     @Headers('idempotency-key') idempotencyKey: string | undefined,
     @Res() response: Response,
   ): Promise<void> {
-    await this.chat.send(caller, body, idempotencyKey?.slice(0, 200), response);
+    const reader = body.inline === false ? { ...caller, inline: NOTHING_INLINE } : caller;
+    await this.chat.send(reader, body, idempotencyKey?.slice(0, 200), response);
   }
 
   /** Stops the running answer of a session, from any connection. */

@@ -16,6 +16,7 @@ import {
 import { FILTER_DESCRIPTION, FILTER_EXAMPLE } from '../metadata/index.js';
 import { RESPONSE_FORMAT, RESPONSE_FORMAT_EXAMPLE } from '../agent/index.js';
 import { MOST_FILES } from './file/chat-file.js';
+import { INLINE } from './message.dto.js';
 
 /** One message to a model. Fields that the documented clients do not send are optional additions. */
 export class SendBody extends Input({
@@ -75,6 +76,7 @@ export class SendBody extends Input({
     description: `The answer is a JSON object of this form, checked before done. ${RESPONSE_FORMAT}. Takes precedence over that of the agent; the type text asks for free text`,
     example: RESPONSE_FORMAT_EXAMPLE,
   }),
+  inline: Flag({ optional: true, description: INLINE }),
   stop: Texts({ optional: true, maxItems: 8, max: 100, description: 'Stop sequences' }),
 }) {
   @ApiProperty({ required: false })

@@ -30,6 +30,10 @@ import type { ChatMessage, MessageRole } from './message.entity.js';
 import type { StepsOfMessages } from './step/step.repository.js';
 import { endedCall } from './step/turn.steps.js';
 
+/** Of a field of a request. */
+export const INLINE =
+  'false: content without thinking text, sources and failures, whatever the record of the client says';
+
 const callStates = ['done', 'failed', 'timeout', 'stopped', 'interrupted'];
 const roles: readonly MessageRole[] = ['user', 'assistant', 'system'];
 
@@ -62,6 +66,7 @@ export class MessageListQuery extends Input({
     optional: true,
     description: 'With sessionId: the messages of all branches; otherwise those of the current one',
   }),
+  inline: Flag({ optional: true, description: INLINE }),
   content: Text({ optional: true, max: 10_000, description: 'Part of the text' }),
   role: OneOf(roles, { optional: true }),
   modelName: Text({ optional: true, max: 200, description: 'Part of the model name' }),
@@ -169,6 +174,7 @@ export class MessageView extends View({
   }),
   reasoningContent: nullable(text({ description: 'Thinking text of the model' })),
   modelName: nullable(text()),
+  agentId: nullable(number({ description: 'The agent that wrote the answer' })),
   state: oneOf(['complete', 'stopped', 'failed']),
   finishReason: nullable(text({ example: 'stop' })),
   error: nullable(text({ description: 'Why the answer failed' })),

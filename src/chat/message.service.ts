@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { NOTHING_INLINE } from '../platform/access/index.js';
 import type { Caller } from '../platform/access/index.js';
 import { AuditLog } from '../platform/audit/index.js';
 import { among, anyOf, containing, Database, TenantScoped } from '../platform/database/index.js';
@@ -40,7 +41,7 @@ export class MessageService {
 
   async list(caller: Caller, query: MessageListQuery): Promise<Page<MessageView>> {
     const { tenantId, userId } = caller;
-    const { sessionId, all, content, role, modelName } = query;
+    const { sessionId, all, content, role, modelName, inline } = query;
     const branch = sessionId && !all ? await this.branches.current(caller, sessionId) : undefined;
     const where = {
       userId,
@@ -58,7 +59,8 @@ export class MessageService {
     const { rows, total } = await this.messages.page(tenantId, query, where, { id: order });
     const steps = await this.steps.listed(tenantId, answersAmong(rows));
     const surroundings = await this.surroundings(caller, rows, steps);
-    const views = rows.map((row) => toListedMessageView(row, surroundings, caller.inline));
+    const shown = inline === false ? NOTHING_INLINE : caller.inline;
+    const views = rows.map((row) => toListedMessageView(row, surroundings, shown));
     return new Page(isConversation ? views.reverse() : views, total);
   }
 

@@ -1,4 +1,5 @@
 import {
+  flag,
   Id,
   Input,
   nullable,
@@ -54,6 +55,11 @@ export class SessionView extends View({
   sessionContent: text(),
   conversationId: nullable(text()),
   remark: nullable(text()),
+  answering: flag({
+    example: false,
+    description:
+      'Whether an answer is being written in it; the list of messages has it when it has ended',
+  }),
   createTime: time({ example: '2026-01-31 12:00:00' }),
   updateTime: time({ example: '2026-01-31 12:00:00' }),
 }) {}
@@ -68,5 +74,9 @@ export const sessionSheet = sheetOf<SessionView>('Sessions', {
 });
 
 export function toSessionView(session: ChatSession): SessionView {
-  return SessionView.of(session, { id: String(session.id) });
+  const { turnLease } = session;
+  return SessionView.of(session, {
+    id: String(session.id),
+    answering: turnLease !== null && turnLease.getTime() > Date.now(),
+  });
 }

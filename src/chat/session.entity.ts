@@ -30,6 +30,6 @@ export class ChatSession {
   /** False while the messages form one branch, in the order of their ids. */
   @Flag({ default: false, select: false }) branched: boolean;
   @Uuid({ nullable: true, select: false }) turnId: string | null;
-  @Timestamp({ nullable: true, select: false }) turnLease: Date | null;
+  @Timestamp(nullable) turnLease: Date | null;
   @Flag({ default: false, select: false }) stopRequested: boolean;
 }

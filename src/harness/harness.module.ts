@@ -29,6 +29,7 @@ import { ToolCallRecovery } from './engine/recovery.js';
 import { PartialOutputs } from './engine/partial.outputs.js';
 import { ToolResults } from './engine/tool.results.js';
 import { EventController } from './api/event/event.controller.js';
+import { FollowController } from './api/event/follow.controller.js';
 import { EventFeed } from './api/event/event.feed.js';
 import { EventRepository } from './store/event.repository.js';
 import { EventRetention } from './engine/event.retention.js';
@@ -79,6 +80,7 @@ import { WorkspaceRoots } from './workspace/workspace-roots.js';
     ControlController,
     EffectController,
     EventController,
+    FollowController,
     HarnessMessageController,
     PlanController,
     ReportController,

@@ -57,7 +57,7 @@ describeConsole('the pages of administration and the account', () => {
     await button('Close', once).click();
     await console.plinth.signIn('nora', second);
 
-    await row('nora').getByRole('switch').click();
+    await row('nora').getByRole('switch').press('Space');
     await button('Disable', dialog()).click();
     await page.getByText('nora is disabled.').waitFor();
     await page.goto('/users?q=nora&status=1');
@@ -115,6 +115,8 @@ describeConsole('the pages of administration and the account', () => {
     await button('Add members').click();
     await dialog().getByLabel('Users', { exact: true }).and(page.locator('input')).fill('mia');
     await page.getByRole('option', { name: 'mia' }).click();
+    // Leaving the field closes its list, which lies over the buttons.
+    await page.keyboard.press('Tab');
     await button('Add members', dialog()).click();
     await row('mia').waitFor();
     const { data } = await member.session.get<{ permissions: string[] }>('/system/user/getInfo');
@@ -166,7 +168,7 @@ describeConsole('the pages of administration and the account', () => {
     await row('In use here').waitFor();
     await expectNoViolations(page);
     await button('web').click();
-    await dialog().getByRole('switch', { name: 'Failures in the text' }).uncheck({ force: true });
+    await dialog().getByRole('switch', { name: 'Failures in the text' }).press('Space');
     await expectNoViolations(page);
     await button('Save client', dialog()).click();
     await row('web').getByText('thinking, sources', { exact: true }).waitFor();

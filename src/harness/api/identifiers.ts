@@ -15,6 +15,12 @@ export const SHA256 = {
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
+/** Id of a session or a run in a body, in any case. */
+export const RUN_ID = {
+  pattern: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i,
+  patternMessage: phrase`must be a UUID`,
+} as const;
+
 /** Reads a UUID out of a path, in lower case. Any other text names nothing, and is answered like an unknown id. */
 @Injectable()
 export class UuidPipe implements PipeTransform<string, string> {

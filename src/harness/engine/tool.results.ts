@@ -239,7 +239,7 @@ export class ToolResults {
   /** Writes the message of an effect whose outcome is stored; answers its id. The index on it refuses a second one. */
   async answer(
     writer: RunWriter,
-    { toolCallId, toolName, iteration }: HarnessEffect,
+    { toolCallId, toolName, iteration, effectClass }: HarnessEffect,
     { state, result, errorCode, exitCode, artifactId }: Result,
     note: ResultNote = {},
   ): Promise<string> {
@@ -270,6 +270,7 @@ export class ToolResults {
         truncated: note.truncated ?? false,
         ...(artifactId !== undefined && { artifactId }),
         ...(exitCode !== undefined && { exitCode }),
+        ...(effectClass === 'SHELL' && { output: result.slice(-SHOWN_OUTPUT).toWellFormed() }),
         durationMs,
       },
       { toolCallId, stepId: stepIdOf(iteration) },
@@ -277,6 +278,9 @@ export class ToolResults {
     return messageId;
   }
 }
+
+/** What the event of a command shows of its end, in characters. */
+const SHOWN_OUTPUT = 8_000;
 
 /** The whole output of a call as an artifact. */
 export function outputOf(toolCallId: string, bytes: Buffer): Parameters<Artifacts['keep']>[1] {

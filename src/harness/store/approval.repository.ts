@@ -144,6 +144,23 @@ export class ApprovalRepository {
     );
   }
 
+  /** How much waits for the user: approvals, reviews, answers, model services and uncertain calls. */
+  async countWaiting(tenantId: string, userId: number): Promise<number> {
+    const [row] = await this.database.query<{ count: number }>(
+      `SELECT (SELECT count(*) FROM harness_approval
+                WHERE tenant_id = $1 AND user_id = $2 AND state = 'PENDING')
+            + (SELECT count(*) FROM harness_run r
+                WHERE r.tenant_id = $1 AND r.user_id = $2
+                  AND (r.status = 'WAITING_FOR_INPUT' OR (r.status = 'SUSPENDED' AND r.wait_kind = 'PROVIDER')))
+            + (SELECT count(*) FROM harness_run r
+                 JOIN harness_effect e ON e.tenant_id = $1 AND e.run_id = r.id AND e.state = 'UNCERTAIN'
+                WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.status = 'SUSPENDED' AND r.wait_kind = 'EFFECT')
+         AS count`,
+      [tenantId, userId],
+    );
+    return row?.count ?? 0;
+  }
+
   async countPending({ tenantId, id }: RunKey): Promise<number> {
     const approvals = this.database.repository(HarnessApproval);
     return approvals.countBy({ tenantId, runId: id, state: 'PENDING' });

@@ -3,8 +3,9 @@ import { msg, phrase } from '../../platform/message/index.js';
 
 /** Also the answer for a run of another user. */
 export class RunNotFoundError extends NotFoundError {
-  constructor() {
-    super(phrase`The run`, { data: { errorCode: 'RUN_NOT_FOUND' } });
+  /** `place`: where the request names it, such as `{ field: 'runs.2' }`. */
+  constructor(place: { readonly field?: string } = {}) {
+    super(phrase`The run`, { data: { errorCode: 'RUN_NOT_FOUND', ...place } });
   }
 }
 

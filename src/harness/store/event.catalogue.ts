@@ -130,7 +130,8 @@ export interface EventDataOf {
     readonly by: number;
   };
 
-  'input.queued': { readonly inputId: string; readonly kind: string };
+  /** The content's first 2,000 characters. */
+  'input.queued': { readonly inputId: string; readonly kind: string; readonly content: string };
   'input.consumed': { readonly inputId: string; readonly kind: string; readonly messageId: string };
 
   'model.turn.started': {
@@ -185,6 +186,8 @@ export interface EventDataOf {
     readonly truncated: boolean;
     readonly artifactId?: string;
     readonly exitCode?: number;
+    /** Of a command: how it ended and the end of its output, 8,000 characters at most. */
+    readonly output?: string;
     readonly durationMs: number;
   };
   'file.changed': {

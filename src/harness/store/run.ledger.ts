@@ -30,6 +30,20 @@ import type { LeaseChange, LockedRun, NewRun, RowChange, RunPatch } from './run.
 /** The kind of the job that says that a run waits for an owner. */
 export const RUN_JOB = 'harness.run';
 
+/** The events with which something begins or ends to wait for a person. */
+const INBOX_EVENTS: ReadonlySet<EventType> = new Set([
+  'approval.requested',
+  'approval.resolved',
+  'approval.expired',
+  'effect.resolved',
+  'run.queued',
+  'run.waiting_for_input',
+  'run.suspended',
+  'run.completed',
+  'run.failed',
+  'run.cancelled',
+]);
+
 /** What one write of a run does. */
 type Work<T> = (writer: RunWriter) => Promise<T> | T;
 
@@ -121,6 +135,12 @@ export class RunLedger {
     if (drafts.length > 0) {
       const last = row.nextEventSequence + drafts.length - 1;
       await this.database.afterCommit(() => this.publish(row.tenantId, row.id, last));
+    }
+    if (drafts.some(({ type }) => INBOX_EVENTS.has(type))) {
+      const { tenantId, userId } = row;
+      await this.database.afterCommit(() =>
+        this.bus.publish('harness.inbox', { tenantId, userId }),
+      );
     }
     if (run.status === 'QUEUED' && row.status !== 'QUEUED') await this.announce(run);
     if (run.cancelRequestedAt && !row.cancelRequestedAt) {

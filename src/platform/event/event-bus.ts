@@ -14,6 +14,8 @@ export const events = {
   'chat.stop': z.object({ tenantId: z.string(), sessionId: z.number() }),
   /** A cancel of this run of the harness was requested: its owner reads the row. */
   'harness.cancel': z.object({ tenantId: z.string(), runId: z.string() }),
+  /** What waits for a decision of the user has changed. */
+  'harness.inbox': z.object({ tenantId: z.string(), userId: z.number() }),
   /** The run's events reach this number. */
   'harness.event': z.object({ tenantId: z.string(), runId: z.string(), sequence: z.number() }),
 } satisfies Record<string, z.ZodType>;

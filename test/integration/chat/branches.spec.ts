@@ -79,6 +79,13 @@ function choose(sessionId: string, messageId: string | undefined): Promise<Answe
   return admin.post('/system/session/branch', { sessionId, messageId });
 }
 
+/** As the session itself and the list of sessions say it. */
+async function isAnswering(sessionId: string): Promise<(boolean | undefined)[]> {
+  const { data } = await admin.get<{ answering: boolean }>(`/system/session/${sessionId}`);
+  const { rows } = await admin.get<{ id: string; answering: boolean }[]>('/system/session/list');
+  return [data.answering, rows.find(({ id }) => id === sessionId)?.answering];
+}
+
 /** What the model was asked in the last call. */
 function asked(): string[] {
   const call = simulator.requests.findLast(({ path }) => path.endsWith('/chat/completions'));
@@ -205,8 +212,10 @@ describe('regenerate', () => {
       old?.id,
     ]);
     expect((await choose(sessionId, old?.id)).code).toBe(409);
+    expect(await isAnswering(sessionId)).toEqual([true, true]);
     done(await admin.post(`/chat/stop/${sessionId}`));
     await chat.rest();
+    expect(await isAnswering(sessionId)).toEqual([false, false]);
     const newer = (await messages(sessionId))[1];
     expect(newer).toMatchObject({ state: 'stopped', siblings: [old?.id, newer?.id] });
     expect(newer?.content).toContain('tok3');

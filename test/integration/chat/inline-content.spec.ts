@@ -64,8 +64,9 @@ describe('clients that read only content', () => {
     return done(await page.post<string>('/system/session', { sessionTitle: 'T' })).data;
   }
 
-  async function answerIn(session: Session, sessionId: string): Promise<Message> {
-    const { rows } = await session.get<Message[]>(`/system/message/list?sessionId=${sessionId}`);
+  async function answerIn(session: Session, sessionId: string, query = ''): Promise<Message> {
+    const path = `/system/message/list?sessionId=${sessionId}${query}`;
+    const { rows } = await session.get<Message[]>(path);
     const answer = rows.findLast(({ role }) => role === 'assistant');
     if (!answer) throw new Error('There is no answer.');
     return answer;
@@ -113,6 +114,31 @@ describe('clients that read only content', () => {
 
     await sendChat(page, { model: 'sim--echo', content: 'And then?', sessionId });
     expect(asked()[1]).toEqual({ role: 'assistant', content: plain });
+  });
+
+  it('get the text alone in a request that asks for it', async () => {
+    const sessionId = await newSession();
+    const question = {
+      model: 'sim-chat',
+      content: 'How long is the warranty of a laptop?',
+      knowledgeId: shop,
+      sessionId,
+      inline: false,
+    };
+    const key = { 'idempotency-key': 'plain-1' };
+    const { text } = await sendChat(page, question, key);
+    expect(text).toContain('[1]');
+    expect(text).not.toContain('Sources:');
+    expect((await sendChat(page, question, key)).text).toBe(text);
+    expect((await answerIn(page, sessionId)).content).toBe(
+      `${text}\n\nSources:\n- [1] warranty.txt, line 1`,
+    );
+
+    const thinking = { model: 'sim-reasoner', content: 'Think!', sessionId, inline: false };
+    const reply = await sendChat(page, thinking);
+    expect((await answerIn(page, sessionId, '&inline=false')).content).toBe(reply.text);
+    await sendChat(page, { model: 'sim--status-400', content: 'Fail!', sessionId, inline: false });
+    expect((await answerIn(page, sessionId, '&inline=false')).content).toBe('');
   });
 
   it('get no paragraph without sources', async () => {

@@ -126,7 +126,10 @@ describe('an outcome that is stored without its message', () => {
     expect(await effectsOf(run)).toMatchObject([{ state: 'SUCCEEDED', resolution: null }]);
     const events = (await harness.events(run)).filter((event) => event.toolCallId === toolCallId);
     expect(events).toMatchObject([
-      { type: 'tool.completed', data: { status: 'SUCCEEDED', error: false, exitCode: 0 } },
+      {
+        type: 'tool.completed',
+        data: { status: 'SUCCEEDED', error: false, exitCode: 0, output: 'stored' },
+      },
     ]);
   });
 });

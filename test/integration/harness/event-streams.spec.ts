@@ -5,6 +5,7 @@ import { EventBus } from '../../../src/platform/event/index.js';
 import { EventFeed } from '../../../src/harness/api/event/event.feed.js';
 import { withoutPolls } from '../../support/event-polls.js';
 import { EventReader } from '../../support/event-reader.js';
+import { FollowReader } from '../../support/follow-reader.js';
 import { complete, deltas, ownRun, upTo } from '../../support/harness-run.js';
 import type { OwnRun } from '../../support/harness-run.js';
 import { makeRole, makeUser, PASSWORD } from '../../support/people.js';
@@ -212,6 +213,93 @@ describe('the stream of a run', () => {
     await complete(run);
     await reader.end();
     expect(reader.sequences).toEqual([1]);
+  });
+});
+
+describe('the stream of several runs', () => {
+  const asked = ({ sessionId, runId }: OwnRun, afterSequence = 0): object => ({
+    sessionId,
+    runId,
+    afterSequence,
+  });
+
+  it('replays each from its place, goes on live, and says which are over', async () => {
+    const [long, short, over] = [
+      await ownRun(plinth, user.session),
+      await ownRun(plinth, user.session),
+      await ownRun(plinth, user.session),
+    ];
+    await write(long, 1_100);
+    await write(short, 5);
+    await complete(over);
+    const reader = await FollowReader.open(user.session, [
+      asked(long),
+      asked(short, 3),
+      asked(over),
+    ]);
+    expect(await reader.has('run.synced', long.runId)).toMatchObject({ sequence: 1_100 });
+    expect(await reader.has('run.synced', short.runId)).toMatchObject({ sequence: 5 });
+    expect(await reader.has('run.over', over.runId)).toMatchObject({ sequence: 1 });
+    // A long replay does not delay the others: its second page comes after their first.
+    const places = reader.frames.map(({ event, data }) => `${event} ${String(data['runId'])}`);
+    expect(places.indexOf(`run.synced ${short.runId}`)).toBeLessThan(
+      places.indexOf(`run.synced ${long.runId}`),
+    );
+    await withoutPolls(plinth, async () => {
+      await write(short, 2);
+      await complete(long);
+      expect(await reader.has('run.over', long.runId)).toMatchObject({ sequence: 1_101 });
+      await complete(short);
+      await reader.has('run.over', short.runId);
+    });
+    expect(reader.sequencesOf(long.runId)).toEqual(upTo(1_101));
+    expect(reader.sequencesOf(short.runId)).toEqual([4, 5, 6, 7, 8]);
+    expect(reader.closed).toBe(false);
+    reader.leave();
+    await isQuiet();
+  });
+
+  it('counts what waits for a decision as soon as it changes', async () => {
+    const run = await ownRun(plinth, user.session);
+    const reader = await FollowReader.open(user.session, []);
+    await reader.counts(0);
+    await run.ledger.asOwner(run.lease, (writer) => {
+      writer.park('QUESTION');
+      writer.event('run.waiting_for_input', { ...writer.statusData, reason: 'question' });
+    });
+    await reader.counts(1);
+    await run.ledger.asOther(run.lease.tenantId, run.runId, (writer) => {
+      writer.end({ status: 'CANCELLED', stopReason: 'USER_CANCEL' });
+    });
+    await reader.counts(0);
+    reader.leave();
+    await isQuiet();
+  });
+
+  it('names the run that is not the caller’s, and keeps to its limits', async () => {
+    const run = await ownRun(plinth, user.session);
+    const foreign = await ownRun(plinth, admin);
+    const path = '/coding/harness/events/stream';
+    const refused = await user.session.post(path, { runs: [asked(run), asked(foreign)] });
+    expect(refused).toMatchObject({
+      code: 404,
+      data: { errorCode: 'RUN_NOT_FOUND', field: 'runs.1' },
+    });
+    const many = Array.from({ length: 21 }, () => asked(run));
+    const tooMany = await user.session.post(path, { runs: many });
+    expect(tooMany).toMatchObject({ code: 400 });
+    expect(tooMany.msg).toContain('more than 20 entries');
+    expect(await user.session.post(path, {})).toMatchObject({ code: 400 });
+    await isQuiet();
+  });
+
+  it('ends when its user signs out', async () => {
+    const second = await plinth.signIn(user.name, PASSWORD);
+    const reader = await FollowReader.open(second, []);
+    await reader.counts(0);
+    await second.post('/auth/logout');
+    await reader.end();
+    await isQuiet();
   });
 });
 

@@ -53,9 +53,12 @@ describe('what is said to a run', () => {
     ]);
     expect(data.status).toBe('QUEUED');
     const events = await harness.events(run);
-    expect(events.slice(2).map(({ type, data: { kind } }) => [type, kind])).toEqual([
-      ['input.queued', 'STEER'],
-      ['input.queued', 'FOLLOW_UP'],
+    const queued = events
+      .slice(2)
+      .map(({ type, data: { kind, content } }) => [type, kind, content]);
+    expect(queued).toEqual([
+      ['input.queued', 'STEER', 'Mind the tests'],
+      ['input.queued', 'FOLLOW_UP', 'And then commit'],
     ]);
   });
 

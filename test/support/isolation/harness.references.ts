@@ -92,6 +92,19 @@ export const harnessReferences: Record<string, Record<string, Reference>> = {
       code: 400,
     },
   },
+  'POST /coding/harness/events/stream': {
+    sessionId: {
+      kind: harnessSession,
+      body: (sessionId) => ({ runs: [{ sessionId, runId: partsOf(sessionId).runId }] }),
+    },
+    runId: {
+      kind: harnessRun,
+      body: async (runId, by, world) => {
+        const { sessionId } = await own(by, world);
+        return { runs: [{ sessionId, runId }] };
+      },
+    },
+  },
   ...routes({
     [`GET ${SESSION}`]: {},
     [`PUT ${SESSION}/pin`]: { body: () => ({ pinned: true }) },

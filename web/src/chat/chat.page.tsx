@@ -1,7 +1,449 @@
+import {
+  ActionIcon,
+  Alert,
+  Button,
+  Drawer,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+  Tooltip,
+} from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { sessionBranch, sessionCreate } from '@plinth/client';
+import type { MessageView } from '@plinth/client';
+import { IconLayoutSidebarLeftExpand, IconMessage, IconPlus, IconRobot } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Page } from '../ui/page';
+import { useAddress } from '../app/address';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { Empty } from '../ui/empty';
+import { Failure, Forbidden } from '../ui/failure';
+import { useTitle } from '../ui/page';
+import { Actions } from './actions';
+import type { ChatActions, ShownSource } from './actions';
+import { RefusalNote } from './refusal';
+import { Composer } from './composer';
+import {
+  agentsQuery,
+  conversationKey,
+  conversationQuery,
+  modelsQuery,
+  sessionQuery,
+  sessionsKey,
+} from './data';
+import { choiceOf, draftOf } from './draft';
+import type { Choice } from './draft';
+import { Sessions } from './sessions';
+import type { AttachedFile } from './turn';
+import { endRemote, forgetRefusal, send, stop, tellOthers, useRefusal, useTurn } from './turns';
+import type { Place } from './turns';
+import styles from './chat.module.css';
+
+/** Markdown and the parts of messages: needed with the first message, and loaded while it is typed. */
+const loadMessages = () => import('./message-list');
+const MessageList = lazy(loadMessages);
+const SourcePanel = lazy(() => import('./source-panel'));
+
+const NEEDED = [
+  'system:session:list',
+  'system:session:query',
+  'system:session:add',
+  'system:message:list',
+];
+const LONGEST_TITLE = 60;
+const WATCH_MS = 1_500;
 
 export default function ChatPage() {
-  const { t } = useTranslation();
-  return <Page title={t('pages.chat')}>{null}</Page>;
+  const { sessionId } = useParams({ strict: false }) as { readonly sessionId?: string };
+  const { may } = useMe();
+  const visit = useWishes(sessionId);
+  const missing = NEEDED.filter((permission) => !may(permission));
+  if (missing.length > 0) return <Forbidden permissions={missing} />;
+  if (visit === undefined) return null;
+  // Another session is another page: what is typed, chosen and open belongs to it.
+  return <Chat key={sessionId ?? `new ${visit}`} sessionId={sessionId} />;
+}
+
+/**
+ * `/chat?agent=…&model=…&knowledge=…&draft=…` begins a session with that choice and that text in the composer. They become
+ * what is kept of a new session, so that a reload has what was typed since. Counts the visits that came with wishes;
+ * undefined until one is done.
+ */
+function useWishes(sessionId: string | undefined): number | undefined {
+  const [{ agent, model, knowledge, draft }, change] = useAddress();
+  const [visit, setVisit] = useState(0);
+  const isAsked = sessionId === undefined && Boolean(agent ?? model ?? knowledge ?? draft);
+  useEffect(() => {
+    if (!isAsked) return;
+    const choice: Choice = {
+      ...(agent && { agentId: Number(agent) }),
+      ...(model && { model }),
+      ...(knowledge && { knowledgeId: Number(knowledge) }),
+    };
+    if (Object.keys(choice).length > 0) choiceOf(undefined).write(choice);
+    if (draft) {
+      const { text, files } = draftOf(undefined).read();
+      // What was typed before is not lost.
+      if (!text.includes(draft)) {
+        draftOf(undefined).write({
+          text: text.trim() === '' ? draft : `${text}\n\n${draft}`,
+          files,
+        });
+      }
+    }
+    change({ agent: undefined, model: undefined, knowledge: undefined, draft: undefined });
+    setVisit((before) => before + 1);
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- `change` is new with every render
+  }, [isAsked, agent, model, knowledge, draft]);
+  return isAsked ? undefined : visit;
+}
+
+function Chat({ sessionId }: { readonly sessionId: string | undefined }) {
+  const { t } = useTranslation('chat');
+  const isNarrow = useMediaQuery('(max-width: 62em)', false, { getInitialValueInEffect: false });
+  const hasNoRoomBeside = useMediaQuery('(max-width: 80em)', false, {
+    getInitialValueInEffect: false,
+  });
+  const [drawer, setDrawer] = useState(false);
+  const [source, setSource] = useState<ShownSource>();
+  const openers = useRef<Element | null>(null);
+  const openSource = useCallback((opened: ShownSource): void => {
+    openers.current = window.document.activeElement;
+    setSource(opened);
+  }, []);
+  const closeSource = (): void => {
+    setSource(undefined);
+    if (openers.current instanceof HTMLElement) openers.current.focus();
+  };
+  const panel = source && (
+    <Suspense fallback={<Skeleton height={200} m="md" />}>
+      <SourcePanel source={source} onClose={closeSource} />
+    </Suspense>
+  );
+  return (
+    <div className={styles['chat']}>
+      {isNarrow ? (
+        <Drawer
+          opened={drawer}
+          onClose={() => setDrawer(false)}
+          position="left"
+          size={300}
+          title={t('session.title')}
+          closeButtonProps={{ 'aria-label': t('session.close') }}
+          classNames={{ body: styles['drawer'] ?? '' }}
+        >
+          <Sessions current={sessionId} onOpen={() => setDrawer(false)} />
+        </Drawer>
+      ) : (
+        <div className={styles['sessions']}>
+          <Sessions current={sessionId} />
+        </div>
+      )}
+      <div className={styles['main']}>
+        {isNarrow && (
+          <div className={styles['bar']}>
+            <Tooltip label={t('session.open')}>
+              <ActionIcon aria-label={t('session.open')} size="lg" onClick={() => setDrawer(true)}>
+                <IconLayoutSidebarLeftExpand size={18} stroke={1.5} />
+              </ActionIcon>
+            </Tooltip>
+            <SessionTitle sessionId={sessionId} />
+            <Tooltip label={t('session.new')}>
+              <ActionIcon
+                aria-label={t('session.new')}
+                size="lg"
+                renderRoot={(props) => <Link to="/chat" {...props} />}
+              >
+                <IconPlus size={18} stroke={1.5} />
+              </ActionIcon>
+            </Tooltip>
+          </div>
+        )}
+        <Conversation sessionId={sessionId} onSource={openSource} />
+      </div>
+      {panel &&
+        (hasNoRoomBeside ? (
+          <Drawer
+            opened
+            onClose={closeSource}
+            withCloseButton={false}
+            size="lg"
+            padding={0}
+            aria-label={t('source.panel')}
+            classNames={{ body: styles['drawer'] ?? '' }}
+          >
+            {panel}
+          </Drawer>
+        ) : (
+          <aside className={styles['side']}>{panel}</aside>
+        ))}
+    </div>
+  );
+}
+
+function SessionTitle({ sessionId }: { readonly sessionId: string | undefined }) {
+  const { t } = useTranslation('chat');
+  const { data } = useQuery({ ...sessionQuery(sessionId ?? ''), enabled: sessionId !== undefined });
+  return (
+    <Text size="sm" fw={600} truncate className={styles['barTitle'] ?? ''}>
+      {sessionId === undefined ? t('session.new') : data?.sessionTitle || t('session.untitled')}
+    </Text>
+  );
+}
+
+interface ConversationProps {
+  readonly sessionId: string | undefined;
+  readonly onSource: (source: ShownSource) => void;
+}
+
+function Conversation({ sessionId, onSource }: ConversationProps) {
+  const { t } = useTranslation('chat');
+  const navigate = useNavigate();
+  const turn = useTurn(sessionId);
+  const refusal = useRefusal(sessionId);
+  const [pages, setPages] = useState(1);
+  const isNew = sessionId === undefined;
+  const isOwn = turn !== undefined && !turn.isRemote;
+  const {
+    data: session,
+    error: sessionError,
+    refetch: reloadSession,
+  } = useQuery({
+    ...sessionQuery(sessionId ?? ''),
+    enabled: !isNew && !isOwn,
+    // Somebody writes in it: another tab or device of the user, or an answer that is being ended.
+    refetchInterval: ({ state }) => (state.data?.answering ? WATCH_MS : false),
+  });
+  const conversation = useQuery({
+    ...conversationQuery(sessionId ?? '', pages),
+    enabled: !isNew,
+    placeholderData: keepPreviousData,
+  });
+  const { refetch } = conversation;
+  const isElsewhere = !isOwn && session?.answering === true;
+  const wasElsewhere = useRef(false);
+  useEffect(() => {
+    if (wasElsewhere.current && !isElsewhere && sessionId !== undefined) {
+      void refetch().then(() => endRemote(sessionId));
+    }
+    wasElsewhere.current = isElsewhere;
+  }, [isElsewhere, refetch, sessionId]);
+
+  const { data: agents } = useQuery(agentsQuery);
+  const [choice, choose] = useChoice(sessionId, conversation.data?.messages);
+  useTitle(isNew ? t('session.new') : session?.sessionTitle || t('session.untitled'));
+
+  const isBusy = turn !== undefined || isElsewhere;
+  const submit = useCallback(
+    (place: Place, content: string, files: readonly AttachedFile[]): void => {
+      if (sessionId !== undefined) void send({ sessionId, place, content, files, choice });
+    },
+    [sessionId, choice],
+  );
+  const begin = useAction(
+    (content: string) => sessionCreate({ body: { sessionTitle: titleOf(content) } }),
+    { changes: [sessionsKey] },
+  );
+  const ask = async (content: string, files: readonly AttachedFile[]): Promise<boolean> => {
+    if (sessionId !== undefined) {
+      submit({ kind: 'end' }, content, files);
+      return true;
+    }
+    const id = await begin.mutateAsync(content).catch(() => undefined);
+    if (id === undefined) return false;
+    choiceOf(id).write(choice);
+    void send({ sessionId: id, place: { kind: 'end' }, content, files, choice, isFirst: true });
+    draftOf(undefined).write({ text: '', files: [] });
+    await navigate({ to: '/chat/$sessionId', params: { sessionId: id }, replace: true });
+    return true;
+  };
+  const { mutate: chooseBranch } = useAction(
+    (messageId: string) =>
+      sessionBranch({ body: { sessionId: Number(sessionId), messageId: Number(messageId) } }),
+    {
+      changes: sessionId === undefined ? [] : [conversationKey(sessionId)],
+      after: () => sessionId !== undefined && tellOthers(sessionId),
+    },
+  );
+  const actions = useMemo<ChatActions>(
+    () => ({
+      answerAgain: (questionId) => submit({ kind: 'again', questionId }, '', []),
+      edit: (message: MessageView, content) =>
+        submit({ kind: 'edit', message }, content, message.files),
+      choose: chooseBranch,
+      openSource: onSource,
+      isBusy,
+      agentName: (id) => agents?.find((agent) => agent.id === id)?.agentName,
+    }),
+    [submit, chooseBranch, onSource, isBusy, agents],
+  );
+
+  const failure = sessionError ?? conversation.error;
+  if (failure && !conversation.data) {
+    return (
+      <Failure
+        error={failure}
+        onRetry={() => {
+          void reloadSession();
+          void refetch();
+        }}
+      />
+    );
+  }
+  const isEmpty = isNew || (conversation.data?.messages.length === 0 && !turn);
+  return (
+    <Actions value={actions}>
+      <h1 className="only-for-readers">
+        {isNew ? t('session.new') : session?.sessionTitle || t('session.untitled')}
+      </h1>
+      {isEmpty ? (
+        <Start onAgent={(agentId) => choose({ agentId })} chosen={choice.agentId} />
+      ) : conversation.data ? (
+        <Suspense fallback={<ConversationSkeleton />}>
+          <MessageList
+            conversation={conversation.data}
+            turn={turn}
+            isLoadingEarlier={conversation.isPlaceholderData}
+            onEarlier={() => setPages(pages + 1)}
+          />
+        </Suspense>
+      ) : (
+        <ConversationSkeleton />
+      )}
+      <div className={styles['foot']}>
+        <div className={styles['column']}>
+          {refusal && (
+            <RefusalNote error={refusal.error} onClose={() => forgetRefusal(sessionId)} />
+          )}
+          {isElsewhere && !turn && (
+            <Alert role="status" variant="light" color="gray" className={styles['elsewhere'] ?? ''}>
+              {t('state.elsewhere')}
+            </Alert>
+          )}
+          <Composer
+            sessionId={sessionId}
+            choice={choice}
+            onChoice={choose}
+            onSend={ask}
+            onStop={() => sessionId !== undefined && void stop(sessionId)}
+            isAnswering={isBusy}
+            onType={() => void loadMessages()}
+          />
+          <span className="only-for-readers" role="status">
+            {turn ? t('state.announceWriting') : ''}
+          </span>
+        </div>
+      </div>
+    </Actions>
+  );
+}
+
+/** The first line of the first message. */
+function titleOf(content: string): string {
+  const [line = ''] = content.trim().split('\n');
+  return line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE).trimEnd()}…` : line;
+}
+
+/** Who answers: what was chosen in this session, or who has answered last in it. In a new one what was chosen last. */
+function useChoice(
+  sessionId: string | undefined,
+  messages: readonly MessageView[] | undefined,
+): readonly [Choice, (choice: Choice) => void] {
+  const [made, setMade] = useState(() => choiceOf(sessionId).read());
+  const last = messages?.findLast(({ role }) => role === 'assistant');
+  const lastChoice = useMemo((): Choice => {
+    if (!last) return {};
+    if (last.agentId !== null) return { agentId: last.agentId };
+    return last.modelName === null ? {} : { model: last.modelName };
+  }, [last?.agentId, last?.modelName]);
+  const choose = (choice: Choice): void => {
+    setMade(choice);
+    choiceOf(sessionId).write(choice);
+    if (sessionId !== undefined) choiceOf(undefined).write(choice);
+  };
+  return [made ?? lastChoice, choose];
+}
+
+const MOST_AGENTS = 4;
+
+/** A session without messages: who can be asked. */
+function Start({
+  chosen,
+  onAgent,
+}: {
+  readonly chosen: number | undefined;
+  readonly onAgent: (id: number) => void;
+}) {
+  const { t } = useTranslation('chat');
+  const { may } = useMe();
+  const mayModels = may('system:model:list', 'coding:harness:use');
+  const { data: models } = useQuery({ ...modelsQuery, enabled: mayModels });
+  const { data: agents = [] } = useQuery(agentsQuery);
+  if (mayModels && models?.length === 0 && agents.length === 0) {
+    return (
+      <div className={styles['start']}>
+        <Empty
+          icon={IconMessage}
+          title={t('start.noModel')}
+          action={
+            may('system:model:add') && (
+              <Button renderRoot={(props) => <Link to="/models" {...props} />}>
+                {t('start.addModel')}
+              </Button>
+            )
+          }
+        >
+          {t(may('system:model:add') ? 'start.noModelHint' : 'start.noModelAsk')}
+        </Empty>
+      </div>
+    );
+  }
+  return (
+    <div className={styles['start']}>
+      <Stack className={styles['welcome'] ?? ''} gap="xs">
+        <Title order={2} className={styles['question'] ?? ''}>
+          {t('start.title')}
+        </Title>
+        <Text c="dimmed">{t('start.hint')}</Text>
+        {agents.length > 0 && (
+          <ul className={styles['agents']} aria-label={t('choice.agents')}>
+            {agents.slice(0, MOST_AGENTS).map((agent) => (
+              <li key={agent.id}>
+                <button
+                  type="button"
+                  className={styles['agent']}
+                  aria-pressed={chosen === agent.id}
+                  onClick={() => onAgent(agent.id)}
+                >
+                  <IconRobot size={18} stroke={1.5} aria-hidden />
+                  <span className={styles['agentText']}>
+                    <span className={styles['agentName']}>{agent.agentName}</span>
+                    {agent.agentDescribe && (
+                      <span className={styles['agentHint']}>{agent.agentDescribe}</span>
+                    )}
+                  </span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Stack>
+    </div>
+  );
+}
+
+function ConversationSkeleton() {
+  const { t } = useTranslation('ui');
+  return (
+    <div className={styles['skeleton']} role="status" aria-label={t('loading')}>
+      <Skeleton height={40} width="46%" ml="auto" mb={24} />
+      {[100, 96, 90, 98, 60].map((width) => (
+        <Skeleton key={width} height={14} width={`${width}%`} mb={10} />
+      ))}
+    </div>
+  );
 }

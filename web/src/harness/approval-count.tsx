@@ -1,25 +1,17 @@
 import { Badge } from '@mantine/core';
-import { approvalWaiting } from '@plinth/client';
-import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { useBrowserStream } from './stream/browser-stream';
 
-const ASK_AGAIN_MS = 15_000;
-
-/** How many approvals wait for this user, in the menu; nothing while there are none. */
+/** How many decisions wait for this user, in the menu; nothing while there are none. */
 export function ApprovalCount({ small }: { readonly small: boolean }) {
   const { t } = useTranslation('harness');
-  const { data } = useQuery({
-    queryKey: ['approvals'],
-    queryFn: ({ signal }) => approvalWaiting({ signal }),
-    refetchInterval: ASK_AGAIN_MS,
-  });
-  const waiting = data?.length ?? 0;
+  const { count: waiting = 0 } = useBrowserStream();
   if (waiting === 0) return null;
   return (
     <Badge
       size="sm"
       circle={small}
-      color="red"
+      color="red.9"
       aria-label={t('approvalsWaiting', { count: waiting })}
     >
       {waiting > 99 ? '99+' : waiting}

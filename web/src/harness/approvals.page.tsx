@@ -1,7 +1,165 @@
+import { Anchor, Group, Stack, Text } from '@mantine/core';
+import { IconInbox } from '@tabler/icons-react';
+import { approvalWaiting, effectList, harnessSessionList, planGet } from '@plinth/client';
+import type { InboxEntryView } from '@plinth/client';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { Empty } from '../ui/empty';
+import { Failure } from '../ui/failure';
 import { Page } from '../ui/page';
+import { RowsSkeleton } from '../ui/skeleton';
+import { DecisionCard } from './decision-card';
+import styles from './harness.module.css';
+import { useBrowserStream } from './stream/browser-stream';
+import type { Approval, Pending } from './timeline';
 
+/** Everything that waits for a decision of this user, in all sessions; the longest waiting first. */
 export default function ApprovalsPage() {
-  const { t } = useTranslation();
-  return <Page title={t('pages.harness')}>{null}</Page>;
+  const { t } = useTranslation('harness');
+  const { count } = useBrowserStream();
+  const { data, error, refetch } = useQuery({
+    queryKey: ['approvals', count ?? 0],
+    queryFn: ({ signal }) => approvalWaiting({ signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
+  });
+  const { data: sessions = [] } = useQuery({
+    queryKey: ['harness', 'sessions', 'titles'],
+    queryFn: ({ signal }) => harnessSessionList({ query: { pageSize: 1_000 }, signal }),
+  });
+  const sessionOf = ({ sessionId }: InboxEntryView) =>
+    sessions.find((one) => one.sessionId === sessionId);
+  return (
+    <Page
+      title={t('inbox.title')}
+      description={t('inbox.description')}
+      width="reading"
+      above={[{ title: t('title'), path: '/harness' }]}
+    >
+      {error && !data && <Failure error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <RowsSkeleton rows={3} height={140} />}
+      {data?.length === 0 && (
+        <Empty icon={IconInbox} title={t('inbox.empty')}>
+          {t('inbox.emptyHint')}
+        </Empty>
+      )}
+      <Stack gap="lg" component="ul" className={styles['inbox'] ?? ''}>
+        {data?.map((entry) => (
+          <li key={keyOf(entry)}>
+            <Group gap={6} mb={6}>
+              <Anchor
+                size="sm"
+                renderRoot={(props) => (
+                  <Link
+                    to="/harness/$sessionId/$runId"
+                    params={{ sessionId: entry.sessionId, runId: entry.runId }}
+                    {...props}
+                  />
+                )}
+              >
+                {sessionOf(entry)?.title ?? t('inbox.openRun')}
+              </Anchor>
+              <Text size="xs" c="dimmed">
+                {sessionOf(entry)?.workspace}
+              </Text>
+            </Group>
+            <Entry entry={entry} model={sessionOf(entry)?.model} onDecided={() => void refetch()} />
+          </li>
+        ))}
+      </Stack>
+    </Page>
+  );
+}
+
+function keyOf({ runId, approvalId, toolCallId, kind }: InboxEntryView): string {
+  return `${kind} ${approvalId ?? toolCallId ?? runId}`;
+}
+
+interface Props {
+  readonly entry: InboxEntryView;
+  readonly model: string | undefined;
+  readonly onDecided: () => void;
+}
+
+function Entry({ entry, model, onDecided }: Props) {
+  const { sessionId, runId } = entry;
+  const path = { sessionId, runId };
+  // What the inbox leaves out of a plan and of an uncertain call.
+  const plan = useQuery({
+    queryKey: ['harness', 'plan', runId, entry.canonicalHash],
+    queryFn: ({ signal }) => planGet({ path, signal }),
+    enabled: entry.kind === 'PLAN',
+  });
+  const effects = useQuery({
+    queryKey: ['harness', 'effects', runId],
+    queryFn: ({ signal }) => effectList({ path, signal }),
+    enabled: entry.kind === 'EFFECT',
+  });
+  const error = plan.error ?? effects.error;
+  if (error) return <Failure error={error} onRetry={onDecided} />;
+  const operations = effects.data?.find((one) => one.toolCallId === entry.toolCallId)?.operations;
+  const item = itemOf(entry, plan.data, operations);
+  if (!item) return <RowsSkeleton rows={1} height={140} />;
+  return (
+    <DecisionCard
+      item={item}
+      sessionId={sessionId}
+      runId={runId}
+      model={model}
+      options={entry.options ?? []}
+      onDecided={onDecided}
+    />
+  );
+}
+
+function itemOf(
+  entry: InboxEntryView,
+  plan: Awaited<ReturnType<typeof planGet>> | undefined,
+  operations: readonly { readonly path: string; readonly op: string }[] | null | undefined,
+): Pending | undefined {
+  const { waitingSince: at, toolName = '', argumentsJson = '' } = entry;
+  const key = keyOf(entry);
+  switch (entry.kind) {
+    case 'TOOL':
+      return {
+        ...{ kind: 'approval', key, at },
+        approval: { ...(entry as unknown as Approval), at, decision: undefined, note: undefined },
+      };
+    case 'PLAN':
+      if (!plan) return undefined;
+      return {
+        ...{ kind: 'plan', key, at },
+        plan: { ...plan, state: plan.reviewState, hash: plan.canonicalHash, feedback: undefined },
+      };
+    case 'QUESTION':
+      return { kind: 'question', key, at, question: entry.question ?? '', answered: false };
+    case 'EFFECT':
+      return {
+        ...{ kind: 'uncertain', key, at },
+        uncertain: {
+          ...{ toolCallId: entry.toolCallId ?? '', toolName, reason: '' },
+          title: commandIn(argumentsJson) ?? toolName,
+          startedAt: entry.startedAt ?? undefined,
+          fileCount: operations?.length,
+          files: operations ?? [],
+          artifactId: entry.artifactId ?? undefined,
+          ...{ resolution: undefined, note: undefined },
+        },
+      };
+    case 'PROVIDER':
+      return {
+        ...{ kind: 'provider', key, at, resolved: false },
+        ...(entry.error ?? { code: '', message: '' }),
+      };
+  }
+}
+
+function commandIn(argumentsJson: string): string | undefined {
+  try {
+    const { command } = JSON.parse(argumentsJson) as { readonly command?: unknown };
+    return typeof command === 'string' ? command : argumentsJson;
+  } catch {
+    return argumentsJson || undefined;
+  }
 }

@@ -1,7 +1,276 @@
+import { ActionIcon, Box, Button, Drawer, Menu, Text, Tooltip } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import {
+  IconDotsVertical,
+  IconLayoutSidebarRight,
+  IconPin,
+  IconPinnedOff,
+  IconPlayerStop,
+  IconRestore,
+  IconTrash,
+} from '@tabler/icons-react';
+import {
+  harnessSessionGet,
+  harnessSessionPin,
+  harnessSessionRemove,
+  harnessSessionRestore,
+  runCancel,
+  runList,
+} from '@plinth/client';
+import type { HarnessSessionView, RunView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useAction } from '../ui/action';
+import { confirmDestruction } from '../ui/confirm';
+import { Failure } from '../ui/failure';
 import { Page } from '../ui/page';
+import { PageSkeleton } from '../ui/skeleton';
+import { Composer } from './composer';
+import styles from './harness.module.css';
+import { RunStatusBadge } from './run-status';
+import { RunView as Run } from './run-view';
+import { Side } from './side';
+import { isEnded } from './timeline';
+import type { RunStatus } from './timeline';
+import { useTimeline } from './use-timeline';
 
+/** A session: its runs, and the chosen one as a timeline that grows as the run does. */
 export default function SessionPage() {
-  const { t } = useTranslation();
-  return <Page title={t('pages.harness')}>{null}</Page>;
+  const { t } = useTranslation('harness');
+  const { sessionId = '', runId } = useParams({ strict: false }) as {
+    readonly sessionId?: string;
+    readonly runId?: string;
+  };
+  const session = useQuery({
+    queryKey: ['harness', 'session', sessionId],
+    queryFn: ({ signal }) => harnessSessionGet({ path: { sessionId }, signal }),
+  });
+  const runs = useQuery({
+    queryKey: ['harness', 'runs', sessionId],
+    queryFn: ({ signal }) => runList({ path: { sessionId }, query: { pageSize: 100 }, signal }),
+  });
+  const error = session.error ?? runs.error;
+  if (error && (!session.data || !runs.data)) {
+    return (
+      <Page title={t('title')} above={[{ title: t('title'), path: '/harness' }]}>
+        <Failure
+          error={error}
+          onRetry={() => {
+            void session.refetch();
+            void runs.refetch();
+          }}
+        />
+      </Page>
+    );
+  }
+  if (!session.data || !runs.data) return <PageSkeleton />;
+  const chosen = runId ?? runs.data[0]?.runId;
+  return (
+    <SessionView key={chosen ?? 'none'} session={session.data} runs={runs.data} runId={chosen} />
+  );
+}
+
+interface Props {
+  readonly session: HarnessSessionView;
+  readonly runs: readonly RunView[];
+  readonly runId: string | undefined;
+}
+
+function SessionView({ session, runs, runId }: Props) {
+  const { t } = useTranslation('harness');
+  const { sessionId } = session;
+  const feed = useTimeline(sessionId, runId);
+  const { timeline } = feed;
+  const stored = runs.find((one) => one.runId === runId);
+  const status = timeline.status ?? (stored?.status as RunStatus | undefined);
+  const isNarrow = useMediaQuery('(max-width: 68em)', false, { getInitialValueInEffect: false });
+  const [showing, setShowing] = useState(false);
+  const ended = isEnded(status);
+  const changes = [
+    ['harness', 'session', sessionId],
+    ['harness', 'runs', sessionId],
+    ['harness', 'sessions'],
+  ];
+  const cancel = useAction(() => runCancel({ path: { sessionId, runId: runId ?? '' } }), {
+    done: t('run.cancelled'),
+    changes,
+  });
+  useRefreshed(status, sessionId);
+  const active =
+    runId !== undefined && status && !ended
+      ? runId
+      : runs.find((one) => one.runId !== runId && !isEnded(one.status))?.runId;
+  const side = (
+    <Side
+      session={session}
+      runs={runs}
+      runId={runId}
+      status={status}
+      timeline={timeline}
+      onOpen={() => setShowing(false)}
+    />
+  );
+  return (
+    <Page
+      title={session.title}
+      width="full"
+      above={[{ title: t('title'), path: '/harness' }]}
+      description={
+        <span className={styles['facts']}>
+          <span>{session.workspace}</span> · <span>{session.model}</span> ·{' '}
+          <span>{t(`mode.${session.permissionMode}`)}</span>
+        </span>
+      }
+      actions={
+        <>
+          {status && <RunStatusBadge status={status} />}
+          {runId !== undefined && status && !ended && (
+            <Button
+              variant="default"
+              leftSection={<IconPlayerStop size={16} stroke={1.5} />}
+              loading={cancel.isPending}
+              disabled={timeline.cancelRequested}
+              onClick={() => cancel.mutate()}
+            >
+              {t('run.cancel')}
+            </Button>
+          )}
+          {isNarrow && (
+            <Tooltip label={t('side.show')}>
+              <ActionIcon size="lg" aria-label={t('side.show')} onClick={() => setShowing(true)}>
+                <IconLayoutSidebarRight size={18} stroke={1.5} />
+              </ActionIcon>
+            </Tooltip>
+          )}
+          <SessionMenu session={session} />
+        </>
+      }
+    >
+      <div className={styles['columns']}>
+        <Box className={styles['main'] ?? ''}>
+          <Run session={session} runId={runId} feed={feed} status={status} />
+          <Composer session={session} activeRunId={active} />
+        </Box>
+        {!isNarrow && (
+          <aside className={styles['side']} aria-label={t('side.label')}>
+            {side}
+          </aside>
+        )}
+      </div>
+      {isNarrow && (
+        <Drawer
+          opened={showing}
+          onClose={() => setShowing(false)}
+          title={t('side.label')}
+          size="sm"
+          closeButtonProps={{ 'aria-label': t('close') }}
+        >
+          {side}
+        </Drawer>
+      )}
+    </Page>
+  );
+}
+
+/** The lists of runs and sessions are asked again whenever the run's state has changed. */
+function useRefreshed(status: RunStatus | undefined, sessionId: string): void {
+  const { refetch: session } = useQuery({
+    queryKey: ['harness', 'session', sessionId],
+    queryFn: ({ signal }) => harnessSessionGet({ path: { sessionId }, signal }),
+    enabled: false,
+  });
+  const { refetch: runs } = useQuery({
+    queryKey: ['harness', 'runs', sessionId],
+    queryFn: ({ signal }) => runList({ path: { sessionId }, query: { pageSize: 100 }, signal }),
+    enabled: false,
+  });
+  useEffect(() => {
+    if (status === undefined) return;
+    void session();
+    void runs();
+  }, [status, session, runs]);
+}
+
+function SessionMenu({ session }: { readonly session: HarnessSessionView }) {
+  const { t } = useTranslation('harness');
+  const { sessionId, pinnedAt, deletedAt } = session;
+  const navigate = useNavigate();
+  const path = { sessionId };
+  const changes = [
+    ['harness', 'session', sessionId],
+    ['harness', 'sessions'],
+  ];
+  const pin = useAction(() => harnessSessionPin({ path, body: { pinned: pinnedAt === null } }), {
+    changes,
+  });
+  const restore = useAction(() => harnessSessionRestore({ path }), {
+    done: t('session.restored'),
+    changes,
+  });
+  const remove = useAction(() => harnessSessionRemove({ path }), {
+    done: t('session.removed'),
+    changes,
+    after: () => void navigate({ to: '/harness' }),
+  });
+  return (
+    <Menu>
+      <Menu.Target>
+        <ActionIcon size="lg" aria-label={t('session.menu')}>
+          <IconDotsVertical size={18} stroke={1.5} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          leftSection={
+            pinnedAt === null ? (
+              <IconPin size={16} stroke={1.5} />
+            ) : (
+              <IconPinnedOff size={16} stroke={1.5} />
+            )
+          }
+          onClick={() => pin.mutate()}
+        >
+          {t(pinnedAt === null ? 'session.pin' : 'session.unpin')}
+        </Menu.Item>
+        {deletedAt === null ? (
+          <Menu.Item
+            color="red"
+            leftSection={<IconTrash size={16} stroke={1.5} />}
+            onClick={() => confirmRemoval(t, session, () => remove.mutateAsync())}
+          >
+            {t('session.remove')}
+          </Menu.Item>
+        ) : (
+          <Menu.Item
+            leftSection={<IconRestore size={16} stroke={1.5} />}
+            onClick={() => restore.mutate()}
+          >
+            {t('session.restore')}
+          </Menu.Item>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+type Translate = ReturnType<typeof useTranslation<'harness'>>['t'];
+
+/** Only an unfinished run is lost: the session itself can be restored. */
+export function confirmRemoval(
+  t: Translate,
+  { title, activeRunId }: Pick<HarnessSessionView, 'title' | 'activeRunId'>,
+  run: () => Promise<unknown>,
+): void {
+  if (activeRunId === null) {
+    void run().catch(() => undefined);
+    return;
+  }
+  confirmDestruction({
+    title: t('session.removeTitle', { title }),
+    body: <Text>{t('session.removeActive')}</Text>,
+    action: t('session.remove'),
+    run,
+  });
 }

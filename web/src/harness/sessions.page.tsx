@@ -1,7 +1,299 @@
+import { Alert, Badge, Button, Group, Menu, Switch, Text, Tooltip } from '@mantine/core';
+import {
+  IconCode,
+  IconInbox,
+  IconPin,
+  IconPinnedFilled,
+  IconPinnedOff,
+  IconPlus,
+  IconRestore,
+  IconTrash,
+} from '@tabler/icons-react';
+import {
+  controlCapabilities,
+  controlSwitchWrites,
+  harnessSessionList,
+  harnessSessionPin,
+  harnessSessionRemove,
+  harnessSessionRestore,
+  approvalWaiting,
+} from '@plinth/client';
+import type { HarnessSessionView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { modals } from '@mantine/modals';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useAddress } from '../app/address';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { AddressSearch } from '../ui/address-fields';
+import { DataTable } from '../ui/data-table';
+import { Empty } from '../ui/empty';
+import { said } from '../ui/notify';
 import { Page } from '../ui/page';
+import { Time } from '../ui/time';
+import styles from './harness.module.css';
+import { timeOf } from './key';
+import { NewSession } from './new-session';
+import { confirmRemoval } from './session.page';
+import { useBrowserStream } from './stream/browser-stream';
+
+/** Sessions change elsewhere, too: another tab, another device. */
+const ASK_AGAIN_MS = 10_000;
 
 export default function SessionsPage() {
-  const { t } = useTranslation();
-  return <Page title={t('pages.harness')}>{null}</Page>;
+  const { t } = useTranslation('harness');
+  const navigate = useNavigate();
+  const { count: waiting = 0 } = useBrowserStream();
+  const [address, change] = useAddress();
+  const [creating, setCreating] = useState(false);
+  const { isSuperAdmin } = useMe();
+  const deleted = address['removed'] === 'yes';
+  const { data: capabilities } = useQuery({
+    queryKey: ['harness', 'capabilities'],
+    queryFn: ({ signal }) => controlCapabilities({ signal }),
+  });
+  const { data: inbox = [] } = useQuery({
+    queryKey: ['approvals', waiting],
+    queryFn: ({ signal }) => approvalWaiting({ signal }),
+  });
+  const open = ({ sessionId }: HarnessSessionView): void =>
+    void navigate({ to: '/harness/$sessionId', params: { sessionId } });
+  const create = (
+    <Button leftSection={<IconPlus size={16} stroke={1.5} />} onClick={() => setCreating(true)}>
+      {t('session.create')}
+    </Button>
+  );
+  const stateOf = ({ sessionId, activeRunId }: HarnessSessionView) => {
+    const count = inbox.filter((entry) => entry.sessionId === sessionId).length;
+    if (count > 0) return { name: 'waiting', tone: 'warn', count } as const;
+    if (activeRunId !== null) return { name: 'working', tone: 'busy', count } as const;
+    return { name: 'idle', tone: 'quiet', count } as const;
+  };
+  return (
+    <Page
+      title={t('title')}
+      description={t('description')}
+      actions={
+        <>
+          <Button
+            variant="default"
+            leftSection={<IconInbox size={16} stroke={1.5} />}
+            renderRoot={(props) => <Link to="/harness/approvals" {...props} />}
+          >
+            {t('inbox.open')}
+            {waiting > 0 && (
+              <Badge size="sm" color="red.9" ml={6}>
+                {waiting}
+              </Badge>
+            )}
+          </Button>
+          {create}
+        </>
+      }
+    >
+      {capabilities && !capabilities.writesEnabled && (
+        <Alert color="yellow" mb="md" title={t('writes.stopped')}>
+          {t('writes.stoppedHint')}
+        </Alert>
+      )}
+      {capabilities && !capabilities.shell.available && (
+        <Text size="sm" c="dimmed" mb="sm">
+          {t('shell.missing')} {capabilities.shell.reason}
+        </Text>
+      )}
+      <DataTable
+        name="harness-sessions"
+        label={t('title')}
+        filters={['search', 'removed']}
+        rowKey={({ sessionId }) => sessionId}
+        onOpen={open}
+        refetchInterval={ASK_AGAIN_MS}
+        load={async ({ pageNum, pageSize }, filters, signal) => {
+          const query = { deleted: filters['removed'] === 'yes', pageSize: 1_000 };
+          const all = await harnessSessionList({ query, signal });
+          const wanted = (filters['search'] ?? '').toLowerCase();
+          const found = all.filter(({ title, workspace }) =>
+            `${title} ${workspace}`.toLowerCase().includes(wanted),
+          );
+          const from = (pageNum - 1) * pageSize;
+          return { rows: found.slice(from, from + pageSize), total: found.length };
+        }}
+        toolbar={
+          <>
+            <AddressSearch name="search" label={t('session.search')} />
+            <Switch
+              label={t('session.showRemoved')}
+              checked={deleted}
+              onChange={({ currentTarget }) =>
+                change({ removed: currentTarget.checked ? 'yes' : undefined, page: undefined })
+              }
+            />
+          </>
+        }
+        empty={
+          <Empty icon={IconCode} title={t('session.none')} action={create}>
+            {t('session.noneHint')}
+          </Empty>
+        }
+        columns={[
+          {
+            id: 'title',
+            title: t('session.title'),
+            cell: ({ title, pinnedAt }) => (
+              <Group gap={6} wrap="nowrap" component="span">
+                {pinnedAt !== null && (
+                  <IconPinnedFilled size={14} role="img" aria-label={t('session.pinned')} />
+                )}
+                {title}
+              </Group>
+            ),
+          },
+          {
+            id: 'state',
+            title: t('session.state'),
+            width: 150,
+            cell: (row) => {
+              const { name, tone, count } = stateOf(row);
+              return (
+                <Text size="sm" className={styles[tone] ?? ''}>
+                  {t(`session.states.${name}`, { count })}
+                </Text>
+              );
+            },
+          },
+          {
+            id: 'workspace',
+            title: t('session.workspace'),
+            cell: ({ workspace }) => (
+              <Tooltip label={workspace}>
+                <code className={styles['mono']}>{workspace.split('/').at(-1)}</code>
+              </Tooltip>
+            ),
+          },
+          { id: 'model', title: t('session.model'), cell: ({ model }) => model },
+          {
+            id: 'mode',
+            title: t('session.mode'),
+            cell: ({ permissionMode }) => t(`mode.${permissionMode}`),
+          },
+          {
+            id: 'policy',
+            title: t('session.policy'),
+            optional: true,
+            cell: ({ approvalPolicy }) => t(`policy.${approvalPolicy}`),
+          },
+          {
+            id: 'updated',
+            title: t('session.updated'),
+            width: 140,
+            cell: ({ updatedAt }) => <Time value={timeOf(updatedAt)} />,
+          },
+        ]}
+        rowActions={(row) => <RowActions session={row} />}
+      />
+      {isSuperAdmin && capabilities && <WritesSwitch enabled={capabilities.writesEnabled} />}
+      {creating && <NewSession onClose={() => setCreating(false)} onCreated={open} />}
+    </Page>
+  );
+}
+
+const CHANGES = [['harness-sessions']];
+
+function RowActions({ session }: { readonly session: HarnessSessionView }) {
+  const { t } = useTranslation('harness');
+  const { sessionId, pinnedAt, deletedAt } = session;
+  const path = { sessionId };
+  const pin = useAction(() => harnessSessionPin({ path, body: { pinned: pinnedAt === null } }), {
+    changes: CHANGES,
+  });
+  const restore = useAction(() => harnessSessionRestore({ path }), {
+    done: t('session.restored'),
+    changes: CHANGES,
+  });
+  const remove = useAction(() => harnessSessionRemove({ path }), {
+    done: t('session.removed'),
+    changes: CHANGES,
+  });
+  if (deletedAt !== null) {
+    return (
+      <Menu.Item
+        leftSection={<IconRestore size={16} stroke={1.5} />}
+        onClick={() => restore.mutate()}
+      >
+        {t('session.restore')}
+      </Menu.Item>
+    );
+  }
+  return (
+    <>
+      <Menu.Item
+        leftSection={
+          pinnedAt === null ? (
+            <IconPin size={16} stroke={1.5} />
+          ) : (
+            <IconPinnedOff size={16} stroke={1.5} />
+          )
+        }
+        onClick={() => pin.mutate()}
+      >
+        {t(pinnedAt === null ? 'session.pin' : 'session.unpin')}
+      </Menu.Item>
+      <Menu.Item
+        color="red"
+        leftSection={<IconTrash size={16} stroke={1.5} />}
+        onClick={() => confirmRemoval(t, session, () => remove.mutateAsync())}
+      >
+        {t('session.remove')}
+      </Menu.Item>
+    </>
+  );
+}
+
+/** For super administrators: stops or allows everything that changes files, in every tenant. */
+function WritesSwitch({ enabled }: { readonly enabled: boolean }) {
+  const { t } = useTranslation('harness');
+  const change = useAction((next: boolean) => controlSwitchWrites({ body: { enabled: next } }), {
+    changes: [['harness', 'capabilities']],
+    after: ({ writesEnabled }) => said(t(writesEnabled ? 'writes.allowed' : 'writes.done')),
+  });
+  const ask = (): void => {
+    const next = !enabled;
+    const id = modals.open({
+      title: t(next ? 'writes.allowTitle' : 'writes.stopTitle'),
+      children: (
+        <>
+          <Text mb="md">{t(next ? 'writes.allowBody' : 'writes.stopBody')}</Text>
+          <Group justify="flex-end">
+            <Button variant="default" onClick={() => modals.close(id)}>
+              {t('cancel')}
+            </Button>
+            <Button
+              color={next ? undefined : 'red.9'}
+              onClick={() => {
+                modals.close(id);
+                change.mutate(next);
+              }}
+            >
+              {t(next ? 'writes.allow' : 'writes.stop')}
+            </Button>
+          </Group>
+        </>
+      ),
+    });
+  };
+  return (
+    <Group mt="xl" gap="md" className={styles['writes'] ?? ''}>
+      <div className={styles['grow']}>
+        <Text fw={600}>{t('writes.title')}</Text>
+        <Text size="sm" c="dimmed">
+          {t(enabled ? 'writes.enabledHint' : 'writes.stoppedHint')}
+        </Text>
+      </div>
+      <Button variant="default" loading={change.isPending} onClick={ask}>
+        {t(enabled ? 'writes.stop' : 'writes.allow')}
+      </Button>
+    </Group>
+  );
 }

@@ -31,10 +31,10 @@ const EVENTS_PER_PAGE = 1_000;
 /** Data of one page at most, so that large events do not fill the memory. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 
-const PING_MS = 10_000;
+export const PING_MS = 10_000;
 
 /** A client that takes nothing for so long is cut off; it comes back with the number of its last event. */
-const STALLED_MS = 10_000;
+export const STALLED_MS = 10_000;
 
 const NOTHING_NEW = 204;
 

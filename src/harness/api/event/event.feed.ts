@@ -40,15 +40,18 @@ export class EventFeed implements OnApplicationShutdown {
     return this.tails.size;
   }
 
-  /** A reader of the run's events after the position; it must leave in the end. */
-  follow(run: RunKey, position: number): Follower {
+  /**
+   * A reader of the run's events after the position; it must leave in the end. Readers that belong together share `woken`,
+   * which has an event `wake` when one of them may have something to read.
+   */
+  follow(run: RunKey, position: number, woken?: EventTarget): Follower {
     let tail = this.tails.get(run.id);
     if (!tail) {
       tail = new RunTail(run, this.repository, () => this.forget(run.id));
       this.tails.set(run.id, tail);
     }
     if (this.subscriptions.length === 0) this.start();
-    return tail.follow(position);
+    return tail.follow(position, woken);
   }
 
   private start(): void {
@@ -166,10 +169,11 @@ export class RunTail {
     return this.over;
   }
 
-  follow(position: number): Follower {
-    const follower = new Follower(this, position, () => {
+  follow(position: number, woken?: EventTarget): Follower {
+    const onLeave = (): void => {
       if (this.followers.delete(follower) && this.followers.size === 0) this.onEmpty();
-    });
+    };
+    const follower = new Follower(this, position, onLeave, woken);
     this.followers.add(follower);
     return follower;
   }
@@ -211,13 +215,18 @@ export class RunTail {
 /** One reader's place in the events of a run. */
 export class Follower {
   private stale = true;
-  private readonly woken = new EventTarget();
 
   constructor(
     private readonly tail: RunTail,
     private at: number,
     private readonly onLeave: () => void,
+    private readonly woken = new EventTarget(),
   ) {}
+
+  /** There may be something to read that `read` has not seen. */
+  get isStale(): boolean {
+    return this.stale;
+  }
 
   /** Number of the last event that was read. */
   get position(): number {
@@ -258,7 +267,7 @@ export class Follower {
 }
 
 /** How soon a page that could not be read is asked for again. */
-const RETRY_MS = 2_000;
+export const RETRY_MS = 2_000;
 
 /** Where one reader's stream goes; it is over when the signal aborts. */
 export interface StreamTarget {

@@ -174,12 +174,21 @@ export class RunController {
     await this.inputs.insert({
       ...{ id, tenantId, runId, kind, content, idempotencyKey, idempotencyHash },
     });
-    writer.event('input.queued', { inputId: id, kind });
+    writer.event('input.queued', { inputId: id, kind, content: shownOf(content) });
     if (kind === 'STEER' && writer.current.waitKind === 'QUESTION') {
       writer.enqueue('question_answered');
     }
     return 'stored';
   }
+}
+
+/** Characters of an input that its event shows. */
+const SHOWN_CHARACTERS = 2_000;
+
+function shownOf(content: string): string {
+  const characters = [...content.slice(0, 2 * SHOWN_CHARACTERS)];
+  if (characters.length <= SHOWN_CHARACTERS) return content;
+  return `${characters.slice(0, SHOWN_CHARACTERS).join('')}…`;
 }
 
 class RunEndedError extends ConflictError {

@@ -29,6 +29,10 @@ export const harness: Texts = {
       '该运行的状态是 {0}。只有因模型服务不可用而处于 SUSPENDED 状态的运行才能恢复。',
     'The run has uncertain tool calls. Resolve each of them, or cancel the run.':
       '该运行有结果不确定的工具调用。请逐个处理，或取消运行。',
+    'runs must be a list. Send an empty one to follow no run':
+      'runs 必须是列表。不关注任何运行时请发送空列表',
+    'runs has more than {0} entries': 'runs 超过 {0} 项',
+    'each entry of runs must be an object': 'runs 的每一项都必须是对象',
     'images must be a list': 'images 必须是列表',
     'images has more than {0} entries': 'images 超过 {0} 项',
     'each entry of images must be an object': 'images 的每一项都必须是对象',
@@ -153,6 +157,7 @@ export const harness: Texts = {
     'The tool call': '工具调用',
     'this run': '此运行',
     runs: '运行',
+    'must be a UUID': '必须是 UUID',
     'must be 64 hex digits': '必须是 64 位十六进制数字',
     'What the path names as {0}': '路径中的 {0}',
     '{0} inputs': '{0} 条输入',

@@ -1,0 +1,170 @@
+import { Body, Controller, Inject, Logger, Post, Res } from '@nestjs/common';
+import { ApiProperty, ApiTags } from '@nestjs/swagger';
+import { ArrayMaxSize, IsArray } from 'class-validator';
+import type { Response } from 'express';
+import { CurrentCaller, OpenStreams, RequirePermission } from '../../../platform/access/index.js';
+import type { Caller } from '../../../platform/access/index.js';
+import { CONFIG } from '../../../platform/config/index.js';
+import type { Config } from '../../../platform/config/index.js';
+import { isOutage } from '../../../platform/database/index.js';
+import { EventBus } from '../../../platform/event/index.js';
+import {
+  AnswersRaw,
+  Nested,
+  NoEnvelope,
+  SseWriter,
+  StrictFields,
+  Text,
+  Whole,
+} from '../../../platform/http/index.js';
+import { msg } from '../../../platform/message/index.js';
+import { ApprovalRepository } from '../../store/approval.repository.js';
+import { RunNotFoundError, SessionNotFoundError } from '../../store/errors.js';
+import type { HarnessRun } from '../../store/harness.entity.js';
+import { RUN_ID } from '../identifiers.js';
+import { RunService } from '../run/run.service.js';
+import { PING_MS, STALLED_MS, TooManyReadersError } from './event.controller.js';
+import { EventFeed } from './event.feed.js';
+import { writeFollowed } from './followed.runs.js';
+
+/** Runs that one stream follows: what the tabs of a browser show. */
+export const MOST_FOLLOWED = 20;
+
+/** A stream that no notification has reached counts again after this time. */
+const COUNT_MS = 10_000;
+
+/** A run, and where its reader goes on. */
+export class FollowedRunBody {
+  @Text({ ...RUN_ID, description: 'Session of the run' })
+  sessionId: string;
+
+  @Text(RUN_ID)
+  runId: string;
+
+  @Whole({ optional: true, min: 0, description: 'Sequence of the last event that one has' })
+  afterSequence?: number;
+}
+
+@StrictFields()
+export class FollowRunsBody {
+  @ApiProperty({
+    type: [FollowedRunBody],
+    description: `At most ${MOST_FOLLOWED}; an empty list for what waits for a decision alone`,
+  })
+  @IsArray({ message: msg`runs must be a list. Send an empty one to follow no run` })
+  @ArrayMaxSize(MOST_FOLLOWED, { message: msg`runs has more than ${MOST_FOLLOWED} entries` })
+  @Nested(() => FollowedRunBody, { each: true, message: msg`each entry of runs must be an object` })
+  runs: FollowedRunBody[];
+}
+
+@ApiTags('coding harness')
+@Controller('coding/harness/events')
+export class FollowController {
+  private readonly logger = new Logger('HarnessEvents');
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly runs: RunService,
+    private readonly approvals: ApprovalRepository,
+    private readonly feed: EventFeed,
+    private readonly bus: EventBus,
+    private readonly streams: OpenStreams,
+  ) {}
+
+  /**
+   * The events of several runs on one connection, those that are stored and those that come, and how much waits for a
+   * decision of the caller. For clients that show several runs at once: browsers keep few connections to a server.
+   */
+  @Post('stream')
+  @RequirePermission('coding:harness:use')
+  @NoEnvelope()
+  @AnswersRaw(
+    'text/event-stream',
+    'Frames with event and data: the events of the runs, run.synced, run.over and inbox.count',
+  )
+  async follow(
+    @CurrentCaller() caller: Caller,
+    @Body() { runs }: FollowRunsBody,
+    @Res() response: Response,
+  ): Promise<void> {
+    const { HARNESS_STREAMS_PER_USER: perUser } = this.config;
+    const place = this.streams.reserve(caller, { perUser, kind: 'harness', endless: true });
+    if (!place) throw new TooManyReadersError('user', perUser);
+    const ending = new AbortController();
+    const woken = new EventTarget();
+    const writer = new SseWriter(response, PING_MS, STALLED_MS);
+    const release: (() => void)[] = [() => place.release()];
+    try {
+      const found = await this.own(caller, runs);
+      if (response.destroyed) return;
+      writer.onClose(() => ending.abort());
+      place.onEnd(() => ending.abort());
+      const followed = found.map(({ run, after }) => {
+        const follower = this.feed.follow(run, after, woken);
+        release.push(() => follower.leave());
+        return { follower, sessionId: run.sessionId, runId: run.id };
+      });
+      const inbox = this.inboxOf(caller, woken);
+      release.push(inbox.leave);
+      const onFailure = (error: unknown): void => {
+        if (isOutage(error)) return;
+        this.logger.warn({ msg: 'Failed to read events of followed runs', err: error });
+      };
+      writer.start();
+      await writeFollowed({ writer, signal: ending.signal, onFailure }, { followed, inbox, woken });
+    } finally {
+      for (const free of release) free();
+      if (response.headersSent) writer.end();
+    }
+  }
+
+  /** The runs, each with the number after which it is read; RunNotFoundError names the one that is not the caller's. */
+  private async own(
+    caller: Caller,
+    asked: readonly FollowedRunBody[],
+  ): Promise<{ readonly run: HarnessRun; readonly after: number }[]> {
+    const found = [];
+    for (const [at, { sessionId, runId, afterSequence = 0 }] of asked.entries()) {
+      try {
+        const { run } = await this.runs.own(caller, sessionId.toLowerCase(), runId.toLowerCase());
+        found.push({ run, after: Math.min(afterSequence, run.nextEventSequence - 1) });
+      } catch (error) {
+        const isGone = error instanceof RunNotFoundError || error instanceof SessionNotFoundError;
+        throw isGone ? new RunNotFoundError({ field: `runs.${at}` }) : error;
+      }
+    }
+    return found;
+  }
+
+  /** What waits for the user; `woken` has an event when it may have changed. */
+  private inboxOf({ tenantId, userId }: Caller, woken: EventTarget) {
+    let stale = true;
+    const changed = (): void => {
+      stale = true;
+      woken.dispatchEvent(new Event('wake'));
+    };
+    const leaving = [
+      this.bus.subscribe('harness.inbox', (one) => {
+        if (one.tenantId === tenantId && one.userId === userId) changed();
+      }),
+      this.bus.onResumed(changed),
+    ];
+    const timer = setInterval(changed, COUNT_MS).unref();
+    return {
+      isStale: () => stale,
+      count: async () => {
+        stale = false;
+        try {
+          return await this.approvals.countWaiting(tenantId, userId);
+        } catch (error) {
+          stale = true;
+          throw error;
+        }
+      },
+      leave: () => {
+        clearInterval(timer);
+        for (const leave of leaving) leave();
+      },
+    };
+  }
+}

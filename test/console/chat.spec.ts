@@ -1,0 +1,408 @@
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
+import { Database } from '../../src/platform/database/index.js';
+import { OpenChat } from '../support/chat.js';
+import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+import { done, makeRole, makeUser, PASSWORD } from '../support/people.js';
+import type { Session } from '../support/session.js';
+import { ADMIN_PASSWORD } from '../support/template.js';
+import { HOSTILE_MARKDOWN } from './hostile-markdown.js';
+
+const COMPLETIONS = { path: '/chat/completions' };
+const NUMBERS = Array.from({ length: 40 }, (_, number) => `word${number}`).join(' ');
+
+interface Stored {
+  readonly id: string;
+  readonly role: string;
+  readonly content: string;
+  readonly state: string;
+}
+
+describeConsole('the chat', () => {
+  let console: Console;
+  let admin: Session;
+
+  beforeAll(async () => {
+    console = await Console.open();
+    admin = await console.plinth.signIn('admin', ADMIN_PASSWORD);
+  });
+
+  afterAll(() => console.close());
+
+  afterEach(() => console.simulator.reset());
+
+  async function newSession(sessionTitle: string): Promise<string> {
+    return done(await admin.post<string>('/system/session', { sessionTitle })).data;
+  }
+
+  async function stored(sessionId: string): Promise<Stored[]> {
+    const path = `/system/message/list?sessionId=${sessionId}&inline=false`;
+    return done(await admin.get<Stored[]>(path)).rows;
+  }
+
+  function sessionOf(page: Page): string {
+    return new URL(page.url()).pathname.split('/').at(-1) ?? '';
+  }
+
+  it('answers after one click and one typed line', async () => {
+    const page = await console.signedIn();
+    await page.goto('/');
+    console.simulator.script({ match: COMPLETIONS, text: NUMBERS, stall: 6 });
+
+    await page.getByRole('link', { name: 'Chat', exact: true }).click();
+    await composer(page).fill('How long is the warranty?');
+    await composer(page).press('Enter');
+
+    await answers(page).last().getByText('word2').waitFor();
+    await page.getByRole('button', { name: 'Stop answer' }).click();
+    await page.getByText('You stopped the answer here.').waitFor();
+    expect((await stored(sessionOf(page))).map(({ role, state }) => [role, state])).toEqual([
+      ['user', 'complete'],
+      ['assistant', 'stopped'],
+    ]);
+    await page.getByRole('link', { name: 'How long is the warranty?' }).waitFor();
+    await page.close();
+  });
+
+  it('begins with the wishes of the address, cites sources and shows them in their document', async () => {
+    const page = await console.signedIn({ width: 1600 });
+    const { data: agents } = await admin.get<{ id: number }[]>('/agent/agent/agentOptions');
+    await page.goto(
+      `/chat?agent=${agents[0]?.id}&draft=${encodeURIComponent('How long is the warranty of a laptop?')}`,
+    );
+    await page.getByRole('heading', { name: 'What would you like to know?' }).waitFor();
+    await expectNoViolations(page);
+    expect(await composer(page).inputValue()).toBe('How long is the warranty of a laptop?');
+    await page.getByRole('button', { name: 'Send message' }).click();
+
+    await page.getByRole('button', { name: /^Source 1: equipment/ }).click();
+    const panel = page.getByRole('region', { name: 'Source', exact: true });
+    await panel.locator('mark').getByText('warranty of three years').waitFor();
+    await panel.getByRole('button', { name: 'Download source' }).waitFor();
+    await expectNoViolations(page);
+    const download = page.waitForEvent('download');
+    await panel.getByRole('button', { name: 'Download source' }).click();
+    expect((await download).suggestedFilename()).toBe('equipment.md');
+    await panel.getByRole('button', { name: 'Close source' }).click();
+
+    await page.getByRole('button', { name: 'Good answer' }).click();
+    await page.locator('[aria-label="Good answer"][aria-pressed=true]').waitFor();
+    const [, answer] = await stored(sessionOf(page));
+    expect(answer).toMatchObject({ feedback: { vote: 'up' } });
+    await page.close();
+  });
+
+  it('edits a question and answers again, in branches', async () => {
+    const page = await console.signedIn();
+    await page.goto('/chat');
+    console.simulator.script({ match: COMPLETIONS, text: 'first answer' });
+    await send(page, 'first question');
+    await answers(page).getByText('first answer').waitFor();
+
+    console.simulator.script({ match: COMPLETIONS, text: 'second answer' });
+    await page.getByRole('button', { name: 'Answer again' }).click();
+    await answers(page).getByText('second answer').waitFor();
+    await page.getByLabel('Version 2 of 2').waitFor();
+    await page.getByRole('button', { name: 'Previous version' }).click();
+    await answers(page).getByText('first answer').waitFor();
+
+    console.simulator.script({ match: COMPLETIONS, text: 'third answer' });
+    await page.getByRole('article', { name: 'Question' }).hover();
+    await page.getByRole('button', { name: 'Edit question' }).click();
+    await page.getByRole('textbox', { name: 'Edit question' }).fill('another question');
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await answers(page).getByText('third answer').waitFor();
+    await page.getByLabel('Version 2 of 2').waitFor();
+    expect((await stored(sessionOf(page))).map(({ content }) => content)).toEqual([
+      'another question',
+      'third answer',
+    ]);
+    await page.close();
+  });
+
+  it('shows thinking folded and what tools did, also after a reload', async () => {
+    const sessionId = await newSession('Thoughts');
+    const page = await console.signedIn();
+    await page.goto(`/chat/${sessionId}`);
+    console.simulator.script({
+      match: COMPLETIONS,
+      reasoning: 'Let me think.',
+      text: 'Formula: $x^2$',
+    });
+    await send(page, 'Think!');
+    await page.getByRole('button', { name: /^Thought for/ }).click();
+    await page.getByText('Let me think.').waitFor();
+    await page.locator('.katex').first().waitFor();
+
+    await page.reload();
+
+    await page.getByRole('button', { name: 'Thoughts', exact: true }).waitFor();
+    await page.locator('.katex').first().waitFor();
+    expect(await page.getByText('Let me think.').count()).toBe(0);
+    await page.close();
+  });
+
+  it('shows what is stored after a reload in mid-stream, and keeps what was typed', async () => {
+    const page = await console.signedIn();
+    await page.goto('/chat');
+    console.simulator.script({ match: COMPLETIONS, text: NUMBERS, stall: 8 });
+    await send(page, 'Count slowly');
+    await answers(page).getByText('word4').waitFor();
+    await composer(page).fill('my next thought');
+
+    await page.reload();
+
+    await page.getByText('The connection was closed, so the answer ends here.').waitFor();
+    await answers(page).getByText('word4').waitFor();
+    expect(await composer(page).inputValue()).toBe('my next thought');
+    console.simulator.script({ match: COMPLETIONS, text: 'all numbers' });
+    await page.getByRole('button', { name: 'Answer again' }).first().click();
+    await answers(page).getByText('all numbers').waitFor();
+    await page.close();
+  });
+
+  it('says that a connection was lost, and shows what was stored', async () => {
+    const page = await console.signedIn();
+    await page.goto('/chat');
+    console.expectProblems(/\/chat\/send net::/, /ERR_(INCOMPLETE|CONNECTION|NETWORK|EMPTY)/);
+    console.simulator.script({ match: COMPLETIONS, text: NUMBERS, stall: 8 });
+    await send(page, 'Count, please');
+    await answers(page).getByText('word4').waitFor();
+
+    (console.plinth.app.getHttpServer() as { closeAllConnections(): void }).closeAllConnections();
+
+    await page.getByText('The connection was closed, so the answer ends here.').waitFor();
+    await answers(page).getByText('word4').waitFor();
+    await page.close();
+  });
+
+  it('says why a provider failed, and answers again', async () => {
+    const page = await console.signedIn();
+    await page.goto('/chat');
+    console.simulator.script({ match: COMPLETIONS, status: 400 });
+    await send(page, 'Will this work?');
+    await page.getByText('No answer').waitFor();
+    await expectNoViolations(page);
+    console.simulator.script({ match: COMPLETIONS, text: 'now it works' });
+    await page.getByRole('alert').getByRole('button', { name: 'Answer again' }).click();
+    await answers(page).getByText('now it works').waitFor();
+    await page.close();
+  });
+
+  it('gives a refused message back', async () => {
+    const page = await console.signedIn();
+    await page.goto('/chat?model=no-such-model&draft=Precious');
+    await page.getByRole('button', { name: 'Send message' }).click();
+
+    await page.getByRole('alert').getByText('The message was not sent').waitFor();
+    await expect(composer(page).inputValue()).resolves.toBe('Precious');
+    await page.close();
+  });
+
+  it('keeps what was typed when the sign-in has ended', async () => {
+    const page = await console.signedIn();
+    await page.goto('/chat');
+    console.simulator.script({ match: COMPLETIONS, text: 'hello' });
+    await send(page, 'Hello');
+    await answers(page).getByText('hello').waitFor();
+    const sessionId = sessionOf(page);
+    await page.evaluate(`(async () => {
+      const { token, clientId } = JSON.parse(localStorage.getItem('plinth.session'));
+      const headers = { Authorization: 'Bearer ' + token, Clientid: clientId };
+      await (await fetch('/auth/logout', { method: 'POST', headers })).text();
+    })()`);
+    await send(page, 'Do not lose this');
+    await page.waitForURL(/\/sign-in/);
+
+    await page.locator('input[name=username], input[autocomplete=username]').fill('admin');
+    await page.locator('input[type=password]').fill(ADMIN_PASSWORD);
+    await page.locator('button[type=submit]').click();
+
+    await page.waitForURL(`**/chat/${sessionId}`);
+    await composer(page).waitFor();
+    expect(await composer(page).inputValue()).toBe('Do not lose this');
+    await page.close();
+  });
+
+  it('shows an answer in every tab of its session', async () => {
+    const page = await console.signedIn();
+    const sessionId = await newSession('Two tabs');
+    await page.goto(`/chat/${sessionId}`);
+    await composer(page).waitFor();
+    const other = await page.context().newPage();
+    await other.goto(`/chat/${sessionId}`);
+    await composer(other).waitFor();
+
+    console.simulator.script({ match: COMPLETIONS, text: NUMBERS, stall: 8 });
+    await send(page, 'For both');
+    await answers(other).getByText('word4').waitFor();
+    await other.getByRole('button', { name: 'Stop answer' }).click();
+
+    for (const tab of [page, other]) {
+      await tab.getByText('You stopped the answer here.').waitFor();
+      expect(await answers(tab).count()).toBe(1);
+    }
+    await other.close();
+    await page.close();
+  });
+
+  it('waits for an answer that is written elsewhere', async () => {
+    const sessionId = await newSession('Elsewhere');
+    console.simulator.script({ match: COMPLETIONS, text: NUMBERS, stall: 8 });
+    const chat = await OpenChat.send(admin, { sessionId, content: 'From a script' });
+    await chat.until('word4');
+    const page = await console.signedIn();
+    await page.goto(`/chat/${sessionId}`);
+
+    await page.getByText('An answer is being written in this session').waitFor();
+    await page.getByRole('button', { name: 'Stop answer' }).click();
+
+    await answers(page).getByText('word4').waitFor();
+    await chat.rest();
+    await page.close();
+  });
+
+  it('renames, finds and deletes sessions, and undoes a deletion', async () => {
+    const first = await newSession('Holiday plans');
+    await newSession('Tax return');
+    const page = await console.signedIn();
+    await page.goto('/chat');
+    await page.getByRole('button', { name: 'Actions for Holiday plans' }).click();
+    await page.getByRole('menuitem', { name: 'Rename session' }).click();
+    await page.getByRole('textbox', { name: 'Name of the session' }).fill('Summer plans');
+    await page.getByRole('textbox', { name: 'Name of the session' }).press('Enter');
+    await page.getByRole('link', { name: 'Summer plans' }).waitFor();
+
+    await page.getByRole('searchbox', { name: 'Search sessions' }).fill('summer');
+    await page.getByRole('link', { name: 'Tax return' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Actions for Summer plans' }).click();
+    await page.getByRole('menuitem', { name: 'Delete session' }).click();
+    await page.getByText('No session has this in its name.').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('link', { name: 'Summer plans' }).waitFor();
+    const { data } = await admin.get<{ sessionTitle: string }>(`/system/session/${first}`);
+    expect(data.sessionTitle).toBe('Summer plans');
+    await page.close();
+  });
+
+  it('scrolls through 1,000 messages with few of them in the page', async () => {
+    const sessionId = await newSession('Long');
+    const me = done(await admin.get<{ userId: number }[]>('/system/user/list?userName=admin'))
+      .rows[0];
+    await console.plinth.app.get(Database).query(
+      `INSERT INTO chat_message (tenant_id, user_id, session_id, role, content)
+       SELECT '000000', $1, $2, CASE WHEN n % 2 = 1 THEN 'user' ELSE 'assistant' END, 'message number ' || n
+       FROM generate_series(1, 1000) n`,
+      [me?.userId, sessionId],
+    );
+    const page = await console.signedIn();
+    await page.goto(`/chat/${sessionId}`);
+
+    await page.getByText('message number 1000', { exact: true }).waitFor();
+    expect(await page.getByRole('article').count()).toBeLessThan(60);
+    await page.getByRole('log', { name: 'Messages' }).press('Home');
+    await page.getByText('message number 1', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Jump to latest' }).click();
+    await page.getByText('message number 1000', { exact: true }).waitFor();
+    await expectNoViolations(page);
+    await page.close();
+  });
+
+  it('shows hostile Markdown without running, loading or leaving anything', async () => {
+    const sessionId = await newSession('Hostile');
+    for (const content of HOSTILE_MARKDOWN) {
+      done(await admin.post('/system/message', { sessionId, role: 'assistant', content }));
+    }
+    const page = await console.signedIn();
+    const foreign: string[] = [];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(console.url) && !request.url().startsWith('blob:'))
+        foreign.push(request.url());
+    });
+    await page.goto(`/chat/${sessionId}`);
+    const shown = new Set<string>();
+    await answers(page).first().waitFor();
+    for (let isTop = false; !isTop;) {
+      const sight: Sight = await page.evaluate(INSPECT);
+      expect(sight.faults).toEqual([]);
+      for (const index of sight.indexes) shown.add(index);
+      ({ isTop } = sight);
+    }
+    expect(shown.size).toBe(HOSTILE_MARKDOWN.length);
+    expect(foreign).toEqual([]);
+    expect(await page.evaluate('window.trapped')).toBeUndefined();
+    await page.close();
+  });
+
+  it('says which permission is missing, and what failed', async () => {
+    const role = await makeRole(admin, 'reader', ['system:message:list']);
+    await makeUser(console.plinth, admin, 'reader', [role]);
+    const forbidden = await console.signedIn({ user: { name: 'reader', password: PASSWORD } });
+    await forbidden.goto('/chat');
+    await forbidden.getByText('system:session:list').waitFor();
+    await expectNoViolations(forbidden);
+    await forbidden.close();
+
+    const sessionId = await newSession('Broken');
+    const page = await console.signedIn({ language: 'zh', width: 390 });
+    await page.route('**/system/message/list*', (route) =>
+      route.fulfill({
+        json: { code: 500, msg: '出错了', data: null },
+        headers: { 'X-Request-Id': 'r-1' },
+      }),
+    );
+    await page.goto(`/chat/${sessionId}`);
+    await page.getByRole('alert').getByText('出错了').waitFor();
+    await page.getByText('r-1').waitFor();
+    await page.unroute('**/system/message/list*');
+    await page.getByRole('button', { name: '重试' }).click();
+    await page.getByRole('heading', { name: '想了解什么？' }).waitFor();
+    await page.getByRole('button', { name: '显示会话列表' }).click();
+    await page.getByRole('link', { name: 'Broken' }).waitFor();
+    await expectNoViolations(page);
+    await page.close();
+  });
+});
+
+function composer(page: Page): Locator {
+  return page.getByRole('textbox', { name: /^(Write a message|输入消息)$/ });
+}
+
+function answers(page: Page): Locator {
+  return page.getByRole('article', { name: 'Answer' });
+}
+
+async function send(page: Page, text: string): Promise<void> {
+  await composer(page).fill(text);
+  await composer(page).press('Enter');
+}
+
+interface Sight {
+  readonly faults: string[];
+  readonly indexes: string[];
+  readonly isTop: boolean;
+}
+
+/** Runs in the page: what is wrong with the messages in sight, then scrolls up by a window. */
+const INSPECT = `(async () => {
+  const log = document.querySelector('[role=log]');
+  const faults = [];
+  const tags = 'script, iframe, object, embed, video, audio, form, base, style, link, meta, img, image, input';
+  for (const answer of log.querySelectorAll('article')) {
+    for (const element of answer.querySelectorAll(tags)) faults.push(element.outerHTML);
+    for (const element of answer.querySelectorAll('*')) {
+      for (const { name } of element.attributes) if (name.startsWith('on')) faults.push(element.outerHTML);
+    }
+    for (const link of answer.querySelectorAll('a')) {
+      const address = link.getAttribute('href');
+      if (!address || address.startsWith('#')) continue;
+      const isSafe = link.target === '_blank' && /noopener.*noreferrer/.test(link.rel);
+      if (!isSafe || !/^(https?:|mailto:)/.test(link.href)) faults.push(link.outerHTML);
+    }
+  }
+  const indexes = [...log.querySelectorAll('[data-index]')].map((row) => row.dataset.index);
+  const isTop = log.scrollTop === 0;
+  log.scrollTop -= log.clientHeight / 2;
+  await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  return { faults, indexes, isTop };
+})()`;

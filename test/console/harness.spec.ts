@@ -1,0 +1,205 @@
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { Console, describeConsole, expectNoViolations } from '../support/console.js';
+import { createModel } from '../support/models.js';
+import { makeRole, makeUser, PASSWORD } from '../support/people.js';
+import { calling, DONE, planning } from '../support/scripted-model.js';
+import type { Session } from '../support/session.js';
+import { eventually } from '../support/wait.js';
+
+const NO_RUN = '00000000-0000-7000-8000-000000000000';
+
+/** What one browser keeps to one server at most, with HTTP/1.1. */
+const CONNECTIONS = 6;
+
+describeConsole('the harness in the console', () => {
+  let console: Console;
+  let admin: Session;
+  let root: string;
+
+  /** Each test has a workspace of its own: one run at a time changes a workspace. */
+  const WORKSPACES = ['first', 'second', 'third'];
+  const file = (workspace: string, name: string): string => join(root, workspace, name);
+
+  beforeAll(async () => {
+    root = realpathSync(mkdtempSync(join(tmpdir(), 'plinth-console-')));
+    for (const name of WORKSPACES) mkdirSync(join(root, name));
+    console = await Console.open({ settings: { HARNESS_ROOTS: root } });
+    admin = await console.plinth.signIn();
+    await createModel(admin, {
+      ...{ modelName: 'scripted', category: 'chat', providerCode: 'custom_api', apiKey: 'key' },
+      ...{ apiHost: console.simulator.url, supportsTools: true, contextWindow: 64_000 },
+    });
+  });
+
+  afterAll(async () => {
+    await console.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  /** A run that plans `made.js`, makes it, and asks before it removes `old.js`. */
+  function script(workspace: string): void {
+    writeFileSync(file(workspace, 'old.js'), 'old\n');
+    console.simulator.reset();
+    console.simulator.script(
+      planning('made.js'),
+      calling('write_file', { path: 'made.js', content: 'export const made = 1;\n' }),
+      calling('delete_file', { path: 'old.js' }),
+      DONE,
+    );
+  }
+
+  const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 });
+  const button = (page: Page, name: string) => page.getByRole('button', { name });
+  const status = (page: Page, name: string) => page.locator(`[data-status="${name}"]`).first();
+
+  async function createSession(page: Page, workspace: string, title: string): Promise<void> {
+    await page.goto('/harness');
+    await button(page, 'Create session').first().click();
+    const form = page.getByRole('dialog');
+    await form.getByRole('combobox', { name: 'Workspace' }).fill(workspace);
+    await page.getByRole('option', { name: workspace }).click();
+    await form.getByRole('textbox', { name: 'Title' }).fill(title);
+    await form.getByRole('combobox', { name: 'Model' }).fill('scripted');
+    await form.getByRole('radio', { name: 'Edit workspace' }).check();
+    await form.getByRole('button', { name: 'Create session' }).click();
+    await heading(page, title).waitFor();
+  }
+
+  async function startRun(page: Page): Promise<void> {
+    await page.getByRole('textbox', { name: 'What is to be done?' }).fill('Make made.js.');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Review the plan' }).waitFor();
+  }
+
+  it('takes a run from its requirement through its decisions to its summary and back', async () => {
+    script('first');
+    const page = await console.signedIn();
+    await createSession(page, 'first', 'First');
+    await expectNoViolations(page);
+    await startRun(page);
+    await expectNoViolations(page);
+
+    // A key for the card before must not decide about this one, so the first presses may be left out.
+    await eventually(
+      async () => {
+        await page.keyboard.press('a');
+        return status(page, 'WAITING_FOR_INPUT').count();
+      },
+      (count) => count === 0,
+    );
+    await page.getByRole('region', { name: 'Remove these files?' }).waitFor();
+    expect(existsSync(file('first', 'made.js'))).toBe(true);
+    await page.getByRole('region', { name: 'made.js' }).first().waitFor();
+    await page.getByLabel('1 decision waiting').waitFor();
+    await expectNoViolations(page);
+
+    // Decided in another tab: this one goes on by itself.
+    const inbox = await page.context().newPage();
+    await inbox.goto('/harness/approvals');
+    await inbox.getByRole('link', { name: 'First' }).waitFor();
+    await expectNoViolations(inbox);
+    await button(inbox, 'Approve once').click();
+    await inbox.getByText('Nothing waits for you').waitFor();
+    await status(page, 'COMPLETED').waitFor();
+    expect(existsSync(file('first', 'old.js'))).toBe(false);
+    await inbox.close();
+
+    await page.reload();
+    await page.getByRole('region', { name: 'Summary of the run' }).waitFor();
+    await expectNoViolations(page);
+    await page.getByRole('list', { name: 'Changed files' }).getByText('made.js').click();
+    await page.getByRole('dialog').getByText('export const made = 1;').waitFor();
+    await page.keyboard.press('Escape');
+    await button(page, 'Undo changes').click();
+    await button(page, 'Redo changes').waitFor();
+    expect([existsSync(file('first', 'made.js')), existsSync(file('first', 'old.js'))]).toEqual([
+      false,
+      true,
+    ]);
+    await button(page, 'Show report').click();
+    await page.getByRole('dialog').getByText('Make made.js.').first().waitFor();
+  });
+
+  it('goes on by itself after a lost connection, and denies with a reason', async () => {
+    script('second');
+    console.expectProblems(/ERR_(CONNECTION|EMPTY|INCOMPLETE|NETWORK)/);
+    const page = await console.signedIn({ width: 390 });
+    await createSession(page, 'second', 'Second');
+    await startRun(page);
+
+    (console.plinth.app.getHttpServer() as Server).closeAllConnections();
+    await button(page, 'Approve plan').click();
+    await page.getByRole('region', { name: 'Remove these files?' }).waitFor();
+    await button(page, 'Deny').click();
+    await page.getByLabel('Reason (optional)').fill('Keep it.');
+    await expectNoViolations(page);
+    await button(page, 'Deny call').click();
+
+    await status(page, 'COMPLETED').waitFor();
+    expect(existsSync(file('second', 'old.js'))).toBe(true);
+    await page.getByText('Denied').first().waitFor();
+  });
+
+  it('leaves connections for other pages when six tabs follow a run', async () => {
+    script('third');
+    const page = await console.signedIn();
+    await createSession(page, 'third', 'Third');
+    await startRun(page);
+    const address = page.url();
+    const tabs = await Promise.all(
+      Array.from({ length: CONNECTIONS }, async () => {
+        const tab = await page.context().newPage();
+        await tab.goto(address);
+        await tab.getByRole('region', { name: 'Review the plan' }).waitFor();
+        return tab;
+      }),
+    );
+
+    await page.goto('/harness');
+
+    await page.getByRole('row', { name: 'Third' }).getByText('1 decision waits').waitFor();
+    const [first] = tabs;
+    if (first) await button(first, 'Cancel run').click();
+    for (const tab of tabs) await status(tab, 'CANCELLED').waitFor();
+  });
+
+  it('says what is not there, what is refused and what failed', async () => {
+    const page = await console.signedIn();
+    await page.goto(`/harness/${NO_RUN}`);
+    await page.getByText('The session was not found').waitFor();
+
+    const person = await makeUser(console.plinth, admin, 'no-coder', [
+      await makeRole(admin, 'no-coder', ['system:info:list']),
+    ]);
+    const user = { name: person.name, password: PASSWORD };
+    const stranger = await console.signedIn({ user, theme: 'dark', language: 'zh' });
+    await stranger.goto('/harness');
+    await stranger.getByText('coding:harness:use').waitFor();
+
+    await page.route('**/coding/harness/sessions?**', (route) =>
+      route.fulfill({ json: { code: 500, msg: 'Something went wrong.', data: null } }),
+    );
+    await page.goto('/harness');
+    await page.getByText('Something went wrong.').waitFor();
+    await page.unroute('**/coding/harness/sessions?**');
+    await button(page, 'Try again').click();
+    await page.getByRole('table', { name: 'Harness' }).waitFor();
+    await expectNoViolations(page);
+  });
+
+  it('stops all changes after a confirmation, and allows them again', async () => {
+    const page = await console.signedIn();
+    await page.goto('/harness');
+    await button(page, 'Stop changes').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop changes' }).click();
+    await page.getByText('Changes are stopped', { exact: true }).waitFor();
+    await button(page, 'Allow changes').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Allow changes' }).click();
+    await button(page, 'Stop changes').waitFor();
+  });
+});

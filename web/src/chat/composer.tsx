@@ -1,0 +1,499 @@
+import { ActionIcon, Loader, Popover, Tooltip } from '@mantine/core';
+import { uploadFile } from '@plinth/client';
+import {
+  IconArrowUp,
+  IconBook2,
+  IconBulb,
+  IconChevronDown,
+  IconCpu,
+  IconFile,
+  IconPaperclip,
+  IconPhoto,
+  IconPlayerStopFilled,
+  IconRobot,
+  IconX,
+} from '@tabler/icons-react';
+import type { Icon } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { failed } from '../ui/notify';
+import { agentsQuery, basesQuery, modelsQuery } from './data';
+import { draftOf, onDraft } from './draft';
+import type { Choice } from './draft';
+import type { AttachedFile } from './turn';
+import styles from './composer.module.css';
+
+const ChoiceList = lazy(() => import('./choice-list'));
+
+const MOST_FILES = 10;
+const KEEP_MS = 250;
+
+interface Props {
+  readonly sessionId: string | undefined;
+  readonly choice: Choice;
+  readonly onChoice: (choice: Choice) => void;
+  /** Answers whether it was taken; what was typed stays otherwise. */
+  readonly onSend: (content: string, files: readonly AttachedFile[]) => Promise<boolean>;
+  readonly onStop: () => void;
+  readonly isAnswering: boolean;
+  /** Runs with every change of the text. */
+  readonly onType: () => void;
+}
+
+interface Upload {
+  readonly key: number;
+  readonly name: string;
+  readonly part: number;
+  readonly abort: AbortController;
+}
+
+let lastUpload = 0;
+
+/** Where a message is written. The text is not in React's state, so that typing is as quick as in a plain field. */
+export function Composer({
+  sessionId,
+  choice,
+  onChoice,
+  onSend,
+  onStop,
+  isAnswering,
+  onType,
+}: Props) {
+  const { t } = useTranslation('chat');
+  const { may } = useMe();
+  const input = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const [draft] = useState(() => draftOf(sessionId));
+  const [files, setFiles] = useState<readonly AttachedFile[]>(() => draft.read().files);
+  const [uploads, setUploads] = useState<readonly Upload[]>([]);
+  const [isEmpty, setEmpty] = useState(() => draft.read().text.trim() === '');
+  const [isSending, setSending] = useState(false);
+  const [isOver, setOver] = useState(false);
+  const latestFiles = useRef(files);
+  const mayUpload = may('system:oss:upload');
+
+  useEffect(() => {
+    latestFiles.current = files;
+  }, [files]);
+
+  useEffect(() => {
+    const keep = (): void => {
+      clearTimeout(timer.current);
+      timer.current = undefined;
+      if (input.current) draft.write({ text: input.current.value, files: latestFiles.current });
+    };
+    const keepPending = (): void => {
+      if (timer.current !== undefined) keep();
+    };
+    // A message that was refused comes back.
+    const stop = onDraft((key) => {
+      if (key !== draft.key || timer.current !== undefined || !input.current) return;
+      const { text, files: attached } = draft.read();
+      if (input.current.value === '' && text !== '') {
+        input.current.value = text;
+        setEmpty(text.trim() === '');
+        setFiles(attached);
+      }
+    });
+    addEventListener('pagehide', keepPending);
+    return () => {
+      stop();
+      removeEventListener('pagehide', keepPending);
+      keepPending();
+    };
+  }, [draft]);
+
+  const keepLater = (): void => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      timer.current = undefined;
+      draft.write({ text: input.current?.value ?? '', files: latestFiles.current });
+    }, KEEP_MS);
+  };
+  const attached = (change: (before: readonly AttachedFile[]) => readonly AttachedFile[]): void => {
+    const next = change(latestFiles.current);
+    latestFiles.current = next;
+    setFiles(next);
+    draft.write({ text: input.current?.value ?? '', files: next });
+  };
+
+  const attach = async (given: readonly File[]): Promise<void> => {
+    if (!mayUpload) return;
+    const room = MOST_FILES - latestFiles.current.length - uploads.length;
+    if (given.length > room) failed(new Error(t('file.tooMany', { count: MOST_FILES })));
+    await Promise.all(given.slice(0, Math.max(0, room)).map(upload));
+  };
+  const upload = async (file: File): Promise<void> => {
+    const key = (lastUpload += 1);
+    const abort = new AbortController();
+    setUploads((before) => [...before, { key, name: file.name, part: 0, abort }]);
+    const progress = ({ sent, total }: { readonly sent: number; readonly total: number }): void =>
+      setUploads((before) =>
+        before.map((one) =>
+          one.key === key ? { ...one, part: total > 0 ? sent / total : 0 } : one,
+        ),
+      );
+    try {
+      const { ossId } = await uploadFile({ file, signal: abort.signal, onProgress: progress });
+      attached((before) => [
+        ...before,
+        { id: ossId, name: file.name, size: file.size, type: file.type },
+      ]);
+    } catch (error) {
+      if (!abort.signal.aborted) failed(error);
+    } finally {
+      setUploads((before) => before.filter((one) => one.key !== key));
+    }
+  };
+
+  const send = async (): Promise<void> => {
+    const field = input.current;
+    if (!field || field.value.trim() === '' || isAnswering || isSending || uploads.length > 0)
+      return;
+    const text = field.value;
+    setSending(true);
+    try {
+      if (!(await onSend(text, latestFiles.current))) return;
+      clearTimeout(timer.current);
+      timer.current = undefined;
+      field.value = '';
+      setEmpty(true);
+      latestFiles.current = [];
+      setFiles([]);
+      draft.write({ text: '', files: [] });
+    } finally {
+      setSending(false);
+      field.focus();
+    }
+  };
+
+  return (
+    <form
+      className={isOver ? styles['over'] : styles['composer']}
+      aria-label={t('composer.title')}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+      onDragOver={(event) => {
+        if (!mayUpload || !event.dataTransfer.types.includes('Files')) return;
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        setOver(false);
+        if (event.dataTransfer.files.length === 0) return;
+        event.preventDefault();
+        void attach([...event.dataTransfer.files]);
+      }}
+    >
+      {(files.length > 0 || uploads.length > 0) && (
+        <ul className={styles['files']} aria-label={t('file.title')}>
+          {files.map((file) => (
+            <FileChip
+              key={file.id}
+              name={file.name}
+              icon={file.type.startsWith('image/') ? IconPhoto : IconFile}
+              onRemove={() => attached((before) => before.filter(({ id }) => id !== file.id))}
+            />
+          ))}
+          {uploads.map((one) => (
+            <FileChip
+              key={one.key}
+              name={one.name}
+              part={one.part}
+              onRemove={() => one.abort.abort()}
+            />
+          ))}
+        </ul>
+      )}
+      <textarea
+        ref={input}
+        className={styles['input']}
+        rows={1}
+        autoFocus
+        maxLength={1_000_000}
+        aria-label={t('composer.input')}
+        placeholder={t('composer.input')}
+        defaultValue={draft.read().text}
+        onInput={({ currentTarget }) => {
+          setEmpty(currentTarget.value.trim() === '');
+          keepLater();
+          onType();
+        }}
+        onPaste={(event) => {
+          const pasted = [...event.clipboardData.files];
+          if (pasted.length === 0) return;
+          event.preventDefault();
+          void attach(pasted);
+        }}
+        onKeyDown={(event) => {
+          // Enter also chooses the word of an input method.
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          void send();
+        }}
+      />
+      <div className={styles['bar']}>
+        <div className={styles['chips']}>
+          <Answerer choice={choice} onChoice={onChoice} />
+          {may('system:info:list') && <Base choice={choice} onChoice={onChoice} />}
+          <Tooltip label={t('composer.thinkingHint')}>
+            <button
+              type="button"
+              className={styles['chip']}
+              aria-pressed={choice.enableThinking === true}
+              onClick={() => {
+                const { enableThinking, ...rest } = choice;
+                onChoice(enableThinking ? rest : { ...rest, enableThinking: true });
+              }}
+            >
+              <IconBulb size={16} stroke={1.5} aria-hidden />
+              <span className={styles['chipText']}>{t('composer.thinking')}</span>
+            </button>
+          </Tooltip>
+          {mayUpload && (
+            <>
+              <Tooltip label={t('file.attach')}>
+                <ActionIcon
+                  aria-label={t('file.attach')}
+                  size={30}
+                  onClick={() => picker.current?.click()}
+                >
+                  <IconPaperclip size={16} stroke={1.5} />
+                </ActionIcon>
+              </Tooltip>
+              <input
+                ref={picker}
+                type="file"
+                multiple
+                hidden
+                aria-hidden
+                tabIndex={-1}
+                onChange={({ currentTarget }) => {
+                  void attach([...(currentTarget.files ?? [])]);
+                  currentTarget.value = '';
+                }}
+              />
+            </>
+          )}
+        </div>
+        {isAnswering ? (
+          <Tooltip label={t('composer.stop')}>
+            <ActionIcon
+              aria-label={t('composer.stop')}
+              variant="filled"
+              color="indigo"
+              size={32}
+              radius="xl"
+              onClick={onStop}
+            >
+              <IconPlayerStopFilled size={14} />
+            </ActionIcon>
+          </Tooltip>
+        ) : (
+          <Tooltip label={t('composer.send')}>
+            <ActionIcon
+              type="submit"
+              aria-label={t('composer.send')}
+              variant="filled"
+              color="indigo"
+              size={32}
+              radius="xl"
+              loading={isSending}
+              disabled={isEmpty || uploads.length > 0}
+            >
+              <IconArrowUp size={18} stroke={2} />
+            </ActionIcon>
+          </Tooltip>
+        )}
+      </div>
+    </form>
+  );
+}
+
+interface FileChipProps {
+  readonly name: string;
+  readonly icon?: Icon;
+  /** The part that is uploaded; absent when it is there. */
+  readonly part?: number;
+  readonly onRemove: () => void;
+}
+
+function FileChip({ name, icon: FileIcon = IconFile, part, onRemove }: FileChipProps) {
+  const { t } = useTranslation('chat');
+  const label = part === undefined ? t('file.remove', { name }) : t('file.cancel', { name });
+  return (
+    <li className={styles['file']}>
+      {part === undefined ? <FileIcon size={16} stroke={1.5} aria-hidden /> : <Loader size={14} />}
+      <span className={styles['fileName']}>{name}</span>
+      {part !== undefined && (
+        <span className={styles['part']} role="status">
+          {Math.round(part * 100)} %
+        </span>
+      )}
+      <Tooltip label={label}>
+        <ActionIcon size="xs" aria-label={label} onClick={onRemove}>
+          <IconX size={12} stroke={1.5} />
+        </ActionIcon>
+      </Tooltip>
+    </li>
+  );
+}
+
+interface ChoiceProps {
+  readonly choice: Choice;
+  readonly onChoice: (choice: Choice) => void;
+}
+
+/** The model or the agent that answers. */
+function Answerer({ choice, onChoice }: ChoiceProps) {
+  const { t } = useTranslation('chat');
+  const { may } = useMe();
+  const mayModels = may('system:model:list', 'coding:harness:use');
+  const { data: models = [] } = useQuery({ ...modelsQuery, enabled: mayModels });
+  const { data: agents = [] } = useQuery(agentsQuery);
+  const [opened, setOpened] = useState(false);
+  const agent = agents.find(({ id }) => id === choice.agentId);
+  const model = models.find(({ modelName }) => modelName === choice.model) ?? models[0];
+  const name = choice.agentId
+    ? (agent?.agentName ?? t('choice.agent'))
+    : model?.modelDescribe || choice.model || t('choice.defaultModel');
+  const { agentId: _agent, model: _model, ...rest } = choice;
+  return (
+    <ChoiceChip
+      icon={choice.agentId ? IconRobot : IconCpu}
+      label={t('choice.answerer', { name })}
+      text={name}
+      opened={opened}
+      onOpened={setOpened}
+    >
+      <ChoiceList
+        label={t('choice.answererTitle')}
+        value={choice.agentId ? `agent ${choice.agentId}` : `model ${model?.modelName ?? ''}`}
+        groups={[
+          {
+            title: t('choice.agents'),
+            choices: agents.map(({ id, agentName, agentDescribe }) => ({
+              value: `agent ${id}`,
+              title: agentName,
+              text: agentDescribe,
+            })),
+          },
+          {
+            title: t('choice.models'),
+            choices: models.map(({ modelName, modelDescribe }) => ({
+              value: `model ${modelName}`,
+              title: modelDescribe || modelName,
+              text: modelDescribe && modelDescribe !== modelName ? modelName : '',
+            })),
+          },
+        ]}
+        onChoose={(value) => {
+          const [kind, ...words] = value.split(' ');
+          const id = words.join(' ');
+          onChoice(kind === 'agent' ? { ...rest, agentId: Number(id) } : { ...rest, model: id });
+          setOpened(false);
+        }}
+      />
+    </ChoiceChip>
+  );
+}
+
+/** The knowledge base to answer from. */
+function Base({ choice, onChoice }: ChoiceProps) {
+  const { t } = useTranslation('chat');
+  const { data: bases = [] } = useQuery(basesQuery);
+  const [opened, setOpened] = useState(false);
+  const { knowledgeId, ...rest } = choice;
+  const base = bases.find(({ id }) => id === knowledgeId);
+  const name = base?.name ?? t('choice.base');
+  return (
+    <ChoiceChip
+      icon={IconBook2}
+      label={base ? t('choice.baseIs', { name }) : t('choice.chooseBase')}
+      text={name}
+      isChosen={base !== undefined}
+      opened={opened}
+      onOpened={setOpened}
+    >
+      <ChoiceList
+        label={t('choice.chooseBase')}
+        value={knowledgeId === undefined ? '' : String(knowledgeId)}
+        groups={[
+          {
+            title: t('choice.bases'),
+            choices: [
+              { value: '', title: t('choice.noBase'), text: '' },
+              ...bases.map((one) => ({
+                value: String(one.id),
+                title: one.name,
+                text: one.description,
+              })),
+            ],
+          },
+        ]}
+        onChoose={(value) => {
+          onChoice(value === '' ? rest : { ...rest, knowledgeId: Number(value) });
+          setOpened(false);
+        }}
+      />
+    </ChoiceChip>
+  );
+}
+
+interface ChipProps {
+  readonly icon: Icon;
+  readonly label: string;
+  readonly text: string;
+  readonly isChosen?: boolean;
+  readonly opened: boolean;
+  readonly onOpened: (opened: boolean) => void;
+  readonly children: ReactNode;
+}
+
+function ChoiceChip({
+  icon: ChipIcon,
+  label,
+  text,
+  isChosen = false,
+  opened,
+  onOpened,
+  children,
+}: ChipProps) {
+  return (
+    <Popover
+      opened={opened}
+      onChange={onOpened}
+      position="top-start"
+      width={320}
+      shadow="md"
+      trapFocus
+      returnFocus
+    >
+      <Popover.Target>
+        <Tooltip label={label} disabled={opened}>
+          <button
+            type="button"
+            className={isChosen ? styles['chosen'] : styles['chip']}
+            aria-label={label}
+            aria-haspopup="dialog"
+            onClick={() => onOpened(!opened)}
+          >
+            <ChipIcon size={16} stroke={1.5} aria-hidden />
+            <span className={styles['chipText']}>{text}</span>
+            <IconChevronDown size={14} stroke={1.5} aria-hidden />
+          </button>
+        </Tooltip>
+      </Popover.Target>
+      <Popover.Dropdown p={4}>
+        <Suspense fallback={<Loader size="sm" m="md" />}>{children}</Suspense>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

@@ -1,0 +1,22 @@
+import type { MessageView } from '@plinth/client';
+import type { QueryClient, QueryKey } from '@tanstack/react-query';
+import type { Conversation } from './data';
+
+/** Changes a message that is loaded, where the service has changed it and says nothing more of it. */
+export function changeMessage(
+  queries: QueryClient,
+  queryKey: QueryKey,
+  id: string,
+  change: Partial<MessageView>,
+): void {
+  queries.setQueriesData<Conversation>(
+    { queryKey },
+    (conversation) =>
+      conversation && {
+        ...conversation,
+        messages: conversation.messages.map((message) =>
+          message.id === id ? { ...message, ...change } : message,
+        ),
+      },
+  );
+}

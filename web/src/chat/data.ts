@@ -1,0 +1,104 @@
+import {
+  agentOptions,
+  knowledgeList,
+  messageList,
+  modelOptions,
+  sessionGet,
+  sessionList,
+} from '@plinth/client';
+import type { MessageView, SessionView } from '@plinth/client';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+
+const SESSIONS_A_PAGE = 50;
+const MOST_CHOICES = 200;
+/** The service answers at most so many messages at once. */
+export const MESSAGES_A_PAGE = 1_000;
+
+export const sessionsKey = ['chat', 'sessions'] as const;
+
+export function sessionsQuery(search: string) {
+  return infiniteQueryOptions({
+    queryKey: [...sessionsKey, search],
+    initialPageParam: 1,
+    queryFn: ({ pageParam, signal }) =>
+      sessionList({
+        query: {
+          pageNum: pageParam,
+          pageSize: SESSIONS_A_PAGE,
+          orderByColumn: 'updateTime,id',
+          isAsc: 'desc',
+          ...(search && { sessionTitle: search }),
+        },
+        signal,
+      }),
+    getNextPageParam: ({ total }, pages) =>
+      pages.length * SESSIONS_A_PAGE < total ? pages.length + 1 : undefined,
+  });
+}
+
+export function sessionQuery(id: string) {
+  return queryOptions({
+    queryKey: ['chat', 'session', id],
+    queryFn: ({ signal }): Promise<SessionView> => sessionGet({ path: { id: Number(id) }, signal }),
+  });
+}
+
+export interface Conversation {
+  /** The current branch, oldest first. */
+  readonly messages: readonly MessageView[];
+  /** Messages of the branch before them. */
+  readonly earlier: number;
+}
+
+export function conversationKey(sessionId: string) {
+  return ['chat', 'messages', sessionId] as const;
+}
+
+/** The newest messages of the current branch. */
+export function conversationQuery(sessionId: string, pages = 1) {
+  return queryOptions({
+    queryKey: [...conversationKey(sessionId), pages],
+    queryFn: async ({ signal }): Promise<Conversation> => {
+      const messages: MessageView[] = [];
+      let all = 0;
+      for (let pageNum = 1; pageNum <= pages; pageNum += 1) {
+        const { rows, total } = await messageList({
+          query: {
+            sessionId: Number(sessionId),
+            inline: false,
+            pageNum,
+            pageSize: MESSAGES_A_PAGE,
+            orderByColumn: 'id',
+            isAsc: 'desc',
+          },
+          signal,
+        });
+        messages.unshift(...rows.toReversed());
+        all = total;
+      }
+      return { messages, earlier: Math.max(0, all - messages.length) };
+    },
+    // Changes come through the turns of this tab, the other tabs and the state of the session.
+    staleTime: 30_000,
+  });
+}
+
+export const modelsQuery = queryOptions({
+  queryKey: ['chat', 'models'],
+  queryFn: async ({ signal }) =>
+    (await modelOptions({ query: { category: 'chat', pageSize: MOST_CHOICES }, signal })).rows,
+  staleTime: 60_000,
+});
+
+export const agentsQuery = queryOptions({
+  queryKey: ['chat', 'agents'],
+  queryFn: ({ signal }) => agentOptions({ signal }),
+  staleTime: 60_000,
+});
+
+export const basesQuery = queryOptions({
+  queryKey: ['chat', 'bases'],
+  queryFn: async ({ signal }) =>
+    (await knowledgeList({ query: { pageNum: 1, pageSize: MOST_CHOICES }, signal })).rows,
+  staleTime: 60_000,
+});

@@ -1,0 +1,79 @@
+import type { ChatSendBody } from '@plinth/client';
+import { queryClient } from '../app/query-client';
+import { meQuery } from '../app/me';
+import type { AttachedFile } from './turn';
+
+/** What is written and not sent, kept in the browser for each user and session. */
+export interface Draft {
+  readonly text: string;
+  readonly files: readonly AttachedFile[];
+}
+
+/** Who answers, and from what. */
+export type Choice = Pick<ChatSendBody, 'model' | 'agentId' | 'knowledgeId' | 'enableThinking'>;
+
+const EMPTY: Draft = { text: '', files: [] };
+const listeners = new Set<(key: string) => void>();
+
+export interface Kept<Value> {
+  readonly key: string;
+  readonly read: () => Value;
+  readonly write: (value: Value) => void;
+}
+
+export function draftOf(sessionId: string | undefined): Kept<Draft> {
+  const key = keyFor('draft', sessionId);
+  return {
+    key,
+    read: () => ({ ...EMPTY, ...stored<Partial<Draft>>(key) }),
+    write: (draft) => {
+      const isEmpty = draft.text === '' && draft.files.length === 0;
+      keep(key, isEmpty ? undefined : draft);
+      for (const listener of listeners) listener(key);
+    },
+  };
+}
+
+/** Tells when a draft was written by something else than its composer. */
+export function onDraft(listener: (key: string) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** That of a session; undefined where none was made in this browser. Without a session that of the last message. */
+export function choiceOf(sessionId: string | undefined): Kept<Choice | undefined> {
+  const key = keyFor('choice', sessionId);
+  return {
+    key,
+    read: () => stored<Choice>(key),
+    write: (choice) => keep(key, choice),
+  };
+}
+
+/** Everything that is kept for a deleted session. */
+export function forgetSession(sessionId: string): void {
+  keep(keyFor('draft', sessionId), undefined);
+  keep(keyFor('choice', sessionId), undefined);
+}
+
+function keyFor(what: string, sessionId: string | undefined): string {
+  const user = queryClient.getQueryData(meQuery.queryKey)?.user;
+  return `plinth.chat.${what}.${user?.tenantId ?? ''}.${user?.userId ?? ''}.${sessionId ?? 'new'}`;
+}
+
+function stored<Value>(key: string): Value | undefined {
+  try {
+    return (JSON.parse(localStorage.getItem(key) ?? 'null') as Value | null) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function keep(key: string, value: object | undefined): void {
+  try {
+    if (value === undefined) localStorage.removeItem(key);
+    else localStorage.setItem(key, JSON.stringify(value));
+  } catch {
+    // The storage of the browser is full: the text stays in the page.
+  }
+}

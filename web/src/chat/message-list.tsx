@@ -1,0 +1,155 @@
+import { Button } from '@mantine/core';
+import type { MessageView } from '@plinth/client';
+import { IconArrowDown } from '@tabler/icons-react';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Answer, LiveAnswer } from './answer';
+import type { Conversation } from './data';
+import { LiveQuestion, Question } from './question';
+import { SystemMessage } from './system-message';
+import type { Turn } from './turn';
+import { answerKey, keyOf, questionKey } from './turns';
+import styles from './message-list.module.css';
+
+type Item =
+  | { readonly key: string; readonly kind: 'stored'; readonly message: MessageView }
+  | { readonly key: string; readonly kind: 'question'; readonly turn: Turn }
+  | { readonly key: string; readonly kind: 'answer'; readonly turn: Turn };
+
+interface Props {
+  readonly conversation: Conversation;
+  readonly turn: Turn | undefined;
+  readonly isLoadingEarlier: boolean;
+  readonly onEarlier: () => void;
+}
+
+/** Nearer to the end than this the list stays there while an answer grows. */
+const END_PX = 60;
+const QUESTION_PX = 80;
+const ANSWER_PX = 260;
+
+/** The messages of a session; only those in sight are in the page. */
+export default function MessageList({ conversation, turn, isLoadingEarlier, onEarlier }: Props) {
+  const { t } = useTranslation('chat');
+  const scroll = useRef<HTMLDivElement>(null);
+  const [isAway, setAway] = useState(false);
+  const items = useMemo(() => itemsOf(conversation.messages, turn), [conversation.messages, turn]);
+  const list = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => scroll.current,
+    estimateSize: (index) => (isQuestion(items[index]) ? QUESTION_PX : ANSWER_PX),
+    getItemKey: (index) => items[index]?.key ?? index,
+    overscan: 4,
+    paddingStart: 16,
+    paddingEnd: 16,
+    anchorTo: 'end',
+    followOnAppend: true,
+    scrollEndThreshold: END_PX,
+    directDomUpdates: true,
+    directDomUpdatesMode: 'position',
+    onChange: (instance) => setAway(instance.getDistanceFromEnd() > END_PX * 3),
+  });
+
+  const isShown = items.length > 0;
+  useEffect(() => {
+    if (isShown) list.scrollToEnd();
+  }, [isShown, list]);
+  // Who sends a message wants to see it, wherever they have scrolled.
+  const sent = turn && !turn.isRemote ? turn.outline.key : undefined;
+  useEffect(() => {
+    if (sent !== undefined) list.scrollToEnd();
+  }, [sent, list]);
+
+  return (
+    <div className={styles['frame']}>
+      <div
+        ref={scroll}
+        className={styles['scroll']}
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label={t('message.list')}
+        // What the reader does counts more than a scroll that is still settling.
+        onWheel={list.cancelScroll}
+        onTouchStart={list.cancelScroll}
+        onPointerDown={list.cancelScroll}
+        onKeyDown={list.cancelScroll}
+      >
+        {conversation.earlier > 0 && (
+          <div className={styles['earlier']}>
+            <Button variant="default" size="xs" loading={isLoadingEarlier} onClick={onEarlier}>
+              {t('message.earlier', { count: conversation.earlier })}
+            </Button>
+          </div>
+        )}
+        <div ref={list.containerRef} className={styles['items']}>
+          {list.getVirtualItems().map(({ index, key }) => {
+            const item = items[index];
+            return (
+              item && (
+                <div
+                  key={key}
+                  ref={list.measureElement}
+                  data-index={index}
+                  className={styles['item']}
+                >
+                  <div className={styles['column']}>
+                    <Row item={item} />
+                  </div>
+                </div>
+              )
+            );
+          })}
+        </div>
+      </div>
+      {isAway && (
+        <Button
+          className={styles['latest'] ?? ''}
+          variant="default"
+          size="xs"
+          radius="xl"
+          leftSection={<IconArrowDown size={14} stroke={1.5} />}
+          onClick={() => list.scrollToEnd()}
+        >
+          {t('message.latest')}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Row({ item }: { readonly item: Item }) {
+  if (item.kind === 'answer') return <LiveAnswer turn={item.turn} />;
+  if (item.kind === 'question') {
+    const { question } = item.turn.outline;
+    return question && <LiveQuestion {...question} />;
+  }
+  const { message } = item;
+  if (message.role === 'user') return <Question message={message} />;
+  if (message.role === 'system') return <SystemMessage message={message} />;
+  return <Answer message={message} />;
+}
+
+function isQuestion(item: Item | undefined): boolean {
+  return item?.kind === 'question' || (item?.kind === 'stored' && item.message.role === 'user');
+}
+
+/** The stored messages, up to where the turn begins, and the turn. */
+function itemsOf(messages: readonly MessageView[], turn: Turn | undefined): Item[] {
+  const items = (from: readonly MessageView[]): Item[] =>
+    from.map((message) => ({ key: keyOf(message.id), kind: 'stored', message }));
+  if (!turn) return items(messages);
+  const { key, after, newest, question } = turn.outline;
+  const known =
+    newest === undefined ? messages : messages.filter(({ id }) => Number(id) <= Number(newest));
+  const end = after === undefined ? known.length : known.findIndex(({ id }) => id === after) + 1;
+  const shown = items(known.slice(0, end));
+  // Where nothing was loaded before, the question may be among them.
+  const last = known.at(end - 1);
+  const isStored =
+    newest === undefined && last?.role === 'user' && last.content === question?.content;
+  if (question && !isStored) shown.push({ key: questionKey(key), kind: 'question', turn });
+  shown.push({ key: answerKey(key), kind: 'answer', turn });
+  return shown;
+}

@@ -1,0 +1,234 @@
+import { Button, CloseButton, Skeleton, Stack, Text } from '@mantine/core';
+import { attachContent, attachList, fragmentList, ApiError } from '@plinth/client';
+import type { FragmentView } from '@plinth/client';
+import { IconDownload, IconExternalLink } from '@tabler/icons-react';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { saveFile } from '../ui/download';
+import { Failure } from '../ui/failure';
+import type { ShownSource } from './actions';
+import { sourceTextOf } from './turns';
+import styles from './source-panel.module.css';
+
+const FRAGMENTS_A_PAGE = 20;
+
+interface Props {
+  readonly source: ShownSource;
+  readonly onClose: () => void;
+}
+
+/** A fragment in the text of its document, with the fragments around it. */
+export default function SourcePanel({ source, onClose }: Props) {
+  const { t } = useTranslation('chat');
+  const { may } = useMe();
+  const heading = useRef<HTMLHeadingElement>(null);
+  const mayRead = may('system:fragment:list');
+  useEffect(() => heading.current?.focus(), [source]);
+  return (
+    <section className={styles['panel']} aria-label={t('source.panel')}>
+      <header className={styles['head']}>
+        <div className={styles['title']}>
+          <h2 ref={heading} tabIndex={-1}>
+            <span className={styles['number']}>{source.number}</span> {source.document}
+          </h2>
+          <p className={styles['place']}>
+            {[
+              source.page !== null && t('source.pageOf', { page: source.page }),
+              source.headings,
+              source.location,
+            ]
+              .filter(Boolean)
+              .join(' · ')}
+          </p>
+        </div>
+        <CloseButton aria-label={t('source.close')} onClick={onClose} />
+      </header>
+      {mayRead ? (
+        <DocumentText source={source} />
+      ) : (
+        <SentText source={source} reason="permission" />
+      )}
+    </section>
+  );
+}
+
+/** What was sent to the model, while this page still has it. */
+function SentText({
+  source,
+  reason,
+}: {
+  readonly source: ShownSource;
+  readonly reason: 'permission' | 'gone';
+}) {
+  const { t } = useTranslation('chat');
+  const text = sourceTextOf(source.fid);
+  return (
+    <div className={styles['text']}>
+      <Text size="sm" c="dimmed" mb="sm">
+        {t(`source.${reason}`)}
+      </Text>
+      {text !== undefined && (
+        <p className={styles['fragment']}>
+          <mark>{text}</mark>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function DocumentText({ source }: { readonly source: ShownSource }) {
+  const { t } = useTranslation('chat');
+  const { docId, fid } = source;
+  const mark = useRef<HTMLElement>(null);
+  const {
+    data: found,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey: ['chat', 'source', docId, fid],
+    queryFn: async ({ signal }) => {
+      const { rows } = await fragmentList({
+        query: { docId, fid, pageNum: 1, pageSize: 1 },
+        signal,
+      });
+      return rows[0] ?? null;
+    },
+    staleTime: 60_000,
+  });
+  const text = useInfiniteQuery({
+    queryKey: ['chat', 'source', docId, fid, 'text'],
+    enabled: Boolean(found),
+    initialPageParam: Math.floor((found?.idx ?? 0) / FRAGMENTS_A_PAGE) + 1,
+    queryFn: ({ pageParam, signal }) =>
+      fragmentList({ query: { docId, pageNum: pageParam, pageSize: FRAGMENTS_A_PAGE }, signal }),
+    getNextPageParam: ({ total }, _pages, page) =>
+      page * FRAGMENTS_A_PAGE < total ? page + 1 : undefined,
+    getPreviousPageParam: (_page, _pages, page) => (page > 1 ? page - 1 : undefined),
+    staleTime: 60_000,
+  });
+  const isLoaded = text.data !== undefined;
+  useEffect(() => {
+    if (isLoaded) mark.current?.scrollIntoView({ block: 'center' });
+  }, [isLoaded, fid]);
+
+  const failure = error ?? text.error;
+  if (failure instanceof ApiError && failure.code === 404)
+    return <SentText source={source} reason="gone" />;
+  if (failure && !text.data) return <Failure error={failure} onRetry={() => void refetch()} />;
+  if (found === null) return <SentText source={source} reason="gone" />;
+  const fragments = text.data?.pages.flatMap((page) => page.rows) ?? [];
+  return (
+    <>
+      <Links source={source} />
+      <div
+        className={styles['text']}
+        tabIndex={0}
+        role="region"
+        aria-label={t('source.text', { name: source.document })}
+      >
+        {!text.data && (
+          <Stack gap={10} aria-hidden>
+            {[100, 94, 97, 60, 99, 92, 40].map((width) => (
+              <Skeleton key={width} height={14} width={`${width}%`} />
+            ))}
+          </Stack>
+        )}
+        {text.hasPreviousPage && (
+          <Button
+            variant="subtle"
+            size="xs"
+            loading={text.isFetchingPreviousPage}
+            onClick={() => void text.fetchPreviousPage()}
+          >
+            {t('source.before')}
+          </Button>
+        )}
+        {fragments.map((fragment, place) => {
+          const own = ownText(fragment, fragments[place - 1], fid);
+          const isNewPage = fragment.page !== null && fragment.page !== fragments[place - 1]?.page;
+          return (
+            <div key={fragment.id}>
+              {isNewPage && (
+                <p className={styles['page']}>{t('source.pageOf', { page: fragment.page })}</p>
+              )}
+              <p className={styles['fragment']}>
+                {fragment.fid === fid ? <mark ref={mark}>{own}</mark> : own}
+              </p>
+            </div>
+          );
+        })}
+        {text.hasNextPage && (
+          <Button
+            variant="subtle"
+            size="xs"
+            loading={text.isFetchingNextPage}
+            onClick={() => void text.fetchNextPage()}
+          >
+            {t('source.after')}
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** The text of a fragment without what it repeats of the one before; the cited one stays whole. */
+function ownText(fragment: FragmentView, before: FragmentView | undefined, cited: string): string {
+  const { content, charStart } = fragment;
+  if (before?.charEnd == null || charStart === null || fragment.fid === cited) return content;
+  const repeated = before.charEnd - charStart;
+  const isWhole = fragment.charEnd !== null && fragment.charEnd - charStart === content.length;
+  return repeated > 0 && repeated < content.length && isWhole ? content.slice(repeated) : content;
+}
+
+/** The source file, and the page of the document. */
+function Links({ source }: { readonly source: ShownSource }) {
+  const { t } = useTranslation('chat');
+  const { may } = useMe();
+  const { docId, knowledgeId } = source;
+  const { data: document } = useQuery({
+    queryKey: ['chat', 'document', docId],
+    queryFn: async ({ signal }) =>
+      (await attachList({ query: { docId, pageNum: 1, pageSize: 1 }, signal })).rows[0] ?? null,
+    enabled: may('system:attach:list'),
+    staleTime: 60_000,
+  });
+  const download = useAction(async () => {
+    if (!document) return;
+    saveFile((await attachContent({ path: { id: document.id } })) as File);
+  });
+  if (!document) return null;
+  return (
+    <div className={styles['links']}>
+      {may('system:attach:query') && (
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={<IconDownload size={14} stroke={1.5} />}
+          loading={download.isPending}
+          onClick={() => download.mutate()}
+        >
+          {t('source.download')}
+        </Button>
+      )}
+      <Button
+        variant="subtle"
+        size="xs"
+        leftSection={<IconExternalLink size={14} stroke={1.5} />}
+        renderRoot={(props) => (
+          <Link
+            to="/knowledge/$knowledgeId/documents/$documentId"
+            params={{ knowledgeId: String(knowledgeId), documentId: String(document.id) }}
+            {...props}
+          />
+        )}
+      >
+        {t('source.document')}
+      </Button>
+    </div>
+  );
+}

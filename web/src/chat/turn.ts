@@ -1,0 +1,233 @@
+import { ApiError, ConnectionError, streamChat } from '@plinth/client';
+import type { ChatEvent, ChatSendBody, ChatSource } from '@plinth/client';
+
+export interface Call {
+  readonly number: number;
+  readonly name: string;
+  readonly arguments: string;
+  readonly state: 'running' | 'done' | 'failed' | 'timeout' | 'stopped' | 'interrupted';
+  readonly summary: string;
+  readonly durationMs: number | null;
+}
+
+/** An answer is text, with the calls of tools where they were made. */
+export type Segment =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'calls'; readonly calls: readonly Call[] };
+
+export type TurnEnd =
+  /** The service has ended it; its messages are loaded and take its place. */
+  | { readonly kind: 'done' }
+  /** The service has refused it or it has failed. */
+  | { readonly kind: 'failed'; readonly error: unknown }
+  /** The connection was lost before its end. */
+  | { readonly kind: 'lost' };
+
+/** An answer while it is written, as it is shown. */
+export interface TurnView {
+  readonly segments: readonly Segment[];
+  readonly reasoning: string;
+  /** How long the model thought before it wrote. */
+  readonly thinkingMs: number | undefined;
+  readonly sources: readonly ChatSource[];
+  /** The knowledge bases could not be searched, or not all of them. */
+  readonly retrieval: 'whole' | 'incomplete' | 'failed';
+  /** The connection is being made, again after `attempts`. */
+  readonly attempts: number;
+  readonly end: TurnEnd | undefined;
+}
+
+export interface AttachedFile {
+  readonly id: string;
+  readonly name: string;
+  readonly size: number;
+  readonly type: string;
+}
+
+/** What a turn looks like in the page; plain data, so that other tabs can show it, too. */
+export interface TurnOutline {
+  readonly key: string;
+  readonly sessionId: string;
+  /** The message that it follows: null for none, undefined for the last one. */
+  readonly after: string | null | undefined;
+  /** The newest message before it: what is stored of the turn itself waits for its end. Absent while none is loaded. */
+  readonly newest?: string;
+  /** Absent where a stored question is answered again. */
+  readonly question?: { readonly content: string; readonly files: readonly AttachedFile[] };
+}
+
+const NOTHING: TurnView = {
+  segments: [],
+  reasoning: '',
+  thinkingMs: undefined,
+  sources: [],
+  retrieval: 'whole',
+  attempts: 0,
+  end: undefined,
+};
+
+/** Many pieces of an answer come in a moment; so often they are shown. */
+const SHOW_MS = 50;
+const FIRST_DELAY_MS = 500;
+const MOST_ATTEMPTS = 6;
+
+/** An answer that is being written, in this tab or in another. It goes on while other pages are shown. */
+export class Turn {
+  view: TurnView = NOTHING;
+  private readonly abort = new AbortController();
+  private readonly listeners = new Set<() => void>();
+  private segments: Segment[] = [];
+  private sources: ChatSource[] = [];
+  private reasoning = '';
+  private thinkingSince: number | undefined;
+  private thinkingMs: number | undefined;
+  private retrieval: TurnView['retrieval'] = 'whole';
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    readonly outline: TurnOutline,
+    /** Of another tab: it is shown as that tab says. */
+    readonly isRemote = false,
+  ) {}
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  readonly current = (): TurnView => this.view;
+
+  /** Closes the connection, which stops the answer where it is. */
+  close(): void {
+    this.abort.abort();
+  }
+
+  show(view: TurnView): void {
+    this.view = view;
+    for (const listener of this.listeners) listener();
+  }
+
+  /**
+   * Sends the message and reads its answer. Until the service has answered, a lost connection is tried again: the key makes
+   * sure that the message is sent once.
+   */
+  async run(body: ChatSendBody): Promise<void> {
+    const { signal } = this.abort;
+    const idempotencyKey = this.outline.key;
+    for (let attempts = 0; ; attempts += 1) {
+      let isAnswered = false;
+      try {
+        for await (const event of streamChat(body, { signal, idempotencyKey })) {
+          isAnswered = true;
+          this.collect(event);
+        }
+        return this.finish({ kind: 'done' });
+      } catch (error) {
+        if (error instanceof ApiError) return this.finish({ kind: 'failed', error });
+        if (signal.aborted) return this.finish({ kind: 'done' });
+        if (!(error instanceof ConnectionError)) return this.finish({ kind: 'failed', error });
+        if (isAnswered) return this.finish({ kind: 'lost' });
+        if (attempts >= MOST_ATTEMPTS) return this.finish({ kind: 'failed', error });
+        this.show({ ...this.view, attempts: attempts + 1 });
+        await pause(FIRST_DELAY_MS * 2 ** attempts, signal);
+      }
+    }
+  }
+
+  private collect(event: ChatEvent): void {
+    switch (event.event) {
+      case 'content':
+        if (event.reasoning_content) {
+          this.thinkingSince ??= performance.now();
+          this.reasoning += event.reasoning_content;
+        }
+        if (event.content !== '') this.addText(event.content);
+        break;
+      case 'sources':
+        this.sources = [...this.sources, ...event.sources];
+        if (event.fallback) this.retrieval = 'failed';
+        else if (event.incomplete) this.retrieval = 'incomplete';
+        break;
+      case 'tool_call':
+        this.endThinking();
+        this.addCall({ ...event, state: 'running', summary: '', durationMs: null });
+        break;
+      case 'tool_result':
+        this.segments = this.segments.map((segment) =>
+          segment.kind === 'text'
+            ? segment
+            : {
+                kind: 'calls',
+                calls: segment.calls.map((call) =>
+                  call.number === event.number ? { ...call, ...event } : call,
+                ),
+              },
+        );
+        break;
+      case 'usage':
+      case 'done':
+        break;
+    }
+    this.timer ??= setTimeout(() => this.publish(), SHOW_MS);
+  }
+
+  private addText(text: string): void {
+    this.endThinking();
+    const last = this.segments.at(-1);
+    if (last?.kind === 'text') {
+      this.segments[this.segments.length - 1] = { kind: 'text', text: last.text + text };
+    } else {
+      this.segments.push({ kind: 'text', text: text.replace(/^\n+/, '') });
+    }
+  }
+
+  private addCall(call: Call): void {
+    const last = this.segments.at(-1);
+    if (last?.kind === 'calls') {
+      this.segments[this.segments.length - 1] = { kind: 'calls', calls: [...last.calls, call] };
+    } else {
+      this.segments.push({ kind: 'calls', calls: [call] });
+    }
+  }
+
+  private endThinking(): void {
+    if (this.thinkingSince === undefined || this.thinkingMs !== undefined) return;
+    this.thinkingMs = performance.now() - this.thinkingSince;
+  }
+
+  private publish(end?: TurnEnd): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const { reasoning, thinkingMs, sources, retrieval } = this;
+    const segments = [...this.segments];
+    this.show({ segments, reasoning, thinkingMs, sources, retrieval, attempts: 0, end });
+  }
+
+  private finish(end: TurnEnd): void {
+    this.endThinking();
+    this.publish(end);
+  }
+}
+
+/** Whether the service has answered that the message is still being answered. */
+export function isInProgress(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 409;
+}
+
+/** Resolves after the time, or at once when the signal aborts. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/** A key for a message. `crypto.randomUUID` exists on pages with HTTPS only. */
+export function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
+}

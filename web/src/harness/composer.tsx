@@ -1,0 +1,170 @@
+import {
+  ActionIcon,
+  Button,
+  Group,
+  SegmentedControl,
+  Select,
+  Textarea,
+  Tooltip,
+} from '@mantine/core';
+import { useLocalStorage } from '@mantine/hooks';
+import { IconAdjustmentsHorizontal, IconSend } from '@tabler/icons-react';
+import { runAddInput, runCreate } from '@plinth/client';
+import type { HarnessSessionView } from '@plinth/client';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import styles from './harness.module.css';
+import { newKey } from './key';
+import { ModelSelect } from './model-select';
+
+interface Props {
+  readonly session: HarnessSessionView;
+  /** The unfinished run that takes inputs; without one a new run is started. */
+  readonly activeRunId: string | undefined;
+}
+
+const MODES = ['READ_ONLY', 'WORKSPACE_WRITE', 'FULL_ACCESS'] as const;
+type Mode = (typeof MODES)[number];
+
+/** Starts a run, or says something to the one that is at work. What is typed survives a reload. */
+export function Composer({ session, activeRunId }: Props) {
+  const { t } = useTranslation('harness');
+  const { sessionId } = session;
+  const [text, setText, forget] = useLocalStorage({
+    key: `plinth.harness.draft.${sessionId}`,
+    defaultValue: '',
+    getInitialValueInEffect: false,
+  });
+  const [kind, setKind] = useState<'STEER' | 'FOLLOW_UP'>('STEER');
+  const [options, setOptions] = useState(false);
+  const [model, setModel] = useState('');
+  const [mode, setMode] = useState<Mode>();
+  const navigate = useNavigate();
+  const { may } = useMe();
+  const changes = [
+    ['harness', 'session', sessionId],
+    ['harness', 'runs', sessionId],
+  ];
+  const start = useAction(
+    () =>
+      runCreate({
+        path: { sessionId },
+        body: {
+          requirement: text,
+          idempotencyKey: newKey(),
+          ...(model !== '' && { model }),
+          ...(mode && { permissionMode: mode }),
+        },
+      }),
+    {
+      changes,
+      after: ({ runId }) => {
+        forget();
+        void navigate({ to: '/harness/$sessionId/$runId', params: { sessionId, runId } });
+      },
+    },
+  );
+  const say = useAction(
+    (runId: string) =>
+      runAddInput({
+        path: { sessionId, runId },
+        body: { kind, content: text, idempotencyKey: newKey() },
+      }),
+    { changes, after: () => forget() },
+  );
+  const busy = start.isPending || say.isPending;
+  const isWriting = session.permissionMode !== 'READ_ONLY';
+  const why = session.deletedAt
+    ? t('composer.removed')
+    : isWriting && !may('coding:harness:write')
+      ? t('composer.readOnly')
+      : undefined;
+  const submit = (): void => {
+    if (text.trim() === '' || busy || why) return;
+    if (activeRunId) say.mutate(activeRunId);
+    else start.mutate();
+  };
+  const label = t(activeRunId ? 'composer.say' : 'composer.requirement');
+  return (
+    <form
+      className={styles['composer']}
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <Textarea
+        aria-label={label}
+        placeholder={why ?? label}
+        disabled={why !== undefined}
+        value={text}
+        autosize
+        minRows={1}
+        maxRows={10}
+        variant="unstyled"
+        classNames={{ input: styles['composerInput'] ?? '' }}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          submit();
+        }}
+      />
+      {options && !activeRunId && (
+        <Group gap="xs" px="sm" pb="xs">
+          <ModelSelect
+            label={t('composer.model')}
+            placeholder={session.model}
+            value={model}
+            onChange={setModel}
+          />
+          <Select
+            label={t('session.mode')}
+            data={MODES.slice(0, MODES.indexOf(session.permissionMode) + 1).map((one) => ({
+              value: one,
+              label: t(`mode.${one}`),
+            }))}
+            value={mode ?? session.permissionMode}
+            allowDeselect={false}
+            onChange={(value) => setMode((value as Mode | null) ?? undefined)}
+          />
+        </Group>
+      )}
+      <Group gap="xs" px="xs" pb="xs" justify="space-between">
+        {activeRunId ? (
+          <SegmentedControl
+            size="xs"
+            aria-label={t('composer.when')}
+            value={kind}
+            data={[
+              { value: 'STEER', label: t('composer.steer') },
+              { value: 'FOLLOW_UP', label: t('composer.followUp') },
+            ]}
+            onChange={(value) => setKind(value as 'STEER' | 'FOLLOW_UP')}
+          />
+        ) : (
+          <Tooltip label={t('composer.options')}>
+            <ActionIcon
+              aria-label={t('composer.options')}
+              aria-expanded={options}
+              onClick={() => setOptions(!options)}
+            >
+              <IconAdjustmentsHorizontal size={18} stroke={1.5} />
+            </ActionIcon>
+          </Tooltip>
+        )}
+        <Button
+          type="submit"
+          loading={busy}
+          disabled={text.trim() === '' || why !== undefined}
+          leftSection={<IconSend size={16} stroke={1.5} />}
+        >
+          {t(activeRunId ? 'composer.send' : 'composer.start')}
+        </Button>
+      </Group>
+    </form>
+  );
+}

@@ -1,0 +1,124 @@
+import { Radio, Select, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { harnessSessionCreate, workspaceList } from '@plinth/client';
+import type { HarnessSessionView } from '@plinth/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { FormDrawer } from '../ui/form-drawer';
+import { Failure } from '../ui/failure';
+import { newKey } from './key';
+import { ModelSelect } from './model-select';
+
+interface Props {
+  readonly onClose: () => void;
+  readonly onCreated: (session: HarnessSessionView) => void;
+}
+
+const MODES = ['READ_ONLY', 'WORKSPACE_WRITE', 'FULL_ACCESS'] as const;
+const POLICIES = ['ON_REQUEST', 'NEVER'] as const;
+
+/** A session in a folder of the server, with a model and what it may do. */
+export function NewSession({ onClose, onCreated }: Props) {
+  const { t } = useTranslation('harness');
+  const { may } = useMe();
+  const queries = useQueryClient();
+  const mayWrite = may('coding:harness:write');
+  // The same key for a repeated try: a lost answer does not make a second session.
+  const key = useRef(newKey());
+  const workspaces = useQuery({
+    queryKey: ['harness', 'workspaces'],
+    queryFn: ({ signal }) => workspaceList({ signal }),
+  });
+  const form = useForm({
+    initialValues: {
+      workspacePath: '',
+      title: '',
+      model: '',
+      permissionMode: (mayWrite ? 'WORKSPACE_WRITE' : 'READ_ONLY') as (typeof MODES)[number],
+      approvalPolicy: 'ON_REQUEST' as (typeof POLICIES)[number],
+    },
+    validate: {
+      workspacePath: (value) => (value === '' ? t('session.workspaceMissing') : null),
+      model: (value) => (value.trim() === '' ? t('session.modelMissing') : null),
+    },
+    onValuesChange: () => (key.current = newKey()),
+  });
+  const folders = workspaces.data?.data ?? [];
+  return (
+    <FormDrawer
+      title={t('session.create')}
+      form={form}
+      action={t('session.create')}
+      onClose={onClose}
+      onSubmit={async ({ title, ...values }) => {
+        const session = await harnessSessionCreate({
+          body: {
+            ...values,
+            idempotencyKey: key.current,
+            ...(title.trim() !== '' && { title: title.trim() }),
+          },
+        });
+        void queries.invalidateQueries({ queryKey: ['harness-sessions'] });
+        onCreated(session);
+      }}
+    >
+      {workspaces.error && (
+        <Failure error={workspaces.error} onRetry={() => void workspaces.refetch()} />
+      )}
+      <Select
+        label={t('session.workspace')}
+        description={t('session.workspaceHint')}
+        data={folders.map(({ path, name, kind }) => ({
+          value: path,
+          label: kind === 'ROOT' ? path : name,
+        }))}
+        searchable
+        required
+        nothingFoundMessage={t('session.noWorkspace')}
+        data-autofocus
+        {...form.getInputProps('workspacePath')}
+      />
+      <TextInput
+        label={t('session.title')}
+        description={t('session.titleHint')}
+        maxLength={200}
+        {...form.getInputProps('title')}
+      />
+      <ModelSelect
+        label={t('session.model')}
+        description={t('session.modelHint')}
+        required
+        value={form.values.model}
+        error={form.errors['model']}
+        onChange={(model) => form.setFieldValue('model', model)}
+      />
+      <Radio.Group label={t('session.mode')} {...form.getInputProps('permissionMode')}>
+        <Stack gap="xs" mt={6}>
+          {MODES.map((mode) => (
+            <Radio
+              key={mode}
+              value={mode}
+              label={t(`mode.${mode}`)}
+              description={t(`modeHint.${mode}`)}
+              disabled={mode !== 'READ_ONLY' && !mayWrite}
+            />
+          ))}
+        </Stack>
+      </Radio.Group>
+      <Radio.Group label={t('session.policy')} {...form.getInputProps('approvalPolicy')}>
+        <Stack gap="xs" mt={6}>
+          {POLICIES.map((policy) => (
+            <Radio
+              key={policy}
+              value={policy}
+              label={t(`policy.${policy}`)}
+              description={t(`policyHint.${policy}`)}
+            />
+          ))}
+        </Stack>
+      </Radio.Group>
+    </FormDrawer>
+  );
+}

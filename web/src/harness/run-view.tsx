@@ -1,0 +1,209 @@
+import { Alert, Button, Group, Loader, Stack, Text } from '@mantine/core';
+import { IconArrowDown, IconCode, IconPlugConnectedX } from '@tabler/icons-react';
+import type { HarnessSessionView } from '@plinth/client';
+import { runGet } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Empty } from '../ui/empty';
+import { RowsSkeleton } from '../ui/skeleton';
+import { DecisionCard, isFree } from './decision-card';
+import styles from './harness.module.css';
+import { useBrowserStream } from './stream/browser-stream';
+import { isEnded, pendingOf } from './timeline';
+import type { Pending, RunStatus } from './timeline';
+import { TimelineItem } from './timeline-item';
+import type { RunFeed } from './use-timeline';
+
+interface Props {
+  readonly session: HarnessSessionView;
+  readonly runId: string | undefined;
+  readonly feed: RunFeed;
+  readonly status: RunStatus | undefined;
+}
+
+/** The timeline of a run, and below it what waits for a person. */
+export function RunView({ session, runId, feed, status }: Props) {
+  const { t } = useTranslation('harness');
+  const { timeline, state } = feed;
+  const { connection } = useBrowserStream();
+  const list = useRef<HTMLDivElement>(null);
+  const pending = pendingOf(timeline);
+  const working = status === 'RUNNING' || status === 'QUEUED';
+  useStepKeys(list);
+  const { atEnd, toEnd } = useFollowedEnd(list, state !== 'replaying' && !isEnded(status));
+
+  if (runId === undefined) {
+    return (
+      <Empty icon={IconCode} title={t('run.none')}>
+        {t('run.noneHint')}
+      </Empty>
+    );
+  }
+  if (state === 'gone') {
+    return (
+      <Alert color="yellow" mb="md">
+        {feed.message ?? t('run.gone')}
+      </Alert>
+    );
+  }
+  return (
+    <>
+      <p className="only-for-readers">{t('keys.hint')}</p>
+      {connection === 'reconnecting' && (
+        <Alert
+          color="yellow"
+          mb="sm"
+          role="status"
+          icon={<IconPlugConnectedX size={18} stroke={1.5} />}
+        >
+          {t('connection.reconnecting')}
+        </Alert>
+      )}
+      {timeline.items.length === 0 && <RowsSkeleton rows={6} height={44} />}
+      <div ref={list} className={styles['timeline']} role="list" aria-label={t('timeline')}>
+        {timeline.items.map((item) => (
+          <div
+            key={item.key}
+            role="listitem"
+            tabIndex={-1}
+            data-step
+            data-kind={item.kind}
+            className={styles['entry']}
+          >
+            <TimelineItem item={item} sessionId={session.sessionId} runId={runId} />
+          </div>
+        ))}
+      </div>
+      {working && timeline.items.length > 0 && (
+        <Group gap={8} py="xs" role="status">
+          <Loader size={14} type="dots" />
+          <Text size="sm" c="dimmed">
+            {t(
+              timeline.cancelRequested
+                ? 'run.cancelling'
+                : status === 'QUEUED'
+                  ? 'run.queued'
+                  : timeline.phase === 'PLAN'
+                    ? 'run.planning'
+                    : 'run.working',
+            )}
+          </Text>
+        </Group>
+      )}
+      <div className={styles['dock']} id="decision">
+        {!atEnd && !isEnded(status) && (
+          <Button
+            size="xs"
+            variant="default"
+            className={styles['toEnd'] ?? ''}
+            leftSection={<IconArrowDown size={14} stroke={1.5} />}
+            onClick={toEnd}
+          >
+            {t('toLatest')}
+          </Button>
+        )}
+        <Decisions session={session} runId={runId} model={timeline.model} pending={pending} />
+      </div>
+      <div aria-live="polite" className="only-for-readers">
+        {pending.length > 0 ? t('waiting', { count: pending.length }) : ''}
+      </div>
+    </>
+  );
+}
+
+interface DecisionsProps {
+  readonly session: HarnessSessionView;
+  readonly runId: string;
+  readonly model: string;
+  readonly pending: readonly Pending[];
+}
+
+/** The first one that waits, and how many wait behind it. */
+function Decisions({ session: { sessionId }, runId, model, pending }: DecisionsProps) {
+  const { t } = useTranslation('harness');
+  const [first] = pending;
+  const { data: run } = useQuery({
+    queryKey: ['harness', 'run', runId, first?.key],
+    queryFn: ({ signal }) => runGet({ path: { sessionId, runId }, signal }),
+    // Only a question has more to it than its event says.
+    enabled: first?.kind === 'question',
+  });
+  if (!first) return null;
+  return (
+    <Stack gap={6}>
+      <DecisionCard
+        key={first.key}
+        item={first}
+        sessionId={sessionId}
+        runId={runId}
+        model={model}
+        options={run?.question?.options ?? []}
+        keys
+      />
+      {pending.length > 1 && (
+        <Text size="xs" c="dimmed" ta="center">
+          {t('moreWaiting', { count: pending.length - 1 })}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+/** The keys j and k move between the steps. */
+function useStepKeys(list: React.RefObject<HTMLDivElement | null>): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      const by = { j: 1, k: -1 }[event.key];
+      if (by === undefined || !list.current || !isFree(event)) return;
+      const steps = [...list.current.querySelectorAll<HTMLElement>('[data-step]')];
+      const now = steps.findIndex((step) => step.contains(document.activeElement));
+      const next = steps[now < 0 ? (by > 0 ? 0 : steps.length - 1) : now + by];
+      if (!next) return;
+      event.preventDefault();
+      next.focus();
+      next.scrollIntoView({ block: 'center' });
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, [list]);
+}
+
+/** So near to the end, the reader is at the end. */
+const NEAR = 160;
+
+/** Keeps the end in view while the timeline grows, unless the reader has scrolled up. */
+function useFollowedEnd(
+  list: React.RefObject<HTMLDivElement | null>,
+  follows: boolean,
+): { atEnd: boolean; toEnd: () => void } {
+  const [atEnd, setAtEnd] = useState(true);
+  const kept = useRef(true);
+  const toEnd = useCallback(() => {
+    kept.current = true;
+    setAtEnd(true);
+    scrollTo({ top: document.documentElement.scrollHeight });
+  }, []);
+  useEffect(() => {
+    const look = (): void => {
+      const { scrollHeight, clientHeight } = document.documentElement;
+      kept.current = scrollHeight - clientHeight - scrollY < NEAR;
+      setAtEnd(kept.current);
+    };
+    addEventListener('scroll', look, { passive: true });
+    return () => removeEventListener('scroll', look);
+  }, []);
+  useEffect(() => {
+    const grown = list.current;
+    if (!follows || !grown) return;
+    const follow = (): void => {
+      if (kept.current) scrollTo({ top: document.documentElement.scrollHeight });
+    };
+    // Diffs are drawn a moment after their step.
+    const observer = new ResizeObserver(follow);
+    observer.observe(grown);
+    follow();
+    return () => observer.disconnect();
+  }, [list, follows]);
+  return { atEnd, toEnd };
+}

@@ -1,0 +1,141 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useSyncExternalStore } from 'react';
+import { CLIENT_ID } from '../../app/client-id';
+import { session } from '../../app/session';
+import { language } from '../../i18n';
+import type { ConnectionState, Followed, FromHub, ToHub } from './messages';
+
+type RunMessage = Exclude<FromHub, { kind: 'count' | 'connection' | 'refused' }>;
+export type RunListener = (message: RunMessage) => void;
+
+interface Listening {
+  run: Followed;
+  readonly listeners: Set<RunListener>;
+}
+
+interface Known {
+  readonly count: number | undefined;
+  readonly connection: ConnectionState;
+}
+
+/**
+ * This tab's side of the one stream of the browser: a worker that all tabs share holds the connection, or the tab itself
+ * where there is no such worker.
+ */
+class BrowserStream {
+  private send: ((message: ToHub) => void) | undefined;
+  private readonly runs = new Map<string, Listening>();
+  private readonly watchers = new Set<() => void>();
+  private known: Known = { count: undefined, connection: 'connected' };
+  private onRefused: () => void = () => undefined;
+  private readonly lock = `plinth.tab.${crypto.getRandomValues(new Uint32Array(2)).join('')}`;
+
+  /** Opens the stream with the first who needs it. */
+  start(queries: QueryClient): void {
+    this.onRefused = () => void queries.invalidateQueries({ queryKey: ['me'] });
+    if (this.send) return;
+    const waiting: ToHub[] = [];
+    this.send = (message) => waiting.push(message);
+    void this.connect().then((send) => {
+      this.send = send;
+      for (const message of waiting) send(message);
+    });
+    void this.greet();
+    session.subscribe(() => this.sayWho());
+    addEventListener('pagehide', () => this.send?.({ kind: 'leave' }));
+    // From the cache of pages the tab comes back as it was.
+    addEventListener('pageshow', ({ persisted }) => {
+      if (!persisted) return;
+      this.sayWho();
+      for (const { run } of this.runs.values()) this.send?.({ kind: 'follow', run });
+    });
+  }
+
+  /** Everything after the run's sequence `after`, and what comes; answers the way to stop. */
+  follow(run: Followed, listener: RunListener): () => void {
+    const listening = this.runs.get(run.runId) ?? { run, listeners: new Set() };
+    listening.run = run;
+    listening.listeners.add(listener);
+    this.runs.set(run.runId, listening);
+    this.send?.({ kind: 'follow', run });
+    return () => {
+      listening.listeners.delete(listener);
+      if (listening.listeners.size > 0 || this.runs.get(run.runId) !== listening) return;
+      this.runs.delete(run.runId);
+      this.send?.({ kind: 'unfollow', runId: run.runId });
+    };
+  }
+
+  readonly subscribe = (watcher: () => void): (() => void) => {
+    this.watchers.add(watcher);
+    return () => this.watchers.delete(watcher);
+  };
+
+  readonly snapshot = (): Known => this.known;
+
+  /** The lock is held before the worker asks for it. */
+  private async greet(): Promise<void> {
+    if ('locks' in navigator) {
+      await new Promise<void>((held) => {
+        const forEver = new Promise<never>(() => undefined);
+        void navigator.locks.request(this.lock, () => {
+          held();
+          return forEver;
+        });
+      });
+    }
+    this.sayWho();
+  }
+
+  private sayWho(): void {
+    const { token, clientId = CLIENT_ID } = session.current ?? {};
+    if (token === undefined) this.learn({ count: undefined });
+    this.send?.({ kind: 'session', token, clientId, language: language(), lock: this.lock });
+  }
+
+  private async connect(): Promise<(message: ToHub) => void> {
+    const take = (message: FromHub): void => this.take(message);
+    if ('SharedWorker' in globalThis) {
+      const worker = new SharedWorker(new URL('./hub.worker.ts', import.meta.url), {
+        type: 'module',
+        name: 'plinth-stream',
+      });
+      worker.port.onmessage = ({ data }: MessageEvent<FromHub>) => take(data);
+      return (message) => worker.port.postMessage(message);
+    }
+    const { Hub } = await import('./hub');
+    const hub = new Hub();
+    const tab = { post: take };
+    return (message) => hub.receive(tab, message);
+  }
+
+  private take(message: FromHub): void {
+    if (message.kind === 'count') this.learn({ count: message.count });
+    else if (message.kind === 'connection') this.learn({ connection: message.state });
+    else if (message.kind === 'refused') this.onRefused();
+    else {
+      const { runId } = message.kind === 'event' ? message.event : message;
+      const listening = this.runs.get(runId);
+      if (!listening) return;
+      if (message.kind === 'event') {
+        listening.run = { ...listening.run, after: message.event.sequence };
+      }
+      for (const listener of listening.listeners) listener(message);
+    }
+  }
+
+  private learn(news: Partial<Known>): void {
+    this.known = { ...this.known, ...news };
+    for (const watcher of this.watchers) watcher();
+  }
+}
+
+export const browserStream = new BrowserStream();
+
+/** How much waits for a decision of the user, and whether the connection is there. */
+export function useBrowserStream(): Known {
+  const queries = useQueryClient();
+  useEffect(() => browserStream.start(queries), [queries]);
+  return useSyncExternalStore(browserStream.subscribe, browserStream.snapshot);
+}

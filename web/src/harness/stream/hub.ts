@@ -1,0 +1,171 @@
+import { ApiError, streamHarness } from '@plinth/client';
+import type { HarnessNews } from '@plinth/client';
+import type { ConnectionState, Followed, FromHub, ToHub } from './messages';
+
+/** As many as one stream of the service takes. */
+const MOST_RUNS = 20;
+/** What tabs say at the same time changes the stream once. */
+const GATHER_MS = 20;
+const UNREFUSED_AFTER_MS = 5_000;
+
+interface Watching extends Followed {
+  after: number;
+  /** The newest ones are followed when there are too many. */
+  readonly since: number;
+}
+
+/** One tab of the browser. */
+export interface Tab {
+  readonly post: (message: FromHub) => void;
+}
+
+type Who = string | undefined;
+
+/** Holds one stream for all tabs, with the runs that any of them shows, and hands on to each what it has not seen. */
+export class Hub {
+  private readonly tabs = new Map<Tab, Map<string, Watching>>();
+  private who: Who;
+  private current: AbortController | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private count: number | undefined;
+  private state: ConnectionState = 'connected';
+  /** The runs of the last request, in its order. */
+  private asked: readonly Followed[] = [];
+  private steps = 0;
+
+  receive(tab: Tab, message: ToHub): void {
+    switch (message.kind) {
+      case 'session':
+        this.join(tab, message.token);
+        break;
+      case 'follow':
+        this.runsOf(tab).set(message.run.runId, { ...message.run, since: (this.steps += 1) });
+        this.restart();
+        break;
+      case 'unfollow':
+        if (this.tabs.get(tab)?.delete(message.runId)) this.restart();
+        break;
+      case 'leave':
+        this.leave(tab);
+    }
+  }
+
+  leave(tab: Tab): void {
+    const runs = this.tabs.get(tab);
+    if (!runs) return;
+    this.tabs.delete(tab);
+    if (runs.size > 0 || this.tabs.size === 0) this.restart();
+  }
+
+  private join(tab: Tab, who: Who): void {
+    this.runsOf(tab);
+    if (who === this.who && this.current) {
+      if (this.count !== undefined) tab.post({ kind: 'count', count: this.count });
+      tab.post({ kind: 'connection', state: this.state });
+      return;
+    }
+    if (who !== this.who) this.count = undefined;
+    this.who = who;
+    this.restart();
+  }
+
+  private runsOf(tab: Tab): Map<string, Watching> {
+    const runs = this.tabs.get(tab) ?? new Map<string, Watching>();
+    this.tabs.set(tab, runs);
+    return runs;
+  }
+
+  private restart(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.stream(), GATHER_MS);
+  }
+
+  private async stream(): Promise<void> {
+    this.current?.abort();
+    this.current = undefined;
+    if (this.who === undefined || this.tabs.size === 0) return;
+    const leaving = new AbortController();
+    this.current = leaving;
+    const { signal } = leaving;
+    const onConnection = (state: ConnectionState): void => {
+      if (signal.aborted) return;
+      this.state = state;
+      this.tell({ kind: 'connection', state });
+    };
+    try {
+      for await (const news of streamHarness(() => this.wanted(), { signal, onConnection })) {
+        if (!signal.aborted) this.take(news);
+      }
+    } catch (error) {
+      if (!signal.aborted) this.failed(error);
+    }
+  }
+
+  /** What to follow now, each run from where the tab is that has the least of it. */
+  private wanted(): readonly Followed[] {
+    const runs = new Map<string, Watching>();
+    for (const watched of this.tabs.values()) {
+      for (const run of watched.values()) {
+        const other = runs.get(run.runId) ?? run;
+        runs.set(run.runId, {
+          ...run,
+          after: Math.min(run.after, other.after),
+          since: Math.max(run.since, other.since),
+        });
+      }
+    }
+    this.asked = [...runs.values()]
+      .sort((one, other) => other.since - one.since)
+      .slice(0, MOST_RUNS)
+      .map(({ sessionId, runId, after }) => ({ sessionId, runId, after }));
+    return this.asked;
+  }
+
+  private take(news: HarnessNews): void {
+    if (news.kind === 'count') {
+      this.count = news.count;
+      this.tell(news);
+      return;
+    }
+    const { runId } = news.kind === 'event' ? news.event : news;
+    for (const [tab, runs] of this.tabs) {
+      const run = runs.get(runId);
+      if (!run) continue;
+      if (news.kind === 'event') {
+        if (news.event.sequence <= run.after) continue;
+        run.after = news.event.sequence;
+      }
+      if (news.kind === 'over') runs.delete(runId);
+      tab.post(news);
+    }
+  }
+
+  private failed(error: unknown): void {
+    this.current = undefined;
+    const gone = this.goneRun(error);
+    if (gone && error instanceof ApiError) {
+      for (const [tab, runs] of this.tabs) {
+        if (!runs.delete(gone.runId)) continue;
+        tab.post({ kind: 'gone', runId: gone.runId, message: error.message });
+      }
+      this.restart();
+      return;
+    }
+    this.tell({ kind: 'refused' });
+    // A permission may be given again; a sign-in that has ended is told by the tabs.
+    if (error instanceof ApiError && error.code !== 401) {
+      this.timer = setTimeout(() => void this.stream(), UNREFUSED_AFTER_MS);
+    }
+  }
+
+  private goneRun(error: unknown): Followed | undefined {
+    if (!(error instanceof ApiError) || error.code !== 404) return undefined;
+    const { field = '' } = (error.data ?? {}) as { readonly field?: string };
+    const place = /^runs\.(\d+)$/.exec(field)?.[1];
+    return place === undefined ? undefined : this.asked[Number(place)];
+  }
+
+  private tell(message: FromHub): void {
+    for (const tab of this.tabs.keys()) tab.post(message);
+  }
+}

@@ -1,0 +1,36 @@
+import { configure } from '@plinth/client';
+import { Hub } from './hub';
+import type { Tab } from './hub';
+import type { ToHub } from './messages';
+
+/** The hub of all tabs of a browser. The token comes by message and is kept in memory alone. */
+let session: { token: string | undefined; clientId: string; language: string } | undefined;
+const hub = new Hub();
+
+configure({
+  token: () => session?.token,
+  clientId: () => session?.clientId ?? '',
+  language: () => session?.language ?? 'en',
+});
+
+const scope = self as unknown as {
+  onconnect: (event: { readonly ports: readonly MessagePort[] }) => void;
+};
+
+scope.onconnect = ({ ports: [port] }) => {
+  if (!port) return;
+  const tab: Tab = { post: (message) => port.postMessage(message) };
+  let watched = false;
+  port.onmessage = ({ data }: MessageEvent<ToHub>) => {
+    if (data.kind === 'session') {
+      const { token, clientId, language, lock } = data;
+      session = { token, clientId, language };
+      // A tab that has crashed says nothing; its lock is free then. Only secure contexts have locks.
+      if (!watched && 'locks' in navigator) {
+        watched = true;
+        void navigator.locks.request(lock, () => hub.leave(tab));
+      }
+    }
+    hub.receive(tab, data);
+  };
+};

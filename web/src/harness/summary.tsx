@@ -1,0 +1,256 @@
+import { Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
+import { IconArrowBackUp, IconArrowForwardUp, IconFileText } from '@tabler/icons-react';
+import { ApiError, changeFiles, reportGet, undoApply, undoRedo } from '@plinth/client';
+import type { RunReportView } from '@plinth/client';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useMe } from '../app/me';
+import { useAction } from '../ui/action';
+import { CopyButton } from '../ui/copy-button';
+import { saveFile } from '../ui/download';
+import { Failure } from '../ui/failure';
+import { duration, number } from '../ui/format';
+import { failed } from '../ui/notify';
+import styles from './harness.module.css';
+import { Lines } from './lines';
+import { Prose } from './prose';
+import { StatusIcon } from './run-status';
+import type { Item } from './timeline';
+
+interface Props {
+  readonly item: Extract<Item, { kind: 'end' }>;
+  readonly sessionId: string;
+  readonly runId: string;
+}
+
+/** How the run ended: files, commands, tokens, cost, and what can be done with it. */
+export function RunSummary({ item, sessionId, runId }: Props) {
+  const { t, i18n } = useTranslation('harness');
+  const [reading, setReading] = useState(false);
+  const { data: report, error } = useQuery({
+    queryKey: ['harness', 'report', runId],
+    queryFn: ({ signal }) => reportGet({ path: { sessionId, runId }, signal }),
+    staleTime: Infinity,
+  });
+  const reason = `stop.${item.stopReason}`;
+  return (
+    <section className={styles['summary']} aria-label={t('summary.label')}>
+      <Group gap={8} mb="xs">
+        <StatusIcon status={item.status} />
+        <Text fw={600}>
+          {i18n.exists(reason, { ns: 'harness' }) ? t(reason as 'stop.END_TURN') : item.stopReason}
+        </Text>
+      </Group>
+      {item.error && (
+        <Text size="sm" mb="xs" className={styles['bad']}>
+          {item.error.message}
+        </Text>
+      )}
+      {report ? (
+        <Figures report={report} />
+      ) : error ? (
+        <Failure error={error} />
+      ) : (
+        <Skeleton height={48} />
+      )}
+      <Group gap="xs" mt="sm">
+        <UndoButtons sessionId={sessionId} runId={runId} />
+        <Button
+          variant="default"
+          leftSection={<IconFileText size={16} stroke={1.5} />}
+          onClick={() => setReading(true)}
+        >
+          {t('summary.report')}
+        </Button>
+      </Group>
+      {reading && (
+        <ReportDialog sessionId={sessionId} runId={runId} onClose={() => setReading(false)} />
+      )}
+    </section>
+  );
+}
+
+function Figures({ report }: { readonly report: RunReportView }) {
+  const { t } = useTranslation('harness');
+  const { usage, fileCount, toolCalls } = report;
+  const commands = toolCalls.filter(({ effectClass }) => effectClass === 'SHELL');
+  const sum = (name: 'additions' | 'deletions'): number =>
+    report.files.reduce((total, file) => total + (file[name] ?? 0), 0);
+  return (
+    <Stack gap="xs">
+      <dl className={styles['figures']}>
+        <div>
+          <dt>{t('summary.files')}</dt>
+          <dd>
+            {number(fileCount)}{' '}
+            {fileCount > 0 && !report.moreFiles && (
+              <Lines additions={sum('additions')} deletions={sum('deletions')} />
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>{t('summary.tokens')}</dt>
+          <dd>{number(usage.totalTokens)}</dd>
+        </div>
+        <div>
+          <dt>{t('summary.cost')}</dt>
+          <dd>{usage.cost === null ? '–' : number(usage.cost, 4)}</dd>
+        </div>
+        <div>
+          <dt>{t('summary.time')}</dt>
+          <dd>{duration(usage.activeMillis)}</dd>
+        </div>
+        <div>
+          <dt>{t('summary.steps')}</dt>
+          <dd>{t('summary.turns', { count: usage.iterations, calls: usage.toolCalls })}</dd>
+        </div>
+      </dl>
+      {commands.length > 0 && (
+        <ul className={styles['lines']} aria-label={t('summary.commands')}>
+          {commands.slice(-8).map((call) => (
+            <li key={call.toolCallId}>
+              <code className={styles['mono']}>{call.title ?? call.toolName}</code>
+              <Text span size="xs" className={styles[call.exitCode === 0 ? 'good' : 'bad'] ?? ''}>
+                {call.exitCode === null
+                  ? t(`call.${call.state as 'TIMED_OUT'}`)
+                  : t('command.exit', { code: call.exitCode })}
+              </Text>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Stack>
+  );
+}
+
+/** Takes all changes of the run back, or makes them again. */
+function UndoButtons({ sessionId, runId }: Omit<Props, 'item'>) {
+  const { t } = useTranslation('harness');
+  const { may } = useMe();
+  const [blocked, setBlocked] = useState<readonly { path: string; message: string }[]>([]);
+  const { data: files } = useQuery({
+    queryKey: ['harness', 'files', runId],
+    queryFn: ({ signal }) => changeFiles({ path: { sessionId, runId }, signal }),
+  });
+  const rows = files?.data ?? [];
+  const canUndo = rows.some(({ changeIds }) => changeIds.length > 0);
+  const canRedo = rows.some(({ undoneChangeIds }) => undoneChangeIds.length > 0);
+  const path = { sessionId, runId };
+  const changes = [['harness', 'files', runId]];
+  const undo = useAction((force: boolean) => undoApply({ path, body: { force } }), {
+    done: ({ files: done }) => t('undo.done', { count: done.length }),
+    changes,
+    after: () => setBlocked([]),
+    onFailure: (error) => {
+      const conflicts = error instanceof ApiError ? conflictsOf(error) : [];
+      if (conflicts.length > 0) setBlocked(conflicts);
+      else failed(error);
+    },
+  });
+  const redo = useAction(() => undoRedo({ path, body: {} }), {
+    done: ({ files: done }) => t('undo.redone', { count: done.length }),
+    changes,
+  });
+  if (!may('coding:harness:write')) return null;
+  return (
+    <>
+      {canUndo && (
+        <Button
+          variant="default"
+          leftSection={<IconArrowBackUp size={16} stroke={1.5} />}
+          loading={undo.isPending}
+          onClick={() => undo.mutate(false)}
+        >
+          {t('undo.all')}
+        </Button>
+      )}
+      {canRedo && (
+        <Button
+          variant="default"
+          leftSection={<IconArrowForwardUp size={16} stroke={1.5} />}
+          loading={redo.isPending}
+          onClick={() => redo.mutate()}
+        >
+          {t('undo.redo')}
+        </Button>
+      )}
+      {blocked.length > 0 && (
+        <Modal opened onClose={() => setBlocked([])} title={t('undo.blocked')}>
+          <Stack>
+            <Text size="sm">{t('undo.blockedHint')}</Text>
+            <ul className={styles['paths']}>
+              {blocked.map((one) => (
+                <li key={one.path}>
+                  {one.path}: {one.message}
+                </li>
+              ))}
+            </ul>
+            <Group justify="flex-end">
+              <Button variant="default" onClick={() => setBlocked([])}>
+                {t('undo.keep')}
+              </Button>
+              <Button loading={undo.isPending} onClick={() => undo.mutate(true)}>
+                {t('undo.rest')}
+              </Button>
+            </Group>
+          </Stack>
+        </Modal>
+      )}
+    </>
+  );
+}
+
+function conflictsOf(error: ApiError): readonly { path: string; message: string }[] {
+  const { conflicts = [] } = (error.data ?? {}) as {
+    readonly conflicts?: readonly { path: string; message: string }[];
+  };
+  return conflicts;
+}
+
+function ReportDialog({
+  sessionId,
+  runId,
+  onClose,
+}: Omit<Props, 'item'> & { readonly onClose: () => void }) {
+  const { t } = useTranslation('harness');
+  const { data, error, refetch } = useQuery({
+    queryKey: ['harness', 'report-text', runId],
+    queryFn: async ({ signal }) => {
+      const answer: unknown = await reportGet({
+        path: { sessionId, runId },
+        query: { format: 'markdown' },
+        signal,
+      });
+      return answer instanceof Blob ? answer.text() : String(answer);
+    },
+  });
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      size="xl"
+      title={t('summary.reportTitle')}
+      closeButtonProps={{ 'aria-label': t('close') }}
+    >
+      {error && <Failure error={error} onRetry={() => void refetch()} />}
+      {data === undefined && !error && <Skeleton height={240} />}
+      {data !== undefined && (
+        <Stack>
+          <Group gap="xs">
+            <Button
+              variant="default"
+              onClick={() =>
+                saveFile(new Blob([data], { type: 'text/markdown' }), `run-${runId}.md`)
+              }
+            >
+              {t('summary.download')}
+            </Button>
+            <CopyButton value={data} label={t('summary.copy')} />
+          </Group>
+          <Prose text={data} />
+        </Stack>
+      )}
+    </Modal>
+  );
+}

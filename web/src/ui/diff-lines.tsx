@@ -1,0 +1,71 @@
+import 'react-diff-view/style/index.css';
+import { useMemo } from 'react';
+import { Decoration, Diff, Hunk, parseDiff } from 'react-diff-view';
+import type { FileData } from 'react-diff-view';
+import { diffLines, formatLines } from 'unidiff';
+import styles from './diff.module.css';
+
+interface Props {
+  readonly label: string;
+  readonly text?: string;
+  readonly before?: string;
+  readonly after?: string;
+}
+
+const CONTEXT = 3;
+
+export default function DiffLines({ label, text, before = '', after = '' }: Props) {
+  const diff = useMemo(
+    () => text ?? formatLines(diffLines(before, after), { context: CONTEXT }),
+    [text, before, after],
+  );
+  const files = useMemo(() => filesOf(diff), [diff]);
+  if (files.every(({ hunks }) => hunks.length === 0)) {
+    return (
+      <pre className={styles['plain']} tabIndex={0} aria-label={label}>
+        {diff.trim()}
+      </pre>
+    );
+  }
+  return (
+    <div className={styles['diff']} tabIndex={0} role="region" aria-label={label}>
+      {files.map((file) => (
+        <Diff
+          key={`${file.oldPath} ${file.newPath}`}
+          viewType="unified"
+          diffType={file.type}
+          hunks={file.hunks}
+        >
+          {(hunks) =>
+            hunks.flatMap((hunk, place) => [
+              ...(files.length > 1 && place === 0
+                ? [
+                    <Decoration key="path" className={styles['path'] ?? ''}>
+                      {file.newPath === '/dev/null' ? file.oldPath : file.newPath}
+                    </Decoration>,
+                  ]
+                : []),
+              ...(place > 0
+                ? [
+                    <Decoration key={`gap ${hunk.content}`} className={styles['gap'] ?? ''}>
+                      ⋯
+                    </Decoration>,
+                  ]
+                : []),
+              <Hunk key={hunk.content} hunk={hunk} />,
+            ])
+          }
+        </Diff>
+      ))}
+    </div>
+  );
+}
+
+/** What cannot be read as a diff, such as a cut one, is shown as it is. */
+function filesOf(diff: string): FileData[] {
+  try {
+    return parseDiff(diff);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,93 @@
+/** Text that names the target of a link or of a footnote is part of every block that uses it. */
+const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+const LIST_ITEM = /^\s*(?:[-*+]|\d{1,9}[.)])\s/;
+const INDENTED = /^(?: {2,}|\t)/;
+
+/**
+ * The text in blocks that can be parsed one by one, so that of a growing text only the last one is parsed again. A fence of
+ * code, a formula and a list stay whole.
+ */
+export function blocksOf(text: string): string[] {
+  if (DEFINITION.test(text)) return [text];
+  const blocks: string[] = [];
+  let lines: string[] = [];
+  let fence = '';
+  let isFormula = false;
+  let isList = false;
+  let isAfterBlank = false;
+  const close = (): void => {
+    if (lines.length > 0) blocks.push(lines.join('\n'));
+    lines = [];
+    isList = false;
+  };
+  for (const line of text.split('\n')) {
+    if (fence !== '') {
+      lines.push(line);
+      const end = line.trim();
+      if (end.length >= fence.length && end === (fence[0] ?? '').repeat(end.length)) {
+        fence = '';
+        if (!isList) close();
+      }
+      continue;
+    }
+    if (isFormula) {
+      lines.push(line);
+      if (line.includes('$$')) isFormula = false;
+      continue;
+    }
+    if (line.trim() === '') {
+      lines.push(line);
+      isAfterBlank = true;
+      continue;
+    }
+    const isItem = LIST_ITEM.test(line);
+    const goesOn = INDENTED.test(line) || (isList && isItem);
+    const opened = (isList ? /^\s*(`{3,}|~{3,})/ : FENCE).exec(line)?.[1];
+    if ((isAfterBlank && !goesOn) || (opened !== undefined && !isList)) close();
+    isAfterBlank = false;
+    if (lines.length === 0) isList = isItem;
+    lines.push(line);
+    if (opened !== undefined) fence = opened;
+    else isFormula = count(line, '$$') % 2 === 1;
+  }
+  close();
+  return blocks;
+}
+
+function count(text: string, part: string): number {
+  return text.split(part).length - 1;
+}
+
+/** Code spans, and what may be a formula outside of them. */
+const CODE_OR_FORMULA =
+  /(`+)[^`](?:[\s\S]*?[^`])?\1(?!`)|\\\(([\s\S]+?)\\\)|\\\[([\s\S]+?)\\\]|^[ \t]*\$\$(.+)\$\$[ \t]*$|(?<![\\$\w])\$(?![\s$])([^$\n`]*[^$\s\\`]|[^$\s\\`])\$(?![\d$])/gm;
+
+/**
+ * Writes the formulas of a block in the one way that is read as formulas, between two dollars: `\(…\)`, `\[…\]` and `$…$`
+ * where it cannot be a price.
+ */
+export function withFormulas(block: string): string {
+  if (FENCE.test(block)) return block;
+  return block.replaceAll(
+    CODE_OR_FORMULA,
+    (
+      all,
+      _ticks: string | undefined,
+      inline: string | undefined,
+      display: string | undefined,
+      line: string | undefined,
+      single: string | undefined,
+    ) => {
+      if (inline !== undefined) return `$$${inline.trim()}$$`;
+      if (display !== undefined) return `\n$$\n${display.trim()}\n$$\n`;
+      if (line !== undefined) return `\n$$\n${line.trim()}\n$$\n`;
+      if (single !== undefined) return `$$${single}$$`;
+      return all;
+    },
+  );
+}
+
+export function hasFormula(text: string): boolean {
+  return text.includes('$') || text.includes('\\(') || text.includes('\\[');
+}
