@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import express from 'express';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import type { Express } from 'express';
 import { request } from 'undici';
 import { loadConfig } from '../config/index.js';
 import { ConsoleFiles } from './console-files.js';
@@ -20,7 +21,7 @@ const servers: Server[] = [];
 async function serve(settings: Record<string, string> = {}, built = 'web'): Promise<string> {
   const config = loadConfig({ DATA_DIR: join(folder, 'data'), DEMO: 'off', ...settings });
   const files = new ConsoleFiles(config, join(folder, built));
-  const app = express();
+  const app = new ExpressAdapter().getInstance<Express>();
   app.use(files.serve);
   app.get('/', (_request, response) => void response.type('text/plain').send('greeting'));
   app.get('/known', (_request, response) => void response.json({ code: 200 }));

@@ -41,6 +41,20 @@ const indigo: MantineColorsTuple = [
   '#36378b',
 ];
 
+/** White on the filled shades is legible: 4.9:1 and more. */
+const red: MantineColorsTuple = [
+  '#fff5f5',
+  '#ffe3e3',
+  '#ffc9c9',
+  '#ffa8a8',
+  '#ff8787',
+  '#f25c5c',
+  '#d32f2f',
+  '#c92a2a',
+  '#b02525',
+  '#921d1d',
+];
+
 export const theme = createTheme({
   fontFamily:
     'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif',
@@ -60,7 +74,7 @@ export const theme = createTheme({
   spacing: { xs: '8px', sm: '12px', md: '16px', lg: '24px', xl: '32px' },
   radius: { xs: '4px', sm: '6px', md: '8px', lg: '12px', xl: '16px' },
   defaultRadius: 'md',
-  colors: { gray: slate, dark: night, indigo },
+  colors: { gray: slate, dark: night, indigo, red },
   primaryColor: 'indigo',
   primaryShade: { light: 7, dark: 6 },
   autoContrast: true,

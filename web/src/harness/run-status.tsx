@@ -47,6 +47,6 @@ export function RunStatusBadge({ status }: { readonly status: RunStatus }) {
   );
 }
 
-export function UncertainIcon() {
+function UncertainIcon() {
   return <IconAlertTriangle size={18} stroke={1.5} className={styles['bad']} aria-hidden />;
 }

@@ -1,7 +1,7 @@
 /** The types of metadata on the wire (docs/KNOWLEDGE.md, Metadata). */
-export type MetadataType = 'text' | 'number' | 'date' | 'list';
-export type MetadataValue = string | number | readonly string[];
-export type Metadata = Readonly<Record<string, MetadataValue>>;
+type MetadataType = 'text' | 'number' | 'date' | 'list';
+type MetadataValue = string | number | readonly string[];
+type Metadata = Readonly<Record<string, MetadataValue>>;
 
 const DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?)?$/;
 
