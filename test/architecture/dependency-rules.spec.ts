@@ -29,7 +29,9 @@ async function violationsIn(baseDir: string): Promise<string[]> {
 }
 
 function topOf(folder: string): string[] {
-  return ['src', 'simulator', 'client', 'web', 'ormconfig.ts'].filter((name) => readdirSync(folder).includes(name));
+  return ['src', 'simulator', 'client', 'web', 'ormconfig.ts'].filter((name) =>
+    readdirSync(folder).includes(name),
+  );
 }
 
 describe('the dependency rules', () => {

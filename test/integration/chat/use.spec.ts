@@ -58,7 +58,9 @@ describe('the report of use', () => {
     const { data } = await admin.get<Use>('/monitor/use');
     expect(data.days).toHaveLength(14);
     expect(data.days.at(-1)).toMatchObject({ turns: 3, failures: 1 });
-    expect(data.models.map(({ modelName, turns, failures }) => [modelName, turns, failures])).toEqual([
+    expect(
+      data.models.map(({ modelName, turns, failures }) => [modelName, turns, failures]),
+    ).toEqual([
       ['sim-chat', 2, 0],
       ['sim-gone', 1, 1],
     ]);
