@@ -3,6 +3,7 @@ import type { MessageView } from '@plinth/client';
 import { IconArrowDown } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef, useState } from 'react';
+import type { KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Answer, LiveAnswer } from './answer';
 import type { Conversation } from './data';
@@ -61,6 +62,17 @@ export default function MessageList({ conversation, turn, isLoadingEarlier, onEa
     if (sent !== undefined) list.scrollToEnd();
   }, [sent, list]);
 
+  // The browser's own jump ends where the heights that are measured on the way push it.
+  const onKey = (event: KeyboardEvent): void => {
+    list.cancelScroll();
+    // In a question that is being changed they move the cursor.
+    if (event.target !== event.currentTarget) return;
+    if (event.key !== 'Home' && event.key !== 'End') return;
+    event.preventDefault();
+    if (event.key === 'Home') list.scrollToIndex(0, { align: 'start' });
+    else list.scrollToEnd();
+  };
+
   return (
     <div className={styles['frame']}>
       <div
@@ -74,7 +86,7 @@ export default function MessageList({ conversation, turn, isLoadingEarlier, onEa
         onWheel={list.cancelScroll}
         onTouchStart={list.cancelScroll}
         onPointerDown={list.cancelScroll}
-        onKeyDown={list.cancelScroll}
+        onKeyDown={onKey}
       >
         {conversation.earlier > 0 && (
           <div className={styles['earlier']}>
