@@ -105,7 +105,7 @@ export function useShownSetting(): (
     if (field === 'language')
       return languageName(value as Settings['language'], t('language.auto'));
     if (value === null || value === undefined || value === '') return t('none');
-    return typeof value === 'number' ? number(value, 3) : String(value);
+    return typeof value === 'number' ? number(value, 3) : value;
   };
 }
 
