@@ -66,6 +66,14 @@ function agentWith(field: string): Reference['body'] & object {
 
 /** One entry for each parameter of each route that names a record. The suite fails when one is missing. */
 export const references: Record<string, Record<string, Reference>> = {
+  'GET /system/user/list': {
+    roleId: { kind: role, query: (id) => `roleId=${id}`, code: EMPTY },
+  },
+
+  'POST /system/user/export': {
+    roleId: { kind: role, body: (roleId) => ({ roleId }), code: EMPTY },
+  },
+
   'GET /monitor/audit/list': {
     actorId: { kind: user, query: (id) => `actorId=${id}`, code: EMPTY },
     targetId: { kind: model, query: (id) => `targetId=${id}`, code: EMPTY },
