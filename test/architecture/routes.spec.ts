@@ -124,6 +124,8 @@ const knownNestedFields = [
   // Documents and fragments of the knowledge base in the path, or refused.
   'CreateTestQueryBody.expected',
   'FeedbackListQuery.params',
+  // A session and a run of the caller each, tried as runs.sessionId and runs.runId.
+  'FollowRunsBody.runs',
   'OperationLogQuery.params',
   'SignInLogQuery.params',
   'UpdateTestQueryBody.expected',

@@ -93,11 +93,11 @@ export const harnessReferences: Record<string, Record<string, Reference>> = {
     },
   },
   'POST /coding/harness/events/stream': {
-    sessionId: {
+    'runs.sessionId': {
       kind: harnessSession,
       body: (sessionId) => ({ runs: [{ sessionId, runId: partsOf(sessionId).runId }] }),
     },
-    runId: {
+    'runs.runId': {
       kind: harnessRun,
       body: async (runId, by, world) => {
         const { sessionId } = await own(by, world);
