@@ -1,6 +1,5 @@
 import { Badge } from '@mantine/core';
 import {
-  IconAlertTriangle,
   IconCircleCheck,
   IconCircleX,
   IconClock,
@@ -45,8 +44,4 @@ export function RunStatusBadge({ status }: { readonly status: RunStatus }) {
       <span className={styles[tone]}>{t(`status.${status}`)}</span>
     </Badge>
   );
-}
-
-function UncertainIcon() {
-  return <IconAlertTriangle size={18} stroke={1.5} className={styles['bad']} aria-hidden />;
 }

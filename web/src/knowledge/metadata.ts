@@ -1,7 +1,6 @@
 /** The types of metadata on the wire (docs/KNOWLEDGE.md, Metadata). */
-type MetadataType = 'text' | 'number' | 'date' | 'list';
-type MetadataValue = string | number | readonly string[];
-type Metadata = Readonly<Record<string, MetadataValue>>;
+export type MetadataType = 'text' | 'number' | 'date' | 'list';
+export type MetadataValue = string | number | readonly string[];
 
 const DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?)?$/;
 
