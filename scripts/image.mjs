@@ -67,9 +67,24 @@ function isKept(path) {
 
 function runNpm(command) {
   console.log(`${stages.at(-1).name}: ${command.join(' ')}`);
+  if (command[1] === 'ci' && !command.includes('--omit=dev') && linkPackages()) return;
   const { status, stdout, stderr } = spawnSync(command[0], command.slice(1), {
     cwd: inStage(stages.at(-1), '.'),
     encoding: 'utf8',
   });
   if (status !== 0) throw new Error(`${command.join(' ')} failed:\n${stdout}${stderr}`);
+}
+
+/**
+ * Gives the stage the packages of this tree, which the same lock file has installed: they need not be fetched twice. False
+ * where they cannot be linked, such as across file systems.
+ */
+function linkPackages() {
+  const target = inStage(stages.at(-1), '.');
+  return ['node_modules', join('web', 'node_modules')]
+    .filter((folder) => existsSync(join(root, folder)))
+    .every((folder) => {
+      const { status } = spawnSync('cp', ['-al', join(root, folder), join(target, folder)]);
+      return status === 0;
+    });
 }

@@ -8,7 +8,7 @@ import { number } from '../ui/format';
 import { RowsSkeleton } from '../ui/skeleton';
 import { Time } from '../ui/time';
 import { baseKey } from './base';
-import { Difference } from './evaluations';
+import { Difference } from './difference';
 import styles from './knowledge.module.css';
 
 interface Props {

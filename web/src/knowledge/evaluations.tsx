@@ -30,6 +30,7 @@ import { baseKey, useBaseAccess } from './base';
 import { CompareEvaluations } from './compare-evaluations';
 import { SearchFields } from './search-fields';
 import { baseSettingsOf, bodyOf, savedOf } from './search-settings';
+import { Difference } from './difference';
 import styles from './knowledge.module.css';
 
 const ScoreChart = lazy(() => import('./score-chart'));
@@ -268,28 +269,5 @@ function Latest({ run }: { readonly run: NewEvaluationView }) {
         ))}
       </Group>
     </Paper>
-  );
-}
-
-export function Difference({ value }: { readonly value: number }) {
-  const rounded = Math.round(value * 1_000) / 1_000;
-  if (rounded === 0)
-    return (
-      <Badge tt="none" variant="default" fw={400}>
-        ±0
-      </Badge>
-    );
-  return (
-    <Badge
-      tt="none"
-      flex="none"
-      miw="max-content"
-      variant="light"
-      color={rounded > 0 ? 'teal' : 'red'}
-      c={rounded > 0 ? 'var(--plinth-good)' : 'var(--plinth-bad)'}
-    >
-      {rounded > 0 ? '+' : '−'}
-      {Math.abs(rounded).toFixed(3)}
-    </Badge>
   );
 }
